@@ -1,3 +1,4 @@
+import { jsonRequest } from '@gatehouse/testing/json-request';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { startGatehouse, temporaryDir, tokenOf } from './gatehouse.ts';
@@ -8,12 +9,8 @@ t.test('npm start: what is counted in one process can be asked for seconds later
   const gatehouse = await startGatehouse(t, temporaryDir(t));
   const { base, demo } = gatehouse;
   const token = await tokenOf(gatehouse);
-  const authorization = `Bearer ${token}`;
-  async function ask(path: string, body?: object): Promise<JsonResponse> {
-    const headers = { authorization, 'content-type': 'application/json' };
-    const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-    return (await (await fetch(base + path, { headers, ...post })).json()) as JsonResponse;
-  }
+  const ask = async (path: string, body?: object) =>
+    (await jsonRequest<JsonResponse>(body === undefined ? 'GET' : 'POST', base + path, { token, body })).body;
   const since = new Date(Math.floor(Date.now() / 60_000) * 60_000).toISOString();
   for (let i = 0; i < 25; i += 1) await ask('/api/v1/items');
   const { username, password, user_id } = demo.user;

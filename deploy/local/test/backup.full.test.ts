@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import { startLocalMongo } from '@gatehouse/local-mongo/start';
 import { skip } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import t, { type Test } from 'tap';
 import { databaseUri } from '../src/database-uri.ts';
 import { NAMES, type Name, startCluster } from './cluster.ts';
@@ -50,7 +50,6 @@ t.test(
   async (t) => {
     const dataDir = temporaryDir(t);
     const backup = join(temporaryDir(t), 'backup');
-    const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
     const startMongo = () => startLocalMongo({ dataDir, env: process.env, logger });
     let mongo = await startMongo();
     t.teardown(() => mongo.stop());

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
+import { jsonRequest } from '@gatehouse/testing/json-request';
 import { startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { freePort, type SpawnedService, spawnService } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
@@ -168,32 +169,18 @@ async function node(t: Teardown, main: string, base: string, env: Record<string,
 
 /** An access token of the machine. */
 export async function tokenFrom(identity: string, client: Record<string, string> = MACHINE): Promise<string> {
-  const response = await fetch(`${identity}/oauth/token`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ grant_type: 'client_credentials', ...client }),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`identity: POST /oauth/token: ${response.status} ${text}`);
-  const { access_token: token } = JSON.parse(text) as { access_token: string };
-  return token;
+  const sent = { grant_type: 'client_credentials', ...client };
+  const url = `${identity}/oauth/token`;
+  const { status, body } = await jsonRequest<{ access_token: string }>('POST', url, { body: sent });
+  if (status !== 200) throw new Error(`identity: POST /oauth/token: ${status} ${JSON.stringify(body)}`);
+  return body.access_token;
 }
 
 export async function revokeAt(identity: string, token: string, client: Record<string, string> = MACHINE) {
-  const response = await fetch(`${identity}/oauth2/revoke`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ token, ...client }),
-  });
-  await response.body?.cancel();
-  return response.status;
+  return (await jsonRequest('POST', `${identity}/oauth2/revoke`, { body: { token, ...client } })).status;
 }
 
 /** The status of a list of users with this token. */
 export async function listStatus(users: string, token: string): Promise<number> {
-  const response = await fetch(`${users}/v1/users?limit=1`, {
-    headers: { authorization: `Bearer ${token}` },
-  });
-  await response.body?.cancel();
-  return response.status;
+  return (await jsonRequest('GET', `${users}/v1/users?limit=1`, { token })).status;
 }

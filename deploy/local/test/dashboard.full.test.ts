@@ -1,36 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import { inChromium, openPage, type Page, signInTo } from '@gatehouse/testing/chromium';
 import { until } from '@gatehouse/testing/processes';
 import * as client from 'openid-client';
 import t, { type Test } from 'tap';
 import { signInAndAllow, startServer } from './clients/set-up.ts';
 
-type Browser = Awaited<ReturnType<typeof startChromium>>;
-type Page = Awaited<ReturnType<Browser['newPage']>>;
 type Account = { username: string; password: string };
 
 const CALLBACK = 'http://127.0.0.1:49152/callback';
 
-const chromium = findChromium();
-if (chromium === undefined) t.plan(0, NO_CHROMIUM);
-else await inChromium(chromium);
-
-async function inChromium(path: string): Promise<void> {
+await inChromium(t, async (browser) => {
   t.setTimeout(300_000);
   const server = await startServer(t);
   const { issuer, demo } = server;
-  const browser = await startChromium(t, path);
 
   /** A browser of its own, in which somebody is signed in to the dashboard. */
-  async function signedIn(t: Test, { username, password }: Account): Promise<Page> {
-    const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
-    t.teardown(() => context.close());
-    const page = await context.newPage();
-    await page.goto(`${issuer}/dashboard`);
-    await page.fill('#username', username);
-    await page.fill('#password', password);
-    await page.click('button.primary');
-    await page.waitForURL(`${issuer}/dashboard`);
+  async function signedIn(t: Test, account: Account): Promise<Page> {
+    const { page } = await openPage(t, browser, { permissions: ['clipboard-read', 'clipboard-write'] });
+    await signInTo(page, `${issuer}/dashboard`, account);
     return page;
   }
 
@@ -158,4 +145,4 @@ async function inChromium(path: string): Promise<void> {
     await page.click('button:has-text("Activate")');
     await page.getByText('The account is active.').waitFor();
   });
-}
+});

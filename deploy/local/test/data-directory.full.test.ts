@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { jsonRequest } from '@gatehouse/testing/json-request';
 import { freePort } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { spawnMain, startGatehouse, temporaryDir, tokenOf } from './gatehouse.ts';
@@ -28,18 +29,15 @@ t.test(
     const dataDir = temporaryDir(t);
     const first = await startGatehouse(t, dataDir);
     const users = `${first.base}/v1/users`;
-    const headers = { authorization: `Bearer ${await tokenOf(first)}`, 'content-type': 'application/json' };
-    const body = JSON.stringify({ username: 'root', email: 'root@example.org' });
-    t.equal(
-      (await fetch(`${users}/${first.demo.admin.user_id}`, { method: 'PUT', headers, body })).status,
-      200,
-    );
-    t.equal((await fetch(`${users}/${first.demo.user.user_id}`, { method: 'DELETE', headers })).status, 204);
+    const token = await tokenOf(first);
+    const body = { username: 'root', email: 'root@example.org' };
+    const renamed = await jsonRequest('PUT', `${users}/${first.demo.admin.user_id}`, { token, body });
+    t.equal(renamed.status, 200);
+    const deleted = await jsonRequest('DELETE', `${users}/${first.demo.user.user_id}`, { token });
+    t.equal(deleted.status, 204);
     await first.end();
     const second = await startGatehouse(t, dataDir);
-    const list = await fetch(`${second.base}/v1/users`, {
-      headers: { authorization: `Bearer ${await tokenOf(second)}` },
-    });
-    t.match(await list.json(), { data: [{ username: 'root' }], pagination: { total: 1 } });
+    const list = await jsonRequest('GET', `${second.base}/v1/users`, { token: await tokenOf(second) });
+    t.match(list.body, { data: [{ username: 'root' }], pagination: { total: 1 } });
   },
 );

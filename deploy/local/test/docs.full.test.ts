@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { loginToken } from '@gatehouse/testing/json-request';
 import { documentProblems } from '@gatehouse/testing/openapi-check';
 import t from 'tap';
 import { startGatehouse, temporaryDir } from './gatehouse.ts';
@@ -64,12 +65,7 @@ t.test('it is asked for again by its ETag', async (t) => {
 });
 
 t.test('every request of the reference can be copied into a shell, and is well formed', async (t) => {
-  const login = await fetch(`${base}/api/v1/auth/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ username: demo.admin.username, password: demo.admin.password }),
-  });
-  const { token } = (await login.json()) as { token: string };
+  const token = await loginToken(base, demo.admin);
   const ends = new Set(['logout_api_v1_auth', 'refresh_api_v1_auth', 'remove_all_api_v1_sessions']);
   const variables = ['ID', 'CLIENT', 'USER', 'ITEM', 'QUEUE', 'LANE'].flatMap((name) => [name, `${name}_ID`]);
   const env = {

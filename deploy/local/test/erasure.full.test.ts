@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase, type Database } from '@gatehouse/data/database';
+import type { Database } from '@gatehouse/data/database';
+import { jsonRequest } from '@gatehouse/testing/json-request';
 import { freePort, until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t, { type Test } from 'tap';
 import { startCluster, tokenFrom } from './cluster.ts';
 
@@ -24,31 +25,19 @@ const { identity, users, others, databases } = await startCluster(
 );
 const nodes = { identity, users, ...others };
 const machine = await tokenFrom(identity.base);
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
 const opened = new Map<string, Database>();
-for (const [name, uri] of databases) {
-  const database = createDatabase({ uri, name, logger });
-  await database.start();
-  t.teardown(() => database.stop());
-  opened.set(name, database);
-}
+for (const [name, uri] of databases) opened.set(name, await startTestDatabase(t, { uri }));
 
 type Body = Record<string, unknown> & { id: string; status: string; client_id: string; token: string };
 
-async function call(node: keyof typeof nodes, method: string, path: string, token: string, body?: unknown) {
-  const response = await fetch(nodes[node].base + path, {
-    method,
-    headers: {
-      'x-forwarded-proto': 'https',
-      ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(method === 'POST' ? { 'idempotency-key': `${MARK}-${crypto.randomUUID()}` } : {}),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  if (response.status >= 400) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  return (text === '' ? {} : JSON.parse(text)) as Body;
+async function call(node: keyof typeof nodes, method: string, path: string, token?: string, body?: unknown) {
+  const headers = {
+    'x-forwarded-proto': 'https',
+    ...(method === 'POST' ? { 'idempotency-key': `${MARK}-${crypto.randomUUID()}` } : {}),
+  };
+  const response = await jsonRequest<Body>(method, nodes[node].base + path, { token, body, headers });
+  if (response.status < 400) return response.body;
+  throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(response.body)}`);
 }
 
 /** A gateway that takes every message, and answers with the text. */
@@ -88,7 +77,7 @@ async function person(items = 1) {
   });
   await call('users', 'PUT', `/v2/users/${id}/role`, machine, { role: 'editor' });
   const login = { username, password: PASSWORD };
-  const { token } = await call('identity', 'POST', '/api/v1/auth/login', '', login);
+  const { token } = await call('identity', 'POST', '/api/v1/auth/login', undefined, login);
   for (let i = 0; i < items; i += 1) {
     await call('items', 'POST', '/api/v1/items', token, { name: MARK, value: { [MARK]: MARK } });
   }

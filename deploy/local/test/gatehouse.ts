@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { jsonRequest } from '@gatehouse/testing/json-request';
 import { freePort, type SpawnedNode, spawnNode, until } from '@gatehouse/testing/processes';
 import type { Demo } from '../src/demo.ts';
 
@@ -51,7 +52,7 @@ export async function startGatehouse(
   await until(() => {
     if (child.exitCode !== null) throw new Error(`it ended:\n${output()}`);
     return output().includes('is ready at');
-  }, 30_000);
+  }, 60_000);
   return {
     child,
     port,
@@ -67,13 +68,9 @@ export async function startGatehouse(
 }
 
 export async function tokenOf({ base, demo }: { base: string; demo: Demo }): Promise<string> {
-  const response = await fetch(`${base}/oauth/token`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ grant_type: 'client_credentials', ...demo.machine }),
-  });
-  const { access_token: token } = (await response.json()) as { access_token: string };
-  return token;
+  const body = { grant_type: 'client_credentials', ...demo.machine };
+  const response = await jsonRequest<{ access_token: string }>('POST', `${base}/oauth/token`, { body });
+  return response.body.access_token;
 }
 
 export async function createUser(
@@ -81,13 +78,9 @@ export async function createUser(
   token: string,
   username: string,
 ): Promise<{ status: number; id: string }> {
-  const response = await fetch(`${base}/v1/users`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ username, email: `${username}@example.org`, password: 'correct horse' }),
-  });
-  const { id } = (await response.json()) as { id: string };
-  return { status: response.status, id };
+  const body = { username, email: `${username}@example.org`, password: 'correct horse' };
+  const response = await jsonRequest<{ id: string }>('POST', `${base}/v1/users`, { token, body });
+  return { status: response.status, id: response.body.id };
 }
 
 export async function statusOf(url: string, token?: string): Promise<number> {

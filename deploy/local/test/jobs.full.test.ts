@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { jsonRequest, loginToken } from '@gatehouse/testing/json-request';
 import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { type Gatehouse, startGatehouse, temporaryDir, tokenOf } from './gatehouse.ts';
@@ -39,14 +40,11 @@ t.test('a mail server that npm start is told of is used, and seen to fail', asyn
 });
 
 async function send(gatehouse: Gatehouse, message: string): Promise<string> {
-  const response = await fetch(`${gatehouse.base}/v2/notifications`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${await tokenOf(gatehouse)}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ user_id: gatehouse.demo.user.user_id, message, type: 'email' }),
-  });
-  const { id } = (await response.json()) as { id: string };
-  t.equal(response.status, 202);
-  return id;
+  const sent = { user_id: gatehouse.demo.user.user_id, message, type: 'email' };
+  const url = `${gatehouse.base}/v2/notifications`;
+  const { status, body } = await jsonRequest('POST', url, { token: await tokenOf(gatehouse), body: sent });
+  t.equal(status, 202);
+  return String(body.id);
 }
 
 const captured = (id: string, dir = dataDir) =>
@@ -106,21 +104,14 @@ t.test('npm run jobs steers npm start, whose jobs survive kill -9', async (t) =>
   );
   t.match(await jobs(['list'], { GATEHOUSE_URL: second.base }), { status: 1, output: /set together/ });
 
-  const request = (method: string, path: string, token?: string, body?: unknown) =>
-    fetch(second.base + path, {
-      method,
-      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-  const { username, password } = second.demo.admin;
-  const login = await request('POST', '/api/v1/auth/login', undefined, { username, password });
-  const { token } = (await login.json()) as { token: string };
-  const sessions = await request('GET', '/api/v1/sessions', token);
-  const { data } = (await sessions.json()) as { data: unknown[] };
+  const { password } = second.demo.admin;
+  const token = await loginToken(second.base, second.demo.admin);
+  const sessions = await jsonRequest('GET', `${second.base}/api/v1/sessions`, { token });
+  const { data } = sessions.body as { data: unknown[] };
   t.equal(data.length, 1, 'no command leaves a login');
   const passwords = { current_password: password, new_password: 'another one of mine' };
-  const path = `/v2/users/${second.demo.admin.user_id}/password`;
-  t.ok((await request('PUT', path, token, passwords)).ok);
+  const url = `${second.base}/v2/users/${second.demo.admin.user_id}/password`;
+  t.ok((await jsonRequest('PUT', url, { token, body: passwords })).status < 300);
   t.match(await jobs([]), {
     status: 1,
     output: /^The password of admin in .*demo\.json is no longer right\. Set GATEHOUSE_URL to http/,

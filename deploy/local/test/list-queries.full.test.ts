@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import fc from 'fast-check';
 import t from 'tap';
@@ -16,10 +15,7 @@ t.teardown(() => mongo.stop());
 const gatehouse = await startGatehouse(t, temporaryDir(t), { MONGODB_URI: mongo.uri });
 const { base } = gatehouse;
 const token = await tokenOf(gatehouse);
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const stored = createDatabase({ uri: mongo.uri, name: 'test', logger });
-await stored.start();
-t.teardown(() => stored.stop());
+const stored = await startTestDatabase(t, { uri: mongo.uri });
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
 
 type Document = { _id: string } & Record<string, unknown>;

@@ -1,3 +1,4 @@
+import { jsonRequest, loginToken } from '@gatehouse/testing/json-request';
 import t from 'tap';
 import { startGatehouse, temporaryDir } from './gatehouse.ts';
 
@@ -6,20 +7,9 @@ t.setTimeout(60_000);
 t.test('a pin made over the applications API decides what the application gets', async (t) => {
   const { base, demo } = await startGatehouse(t, temporaryDir(t));
 
-  async function call(method: string, path: string, authorization: string, body?: unknown) {
-    const response = await fetch(base + path, {
-      method,
-      headers: { authorization, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
-  }
-  const login = await call('POST', '/api/v1/auth/login', '', {
-    username: demo.admin.username,
-    password: demo.admin.password,
-  });
-  const admin = `Bearer ${login.body.token}`;
+  const call = (method: string, path: string, authorization: string, body?: unknown) =>
+    jsonRequest<Record<string, string>>(method, base + path, { body, headers: { authorization } });
+  const admin = `Bearer ${await loginToken(base, demo.admin)}`;
 
   async function machine(profiles: object) {
     const { status, body } = await call('POST', '/api/v1/applications', admin, {

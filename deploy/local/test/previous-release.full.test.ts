@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { skip } from '@gatehouse/testing/nats-server';
 import { freePort, until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import { startBalancer } from './balancer.ts';
 import { NAMES, type Name, type Node, startCluster } from './cluster.ts';
@@ -53,10 +52,7 @@ t.test(
     const old: Record<Name, Node> = { identity, users, ...others };
     t.comment(`the release before is ${previous.name}`);
 
-    const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-    const database = createDatabase({ uri: String(databases.get('users')), name: 'users', logger });
-    await database.start();
-    t.teardown(() => database.stop());
+    const database = await startTestDatabase(t, { uri: String(databases.get('users')) });
     const documents = database.connection.collection<{ _id: string }>('users');
     // As they were stored before there were searches.
     const earlier = Array.from({ length: EARLIER_USERS }, (_, i) => ({

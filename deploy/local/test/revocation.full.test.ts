@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { jsonRequest } from '@gatehouse/testing/json-request';
 import { skip } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
@@ -16,13 +17,10 @@ async function refusedAfter(users: string, token: string, limitMs: number): Prom
 }
 
 async function login(identity: string, password = ADMIN.password) {
-  const response = await fetch(`${identity}/api/v1/auth/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ username: ADMIN.username, password }),
-  });
-  const body = (await response.json()) as { token: string; user_id: string };
-  return { status: response.status, ...body };
+  const sent = { username: ADMIN.username, password };
+  const url = `${identity}/api/v1/auth/login`;
+  const { status, body } = await jsonRequest<{ token: string; user_id: string }>('POST', url, { body: sent });
+  return { status, ...body };
 }
 
 async function permissions(identity: string, token: string): Promise<number> {
@@ -66,12 +64,9 @@ t.test('revocations across processes', { skip, buffered: true }, async (t) => {
       const before = await login(identity.base);
       t.equal(before.status, 200);
       await identity.kill();
-      const response = await fetch(`${users.base}/v1/users/${before.user_id}/password`, {
-        method: 'PUT',
-        headers: { authorization: `Bearer ${before.token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ current_password: ADMIN.password, new_password: 'another horse battery' }),
-      });
-      t.equal(response.status, 204, await response.text());
+      const passwords = { current_password: ADMIN.password, new_password: 'another horse battery' };
+      const url = `${users.base}/v1/users/${before.user_id}/password`;
+      t.match(await jsonRequest('PUT', url, { token: before.token, body: passwords }), { status: 204 });
       await identity.restart();
       await until(async () => (await permissions(identity.base, before.token)) === 401, 10_000);
       t.pass('identity was told');

@@ -2,10 +2,9 @@ import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { skip as noNats } from '@gatehouse/testing/nats-server';
 import { freePort, until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t, { type Test } from 'tap';
 import { MACHINE, type Node, prepareCluster, tokenFrom } from './cluster.ts';
 import { caddySkip, nginxSkip, type Replica, startCaddy, startNginx, startService } from './edges.ts';
@@ -210,10 +209,7 @@ for (const { name, skip, delay, start } of EDGES) {
     }
     await load.stop();
     t.same(load.failures.slice(0, 10), [], `${load.failures.length} failed`);
-    const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-    const database = createDatabase({ uri: String(databases.get('users')), name: 'users', logger });
-    await database.start();
-    t.teardown(() => database.stop());
+    const database = await startTestDatabase(t, { uri: String(databases.get('users')) });
     const stored = database.connection.collection<{ _id: string }>('users');
     const kept = await stored.countDocuments({ _id: { $in: load.created } });
     t.equal(kept, load.created.length, 'no account that was acknowledged is lost');

@@ -1,7 +1,7 @@
-import { createLogger } from '@gatehouse/core/logger';
 import { prefixesOf, SERVICE_NAMES } from '@gatehouse/core/services';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { createLocalEvents } from '@gatehouse/events/local-events';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { prepareDemo } from '../src/demo.ts';
 import { prepareServices } from '../src/services.ts';
@@ -9,7 +9,6 @@ import { readLocalSettings } from '../src/settings.ts';
 import { temporaryDir } from './gatehouse.ts';
 
 t.test('npm start runs every service of the table, with the paths that it has there', async (t) => {
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const settings = readLocalSettings({ DATA_DIR: temporaryDir(t) });
   const { demo } = await prepareDemo(settings.dataDir, settings.publicUrl);
   // None of them is started: nothing listens at these addresses.

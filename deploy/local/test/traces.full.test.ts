@@ -1,4 +1,5 @@
 import { createFormBrowser } from '@gatehouse/testing/form-browser';
+import { jsonRequest } from '@gatehouse/testing/json-request';
 import { startMailServer } from '@gatehouse/testing/mail-server';
 import { skip } from '@gatehouse/testing/nats-server';
 import { type ReceivedSpan, SPAN_KINDS, startOtlpReceiver } from '@gatehouse/testing/otlp-receiver';
@@ -61,16 +62,12 @@ t.test(
 
     // By the API.
     const token = await tokenFrom(identity.base);
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const response = await fetch(`${users.base}/v1/users?email=${ADMIN.email}`, { headers });
-    const { data } = (await response.json()) as { data: { id: string }[] };
-    const body = JSON.stringify({ user_id: data[0]?.id, message: 'A marked message.', type: 'email' });
-    const accepted = await fetch(`${others.notifications.base}/v2/notifications?q=marked`, {
-      method: 'POST',
-      headers: { ...headers, traceparent: `00-${order}-${BROWSER}-01` },
-      body,
-    });
-    t.equal(accepted.status, 202, await accepted.text());
+    const found = await jsonRequest('GET', `${users.base}/v1/users?email=${ADMIN.email}`, { token });
+    const [admin] = found.body.data as { id: string }[];
+    const body = { user_id: admin?.id, message: 'A marked message.', type: 'email' };
+    const url = `${others.notifications.base}/v2/notifications?q=marked`;
+    const headers = { traceparent: `00-${order}-${BROWSER}-01` };
+    t.match(await jsonRequest('POST', url, { token, body, headers }), { status: 202 });
     await until(() => mail.received.some(({ content }) => content.includes('marked message')), 10_000);
 
     for (const { process } of [identity, users, others.notifications]) {

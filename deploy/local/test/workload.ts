@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { jsonRequest } from '@gatehouse/testing/json-request';
 import { MACHINE, type Name, tokenFrom } from './cluster.ts';
 
 type Body = Record<string, unknown> & { id: string };
@@ -30,18 +31,10 @@ export async function prepareWorkload(
 
   async function call(service: Name, method: string, path: string, body?: unknown): Promise<Body> {
     requests += 1;
-    const response = await fetch(origins[service] + path, {
-      method,
-      headers: {
-        'x-forwarded-proto': 'https',
-        authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${service}: ${method} ${path}: ${response.status} ${text}`);
-    return JSON.parse(text) as Body;
+    const headers = { 'x-forwarded-proto': 'https' };
+    const response = await jsonRequest<Body>(method, origins[service] + path, { token, body, headers });
+    if (response.status < 300) return response.body;
+    throw new Error(`${service}: ${method} ${path}: ${response.status} ${JSON.stringify(response.body)}`);
   }
 
   async function create(service: Name, path: string, body: object, fields: Record<string, unknown>) {

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createCommerceService } from '@gatehouse/commerce';
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
 import { CLIENT_SERVICES, SERVICE_NAMES, type ServiceName } from '@gatehouse/core/services';
 import { createDashboardService } from '@gatehouse/dashboard';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
@@ -11,7 +10,9 @@ import { createNotificationsService } from '@gatehouse/notifications';
 import { run } from '@gatehouse/server/run';
 import type { Service } from '@gatehouse/server/service';
 import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
+import { jsonRequest, loginToken } from '@gatehouse/testing/json-request';
 import { freePort } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createUsersService } from '@gatehouse/users';
 import type { DashboardConfig } from '../src/config.ts';
@@ -30,7 +31,6 @@ export async function build(
   changes: Partial<DashboardConfig> & { limited?: boolean; notifications?: boolean } = {},
 ) {
   const { limited = false, notifications = false, ...configured } = changes;
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   const person = (username: string) => ({ id: newId('usr'), username, email: `${username}@example.org` });
@@ -116,12 +116,7 @@ export async function build(
   async function tokenOf(username: string, again = false): Promise<string> {
     const known = logins.get(username);
     if (known !== undefined && !again) return known;
-    const login = await fetch(`${base}/api/v1/auth/login`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ username, password: PASSWORD }),
-    });
-    const { token } = (await login.json()) as { token: string };
+    const token = await loginToken(base, { username, password: PASSWORD });
     logins.set(username, token);
     return token;
   }
@@ -153,17 +148,10 @@ export async function build(
       username = 'admin',
       body?: unknown,
     ) {
-      const ask = (token: string) =>
-        fetch(base + path, {
-          method,
-          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        });
-      let response = await ask(await tokenOf(username));
+      const ask = (token: string) => jsonRequest<T>(method, base + path, { token, body });
+      const response = await ask(await tokenOf(username));
       // A token ends with a change of the account.
-      if (response.status === 401) response = await ask(await tokenOf(username, true));
-      const text = await response.text();
-      return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as T };
+      return response.status === 401 ? ask(await tokenOf(username, true)) : response;
     },
   };
 }

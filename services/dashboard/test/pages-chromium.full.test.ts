@@ -3,9 +3,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   accessibilityViolations,
-  findChromium,
-  NO_CHROMIUM,
-  startChromium,
+  bytesOf,
+  inChromium,
+  openPage,
+  type Page,
+  pixelsTooWide,
+  SCREENS,
+  signInTo,
 } from '@gatehouse/testing/chromium';
 import t, { type Test } from 'tap';
 import { type Plot, plotGrid, rangePicker } from '../src/features/overview/plots.ts';
@@ -13,55 +17,23 @@ import { ASSETS } from '../src/pages/assets.ts';
 import { layout } from '../src/pages/layout.ts';
 import { build, PASSWORD } from './build.ts';
 
-type Browser = Awaited<ReturnType<typeof startChromium>>;
-type Page = Awaited<ReturnType<Browser['newPage']>>;
-
-/** What is too small, too wide or too pale somewhere shows in one of these. */
-const SCREENS = [
-  { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
-  { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
-  { viewport: { width: 1920, height: 1080 }, colorScheme: 'dark', reducedMotion: 'reduce' },
-] as const;
-
-const chromium = findChromium();
-if (chromium === undefined) t.plan(0, NO_CHROMIUM);
-else await inChromium(chromium);
-
-async function inChromium(path: string): Promise<void> {
+await inChromium(t, async (browser) => {
   const built = await build(t);
-  const browser = await startChromium(t, path);
   const url = (address: string) => new URL(address, built.base).href;
   const paths = await seed();
 
-  async function visit(t: Test, options: Parameters<Browser['newContext']>[0] = {}) {
-    const context = await browser.newContext({ locale: 'en-GB', ...options });
-    t.teardown(() => context.close());
-    const complaints: string[] = [];
-    const page = await context.newPage();
-    page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(`${page.url()}: ${message.text()}`);
-    });
-    page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
-    return { context, page, complaints };
-  }
-
-  async function signIn(page: Page, username = 'admin'): Promise<void> {
-    await page.goto(url('/dashboard'));
-    await page.fill('#username', username);
-    await page.fill('#password', PASSWORD);
-    await page.click('button.primary');
-    await page.waitForURL(url('/dashboard'));
-  }
+  const signIn = (page: Page, username = 'admin') =>
+    signInTo(page, url('/dashboard'), { username, password: PASSWORD });
 
   // deploy/local/test/dashboard-pages.full.test.ts has every page, on every screen, when all services are there.
   t.test('pages of each type of application, and what is missing when a service is away', async (t) => {
-    const { page, complaints } = await visit(t, SCREENS[1]);
+    const { page, complaints } = await openPage(t, browser, SCREENS[1]);
     await signIn(page);
     for (const path of paths) {
       await page.goto(url(path));
       t.same(await accessibilityViolations(page), [], path);
-      const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-      t.ok(tooWide <= 0, `${path} is ${tooWide} px too wide`);
+      const tooWide = await pixelsTooWide(page);
+      t.equal(tooWide, 0, `${path} is ${tooWide} px too wide`);
       const cut = await page.evaluate<number>(
         "[...document.querySelectorAll('.stacked, .tabs')].filter((it) => it.scrollWidth > it.clientWidth).length",
       );
@@ -71,14 +43,12 @@ async function inChromium(path: string): Promise<void> {
   });
 
   t.test('the first view is light and fast, and runs under its policy', async (t) => {
-    const { page } = await visit(t);
+    const { page } = await openPage(t, browser);
     await signIn(page);
     const began = performance.now();
     const response = await page.goto(url('/dashboard/users'), { waitUntil: 'load' });
     const ms = performance.now() - began;
-    const bytes = await page.evaluate<number>(
-      'performance.getEntries().reduce((sum, { encodedBodySize = 0 }) => sum + encodedBodySize, 0)',
-    );
+    const bytes = await bytesOf(page);
     t.comment(`${bytes} bytes, ${Math.round(ms)} ms`);
     t.ok(bytes < 300_000, `${bytes} bytes`);
     t.ok(ms < 1000, `${ms} ms`);
@@ -88,7 +58,7 @@ async function inChromium(path: string): Promise<void> {
   });
 
   t.test('a search shows its results as it is typed, in the URL, too', async (t) => {
-    const { page, complaints } = await visit(t);
+    const { page, complaints } = await openPage(t, browser);
     await signIn(page);
     await page.goto(url('/dashboard/users'));
     await page.locator('#search-q').pressSequentially('edi');
@@ -105,7 +75,7 @@ async function inChromium(path: string): Promise<void> {
   });
 
   t.test('a form is sent once, and again after a return to it', async (t) => {
-    const { page } = await visit(t);
+    const { page } = await openPage(t, browser);
     await signIn(page);
     await page.goto(url('/dashboard/applications/new?type=machine'));
     await page.fill('#name', 'clicked twice');
@@ -123,7 +93,7 @@ async function inChromium(path: string): Promise<void> {
   });
 
   t.test('what is loaded in the background never erases what is there', async (t) => {
-    const { page } = await visit(t);
+    const { page } = await openPage(t, browser);
     await signIn(page);
     const href = paths.find((it) => it.endsWith('/usage')) ?? '';
     const responses = [
@@ -149,7 +119,7 @@ async function inChromium(path: string): Promise<void> {
   });
 
   t.test('by keyboard alone', async (t) => {
-    const { page } = await visit(t);
+    const { page } = await openPage(t, browser);
     await signIn(page);
     await page.keyboard.press('Tab');
     t.equal(await page.evaluate<string>('document.activeElement?.textContent'), 'Skip to the content');
@@ -166,7 +136,7 @@ async function inChromium(path: string): Promise<void> {
   });
 
   t.test('without script, too', async (t) => {
-    const { page } = await visit(t, { javaScriptEnabled: false });
+    const { page } = await openPage(t, browser, { javaScriptEnabled: false });
     await signIn(page, 'ann');
     await page.goto(url('/dashboard/items'));
     await page.fill('#search-q', 'thing 1');
@@ -188,7 +158,7 @@ async function inChromium(path: string): Promise<void> {
     ];
     const address = await servePlots(t, plots);
     for (const screen of SCREENS) {
-      const { page, complaints } = await visit(t, screen);
+      const { page, complaints } = await openPage(t, browser, screen);
       await page.goto(address);
       await page.locator('.plot canvas').waitFor();
       await page.locator('.plot summary').click();
@@ -218,7 +188,7 @@ async function inChromium(path: string): Promise<void> {
         },
       ];
       const address = await servePlots(t, plots);
-      const { page, complaints } = await visit(t, { ...SCREENS[0], timezoneId: 'Asia/Tokyo' });
+      const { page, complaints } = await openPage(t, browser, { ...SCREENS[0], timezoneId: 'Asia/Tokyo' });
       await page.goto(address);
       await page.locator('.plot canvas').nth(2).waitFor();
       for (const title of ['Requests', 'Orders', 'Latency']) {
@@ -313,4 +283,4 @@ async function inChromium(path: string): Promise<void> {
     const others = ['', '/items', '/notifications', '/reports', '/queues', '/dead-letters'];
     return [...ofApplications, ...others].map((it) => `/dashboard${it}`);
   }
-}
+});

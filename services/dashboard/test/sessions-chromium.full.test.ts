@@ -1,30 +1,15 @@
-import {
-  accessibilityViolations,
-  findChromium,
-  NO_CHROMIUM,
-  startChromium,
-} from '@gatehouse/testing/chromium';
+import { accessibilityViolations, inChromium, openPage, signInTo } from '@gatehouse/testing/chromium';
 import t from 'tap';
 import { build, PASSWORD } from './build.ts';
 
 const SESSION = 'gatehouse_dashboard_session';
 
-const chromium = findChromium();
-if (chromium === undefined) t.plan(0, NO_CHROMIUM);
-else await inChromium(chromium);
-
-async function inChromium(path: string): Promise<void> {
+await inChromium(t, async (browser) => {
   const built = await build(t);
-  const browser = await startChromium(t, path);
   const url = (address: string) => new URL(address, built.base).href;
-  const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 360, height: 740 } });
-  t.teardown(() => context.close());
-  const page = await context.newPage();
-  await page.goto(url('/dashboard/items/new'));
-  await page.fill('#username', 'ann');
-  await page.fill('#password', PASSWORD);
-  await page.click('button.primary');
-  await page.waitForURL(url('/dashboard/items/new'));
+  const { page } = await openPage(t, browser, { viewport: { width: 360, height: 740 } });
+  const context = page.context();
+  await signInTo(page, url('/dashboard/items/new'), { username: 'ann', password: PASSWORD });
 
   await t.test('a form that was filled in while the session ended is sent after signing in', async (t) => {
     const isAccessible = async () => t.same(await accessibilityViolations(page), [], page.url());
@@ -62,4 +47,4 @@ async function inChromium(path: string): Promise<void> {
       'a person’s search does not',
     );
   });
-}
+});

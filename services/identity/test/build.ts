@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
 import { CLIENT_SERVICES, isUnder, prefixesOf } from '@gatehouse/core/services';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { run } from '@gatehouse/server/run';
@@ -11,6 +10,7 @@ import type { Service } from '@gatehouse/server/service';
 import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
 import { createOpenApiCheck } from '@gatehouse/testing/openapi-check';
 import { freePort } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { internalAudience } from '@gatehouse/tokens/scopes';
 import { createUsersService } from '@gatehouse/users';
@@ -79,7 +79,6 @@ type BuildOptions = {
 
 /** Identity and users on a port of their own, with databases of their own, some applications and two people. */
 export async function build(t: TestScope, options: BuildOptions = {}) {
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   const people = {

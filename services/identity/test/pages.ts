@@ -3,12 +3,18 @@ import { readdir, readFile } from 'node:fs/promises';
 import http, { type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import type { FormBrowser, Page } from '@gatehouse/testing/form-browser';
-import { type Built, PASSWORD } from './build.ts';
+import { type Built, PASSWORD, signInAndAllow } from './build.ts';
 
 type TestScope = { teardown(fn: () => unknown): void };
 
 /** What the page is called. */
 export const heading = ({ html }: Page) => /<h1>(.*?)<\/h1>/.exec(html)?.[1];
+
+/** What the page says has been done. */
+export const noticeOf = ({ html }: Page) => /<p class="notice" role="status">(.*?)<\/p>/.exec(html)?.[1];
+
+/** Whether somebody has to sign in there. */
+export const isSignIn = ({ url }: Page) => url.pathname.startsWith('/sign-in/');
 
 /** What the page reports as wrong, without its markup. */
 export const alertOf = ({ html }: Page) =>
@@ -52,6 +58,20 @@ export async function createAccount(
 export async function mailsOf({ outbox }: Pick<Built, 'outbox'>): Promise<string[]> {
   const files = (await readdir(outbox)).filter((name) => !name.startsWith('.')).sort();
   return Promise.all(files.map((file) => readFile(join(outbox, file), 'utf8')));
+}
+
+/** A new person, signed in to the account pages. */
+export async function newPerson(built: Built, username: string): Promise<FormBrowser> {
+  const visitor = built.browser();
+  await createAccount(visitor, '/account', { username, email: `${username}@example.org` });
+  return visitor;
+}
+
+/** Somebody who is signed in to the account pages. */
+export async function signedIn(built: Built, username: string, password = PASSWORD): Promise<FormBrowser> {
+  const visitor = built.browser();
+  await signInAndAllow(visitor, '/account', username, password);
+  return visitor;
 }
 
 /** Waits until a mail with a link has come to the address, and takes it. */
@@ -134,5 +154,14 @@ export async function usersSwitch(t: TestScope) {
     holdUp = { path, wait: () => new Promise((goOn) => held.resolve(goOn)) };
     return held.promise;
   }
-  return { url: `http://127.0.0.1:${port}`, state, holdNext };
+  /** What becomes of a request during which this path is held up while something else happens. */
+  async function whileHeld<T>(path: string, request: () => Promise<T>, meanwhile: () => Promise<unknown>) {
+    const held = holdNext(path);
+    const response = request();
+    const goOn = await held;
+    await meanwhile();
+    goOn();
+    return response;
+  }
+  return { url: `http://127.0.0.1:${port}`, state, whileHeld };
 }

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@gatehouse/core/logger';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
 import { startLocalMongo } from '@gatehouse/local-mongo/start';
 import { freePort, spawnService, until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 
 const MAIN = new URL('../src/service.ts', import.meta.url).pathname;
@@ -13,7 +13,6 @@ const SECRET = 'a-secret-of-many-characters-for-the-tests';
 t.test('it serves once MongoDB is there, and responds with 503 while that is away', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-identity-'));
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const startMongo = () => startLocalMongo({ dataDir, env: process.env, logger });
   // Started and stopped once to learn the address, which stays the same.
   const first = await startMongo();

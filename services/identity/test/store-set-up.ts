@@ -1,19 +1,15 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { monitored } from '@gatehouse/testing/explain';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { type Connection, createConnection } from 'mongoose';
 import type { Test } from 'tap';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-
 /** A database of its own, on which `define` defines the stores before it is connected. */
 export async function withStores<T>(t: Test, define: (connection: Connection) => T) {
-  const database = createDatabase({ uri: monitored(await testDatabase(t)), name: 'identity', logger });
-  const stores = define(database.connection);
-  await database.start();
-  t.teardown(() => database.stop());
-  return { connection: database.connection, database, logger, ...stores };
+  const uri = monitored(await testDatabase(t));
+  const { store, ...database } = await startTestDatabase(t, { uri, define });
+  return { connection: database.connection, database, logger, ...store };
 }
 
 /** A direct look into identity's database, for what only time would do. */

@@ -1,7 +1,4 @@
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { until } from '@gatehouse/testing/processes';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { build, MACHINE } from './build.ts';
 
@@ -10,13 +7,8 @@ t.setTimeout(150_000);
 const EXPIRED = 20_000;
 
 t.test('what has expired is gone within a minute, and nobody waits for that', async (t) => {
-  const mongodbUri = await testDatabase(t);
-  const { json } = await build(t, { mongodbUri });
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-  const database = createDatabase({ uri: mongodbUri, name: 'identity', logger });
-  await database.start();
-  t.teardown(() => database.stop());
-  const { connection } = database;
+  const { database, json } = await build(t);
+  const connection = await database();
 
   const indexed = await Promise.all(
     ((await connection.db?.listCollections().toArray()) ?? []).map(async ({ name }) => {

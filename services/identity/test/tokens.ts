@@ -64,6 +64,15 @@ export async function statusesOf(built: Built, token: string): Promise<[users: n
   return responses.map(({ status }) => status) as [number, number];
 }
 
+/** Waits until the users service and identity itself refuse the token; the milliseconds that took. */
+export async function untilDead(built: Built, token: string): Promise<number> {
+  const start = performance.now();
+  while ((await statusesOf(built, token)).some((status) => status !== 401)) {
+    if (performance.now() - start > 5000) throw new Error('the token lives on');
+  }
+  return performance.now() - start;
+}
+
 /** Moves times of a stored code or refresh token to so many seconds from now. */
 export async function age(
   database: Connection,

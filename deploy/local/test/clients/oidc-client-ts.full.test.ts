@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import { inChromium, openPage, type Page } from '@gatehouse/testing/chromium';
 import type { UserManagerSettings } from 'oidc-client-ts';
 import t from 'tap';
 import { EVERY_SCOPE, startServer, untilDead } from './set-up.ts';
@@ -25,8 +25,6 @@ if (location.pathname === '/silent') await manager.signinSilentCallback();
 document.body.append('ready');
 </script>`;
 
-type Browser = Awaited<ReturnType<typeof startChromium>>;
-type Page = Awaited<ReturnType<Browser['newPage']>>;
 type Settings = Omit<Partial<UserManagerSettings>, 'dpop'> & { dpop?: boolean };
 /** What the page has of the person; oidc-client-ts's User. */
 type User = {
@@ -38,14 +36,9 @@ type User = {
   profile: { sub: string; email?: string; updated_at?: string };
 };
 
-const chromium = findChromium();
-if (chromium === undefined) t.plan(0, NO_CHROMIUM);
-else await run(chromium);
-
-async function run(executablePath: string): Promise<void> {
+await inChromium(t, async (browser) => {
   const served = await servePages();
   const server = await startServer(t);
-  const browser = await startChromium(t, executablePath);
   const { demo, issuer } = server;
   const own = `/v1/users/${demo.user.user_id}`;
   const common: Settings = {
@@ -58,9 +51,7 @@ async function run(executablePath: string): Promise<void> {
   /** A page of the application, in a browser in which nobody has signed in. */
   async function open(t: { teardown(fn: () => unknown): void }, origin: string, settings: Settings) {
     served.settings = { ...common, redirect_uri: `${origin}/callback`, ...settings };
-    const context = await browser.newContext();
-    t.teardown(() => context.close());
-    const page = await context.newPage();
+    const { page } = await openPage(t, browser);
     await page.goto(`${origin}/`);
     await ready(page);
     return page;
@@ -207,7 +198,7 @@ async function run(executablePath: string): Promise<void> {
     t.equal(await statusIn(stranger, issuer + own, bearer), 200, 'the API is for any origin');
     t.equal(await statusIn(stranger, `${issuer}/.well-known/openid-configuration`), 200);
   });
-}
+});
 
 /** An application that is only pages. What its UserManager is made with is read at each load. */
 async function servePages(): Promise<{ settings: Settings }> {

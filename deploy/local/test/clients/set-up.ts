@@ -1,4 +1,5 @@
 import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
+import { jsonRequest, loginToken } from '@gatehouse/testing/json-request';
 import { until } from '@gatehouse/testing/processes';
 import type { Demo } from '../../src/demo.ts';
 import { startGatehouse, temporaryDir } from '../gatehouse.ts';
@@ -31,13 +32,13 @@ export async function startServer(t: TestScope): Promise<Server> {
     demo,
     browser: () => createFormBrowser(issuer),
     async createApplication(body) {
-      const { username, password } = demo.admin;
-      const login = await sendJson(`${issuer}/api/v1/auth/login`, { username, password });
-      const { token } = (await login.json()) as { token: string };
-      const response = await sendJson(`${issuer}/api/v1/applications`, body, token);
-      const text = await response.text();
-      if (response.status !== 201) throw new Error(`no application: ${response.status} ${text}`);
-      return JSON.parse(text) as MadeApplication;
+      const token = await loginToken(issuer, demo.admin);
+      const made = await jsonRequest<MadeApplication>('POST', `${issuer}/api/v1/applications`, {
+        token,
+        body,
+      });
+      if (made.status === 201) return made.body;
+      throw new Error(`no application: ${made.status} ${JSON.stringify(made.body)}`);
     },
     async statusOf(path, credential) {
       const authorization = 'token' in credential ? `Bearer ${credential.token}` : credential.authorization;
@@ -85,15 +86,4 @@ export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
 function left(page: Page): URL {
   if (page.status !== 0) throw new Error(`it is still here: ${page.status} ${page.url}\n${page.html}`);
   return page.url;
-}
-
-function sendJson(url: string, body: unknown, token?: string): Promise<Response> {
-  return fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify(body),
-  });
 }

@@ -1,8 +1,10 @@
 import {
   accessibilityViolations,
-  findChromium,
-  NO_CHROMIUM,
-  startChromium,
+  bytesOf,
+  inChromium,
+  openPage,
+  pixelsTooWide,
+  SCREENS,
 } from '@gatehouse/testing/chromium';
 import t from 'tap';
 import { build } from '../build.ts';
@@ -22,38 +24,21 @@ const BROKEN_WORDS = `[...document.querySelectorAll('.prose-page td')].flatMap((
   return found;
 })`;
 
-const chromium = findChromium();
-if (chromium === undefined) t.plan(0, NO_CHROMIUM);
-else await inChromium(chromium);
-
-async function inChromium(path: string): Promise<void> {
+await inChromium(t, async (browser) => {
   const { base } = await build(t);
-  const browser = await startChromium(t, path);
   const paths = await allPages();
 
   t.test(
     'every page, with everything unfolded: no violation, no complaint, light, nothing cut off',
     async (t) => {
-      const context = await browser.newContext({
-        viewport: { width: 360, height: 740 },
-        colorScheme: 'dark',
-      });
-      t.teardown(() => context.close());
-      const page = await context.newPage();
-      const complaints: string[] = [];
-      page.on('console', (message) => complaints.push(`${page.url()}: ${message.text()}`));
-      page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
+      const { page, complaints } = await openPage(t, browser, SCREENS[1]);
       let largest = 0;
       for (const path of paths) {
         await page.goto(base + path);
-        const bytes = await page.evaluate<number>(
-          'performance.getEntries().reduce((sum, { encodedBodySize = 0 }) => sum + encodedBodySize, 0)',
-        );
-        largest = Math.max(largest, bytes);
+        largest = Math.max(largest, await bytesOf(page));
         await page.evaluate('for (const it of document.querySelectorAll("details")) it.open = true');
         t.same(await accessibilityViolations(page), [], path);
-        const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-        t.ok(tooWide <= 0, `${path} is ${tooWide} px too wide`);
+        t.equal(await pixelsTooWide(page), 0, `${path} is not too wide`);
       }
       t.comment(`${paths.length} pages, at most ${largest} bytes`);
       t.ok(largest < 300_000, `${largest} bytes`);
@@ -63,22 +48,18 @@ async function inChromium(path: string): Promise<void> {
 
   t.test('tables break no words', async (t) => {
     for (const width of [1280, 768, 390]) {
-      const context = await browser.newContext({ viewport: { width, height: 800 } });
-      const page = await context.newPage();
+      const { page } = await openPage(t, browser, { viewport: { width, height: 800 } });
       for (const path of paths.filter((it) => it.split('/').length <= 4)) {
         await page.goto(base + path);
         t.same(await page.evaluate<string[]>(BROKEN_WORDS), [], `${path} at ${width} px`);
-        const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-        t.ok(tooWide <= 0, `${path} is ${tooWide} px too wide at ${width} px`);
+        t.equal(await pixelsTooWide(page), 0, `${path} is not too wide at ${width} px`);
       }
-      await context.close();
+      await page.context().close();
     }
   });
 
   t.test('code is copied by its button, and sections are reached by keyboard', async (t) => {
-    const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
-    t.teardown(() => context.close());
-    const page = await context.newPage();
+    const { page } = await openPage(t, browser, { permissions: ['clipboard-read', 'clipboard-write'] });
     await page.goto(`${base}/docs/api/v2-orders`);
     await page.click('button[data-copy="list_v2_orders-curl"]');
     await page.getByText('Copied').waitFor();
@@ -108,4 +89,4 @@ async function inChromium(path: string): Promise<void> {
     }
     return [...found];
   }
-}
+});

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import type { Test } from 'tap';
 import type { SigningAlgorithm } from '../../src/core/tokens/signing-algorithms.ts';
@@ -10,13 +10,9 @@ import { createSigningKeySealer, type KeyRing } from '../../src/keys/signing-key
 /** A database of its own for the test, and what is needed to look into it and to move its clock. */
 export async function setUpKeys(t: Test) {
   const uri = await testDatabase(t);
-  const lines: Record<string, unknown>[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const logger = createLogger({ name: 'test', readable: false, destination });
-  const database = createDatabase({ uri, name: 'identity', logger });
-  const store = createSigningKeyStore(database.connection);
-  await database.start();
-  t.teardown(() => database.stop());
+  const { logger, lines } = recordingLogger();
+  const database = await startTestDatabase(t, { uri, define: createSigningKeyStore });
+  const { store } = database;
   const masterKey = randomBytes(32);
   const sealer = createSigningKeySealer([masterKey]);
 

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createLogger } from '@gatehouse/core/logger';
 import { createSealer } from '@gatehouse/core/sealing';
-import { createDatabase } from '@gatehouse/data/database';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { decodeProtectedHeader } from 'jose';
 import Provider from 'oidc-provider';
 import t from 'tap';
@@ -10,11 +8,8 @@ import { rotateSigningKeys } from '../../src/keys/key-rotation.ts';
 import { createSigningKeyStore } from '../../src/keys/signing-key-store.ts';
 import { loadSigningKeys } from '../../src/keys/signing-keys.ts';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const database = createDatabase({ uri: await testDatabase(t), name: 'identity', logger });
-const store = createSigningKeyStore(database.connection);
-await database.start();
-t.teardown(() => database.stop());
+const database = await startTestDatabase(t, { define: createSigningKeyStore });
+const { store } = database;
 const sealer = createSealer([randomBytes(32)]);
 
 t.test('replicas that start at once end up with the same keys', async (t) => {

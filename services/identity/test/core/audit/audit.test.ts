@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { createAudit, hashLogin } from '../../../src/core/audit/audit.ts';
 import { createAuditStore } from '../../../src/core/audit/audit-store.ts';
@@ -68,19 +68,13 @@ t.test('a name that was typed is kept as a hash with a key', async (t) => {
 t.test(
   'without its database it keeps nobody from signing in, and lets nobody get power unseen',
   async (t) => {
-    const lines: string[] = [];
-    const loud = createLogger({
-      name: 'test',
-      level: 'error',
-      readable: false,
-      destination: { write: (line: string) => void lines.push(line) },
-    });
+    const { logger: loud, text } = recordingLogger('error');
     const away = createDatabase({ uri: 'mongodb://127.0.0.1:9/none', name: 'none', logger });
     const own = createAudit({ store: createAuditStore(away.connection), key, keepDays: 1, logger: loud });
     await own.record({ action: 'sign_in.succeeded', origin, subject: 'usr_dan' });
     await t.rejects(own.record({ action: 'consent.granted', origin, subject: 'usr_dan' }));
     await own.stop();
-    t.match(lines.join(), /entries of the audit log were lost/);
+    t.match(text(), /entries of the audit log were lost/);
   },
 );
 

@@ -1,7 +1,7 @@
-import { createLogger } from '@gatehouse/core/logger';
 import { createBoundKeeper } from '@gatehouse/data/bounded';
 import { RATE_LIMITS } from '@gatehouse/data/rate-limit-store';
 import { until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import { mongo } from 'mongoose';
 import t from 'tap';
 import { BOUNDS, MAX_REQUEST } from '../../../src/core/limits/bounds.ts';
@@ -163,7 +163,6 @@ t.test('beyond the bound of strangers from everywhere, the first go; what people
     t.ok((await connection.collection(collection).countDocuments(filter())) > 4, `${collection} was filled`);
   }
   const [oldest] = await connection.collection('oidc_interactions').find().sort({ expires_at: 1 }).toArray();
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
   const keeper = createBoundKeeper(
     connection,
     BOUNDS.map((bound) => ({ ...bound, max: 4 })),

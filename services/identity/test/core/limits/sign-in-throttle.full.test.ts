@@ -143,8 +143,15 @@ t.test('an address that tries many accounts has to wait, whichever account it tr
   }
   t.equal(await fail({ address: '192.0.2.2', login: 'another' }), 0, 'another address is not meant');
   clock.now += 15 * 60_000;
-  for (let i = 0; i < 50; i += 1) t.equal(await fail({ login: `later${i}` }), 0);
+  for (let i = 0; i < 50; i += 1) {
+    t.equal(await fail({ login: `later${i}` }), 0);
+    if (i === 25) clock.now += 10 * 60_000;
+  }
   t.equal(await fail({ login: 'another' }), 1);
+  clock.now += 5 * 60_000;
+  for (const login of ['another', 'yet another']) {
+    t.equal(await fail({ login }), 0, 'a quarter of an hour after the first of them');
+  }
 });
 
 t.test('an IPv6 address counts with its /64, /56 and /48', async (t) => {

@@ -1,16 +1,13 @@
 import { hash } from 'node:crypto';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { createSweeper } from '@gatehouse/data/sweeper';
 import { applyMigrations } from '@gatehouse/testing/apply-migrations';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import { errors } from 'oidc-provider';
 import t from 'tap';
 import { IDENTITY_MIGRATIONS } from '../../../src/core/foundation/migrations.ts';
 import { createOidcStore, type OidcStoreOptions } from '../../../src/core/oidc/adapter/oidc-adapter.ts';
 
-const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-const database = createDatabase({ uri: await testDatabase(t), name: 'identity', logger });
 const denied: string[] = [];
 const options: OidcStoreOptions = {
   findClient: async (id) => (id === 'known' ? { client_id: 'known', redirect_uris: [] } : undefined),
@@ -20,9 +17,8 @@ const options: OidcStoreOptions = {
   reuseGrace: 10,
   keepExchangedCode: 600,
 };
-const store = createOidcStore(database.connection, options);
-await database.start();
-t.teardown(() => database.stop());
+const database = await startTestDatabase(t, { define: (connection) => createOidcStore(connection, options) });
+const { store } = database;
 const collection = (name: string) => database.connection.collection<{ _id: string }>(name);
 async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = [];

@@ -2,8 +2,9 @@ import type { FormBrowser } from '@gatehouse/testing/form-browser';
 import { until } from '@gatehouse/testing/processes';
 import { generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
-import { authorizeUrl, build, codeFor, PASSWORD } from '../../build.ts';
+import { authorizeUrl, build, PASSWORD } from '../../build.ts';
 import { heading, linkOf, responseOf, send } from '../../pages.ts';
+import { tokensFor, untilDead } from '../../tokens.ts';
 
 const built = await build(t);
 const { base, browser, call, createApplication, form, people } = built;
@@ -19,16 +20,18 @@ const APP = await createApplication(admin, {
   scopes: ['openid', 'read:users'],
 });
 
+const CLIENT = { ...APP, redirect_uri: REDIRECT };
+const REQUEST = { client_id: APP.client_id, redirect_uri: REDIRECT, scope: 'openid read:users' };
+
 /** Somebody who uses the application, with what it holds. */
 async function user(): Promise<{ visitor: FormBrowser; idToken: string; access: string }> {
   const visitor = browser();
-  const code = await codeFor(visitor, {
-    ...{ client_id: APP.client_id },
-    redirect_uri: REDIRECT,
-    scope: 'openid read:users',
+  const { id_token, access_token } = await tokensFor(built, {
+    browser: visitor,
+    client: CLIENT,
+    more: REQUEST,
   });
-  const { body } = await form({ grant_type: 'authorization_code', code, redirect_uri: REDIRECT, ...APP });
-  return { visitor, idToken: String(body.id_token), access: String(body.access_token) };
+  return { visitor, idToken: id_token, access: access_token };
 }
 
 const logout = (parameters: Record<string, string> = {}) =>
@@ -38,14 +41,7 @@ const isSignedIn = async (visitor: FormBrowser) =>
 const lives = async (token: string) =>
   (await call('GET', `/v1/users/${people.ann.id}`, token)).status === 200;
 
-async function isDead(token: string): Promise<boolean> {
-  const end = Date.now() + 1000;
-  while (Date.now() < end) {
-    if (!(await lives(token))) return true;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return false;
-}
+const isDead = async (token: string) => (await untilDead(built, token)) < 1000;
 
 t.test('an application asks for it, with an ID token and a way back', async (t) => {
   const { visitor, idToken, access } = await user();
@@ -214,9 +210,8 @@ for (const [name, query, decision] of [
 ] as const) {
   t.test(`${name} ends what an application got in several tabs of one browser`, async (t) => {
     const visitor = browser();
-    const request = { client_id: APP.client_id, redirect_uri: REDIRECT, scope: 'openid read:users' };
     await visitor.submit(await visitor.get('/account'), { username: 'ann', password: PASSWORD });
-    const tabs = [await visitor.get(authorizeUrl(request)), await visitor.get(authorizeUrl(request))];
+    const tabs = [await visitor.get(authorizeUrl(REQUEST)), await visitor.get(authorizeUrl(REQUEST))];
     const tokens: string[] = [];
     for (const tab of tabs) {
       const { url } = await visitor.submit(tab, { decision: 'allow' });

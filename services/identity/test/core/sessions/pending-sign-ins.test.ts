@@ -34,24 +34,16 @@ t.test('a password that is entered before all sessions end makes no session afte
   t.same(await listed(), []);
 
   const slow = await browser.get('/account');
-  const held = users.holdNext('/password-checks');
-  const signingIn = browser.submit(slow, credentials);
-  const goOn = await held;
-  await endAll();
-  goOn();
-  t.equal((await signingIn).url.pathname, '/account/signed-out', 'while it is being checked');
+  const signedIn = await users.whileHeld('/password-checks', () => browser.submit(slow, credentials), endAll);
+  t.equal(signedIn.url.pathname, '/account/signed-out', 'while it is being checked');
   t.same(await listed(), []);
   await endAll();
   t.equal((await signInAndAllow(browser, '/account')).url.pathname, '/account', 'from now on it does');
 });
 
 t.test('nor does it make a login at the API', async (t) => {
-  const held = users.holdNext('/password-checks');
-  const loggingIn = built.logIn();
-  const goOn = await held;
-  await endAll();
-  goOn();
-  t.equal((await loggingIn).status, 401);
+  const response = await users.whileHeld('/password-checks', () => built.logIn(), endAll);
+  t.equal(response.status, 401);
 });
 
 t.test('a password signs in the browser in which it is entered, and no other', async (t) => {

@@ -1,8 +1,8 @@
 import { newId } from '@gatehouse/core/ids';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import t from 'tap';
@@ -20,17 +20,8 @@ const built = await build(t, {
   applications: [keyedApplication(apiKey.key, ['read:all', 'manage:apps'])],
 });
 const { people, call, createApplication, logIn, login } = built;
-const database = createDatabase({
-  ...{ uri, name: 'identity' },
-  logger: createLogger({ name: 'test', level: 'fatal', readable: false }),
-});
-const store = createAuditStore(database.connection);
-await database.start();
-t.teardown(() => database.stop());
-const audit = createAudit({
-  ...{ store, key: Buffer.alloc(32), keepDays: 30 },
-  logger: createLogger({ name: 'test', level: 'fatal', readable: false }),
-});
+const { connection, store } = await startTestDatabase(t, { uri, define: createAuditStore });
+const audit = createAudit({ store, key: Buffer.alloc(32), keepDays: 30, logger });
 
 const admin = await login('admin');
 type Entry = Record<string, unknown> & { id: string; created_at: string };
@@ -196,7 +187,7 @@ t.test('every query reads one index, and of it no more than the page', async (t)
   ] as const) {
     const parameters = Object.fromEntries(new URLSearchParams(query));
     const source = { ...store.list, count: async () => 0 };
-    const plans = await explainQueries(database.connection, () =>
+    const plans = await explainQueries(connection, () =>
       auditEndpoint.reply(parameters, source, { limited: (work) => work() }),
     );
     t.equal(plans.length, 1, query);

@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@gatehouse/core/logger';
-import { createDatabase } from '@gatehouse/data/database';
 import { until } from '@gatehouse/testing/processes';
+import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
@@ -44,11 +43,10 @@ async function setUp(t: Test, options: { networks?: string[]; host?: string; con
   t.teardown(() => void server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
 
-  const logger = createLogger({ name: 'test', level: 'fatal', readable: false });
-  const database = createDatabase({ uri: mongodbUri, name: 'identity', logger });
-  const applications = createApplicationStore(database.connection, new LRUCache({ max: 10 }));
-  await database.start();
-  t.teardown(() => database.stop());
+  const { store: applications } = await startTestDatabase(t, {
+    uri: mongodbUri,
+    define: (connection) => createApplicationStore(connection, new LRUCache({ max: 10 })),
+  });
   const secret = 'the-secret-of-the-listening-application';
   const listening = newApplication(
     {

@@ -135,68 +135,63 @@ t.test('errors (RFC 6750 §3)', async (t) => {
   const machine = await built.machineToken();
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   const { id_token } = await tokensFor(built, { browser, client: SPA });
-  const none = 'Bearer realm="gatehouse"';
-  const invalid = 'Bearer realm="gatehouse", error="invalid_token"';
-  const tooMany = 'Bearer realm="gatehouse", error="invalid_request"';
+  const realm = 'Bearer realm="gatehouse"';
   const inForm = `access_token=${token}`;
-  const asJson = JSON.stringify({ access_token: token });
-  for (const [name, reply, status, error, challenge] of [
-    ['no token', userInfo({}), 401, undefined, none],
-    ['nonsense', userInfo({ authorization: 'Bearer x' }), 401, 'invalid_token', invalid],
-    ['an ID token', userInfo({ authorization: `Bearer ${id_token}` }), 401, 'invalid_token', invalid],
-    ['cut', userInfo({ authorization: `Bearer ${token.slice(0, -1)}` }), 401, 'invalid_token', invalid],
-    ['in the query', userInfo({}, 'GET', `/userinfo?access_token=${token}`), 401, undefined, none],
-    ['a form without one', userInfo(form, 'POST', '/userinfo', 'x=y'), 401, undefined, none],
-    ['an empty one in a form', userInfo(form, 'POST', '/userinfo', 'access_token='), 401, undefined, none],
+  const json = { 'content-type': 'application/json' };
+  const bearer = (it: string) => ({ authorization: `Bearer ${it}` });
+  const posted = (body: string, headers: Record<string, string> = form) =>
+    userInfo(headers, 'POST', '/userinfo', body);
+  for (const [error, status, challenge, rows] of [
     [
-      'two in a form',
-      userInfo(form, 'POST', '/userinfo', `${inForm}&${inForm}`),
-      400,
-      'invalid_request',
-      tooMany,
-    ],
-    [
-      'in the header and a form',
-      userInfo({ ...form, authorization: `Bearer ${token}` }, 'POST', '/userinfo', inForm),
-      400,
-      'invalid_request',
-      tooMany,
-    ],
-    [
-      'in JSON',
-      userInfo({ 'content-type': 'application/json' }, 'POST', '/userinfo', asJson),
-      401,
       undefined,
-      none,
-    ],
-    [
-      'cut, in a form',
-      userInfo(form, 'POST', '/userinfo', inForm.slice(0, -1)),
       401,
+      realm,
+      {
+        'no token': userInfo({}),
+        'in the query': userInfo({}, 'GET', `/userinfo?access_token=${token}`),
+        'a form without one': posted('x=y'),
+        'an empty one in a form': posted('access_token='),
+        'in JSON': posted(JSON.stringify({ access_token: token }), json),
+      },
+    ],
+    [
       'invalid_token',
-      invalid,
+      401,
+      `${realm}, error="invalid_token"`,
+      {
+        nonsense: userInfo(bearer('x')),
+        'an ID token': userInfo(bearer(id_token)),
+        cut: userInfo(bearer(token.slice(0, -1))),
+        'cut, in a form': posted(inForm.slice(0, -1)),
+      },
     ],
     [
-      'without openid',
-      userInfo({ authorization: `Bearer ${await tokenFor('profile email')}` }),
-      403,
-      'insufficient_scope',
-      'Bearer realm="gatehouse", error="insufficient_scope", scope="openid"',
+      'invalid_request',
+      400,
+      `${realm}, error="invalid_request"`,
+      {
+        'two in a form': posted(`${inForm}&${inForm}`),
+        'in the header and a form': posted(inForm, { ...form, ...bearer(token) }),
+      },
     ],
     [
-      'a machine',
-      userInfo({ authorization: `Bearer ${machine}` }),
-      403,
       'insufficient_scope',
-      'Bearer realm="gatehouse", error="insufficient_scope", scope="openid"',
+      403,
+      `${realm}, error="insufficient_scope", scope="openid"`,
+      {
+        'without openid': userInfo(bearer(await tokenFor('profile email'))),
+        'a machine': userInfo(bearer(machine)),
+      },
     ],
   ] as const) {
-    const { status: actual, body, headers } = await reply;
-    t.equal(actual, status, name);
-    t.equal(body.error, error, name);
-    t.same(Object.keys(body).sort(), error === undefined ? [] : ['error', 'error_description'], name);
-    t.equal(headers.get('www-authenticate'), challenge, name);
-    t.equal(headers.get('cache-control'), 'no-store', name);
+    for (const [name, reply] of Object.entries(rows)) {
+      const { status: actual, body, headers } = await reply;
+      t.equal(actual, status, name);
+      t.equal(body.error, error, name);
+      t.same(Object.keys(body).sort(), error === undefined ? [] : ['error', 'error_description'], name);
+      t.equal(headers.get('www-authenticate'), challenge, name);
+      t.equal(headers.get('cache-control'), 'no-store', name);
+    }
   }
   for (const [name, authorization] of [
     ['no scheme', token],

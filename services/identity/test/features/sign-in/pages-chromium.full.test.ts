@@ -1,25 +1,21 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import { type Browser, inChromium, type Page, startChromium } from '@gatehouse/testing/chromium';
 import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import { ALL_SCOPES, authorizeUrl, build, NATIVE, ownApplication, PASSWORD, WEB } from '../../build.ts';
 import { linkTo } from '../../pages.ts';
 
-type Browser = Awaited<ReturnType<typeof startChromium>>;
 type BrowserContext = Awaited<ReturnType<Browser['newContext']>>;
-type Page = Awaited<ReturnType<BrowserContext['newPage']>>;
 
 /** Applications are at addresses that nobody serves, and no test asks the world for them. */
 const NO_WORLD = ['--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'];
 
-const path = findChromium();
 const PKCE = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' };
 
-if (path === undefined) t.plan(0, NO_CHROMIUM);
-else await inChromium(path);
+await inChromium(t, signInPages, { args: NO_WORLD });
 
-async function inChromium(path: string): Promise<void> {
+async function signInPages(chromium: Browser, path: string): Promise<void> {
   const application = await anApplication(t);
   const toApplication = (more: Record<string, string> = {}) =>
     authorizeUrl({ client_id: 'app_local', redirect_uri: application.callback, ...more });
@@ -40,7 +36,6 @@ async function inChromium(path: string): Promise<void> {
     ],
   });
   const interactions = (await built.database()).collection('oidc_interactions');
-  const chromium = await startChromium(t, path, { args: NO_WORLD });
   const url = (address: string) => new URL(address, built.base).href;
 
   /** A browser of its own, and what it complained about on the way. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { authorizeUrl, build, codeFor, PASSWORD, WEB } from '../../../build.ts';
+import { authorizeUrl, build, PASSWORD } from '../../../build.ts';
 import {
   alertOf,
   createAccount,
@@ -10,6 +10,7 @@ import {
   send,
   usersSwitch,
 } from '../../../pages.ts';
+import { refresh, tokensFor, untilDead } from '../../../tokens.ts';
 
 const FORGOTTEN = '/account/forgotten-password';
 const ANN = 'ann@example.org';
@@ -18,7 +19,7 @@ t.test('a forgotten password', async (t) => {
   const users = await usersSwitch(t);
   const built = await build(t, { config: { usersUrl: users.url } });
   users.state.target = built.base;
-  const { browser, form, call, links } = built;
+  const { browser, call, links } = built;
   const database = await built.database();
   const forgetAttempts = () => database.collection('sign_in_counters').deleteMany({});
 
@@ -68,9 +69,7 @@ t.test('a forgotten password', async (t) => {
   t.test('the link sets a new password once, and ends what was before', async (t) => {
     await forgetAttempts();
     const before = browser();
-    const code = await codeFor(before);
-    const tokens = await form({ grant_type: 'authorization_code', code, ...WEB });
-    const token = String(tokens.body.access_token);
+    const { access_token: token, refresh_token } = await tokensFor(built, { browser: before });
     const path = `/v1/users/${built.people.ann.id}`;
     t.equal((await call('GET', path, token)).status, 200);
 
@@ -97,13 +96,9 @@ t.test('a forgotten password', async (t) => {
 
     const done = await visitor.submit(short, { new_password: 'a better one than before' });
     t.equal(heading(done), 'Your new password is saved');
-    for (let i = 0; i < 50 && (await call('GET', path, token)).status === 200; i += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    t.equal((await call('GET', path, token)).status, 401, 'tokens are dead within a second');
+    t.ok((await untilDead(built, token)) < 1000, 'tokens are dead within a second');
     t.match((await before.get('/account')).url.pathname, /^\/sign-in\//, 'sessions, too');
-    const refresh = { grant_type: 'refresh_token', refresh_token: String(tokens.body.refresh_token), ...WEB };
-    t.match(await form(refresh), { status: 400, body: { error: 'invalid_grant' } });
+    t.match(await refresh(built, refresh_token), { status: 400, body: { error: 'invalid_grant' } });
 
     const used = await browser().get(link);
     t.equal(used.status, 400);
