@@ -21,6 +21,7 @@ import {
 import { messageProviders } from './integrations/message-providers.ts';
 import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
 import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './notifications/module.ts';
+import { NOTIFICATIONS_MIGRATIONS } from './notifications-migrations.ts';
 import { createQueuesModule, OPERATOR_PATHS } from './queues/module.ts';
 import { createReportsModule, REPORT_PATHS } from './reports/module.ts';
 
@@ -35,6 +36,7 @@ const DEFINITION: ResourceServiceDefinition = {
     ...ANALYTICS_PATHS,
     ...OPERATOR_PATHS,
   ],
+  migrations: NOTIFICATIONS_MIGRATIONS,
   document: {
     title: 'Gatehouse notifications',
     description: `

@@ -34,6 +34,13 @@ export type Entry = {
   amount?: string;
 };
 
+/** A histogram of latencies, from pairs of index and count. */
+export function histogramOf(pairs: readonly number[]): Record<number, number> {
+  const histogram: Record<number, number> = {};
+  for (let i = 0; i + 1 < pairs.length; i += 2) histogram[pairs[i] as number] = pairs[i + 1] as number;
+  return histogram;
+}
+
 /** What happened in one interval at one source by way of one client. */
 export type Bucket = { source: string; client: string; start: Date; entries: readonly Entry[] };
 

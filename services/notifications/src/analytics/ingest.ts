@@ -14,6 +14,7 @@ import {
   type AnalyticsWriter,
   type CountedOrder,
   type CountedUsage,
+  histogramOf,
   NO_CLIENT,
 } from './bucket.ts';
 
@@ -146,13 +147,6 @@ export function createIngest(options: { store: AnalyticsWriter; logger: Logger; 
         onOrder();
       }),
   };
-}
-
-/** From pairs of index and count. */
-function histogramOf(pairs: readonly number[]): Record<number, number> {
-  const histogram: Record<number, number> = {};
-  for (let i = 0; i + 1 < pairs.length; i += 2) histogram[pairs[i] as number] = pairs[i + 1] as number;
-  return histogram;
 }
 
 /** An amount with at most four decimals, as the text of a whole number. */

@@ -59,14 +59,18 @@ export function defineAnalyticsCollections(connection: Connection) {
   };
 }
 
-/** The bucket without values that begins at `start`. */
-export function emptyBucket(
-  of: Pick<BucketDocument, 'interval' | 'source' | 'client' | 'start'>,
-  keepDays: RetentionDays,
-): BucketDocument {
-  const { interval, source, client, start } = of;
+type BucketOf = Pick<BucketDocument, 'interval' | 'source' | 'client' | 'start'>;
+
+/** The id of the bucket that begins at `start`. */
+export function bucketId({ interval, source, client, start }: BucketOf): string {
+  return `${interval} ${start.toISOString()} ${source} ${client}`;
+}
+
+/** The same bucket without values. */
+export function emptyBucket(of: BucketOf, keepDays: RetentionDays): BucketDocument {
+  const { interval, start } = of;
   return {
-    _id: `${interval} ${start.toISOString()} ${source} ${client}`,
+    _id: bucketId(of),
     ...of,
     expires_at: new Date(start.getTime() + keepDays[interval] * DAY_MS),
   };
