@@ -1,4 +1,6 @@
-export const INTEGRATION_KINDS = ['email', 'sms', 'push', 'queue', 'database', 'metrics'] as const;
+import { NOTIFICATION_TYPES } from '../notifications/notification.ts';
+
+export const INTEGRATION_KINDS = [...NOTIFICATION_TYPES, 'queue', 'database', 'metrics'] as const;
 export type IntegrationKind = (typeof INTEGRATION_KINDS)[number];
 
 /** Something outside the code of this service that it works with. */

@@ -1,4 +1,5 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import { NOTIFICATION_STATUSES, NOTIFICATION_TYPES } from '../notifications/notification.ts';
 import { dailyTotals, piecesOf } from './daily-totals.ts';
 import type { ReportRequest, ReportType } from './report.ts';
 import { wholeDays } from './report-period.ts';
@@ -54,7 +55,6 @@ const ORDER_STATUSES = [
   'cancelled',
   'refunded',
 ];
-const NOTIFICATION_STATUSES = ['queued', 'sending', 'sent', 'delivered', 'failed', 'cancelled'];
 
 /** The path of a list with the filters of a request, in the order of creation. `created` is the name of the time. */
 function pathOf(prefix: string, created: string, { from, to, filters }: ReportRequest): string {
@@ -183,7 +183,7 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
       ...{ id: 'Notification', user_id: 'Recipient', type: 'Type', priority: 'Priority', status: 'Status' },
       ...{ attempts: 'Attempts', created_at: 'Created', updated_at: 'Changed' },
     },
-    filters: { status: NOTIFICATION_STATUSES, type: ['email', 'sms', 'push'], user_id: [] },
+    filters: { status: NOTIFICATION_STATUSES, type: NOTIFICATION_TYPES, user_id: [] },
     chart: { title: 'Notifications by day', at: 'created_at' },
     batches: fromList('notifications', '/v2/notifications', (notification) => ({
       ...fields(notification, ['id', 'user_id', 'type', 'priority', 'status']),
