@@ -1,12 +1,13 @@
 import { leastIdAt } from '@gatehouse/core/ids';
-import type { DocumentCollection } from '@gatehouse/data/collection';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { type DocumentCollection, defineCollection } from '@gatehouse/data/collection';
 import { createCounts } from '@gatehouse/data/counts';
 import { MAX_QUERY_MS } from '@gatehouse/data/database';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { createListSource } from '@gatehouse/data/list-source';
 import type { Condition, FilterOperator, ListQuery, ListSource } from '@gatehouse/domain/list-query';
-import { type Collection, type Connection, Schema } from 'mongoose';
+import type { Connection } from 'mongoose';
 import type { AuditAction, AuditField, AuditRecord, AuditStore } from './audit.ts';
 
 /** Ids sort by time, which is the order of the log. Entries of earlier versions have no actor. */
@@ -27,23 +28,20 @@ type AuditDocument = {
 
 const COLLECTION = 'audit_log';
 
-const schema = new Schema<AuditDocument>(
-  {
-    _id: { type: String, required: true },
-    action: { type: String, required: true },
-    at: { type: Date, required: true },
-    actor: { type: String },
-    subject: { type: String },
-    client: { type: String },
-    address: { type: String },
-    user_agent: { type: String },
-    request_id: { type: String },
-    login_hash: { type: String },
-    details: { type: Schema.Types.Mixed },
-    expires_at: { type: Date, required: true },
-  },
-  { versionKey: false, strict: 'throw' },
-);
+/** The projection of reads: all fields. */
+const FIELDS = {
+  action: 1,
+  at: 1,
+  actor: 1,
+  subject: 1,
+  client: 1,
+  address: 1,
+  user_agent: 1,
+  request_id: 1,
+  login_hash: 1,
+  details: 1,
+  expires_at: 1,
+} as const satisfies Record<Exclude<keyof AuditDocument, '_id'>, 1>;
 
 type StoredField = Exclude<AuditField, 'at'>;
 const text = (stored: string) => ({ stored, type: 'string' }) as const;
@@ -57,24 +55,22 @@ const plan = createListPlan<StoredField>({
     action: text('action'),
   },
 });
-for (const { fields, options } of plan.indexes) schema.index({ ...fields }, { ...options });
-schema.index({ expires_at: 1 });
 
-/** The audit log in MongoDB; defines its model on the connection. */
+/** The audit log in MongoDB; defines its collection on the connection. */
 export function createAuditStore(connection: Connection): AuditStore {
-  const entries = connection.model<AuditDocument>('AuditEntry', schema, COLLECTION);
-  const collection = entries.collection as unknown as Collection<AuditDocument>;
+  const indexes = [...plan.indexes, { fields: { expires_at: 1 } } as const];
+  const collection = defineCollection<AuditDocument>(connection, COLLECTION, indexes);
   const source = createListSource<StoredField, AuditDocument, AuditRecord>({
     collection: collection as unknown as DocumentCollection,
     plan,
-    projection: Object.fromEntries(Object.keys(schema.paths).map((name) => [name, 1])),
+    projection: FIELDS,
     read: recordOf,
     counts: createCounts(),
   });
   return {
     collection: COLLECTION,
     async insert(record) {
-      await entries.create(documentOf(record)).catch((error: unknown) => {
+      await collection.insertOne(documentOf(record)).catch((error: unknown) => {
         if (duplicateKeyField(error) !== '_id') throw error;
       });
     },
@@ -133,15 +129,15 @@ function rarerFirst(a: Condition<StoredField>, b: Condition<StoredField>): numbe
 }
 
 function documentOf({ id, origin, loginHash, expiresAt, details, ...rest }: AuditRecord): AuditDocument {
-  return {
+  const fields = {
     ...rest,
-    _id: id,
-    ...(origin === undefined ? {} : { address: origin.address, request_id: origin.requestId }),
-    ...(origin?.userAgent === undefined ? {} : { user_agent: origin.userAgent }),
-    ...(loginHash === undefined ? {} : { login_hash: loginHash }),
-    ...(details === undefined ? {} : { details: { ...details } }),
-    expires_at: expiresAt,
+    address: origin?.address,
+    request_id: origin?.requestId,
+    user_agent: origin?.userAgent,
+    login_hash: loginHash,
+    details: details && { ...details },
   };
+  return { ...omitUndefined(fields), _id: id, expires_at: expiresAt } as AuditDocument;
 }
 
 function recordOf(document: AuditDocument): AuditRecord {
