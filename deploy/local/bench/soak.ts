@@ -53,7 +53,7 @@ const say = (text: string) => process.stdout.write(`${text}\n`);
 const logger = createLogger({ name: 'soak', level: 'error' });
 let isOver = false;
 
-/** A gateway for SMS, which hangs when it is told to. */
+/** A gateway for SMS, which can be made to hang. */
 async function startGateway() {
   const sent = new Map<string, number>();
   let isHanging = false;

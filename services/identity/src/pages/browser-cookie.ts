@@ -38,12 +38,13 @@ export function createBrowserCookie(keys: KeyList): BrowserCookie {
   }
 
   function id(ctx: Context): string {
-    const [known = ''] = read(ctx);
-    if (/^[\w-]{22}$/.test(known)) return known;
     const state = ctx.state as { browserId?: string };
     if (state.browserId === undefined) {
-      state.browserId = randomBytes(16).toString('base64url');
-      write(ctx, state.browserId, []);
+      // Read once: with each reading, the cookies library signs a cookie again whose key has been replaced.
+      const [known = ''] = read(ctx);
+      const isKnown = /^[\w-]{22}$/.test(known);
+      state.browserId = isKnown ? known : randomBytes(16).toString('base64url');
+      if (!isKnown) write(ctx, state.browserId, []);
     }
     return state.browserId;
   }
