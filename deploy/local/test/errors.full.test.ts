@@ -37,9 +37,10 @@ t.test('a failed start prints one clear sentence and exits with status 1', async
     ['damaged demo.json', { DATA_DIR: damaged }, /demo\.json is damaged/],
     [
       'two wrong settings',
-      { PORT: '0', RATE_LIMIT: 'maybe' },
-      /^The setting PORT .*\nThe setting RATE_LIMIT .*\.$/,
+      { PORT: '0', LOG_LEVEL: 'maybe' },
+      /^The setting PORT .*\nThe setting LOG_LEVEL .*\.$/,
     ],
+    ['a wrong setting of the services', { RATE_LIMIT: 'maybe' }, /^The setting RATE_LIMIT .*\.$/],
   ];
   const outcomes = cases.map(async ([name, env, expected]) => {
     const { child, ended, output } = spawnMain({

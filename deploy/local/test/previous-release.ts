@@ -6,8 +6,8 @@ import { temporaryDir } from './gatehouse.ts';
 const ROOT = resolve(import.meta.dirname, '../../..');
 
 /**
- * The sources of the release before this version: of the latest tag, or, before there is one, of the commit before the latest
- * change of the migrations. Throws a sentence when this clone does not have them.
+ * The sources of the release before this version: of the latest tag, or, before there is one, of the commit before the first
+ * migration of the latest data version. Throws a sentence when this clone does not have them.
  */
 export function previousRelease(t: { teardown(action: () => unknown): void }): {
   root: string;
@@ -20,15 +20,10 @@ export function previousRelease(t: { teardown(action: () => unknown): void }): {
   try {
     name = git('tag', '--list', 'v*', '--merged', 'HEAD~1', '--sort=-v:refname').split('\n')[0] ?? '';
     if (name === '') {
-      const changed = git(
-        'log',
-        '-1',
-        '--format=%H',
-        '-G',
-        'version: [0-9]+,',
-        '--',
-        'services/*migrations.ts',
-      );
+      const migrations = 'services/*migrations.ts';
+      const versions = git('grep', '-hoE', 'version: [0-9]+,', '--', migrations).split('\n');
+      const latest = versions.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1) ?? '';
+      const changed = git('log', '--format=%H', '-G', latest, '--', migrations).split('\n').at(-1);
       name = git('rev-parse', '--verify', `${changed}^`);
     }
     const archive = join(root, 'sources.tar');
