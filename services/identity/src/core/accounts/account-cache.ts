@@ -4,32 +4,29 @@ import type { Account, Accounts } from './account.ts';
 export type AccountCache = {
   /** The account as it was at most five seconds ago. */
   find(id: string): Promise<Account | undefined>;
-  /** The account as it is; find() knows it from then on. */
-  findNow(id: string): Promise<Account | undefined>;
   /** The account has changed. */
   forget(id: string): void;
 };
 
 /**
- * Accounts for token requests, which would otherwise ask the users service each time. What is issued for an account that has
- * changed in the meantime has the epoch of before, so that the revocation of the change ends it.
+ * The owners of applications, for tokens by client credentials, which would otherwise ask the users service each time. Such a token
+ * carries the epoch of the owner's account: if that has changed in the meantime, the revocation of the change ends the token. No other
+ * token does, and none may be issued by what is cached here.
  */
 export function createAccountCache(accounts: Pick<Accounts, 'find'>): AccountCache {
   const cache = new LRUCache<string, Account>({ max: 1000, ttl: 5000 });
   let forgotten = 0;
 
-  async function findNow(id: string): Promise<Account | undefined> {
-    const before = forgotten;
-    const account = await accounts.find(id);
-    // What was read while a change came may be what was there before the change.
-    if (account === undefined || forgotten !== before) cache.delete(id);
-    else cache.set(id, account);
-    return account;
-  }
-
   return {
-    find: async (id) => cache.get(id) ?? findNow(id),
-    findNow,
+    async find(id) {
+      const known = cache.get(id);
+      if (known !== undefined) return known;
+      const before = forgotten;
+      const account = await accounts.find(id);
+      // What was read while a change came may be what was there before the change.
+      if (account !== undefined && forgotten === before) cache.set(id, account);
+      return account;
+    },
     forget(id) {
       forgotten += 1;
       cache.delete(id);

@@ -77,7 +77,7 @@ export const APPLICATION = {
   name: text(),
   type: oneOf(APPLICATION_TYPES),
   /** The user who owns it; null for one that the operator set up. */
-  owner: text().default(null),
+  owner: value<string | null>(),
   /** Marked by an admin: it acts as a machine in its own right, not under its owner's role. */
   trusted: boolean(),
   /** Of a trusted application. */

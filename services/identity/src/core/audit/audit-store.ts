@@ -135,7 +135,7 @@ function documentOf({ id, origin, loginHash, expiresAt, details, ...rest }: Audi
     request_id: origin?.requestId,
     user_agent: origin?.userAgent,
     login_hash: loginHash,
-    details: details && { ...details },
+    details: details && omitUndefined({ ...details }),
   };
   return { ...omitUndefined(fields), _id: id, expires_at: expiresAt } as AuditDocument;
 }

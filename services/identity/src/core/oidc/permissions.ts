@@ -10,7 +10,6 @@ import {
   type ResourceServer,
 } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
-import type { AccountCache } from '../accounts/account-cache.ts';
 import type { Application } from '../applications/application.ts';
 import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '../applications/ownership.ts';
 import { requestedOfUserInfo } from './claims/claims-parameter.ts';
@@ -33,7 +32,7 @@ export type Permissions = ReturnType<typeof createPermissions>;
 export function createPermissions(
   options: Pick<
     ProviderOptions,
-    'issuer' | 'accessTokenAlgorithm' | 'lifetimes' | 'applications' | 'accountCache' | 'acceptsService'
+    'issuer' | 'accessTokenAlgorithm' | 'lifetimes' | 'applications' | 'accounts' | 'acceptsService'
   >,
 ) {
   const { issuer } = options;
@@ -55,14 +54,13 @@ export function createPermissions(
    * whatever takes them away ends it.
    */
   async function loadPermissions(
-    ctx: KoaContextWithOIDC,
     clientId: string,
   ): Promise<
     (OwnerPermissions<Account> & { application: Application; scopes: readonly string[] }) | undefined
   > {
     const application = await options.applications.find(clientId);
     if (application === undefined) return undefined;
-    const permissions = await ownerPermissions(application, accountsFor(ctx, options));
+    const permissions = await ownerPermissions(application, options.accounts.find);
     // RFC 6749 §5.2.
     if (!permissions.active) {
       throw new errors.UnauthorizedClient('the owner of this application has no active account');
@@ -72,7 +70,7 @@ export function createPermissions(
 
   /** What the application may do and under whom, loaded once for each request. */
   function permissions(ctx: KoaContextWithOIDC, clientId: string) {
-    const known = permissionsOf.get(ctx.oidc) ?? loadPermissions(ctx, clientId);
+    const known = permissionsOf.get(ctx.oidc) ?? loadPermissions(clientId);
     permissionsOf.set(ctx.oidc, known);
     return known;
   }
@@ -158,14 +156,6 @@ export function createPermissions(
   }
 
   return { isService, mayIntrospect, accessTokenClaims, defaultResource, resourceServer };
-}
-
-/** A token is ended by the epochs in it; what else is asked, such as by introspection, has no such second look. */
-export function accountsFor(
-  { oidc }: KoaContextWithOIDC,
-  { accountCache }: Pick<ProviderOptions, 'accountCache'>,
-): AccountCache['find'] {
-  return oidc.route === 'token' ? accountCache.find : accountCache.findNow;
 }
 
 /** The scopes of a list that a client may have for a person. Only the dashboard's tokens also manage applications. */

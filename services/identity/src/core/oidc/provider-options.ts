@@ -2,7 +2,7 @@ import type { JWK } from 'jose';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Configuration, ErrorOut, Interaction, KoaContextWithOIDC } from 'oidc-provider';
-import type { AccountCache } from '../accounts/account-cache.ts';
+import type { Accounts } from '../accounts/account.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
 import type { OidcStore } from './adapter/oidc-adapter.ts';
@@ -26,7 +26,7 @@ export type ProviderOptions = {
   accessTokenAlgorithm: SigningAlgorithm;
   lifetimes: Lifetimes;
   applications: Pick<Applications, 'find' | 'checkSecret' | 'used'>;
-  accountCache: Pick<AccountCache, 'find' | 'findNow'>;
+  accounts: Pick<Accounts, 'find'>;
   /** Whether this is the secret of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;
   store: OidcStore;

@@ -12,7 +12,7 @@ import { CONSENT_EPOCH, consentEpochOf, trackConsentEpochs } from './epochs/cons
 import { areSignInsCurrent, signInPolicy, trackSignInEpochs } from './epochs/sign-in-epochs.ts';
 import { routeSignOuts } from './epochs/sign-outs.ts';
 import { createGrants } from './grants.ts';
-import { accountsFor, createPermissions, type Permissions } from './permissions.ts';
+import { createPermissions, type Permissions } from './permissions.ts';
 import { ANOTHER_ACCOUNT, type ProviderOptions, type ProviderPages, SIGN_UP } from './provider-options.ts';
 import { ROUTES } from './provider-routes.ts';
 
@@ -108,7 +108,7 @@ function configurationOf(
       RefreshToken: (ctx) => ctx.oidc.entities.RotatedRefreshToken?.remainingTTL ?? lifetimes.refreshToken,
     },
     async findAccount(ctx, id, token) {
-      const account = await accountsFor(ctx, options)(id);
+      const account = await options.accounts.find(id);
       if (account === undefined || account.status !== 'active') return undefined;
       return areSignInsCurrent(ctx, account, token !== undefined) ? toProviderAccount(account) : undefined;
     },

@@ -34,7 +34,7 @@ t.test(
       owner: 'usr_ann',
       scopes: ['read:users', 'read:data'],
     } as const;
-    const noAccount = { find: async () => undefined, findNow: async () => undefined };
+    const noAccount = { find: async () => undefined };
     const keys = await Promise.all(
       ['ES256', 'RS256'].map(async (alg) => {
         const { privateKey } = await generateKeyPair(alg, { extractable: true });
@@ -80,7 +80,7 @@ t.test(
           checkSecret: async (_id, given) => findSecret(application, given) !== undefined,
           used: () => {},
         },
-        accountCache: noAccount,
+        accounts: noAccount,
         acceptsService: () => undefined,
         store,
         signOuts: { signOut: unused, endGrantsOfSession: unused, isOver: unused, discard: unused },
