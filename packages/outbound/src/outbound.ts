@@ -11,6 +11,8 @@ export type Outbound = {
    * of the connection; reading the body rejects with BodyTooLargeError as well.
    */
   fetch(url: string | URL, init?: OutboundInit): Promise<Response>;
+  /** As `fetch`, but reads the whole body, and does without the standard's objects, which take time to make. */
+  read(url: string | URL, init?: OutboundInit): Promise<{ status: number; body: Buffer }>;
 };
 
 export type OutboundInit = Bounds & {
@@ -63,59 +65,73 @@ export function createOutbound(
         })
       : new Agent({ connect: { timeout } });
 
-  async function exchange({ origin, pathname, search }: URL, method: string, init: OutboundInit) {
-    const deadline = startDeadline(init.timeoutMs ?? timeoutMs, init.signal);
-    try {
-      const content = contentOf(init);
-      const traceparent = options.to === 'services' ? currentTraceparent() : undefined;
-      if (traceparent !== undefined) content.headers.traceparent = traceparent;
-      const { statusCode, headers, body } = await Promise.race([
-        agent.request({
-          origin,
-          path: pathname + search,
-          method: method as Dispatcher.HttpMethod,
-          ...content,
-          signal: deadline.signal,
-          // Those of the agent are for each of its connections; the deadline is for all that a request needs.
-          headersTimeout: 0,
-          bodyTimeout: 0,
-        }),
-        deadline.passed,
-      ]);
-      // The reader gets its errors from the iterator.
-      body.on('error', () => {}).once('close', deadline.end);
-      const received = toHeaders(headers);
-      if (!isStatus(statusCode)) {
-        body.destroy();
-        throw new Error(`${origin} answered with the status ${statusCode}`);
+  /** Sends a request. What `receive` makes of the response is returned: it has to read or to destroy the body. */
+  async function exchange<T extends { status: number }>(
+    url: string | URL,
+    init: OutboundInit,
+    receive: (response: Dispatcher.ResponseData, maxBytes: number) => T | Promise<T>,
+  ): Promise<T> {
+    const { origin, hostname, pathname, search, username, password } = new URL(url);
+    // They would be left out.
+    if (username !== '' || password !== '') throw new TypeError('the URL of a request has credentials');
+    const { method = 'GET' } = init;
+
+    async function send(): Promise<T> {
+      const deadline = startDeadline(init.timeoutMs ?? timeoutMs, init.signal);
+      try {
+        const content = contentOf(init);
+        const traceparent = options.to === 'services' ? currentTraceparent() : undefined;
+        if (traceparent !== undefined) content.headers.traceparent = traceparent;
+        const response = await Promise.race([
+          agent.request({
+            origin,
+            path: pathname + search,
+            method: method as Dispatcher.HttpMethod,
+            ...content,
+            signal: deadline.signal,
+            // Those of the agent are for each of its connections; the deadline is for all that a request needs.
+            headersTimeout: 0,
+            bodyTimeout: 0,
+          }),
+          deadline.passed,
+        ]);
+        // The reader gets its errors from the iterator.
+        response.body.on('error', () => {}).once('close', deadline.end);
+        if (isStatus(response.statusCode)) return await receive(response, init.maxBytes ?? maxBytes);
+        response.body.destroy();
+        throw new Error(`${origin} answered with the status ${response.statusCode}`);
+      } catch (error) {
+        deadline.end();
+        throw error;
       }
-      if (!WITHOUT_BODY.has(statusCode)) {
-        const content = bounded(body, init.maxBytes ?? maxBytes);
-        return new Response(content, { status: statusCode, headers: received });
-      }
-      body.resume();
-      return new Response(null, { status: statusCode, headers: received });
-    } catch (error) {
-      deadline.end();
-      throw error;
     }
+
+    // Without the path, in which a secret can stand.
+    const attributes = { 'http.request.method': method, 'server.address': hostname };
+    return during(startSpan(method, { kind: 'client', attributes }), send, ({ status }) => ({
+      'http.response.status_code': status,
+    }));
   }
 
   return {
-    async fetch(url, init = {}) {
-      const target = new URL(url);
-      const { hostname, username, password } = target;
-      // They would be left out.
-      if (username !== '' || password !== '') throw new TypeError('the URL of a request has credentials');
-      const { method = 'GET' } = init;
-      // Without the path, in which a secret can stand.
-      const attributes = { 'http.request.method': method, 'server.address': hostname };
-      return during(
-        startSpan(method, { kind: 'client', attributes }),
-        () => exchange(target, method, init),
-        ({ status }) => ({ 'http.response.status_code': status }),
-      );
-    },
+    fetch: (url, init = {}) =>
+      exchange(url, init, ({ statusCode: status, headers, body }, maxBytes) => {
+        const received = { status, headers: toHeaders(headers) };
+        if (!WITHOUT_BODY.has(status)) return new Response(bounded(body, maxBytes), received);
+        body.resume();
+        return new Response(null, received);
+      }),
+    read: (url, init = {}) =>
+      exchange(url, init, async ({ statusCode: status, body }, maxBytes) => {
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        for await (const chunk of body) {
+          bytes += chunk.length;
+          if (bytes > maxBytes) throw new BodyTooLargeError(`the response has more than ${maxBytes} bytes`);
+          chunks.push(chunk);
+        }
+        return { status, body: Buffer.concat(chunks) };
+      }),
   };
 }
 

@@ -122,9 +122,9 @@ async function send(
 ): Promise<{ status: number; body: unknown }> {
   let status: number | undefined;
   try {
-    const response = await outbound.fetch(url, { ...init, timeoutMs: timeoutSeconds * 1000 });
+    const response = await outbound.read(url, { ...init, timeoutMs: timeoutSeconds * 1000 });
     status = response.status;
-    const text = await response.text();
+    const text = response.body.toString('utf8');
     if (status >= 300 && status < 400)
       throw new Error(`it answered ${status}, and redirects are not followed`);
     return { status, body: text === '' ? undefined : JSON.parse(text) };
