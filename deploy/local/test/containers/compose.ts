@@ -69,6 +69,8 @@ export async function createProject(t: Test) {
     NOTIFICATIONS_SMS_URL: 'https://sms.invalid/messages',
     NOTIFICATIONS_SMS_FROM: '+49301',
   };
+  // What a run that was interrupted has left: its keys were sealed under another master key.
+  await run('docker', ['compose', '--project-name', PROJECT, 'down', '--volumes'], { cwd: folder, env });
   checkout(upstream);
   const git = (cwd: string, ...args: string[]) => execFileSync('git', args, { cwd, env, stdio: 'pipe' });
   const commit = () => {
