@@ -79,6 +79,7 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
       filter_subject: subject,
       ack_policy: AckPolicy.Explicit,
       deliver_policy: DeliverPolicy.All,
+      ...(inOrder ? IN_ORDER : {}),
     });
     // Also for a consumer that exists.
     if (inOrder) await js.manager.consumers.update(name, durable, IN_ORDER);

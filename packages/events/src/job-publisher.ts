@@ -16,6 +16,8 @@ const BATCH = { min: 500, max: 20_000 };
 const MAX_PAUSE_MS = 3_600_000;
 /** Jobs that a sweep publishes at a time. */
 const CONCURRENCY = 50;
+/** After which a job is published again that the queue did not take. Others come first. */
+const REFUSED_PAUSE_MS = 5000;
 /** The pause after the queue could not be reached. */
 const RETRY_MS = 2000;
 /** Publications under way above which jobs wait, and waiting jobs above which they are left to the sweep. */
@@ -84,20 +86,33 @@ export function createJobPublisher<D extends JobDocument>(options: {
     for (const event of events) publish(event);
   }
 
-  /** The events of those that were to be checked at this time. They are checked again after half of their age. */
-  async function overdue(at: Date, limit: number): Promise<OutboxEvent[]> {
-    const now = new Date();
+  /** The documents that were to be checked at this time. */
+  async function overdue(at: Date, limit: number): Promise<D[]> {
     const projection = { ...options.projection };
     const found = await collection
       .find({ check_at: { $gt: new Date(0), $lte: at } }, { projection, sort: { check_at: 1 }, limit })
       .hint(OPEN_JOBS_INDEX.options.name)
       .toArray();
+    return found as unknown as D[];
+  }
+
+  /**
+   * Publishes the jobs of documents. Each is checked again after half of its age, and soon if its publication failed: only then, so
+   * that a process that dies in between leaves it to the next sweep. Returns the errors.
+   */
+  async function publishAgain(documents: readonly D[]): Promise<unknown[]> {
+    const results = await Promise.allSettled(documents.map((it) => queue.publish(eventOf(it))));
+    const now = new Date();
     const halfOfAge = { $max: [0, { $divide: [{ $subtract: [now, '$created_at'] }, 2] }] };
-    await collection.updateMany(
-      { _id: { $in: found.map(({ _id }) => _id) }, check_at: { $gt: new Date(0) } },
-      [{ $set: { check_at: { $add: [now, { $min: [MAX_PAUSE_MS, halfOfAge] }] } } }],
-    );
-    return found.map((document) => eventOf(document as unknown as D));
+    const next = { fulfilled: { $min: [MAX_PAUSE_MS, halfOfAge] }, rejected: REFUSED_PAUSE_MS };
+    for (const status of ['fulfilled', 'rejected'] as const) {
+      const ids = documents.filter((_, i) => results[i]?.status === status).map(({ _id }) => _id);
+      if (ids.length === 0) continue;
+      await collection.updateMany({ _id: { $in: ids as never[] }, check_at: { $gt: new Date(0) } }, [
+        { $set: { check_at: { $add: [now, next[status]] } } },
+      ]);
+    }
+    return results.flatMap((it) => (it.status === 'rejected' ? [it.reason] : []));
   }
 
   const sweeping = createPeriodicTask({
@@ -110,16 +125,17 @@ export function createJobPublisher<D extends JobDocument>(options: {
       // When fewer jobs are there than documents, those that were to be checked later may be lost, too.
       const lateMs = isFirstSweep ? 0 : overdueMs;
       const aheadMs = missing > BATCH.min ? MAX_PAUSE_MS : -lateMs;
-      const events = open === 0 ? [] : await overdue(new Date(Date.now() + aheadMs), limit);
-      for (let i = 0; i < events.length && !signal.aborted; i += CONCURRENCY) {
-        await Promise.all(events.slice(i, i + CONCURRENCY).map(queue.publish));
+      const documents = open === 0 ? [] : await overdue(new Date(Date.now() + aheadMs), limit);
+      const failures: unknown[] = [];
+      for (let i = 0; i < documents.length && !signal.aborted; i += CONCURRENCY) {
+        failures.push(...(await publishAgain(documents.slice(i, i + CONCURRENCY))));
       }
-      isFirstSweep = false;
-      if (events.length > 0) {
-        logger.info({ count: events.length, open, queued }, 'jobs that are overdue were published again');
-      }
+      const count = documents.length - failures.length;
+      if (count > 0) logger.info({ count, open, queued }, 'jobs that are overdue were published again');
+      isFirstSweep = count === 0 && failures.length > 0;
+      if (failures.length > 0) throw failures[0];
     },
-    everyMs: () => (isFirstSweep ? Math.min(RETRY_MS, everyMs) : everyMs),
+    everyMs: () => (isFirstSweep ? Math.min(REFUSED_PAUSE_MS, everyMs) : everyMs),
     immediately: true,
     onError: (error) => logFailure(error),
   });

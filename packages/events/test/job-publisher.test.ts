@@ -21,9 +21,10 @@ async function setUp(t: Test, times: { everyMs?: number; overdueMs?: number } = 
   const published: OutboxEvent[] = [];
   const queue = {
     fails: false,
+    refuses: undefined as ((id: string) => boolean) | undefined,
     waiting: 0,
     async publish(event: OutboxEvent) {
-      if (queue.fails) throw new Error('NATS is away');
+      if (queue.fails || queue.refuses?.(event.id)) throw new Error('NATS is away');
       published.push(event);
     },
     depth: async () => [{ waiting: queue.waiting, inFlight: 0 } as Depth],
@@ -79,6 +80,21 @@ t.test('the first sweep is repeated soon while the queue is away', async (t) => 
   t.strictSame(ids(), []);
   queue.fails = false;
   await until(() => ids().length === 1, 10_000);
+});
+
+t.test('a job that is refused is published soon, and keeps no others waiting', async (t) => {
+  const { queue, jobs, ids, add, things } = await setUp(t, { everyMs: 50, overdueMs: 100 });
+  let refusals = 0;
+  queue.refuses = (id) => id.startsWith('low') && ++refusals > 0;
+  for (let i = 0; i < 60; i += 1) await add(`low${i}`, 3 * HOUR - i);
+  for (let i = 0; i < 120; i += 1) await add(`high${i}`, 2 * HOUR - i);
+  jobs.start();
+  await until(() => ids().length === 120, 5000);
+  await until(async () => (await things.countDocuments({ check_at: { $gt: new Date() } })) === 180, 2000);
+  queue.refuses = undefined;
+  await until(() => ids().length === 180, 10_000);
+  t.equal(new Set(ids()).size, 180, 'none is published twice');
+  t.ok(refusals >= 60);
 });
 
 t.test(

@@ -9,17 +9,11 @@ import { keyOfLabels } from './analytics/store/label-keys.ts';
 
 /** In the order in which they are applied. */
 export const NOTIFICATIONS_MIGRATIONS: readonly Migration[] = [
-  { version: 1, name: 'check whether the jobs of open reports are there', run: checkReports },
   { version: 1, name: 'take over analytics that were added up from batches', run: takeOverAnalytics },
 ];
 
 /** How many documents are copied at a time. */
 const BATCH = 500;
-
-async function checkReports({ connection }: MigrationContext): Promise<void> {
-  const open = { heard_at: { $gt: new Date(0) }, check_at: { $exists: false } };
-  await connection.collection('reports').updateMany(open, [{ $set: { check_at: '$heard_at' } }]);
-}
 
 type FormerEntry = { labels: Record<string, string>; counts: number[]; latency?: number[] };
 type FormerBucket = {

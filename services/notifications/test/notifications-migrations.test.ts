@@ -67,17 +67,3 @@ t.test('what was counted by the release before is still there, once', async (t) 
   const [added] = await bucketOf('users', 'app_a');
   t.same(added?.entries, [{ ...usage, counts: { 0: 8, 1: 0, 2: 2 }, latency: { 20: 7, 41: 3 } }]);
 });
-
-t.test('a report that the release before has not made yet is checked like all others', async (t) => {
-  await collection('reports').insertMany([
-    { _id: 'rep_open', heard_at: START },
-    { _id: 'rep_made' },
-    { _id: 'rep_new', heard_at: START, check_at: LATER },
-  ] as never[]);
-  await applyMigrations(connection, NOTIFICATIONS_MIGRATIONS);
-  const found = await collection('reports').find({}).sort({ _id: 1 }).toArray();
-  t.same(
-    found.map((report) => (report as { check_at?: Date }).check_at),
-    [undefined, LATER, START],
-  );
-});

@@ -89,6 +89,7 @@ export function createReportsModule(
       mountReports(app, { reports, files, delegate: delegations.create, mountOptions });
     },
     erase: (userId, requestedAt) => eraseReports(userId, requestedAt, store, files),
+    prepare: store.checkOpen,
     background: [jobs, sweeper, worker],
     expiring: [REPORTS, JOB_ATTEMPTS],
   };

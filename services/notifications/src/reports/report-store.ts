@@ -174,6 +174,12 @@ export function createReportStore(
     async fileRemoved(id) {
       await reports.updateOne({ _id: id, status: 'expired' }, { $unset: { file_expires_at: '' } } as never);
     },
+    async checkOpen() {
+      const open = { 'unfinished.slot': { $gte: 0 }, check_at: { $exists: false } };
+      await reports.updateMany(open, { $set: { check_at: new Date() } });
+      const hasEnded = { check_at: { $gt: new Date(0) }, status: { $nin: [...UNFINISHED] } };
+      await reports.updateMany(hasEnded, unchecked as never);
+    },
     expiredBy: (now) => idsOf({ file_expires_at: { $lte: now } }, SWEEP_LIMIT),
     about: (userId) =>
       idsOf({

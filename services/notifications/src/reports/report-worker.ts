@@ -139,8 +139,9 @@ export function reportLedger(
       await ledger.end(job, attempt, outcome);
     },
     async reset(job) {
-      await store.requeue(String(job.data.report));
+      // First, as the job of a report that is queued is published, and would be taken for one that has ended.
       await ledger.reset(job);
+      await store.requeue(String(job.data.report));
     },
   };
 }

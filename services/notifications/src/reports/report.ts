@@ -78,6 +78,11 @@ export type ReportStore = ListSource<ReportField, Report> & {
   expire(id: string): Promise<void>;
   /** The file of an expired report is gone. */
   fileRemoved(id: string): Promise<void>;
+  /**
+   * Has the jobs of all reports checked that have not ended, and of no others. An earlier version, which may run beside this one
+   * while it is replaced, stores reports without that.
+   */
+  checkOpen(): Promise<void>;
   /** Those whose file is to be removed. */
   expiredBy(now: Date): Promise<string[]>;
   /** Those that a person has asked for, or that are filtered by the person. */
