@@ -43,15 +43,15 @@ export const USAGE = `usage: npm run jobs -- COMMAND
   pause QUEUE LANE           keep the jobs of a lane until it is resumed
   resume QUEUE LANE
 
-What list shows of a lane:
+The columns of list, for each lane:
   WAITING       jobs that no worker has taken yet
-  IN PROGRESS   jobs that are worked on or wait for another attempt; also what was
-                cancelled or got another priority, until a worker comes to it
-  OLDEST        the age of the oldest of them all
-  ATTEMPTS      how many there were, since the beginning
+  IN PROGRESS   jobs that are running or wait for another attempt; also jobs that were
+                cancelled or got another priority, until a worker comes to them
+  OLDEST        the age of the oldest of these jobs
+  ATTEMPTS      the number of attempts since the beginning
   DEAD          dead letters: jobs whose attempts all failed
 
-It speaks to what npm start runs, as its admin. For another deployment, set
+The command connects to npm start, as its admin. For another deployment, set
   GATEHOUSE_URL     its PUBLIC_URL
   GATEHOUSE_TOKEN   a token or an API key of an admin there
 `;

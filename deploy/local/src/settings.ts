@@ -8,7 +8,7 @@ export const settings = {
   port: serverSettings.port,
   host: described('The address to listen on.', text('HOST', '127.0.0.1')),
   dataDir: described(
-    'Where accounts, keys and credentials are kept. `npm run reset` removes it.',
+    'The directory of accounts, keys and credentials. `npm run reset` removes it.',
     text('DATA_DIR', '.data'),
   ),
   publicUrl: described(
@@ -20,7 +20,7 @@ export const settings = {
     optional(url('MONGODB_URI', ['mongodb:', 'mongodb+srv:'])),
   ),
   logLevel: described(
-    'The least important messages that are logged.',
+    'The lowest level of messages that are logged.',
     optional(oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error']), 'warn in a terminal, else info'),
   ),
 };

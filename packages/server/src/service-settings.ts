@@ -35,7 +35,7 @@ export function mongodbUriSetting(service: ServiceName): Setting<string> {
 /** Where a service is reached from the others. */
 export function serviceUrlSetting(service: ServiceName): Setting<string> {
   return described(
-    `Where other services reach the ${service} service.`,
+    `The URL at which other services reach the ${service} service.`,
     origin(`${service.toUpperCase()}_URL`),
   );
 }
@@ -43,7 +43,7 @@ export function serviceUrlSetting(service: ServiceName): Setting<string> {
 /** The secret that a service and identity both know. */
 export function serviceSecretSetting(service: ServiceName): Setting<string> {
   return described(
-    `The secret by which identity knows the ${service} service, of 32 characters or more.`,
+    `The secret with which the ${service} service authenticates at identity, of 32 characters or more.`,
     secret(clientSecretSetting(service)),
   );
 }
@@ -52,28 +52,28 @@ export function serviceSecretSetting(service: ServiceName): Setting<string> {
 export const serverSettings = {
   port: described('The port to listen on.', integer('PORT', { min: 1, max: 65535, default: 3000 })),
   managementPort: described(
-    'The port of `/health/live`, `/health/ready` and `/metrics`, for operators only. The other one is opened when the service is ready.',
+    'The port of `/health/live`, `/health/ready` and `/metrics`, for operators only. `PORT` is opened when the service is ready.',
     integer('MANAGEMENT_PORT', { min: 1, max: 65535, default: 9000 }),
   ),
   host: described('The address to listen on. `::` is every address of the machine.', text('HOST', '::')),
   publicUrl: described(
-    'Where clients reach the deployment. It is the issuer of all tokens and the base of all links: choose it once.',
+    'The URL at which clients reach the deployment. It is the issuer of all tokens and the base of all links: choose it once.',
     origin('PUBLIC_URL'),
   ),
   trustedProxies: described(
-    'The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count.',
+    'The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted.',
     addresses('TRUSTED_PROXIES'),
   ),
   logLevel: described(
-    'The least important messages that are logged.',
+    'The lowest level of messages that are logged.',
     oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
   ),
   shutdownDelaySeconds: described(
-    'How long a process that is told to stop goes on serving while `/health/ready` answers 503, so that load balancers that ask for it send requests elsewhere.',
+    'How long a stopping process goes on serving while `/health/ready` answers 503, so that load balancers that check it send requests elsewhere.',
     integer('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 600, default: 5 }),
   ),
   drainSeconds: described(
-    'How long it then has, without accepting connections, to finish requests and to end those that are kept alive. A connection without a request ends after 5 seconds.',
+    'How long the process then has, without accepting connections, to finish requests and to close connections that are kept alive. A connection without a request ends after 5 seconds.',
     integer('DRAIN_SECONDS', { min: 0, max: 600, default: 10 }),
   ),
   headersTimeoutSeconds: described(
@@ -85,7 +85,7 @@ export const serverSettings = {
     integer('REQUEST_TIMEOUT_SECONDS', { min: 30, max: 3600, default: DEFAULT_LIMITS.requestTimeoutSeconds }),
   ),
   responseTimeoutSeconds: described(
-    'How long after its headers the answer to a request must have been taken by the client.',
+    'How long after the headers of a request the client may take to receive the whole response.',
     integer('RESPONSE_TIMEOUT_SECONDS', {
       min: 30,
       max: 3600,
@@ -93,7 +93,7 @@ export const serverSettings = {
     }),
   ),
   maxConnections: described(
-    'How many connections a process has at a time. One more closes the one that has gone longest without a request.',
+    'How many connections a process has at a time. A further one closes the connection that has been idle longest.',
     integer('MAX_CONNECTIONS', { min: 100, max: 1_000_000, default: DEFAULT_LIMITS.maxConnections }),
   ),
   migrateAtStart: described(
@@ -103,12 +103,12 @@ export const serverSettings = {
   ),
   rateLimit: described('`off` turns the rate limits off.', oneOf('RATE_LIMIT', ['on', 'off'], 'on')),
   rateLimitStore: described(
-    'Where requests are counted: each process by itself, or all replicas of a service together in its database, at the ' +
+    'Where the rate limits count requests: in each process, or for all replicas of a service in its database, at the ' +
       'price of one more write for each request.',
     oneOf('RATE_LIMIT_STORE', ['memory', 'mongodb'], 'memory'),
   ),
   staleAfterSeconds: described(
-    'How long credentials are accepted without news of revocations.',
+    'How long credentials are accepted while revocations cannot be received.',
     integer('REVOCATION_STALE_SECONDS', { min: 10, max: 3600, default: 300 }),
   ),
 };

@@ -77,7 +77,7 @@ const own = {
   ),
   signUp: signUpSetting,
   userInfo: described(
-    'What `/userinfo` looks like for applications that do not pin it. With `openid`, `updated_at` is a number of ' +
+    'The format of `/userinfo` for applications that do not pin it. With `openid`, `updated_at` is a number of ' +
       'seconds, and there is `preferred_username`.',
     oneOf('IDENTITY_USERINFO', PROFILE_PINS.userinfo, PROFILE_PINS.userinfo[0]),
   ),
@@ -94,7 +94,7 @@ const own = {
     integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),
   ),
   smtpUrl: described(
-    'The server by which mails are sent to people about their accounts. Without it, nobody can ask for a new password.',
+    'The server that sends mails to people about their accounts. Without it, nobody can ask for a new password.',
     optional(url('IDENTITY_SMTP_URL', ['smtp:', 'smtps:'])),
     'smtps://user:password@smtp.example.com',
   ),

@@ -43,22 +43,22 @@ export const settings = {
     integer('NOTIFICATIONS_SLOTS', { min: 0, max: 1000, default: 16 }),
   ),
   smtpUrl: described(
-    'The server by which notifications of type `email` are sent. Without it, they are refused.',
+    'The server that sends notifications of type `email`. Without it, they are refused.',
     optional(url('NOTIFICATIONS_SMTP_URL', ['smtp:', 'smtps:'])),
     'smtps://user:password@smtp.example.com',
   ),
   mailFrom: described(
-    'Their sender. Set together with `NOTIFICATIONS_SMTP_URL`.',
+    'The sender of these emails. Set together with `NOTIFICATIONS_SMTP_URL`.',
     optional(text('NOTIFICATIONS_MAIL_FROM')),
     'Gatehouse <no-reply@example.com>',
   ),
   smsUrl: described(
-    'The gateway for the type `sms`, with its credentials: it takes messages as Twilio does.',
+    'The gateway for the type `sms`, with its credentials. It must have the API of Twilio.',
     optional(url('NOTIFICATIONS_SMS_URL', ['https:', 'http:'])),
     'https://ACCOUNT:TOKEN@api.twilio.com/2010-04-01/Accounts/ACCOUNT/Messages.json',
   ),
   smsFrom: described(
-    'Their sender. Set together with `NOTIFICATIONS_SMS_URL`.',
+    'The sender of these messages. Set together with `NOTIFICATIONS_SMS_URL`.',
     optional(text('NOTIFICATIONS_SMS_FROM')),
     '+15005550006',
   ),

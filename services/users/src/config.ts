@@ -52,7 +52,7 @@ const own = {
         default: Math.max(1, Math.min(3, availableParallelism() - 1)),
       }),
     ),
-    fallback: 'one less than there are processors, from 1 to 3',
+    fallback: 'the number of processors less one, from 1 to 3',
   },
   v1Profile: profileSetting('USERS_V1_PROFILE', 'v1_users'),
   v2Profile: profileSetting('USERS_V2_PROFILE', 'v2_users'),
@@ -60,8 +60,8 @@ const own = {
     'The username of an admin to create at the first start. The three `USERS_ADMIN_…` are set together.',
     optional(text('USERS_ADMIN_USERNAME')),
   ),
-  adminEmail: described('Their email address.', optional(text('USERS_ADMIN_EMAIL'))),
-  adminPassword: described('Their password.', optional(secret('USERS_ADMIN_PASSWORD'))),
+  adminEmail: described('The email address of this admin.', optional(text('USERS_ADMIN_EMAIL'))),
+  adminPassword: described('The password of this admin.', optional(secret('USERS_ADMIN_PASSWORD'))),
 };
 
 export const settings = { ...own, ...urls };

@@ -33,7 +33,7 @@ export function composeServices(services: readonly DeployedService[]): Generated
 x-service-settings: &service-settings
   <<: *service-environment
 ${lines(optional.map(({ setting }) => `  ${setting.name}: ${variable(setting)}`))}
-# Of these MongoDB makes its users (deploy/docker/mongo-init.js).
+# MongoDB creates its users from these (deploy/docker/mongo-init.js).
 x-mongodb-uris: &mongodb-uris
 ${lines(uris.map((name) => `  ${name}: \${${name}}`))}
 # Quoted, because the configuration reads them as values, and 12e34 would be a number.

@@ -11,7 +11,7 @@ const ANALYTICS = 'notifications' satisfies ServiceName;
 const HEADER = `\
 # Written by npm run deployment from the table of services (packages/core/src/services.ts).
 #
-# Each service has an account of its own at NATS, so that none hears or sends what is another's, and in it the subjects that
+# Each service has an account of its own at NATS, so that none receives or sends messages of another, and in it the subjects that
 # it needs and no others. Only ${ANNOUNCER} announces revocations: a service that could do so in its name could hide that a token is
 # dead.
 # A service publishes its events to a JetStream stream of its own, which it makes when there is none. That takes an account
@@ -20,7 +20,7 @@ const HEADER = `\
 # together, jobs only by being done. A consumer that gives out nothing any more is removed and made again.
 # A service that reads the events of another may pull from one consumer, which the other makes, and no more. JetStream of the
 # other account is at a prefix of its own, since $JS.API is that of this account.
-# Every other service sends what it has counted to the stream ANALYTICS of ${ANALYTICS}, which answers with its
+# Every other service sends its usage counts to the stream ANALYTICS of ${ANALYTICS}, which answers with its
 # acknowledgement.
 `;
 

@@ -16,7 +16,7 @@ const SUNSET = '2027-07-10';
 
 /** The sunset date of filters in their deprecated form, without `filter[…]`. */
 export const filtersSunsetSetting = described(
-  'The day on which filters without `filter[…]` end, as answers to them announce.',
+  'The day on which filters without `filter[…]` end, as responses to them announce.',
   date('LEGACY_FILTERS_SUNSET', { min: EARLIEST_SUNSET, default: SUNSET }),
 );
 

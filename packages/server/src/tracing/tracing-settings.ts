@@ -24,11 +24,11 @@ export const tracingSettings = {
   ),
   samplerArg: described('The share of `traceidratio`.', share('OTEL_TRACES_SAMPLER_ARG', 1)),
   serviceName: described(
-    'What the process is called in traces.',
+    'The name of the process in traces.',
     optional(text('OTEL_SERVICE_NAME'), 'gatehouse, or gatehouse- and the name of the service'),
   ),
   resourceAttributes: described(
-    'What else traces say of the process, separated by commas.',
+    'Further attributes of the process in traces, separated by commas.',
     text('OTEL_RESOURCE_ATTRIBUTES', ''),
     'deployment.environment.name=production',
   ),
