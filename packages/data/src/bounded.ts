@@ -36,7 +36,10 @@ export function createBoundKeeper(
     if ((await collection.estimatedDocumentCount()) <= max) return;
     let excess = (await collection.countDocuments(filter())) - max;
     if (excess <= 0) return;
-    logger.warn({ collection: name, excess }, 'a collection is full: what comes first goes');
+    logger.warn(
+      { collection: name, excess },
+      'a collection is full: the documents beyond its limit are removed',
+    );
     for (; excess > 0 && !signal.aborted; excess -= BATCH) {
       const limit = Math.min(excess, BATCH);
       const first = await collection
@@ -51,11 +54,14 @@ export function createBoundKeeper(
     async run(signal) {
       for (const bound of bounds) {
         await keep(bound, signal).catch((error: unknown) => {
-          logger.warn({ err: error, collection: bound.collection }, 'a bound could not be kept');
+          logger.warn(
+            { err: error, collection: bound.collection },
+            'the limit of a collection could not be enforced',
+          );
         });
       }
     },
     everyMs: everySeconds * 1000,
-    onError: (error) => logger.warn({ err: error }, 'the bounds of collections could not be kept'),
+    onError: (error) => logger.warn({ err: error }, 'the limits of collections could not be enforced'),
   });
 }

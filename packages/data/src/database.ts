@@ -205,7 +205,7 @@ export function createDatabase(options: {
     unavailable(thrown) {
       const error = ofDriver(thrown);
       if (error instanceof mongoose.mongo.MongoServerError && error.code === MAX_TIME_EXPIRED) {
-        return unavailable('This takes too long: ask for less, by narrower filters or another sort.', error);
+        return unavailable('This query takes too long: use narrower filters or another sort.', error);
       }
       return isUnreachable(error, connection)
         ? unavailable('The database cannot be reached.', error)

@@ -27,7 +27,7 @@ export function observePool(client: mongoose.mongo.MongoClient): () => MetricFam
   return () => [
     {
       name: 'gatehouse_mongodb_connections_in_use',
-      help: 'Connections to MongoDB on which an operation is under way.',
+      help: 'Connections to MongoDB with an operation in progress.',
       type: 'gauge',
       samples: [{ value: inUse }],
     },

@@ -89,7 +89,10 @@ function createJetStreamJobQueue(options: JobQueueOptions, service: Service): Jo
     const reply = message.reply ?? '';
     const job = decode(service.name, message);
     if (job === undefined) {
-      logger.error({ subject: message.subject, bytes: message.data.length }, 'dropped what is no job');
+      logger.error(
+        { subject: message.subject, bytes: message.data.length },
+        'dropped a message that is not a job',
+      );
       nats.publish(reply, '+TERM');
       return undefined;
     }

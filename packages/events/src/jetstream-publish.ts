@@ -73,6 +73,6 @@ function errorOf(response: Msg): Error | undefined {
     return new Error(`NATS says: ${error?.description ?? 'no stream'}`);
   } catch {
     // Not of a server: whoever hears the subject may answer. What a callback throws would end the reading of the connection.
-    return new Error('The answer is none of NATS.');
+    return new Error('The response is not one of JetStream.');
   }
 }

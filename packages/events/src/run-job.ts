@@ -189,8 +189,7 @@ function withJitter(ms: number): number {
 }
 
 function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : 'The handler rejected with what is no error.').slice(
-    0,
-    MAX_ERROR_LENGTH,
-  );
+  return (
+    error instanceof Error ? error.message : 'The handler rejected with a value that is not an error.'
+  ).slice(0, MAX_ERROR_LENGTH);
 }

@@ -53,7 +53,7 @@ t.test('publishMessage says what has become of a message', { skip }, async (t) =
 
   await t.test('answered by somebody else', async (t) => {
     nats.subscribe('odd.a', { callback: (_error, message) => void message.respond('ok') });
-    t.equal(await outcome(nats, 'odd.a'), 'The answer is none of NATS.');
+    t.equal(await outcome(nats, 'odd.a'), 'The response is not one of JetStream.');
     t.equal(await outcome(nats, 'open.a'), 'stored', 'the connection goes on');
   });
 

@@ -36,7 +36,7 @@ export function createManagement(services: readonly Service[], phase: () => Phas
     const value = (reason: string) => Number(phase() === 'serving' && reason === 'ok');
     return {
       name: 'gatehouse_ready',
-      help: 'Whether the service could serve when its readiness was last asked for, in the last minute.',
+      help: 'Whether the service was ready at its last readiness check, in the last minute.',
       type: 'gauge',
       samples: isRecent
         ? known.reasons.map(([service, reason]) => ({ labels: { service }, value: value(reason) }))

@@ -210,7 +210,7 @@ export function createRevocationFeed(options: {
     metrics: () => [
       {
         name: 'gatehouse_revocations_behind_seconds',
-        help: 'The time since it was last certain that no revocation was missing.',
+        help: 'The time since the revocations were last known to be complete.',
         type: 'gauge',
         samples: isLoaded ? [{ value: (performance.now() - freshAt) / 1000 }] : [],
       },

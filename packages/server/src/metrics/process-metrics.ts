@@ -27,7 +27,7 @@ export function createProcessMetrics() {
       return [
         gauge('process_resident_memory_bytes', 'Memory in use.', rss),
         gauge('nodejs_heap_size_used_bytes', 'Memory in use by the heap of V8.', heapUsed),
-        gauge('process_start_time_seconds', 'When the process began, since the epoch.', startedAt),
+        gauge('process_start_time_seconds', 'The start time of the process, since the epoch.', startedAt),
         {
           name: 'process_cpu_seconds_total',
           help: 'Processor time used.',
@@ -36,7 +36,7 @@ export function createProcessMetrics() {
         },
         {
           name: 'gatehouse_event_loop_delay_seconds',
-          help: 'How late the event loop was since the last scrape; 1 is the longest delay.',
+          help: 'The delay of the event loop since the last scrape; quantile 1 is the longest.',
           type: 'gauge',
           samples: delays,
         },

@@ -61,7 +61,7 @@ export function createRequestMetrics() {
         },
         {
           name: 'gatehouse_http_request_duration_seconds',
-          help: 'The time from the head of a request to the end of its answer.',
+          help: 'The time from the headers of a request to the end of its response.',
           type: 'histogram',
           bounds: BOUNDS_MS.map((ms) => ms / 1000),
           samples: all.map(({ labels, counts, sumMs }) => ({ labels, counts, sum: sumMs / 1000 })),

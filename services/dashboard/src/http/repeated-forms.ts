@@ -29,7 +29,7 @@ export function createRepeatedForms(options: { store: IdempotencyStore; logger: 
 
   /** What was done counts, even if that cannot be noted: the form can then be sent again when the lease has ended. */
   const noted = (write: Promise<void>) =>
-    write.catch((error: unknown) => logger.warn({ err: error }, 'what became of a form was not noted'));
+    write.catch((error: unknown) => logger.warn({ err: error }, 'the outcome of a form was not stored'));
 
   async function actAs<T>(id: string, holder: string, act: () => Promise<string | T>): Promise<string | T> {
     const release = () => noted(store.release({ id, holder, now: after(0), forget: true }));

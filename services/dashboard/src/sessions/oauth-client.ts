@@ -111,7 +111,7 @@ export function createOAuthClient(options: {
     ]);
     const { user_id: id, roles } = permissions;
     const [role] = (roles as Role[]).filter(isRole);
-    if (typeof id !== 'string' || role === undefined) throw new SignInEnded('the token is for nobody');
+    if (typeof id !== 'string' || role === undefined) throw new SignInEnded('the token has no user or role');
     return { id, role, name: String(name ?? email ?? id) };
   }
 

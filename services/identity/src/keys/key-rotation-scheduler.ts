@@ -149,7 +149,7 @@ export function createKeyRotationScheduler(options: KeyRotationSchedulerOptions)
         ),
         gauge(
           'gatehouse_signing_key_rotation_seconds',
-          'In how long the current key is due to be replaced; below 0 when it should have been.',
+          'The time until the current key is due for rotation; below 0 when it is overdue.',
           (ring) => secondsUntilDue(ring, schedule, now),
         ),
       ];

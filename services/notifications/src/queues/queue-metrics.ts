@@ -22,12 +22,12 @@ export function queueMetrics(lanes: readonly LaneStatus[]): MetricFamily[] {
     ofParts('gatehouse_jobs_waiting', 'Jobs that no worker has taken yet.', ({ waiting }) => waiting),
     ofParts(
       'gatehouse_jobs_in_flight',
-      'Jobs that are worked on, or wait for their next attempt.',
+      'Jobs that are running, or wait for their next attempt.',
       ({ inFlight }) => inFlight,
     ),
     ofParts(
       'gatehouse_jobs_oldest_seconds',
-      'The age of the oldest job that waits, also for its next attempt, or is worked on.',
+      'The age of the oldest job that is waiting or in flight.',
       ({ oldestMs }) => oldestMs / 1000,
     ),
     ofParts('gatehouse_dead_letters', 'Jobs whose attempts all failed.', ({ deadLetters }) => deadLetters),
@@ -38,7 +38,7 @@ export function queueMetrics(lanes: readonly LaneStatus[]): MetricFamily[] {
     ),
     gauge(
       'gatehouse_lane_failing',
-      'Whether the provider of the lane fails, so that its jobs wait, as this process sees it.',
+      'Whether the provider of the lane is failing, so that its jobs wait, as seen by this process.',
       lanes.map(({ queue, lane, failing }) => ({
         labels: { queue, lane },
         value: Number(failing !== undefined),
