@@ -96,7 +96,10 @@ export function createCredentialVerifier(options: {
       const now = await callerBy(credentialIn(authorization));
       // A key lives on when its owner's role or its application changes, but permits something else.
       if (now.epoch.client === epoch.client && now.epoch.subject === epoch.subject) return;
-      throw unauthenticated('What the API key permits has changed: send the request again.', 'invalid_token');
+      throw unauthenticated(
+        'The permissions of the API key have changed: send the request again.',
+        'invalid_token',
+      );
     },
   };
 }

@@ -25,7 +25,7 @@ const RENEWED_BEFORE = 60;
 const TIMEOUT_SECONDS = 5;
 /** What other services answer with, such as pages of revocations, is within this by far. */
 const MAX_BYTES = 32 * 1024 * 1024;
-const UNREACHABLE = 'Another part of Gatehouse cannot be reached.';
+const UNREACHABLE = 'Another service of Gatehouse cannot be reached.';
 
 /** A client of the /internal routes of one other service, which keeps its token for as long as that holds. */
 export function createInternalClient(options: {

@@ -120,7 +120,7 @@ export function problemSummary(problems: readonly FieldProblem[], fields: readon
       ? html`<li><a href="#${problem.field}">${sentence}</a></li>`
       : html`<li>${sentence}</li>`;
   });
-  return alertBox('Please check what you entered', html`<ul>${items}</ul>`);
+  return alertBox('Please check your entries', html`<ul>${items}</ul>`);
 }
 
 /** The sentence about a field, if there is one. */

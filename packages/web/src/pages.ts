@@ -9,7 +9,7 @@ export type Link = { rel: string; href: string; title: string };
 
 /** Where to go on from an address that is unknown. */
 export const LINKS: readonly Link[] = [
-  { rel: 'home', href: '/', title: 'What Gatehouse is' },
+  { rel: 'home', href: '/', title: 'About Gatehouse' },
   { rel: 'related', href: '/dashboard', title: 'Developer dashboard' },
   { rel: 'service-doc', href: '/docs', title: 'Documentation' },
   { rel: 'related', href: '/account', title: 'Your account' },

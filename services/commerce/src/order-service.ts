@@ -86,7 +86,7 @@ export function createOrderService(options: {
       if ('lacking' in placement) throw notEnough(placement.lacking, products);
       throw new ServiceError(
         'conflict',
-        `You have ${maxPending} pending orders, which is the most: cancel one, or wait until one is confirmed.`,
+        `You have ${maxPending} pending orders, which is the maximum: cancel one, or wait until one is confirmed.`,
       );
     },
 
@@ -113,7 +113,7 @@ export function createOrderService(options: {
           if (isCustomer && (change.status !== 'cancelled' || !isCancellableByCustomer(order))) {
             throw new ServiceError(
               'forbidden',
-              'You may only cancel an order, while it is pending or confirmed: the rest is for editors, admins and trusted applications.',
+              'You may only cancel an order, while it is pending or confirmed: other changes are for editors, admins and trusted applications.',
             );
           }
           return changeStatus(order, change, new Date());
@@ -143,7 +143,7 @@ function customerOf({ userId }: NewOrder, { person }: Actor): string {
   if (person !== undefined && person.role !== 'admin' && person.id !== userId) {
     throw new ServiceError(
       'forbidden',
-      'You may order only for yourself: for others, that is for admins and trusted applications.',
+      'You may order only for yourself: orders for others are for admins and trusted applications.',
     );
   }
   return userId;

@@ -30,8 +30,8 @@ export function mountOrderStatus(
           operationId: [method.toLowerCase(), 'status', ...prefix.split('/').filter(Boolean)].join('_'),
           summary: 'Change the status of an order',
           description:
-            'Pending, confirmed, processing, shipped, delivered, in this order; the first three can be cancelled, and ' +
-            'what was delivered refunded. A customer may cancel while the order is pending or confirmed.',
+            'The statuses are pending, confirmed, processing, shipped, delivered, in this order. The first three can be cancelled, ' +
+            'and a delivered order refunded. A customer may cancel while the order is pending or confirmed.',
           tag: prefix,
           scopes: WRITE,
           conditional: 'write',

@@ -150,7 +150,7 @@ export function linesOf(
       problems.push({ field: 'items', message });
     }
     if (unitPrice > (MAX_MINOR_UNITS - total) / quantity) {
-      problems.push({ field: 'items', message: 'cost more than an order can' });
+      problems.push({ field: 'items', message: 'exceed the maximum amount of an order' });
       break;
     }
     total += quantity * unitPrice;

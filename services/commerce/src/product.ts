@@ -93,7 +93,7 @@ export function productProblems(input: ProductChanges, currency: string | undefi
       problems.push({ field, message });
     } else if ((field === 'name' || field === 'sku') && foldedKey(value).trim() === '') {
       // Sorted and found by that key, it would be missing from lists, and could not be ordered.
-      problems.push({ field, message: 'must be made of characters that can be seen' });
+      problems.push({ field, message: 'must consist of visible characters' });
     }
   }
   const { stock, price } = input;

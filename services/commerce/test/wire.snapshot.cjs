@@ -3074,7 +3074,7 @@ exports[`services/commerce/test/wire.test.ts > TAP > orders > user: PUT /api/v1/
 content-type: application/json; charset=utf-8
 cache-control: no-store
 {
-  "error": "You may only cancel an order, while it is pending or confirmed: the rest is for editors, admins and trusted applications."
+  "error": "You may only cancel an order, while it is pending or confirmed: other changes are for editors, admins and trusted applications."
 }
 `
 
@@ -3085,7 +3085,7 @@ cache-control: no-store
 {
   "error": {
     "code": "forbidden",
-    "message": "You may only cancel an order, while it is pending or confirmed: the rest is for editors, admins and trusted applications."
+    "message": "You may only cancel an order, while it is pending or confirmed: other changes are for editors, admins and trusted applications."
   }
 }
 `
@@ -3097,7 +3097,7 @@ cache-control: no-store
 {
   "error": {
     "code": "forbidden",
-    "message": "You may only cancel an order, while it is pending or confirmed: the rest is for editors, admins and trusted applications."
+    "message": "You may only cancel an order, while it is pending or confirmed: other changes are for editors, admins and trusted applications."
   }
 }
 `

@@ -7,7 +7,7 @@ const FIELD = 'current_password';
 
 /** The field of a request body with which people prove that it is they who change their password or email address. */
 export const CurrentPasswordInput = Type.String({
-  description: 'Required to change one’s own password or email address.',
+  description: 'Required of people who change their own password or email address.',
 });
 
 /** The problem of a body without the current password where it is needed. */

@@ -105,7 +105,7 @@ function mountUnder(
   const password = {
     summary: 'Change the password',
     description:
-      'A change of one’s own password needs the current one. It ends all tokens and sessions of the person.',
+      'People need the current password to change their own. The change ends all tokens and sessions of the person.',
     body: Password,
     example: { current_password: 'correct horse battery', new_password: 'a staple that is better' },
     guard: authorizeUserChange,

@@ -80,10 +80,10 @@ const username: Rule = (value) => {
   if (!hasLength(value, min, max)) return `must have ${min} to ${max} characters`;
   // No @, so that at sign-in a username cannot be mistaken for an email address.
   if (!/^[\p{L}\p{M}\p{N}._+-]+$/u.test(value)) {
-    return 'may hold letters, digits, dot, underscore, plus and hyphen only';
+    return 'may contain letters, digits, dot, underscore, plus and hyphen only';
   }
   if (INVISIBLE.test(value) || !/[\p{L}\p{N}]/u.test(value)) {
-    return 'must be made of characters that can be seen, one of them a letter or a digit';
+    return 'must consist of visible characters, one of them a letter or a digit';
   }
   return keepsToOneScript(value)
     ? undefined
@@ -112,9 +112,7 @@ const password: Rule = (value) => {
 /** A person's name. Invisible joiners are allowed: some scripts need them. */
 const name: Rule = (value) => {
   if (!hasLength(value, 1, NAME_MAX)) return `must have 1 to ${NAME_MAX} characters`;
-  return UNPRINTABLE.test(value) || !VISIBLE.test(value)
-    ? 'must be made of characters that can be seen'
-    : undefined;
+  return UNPRINTABLE.test(value) || !VISIBLE.test(value) ? 'must consist of visible characters' : undefined;
 };
 
 const phone: Rule = (value) => {

@@ -48,7 +48,7 @@ const V2_CODES: Record<ErrorKind, string> = {
 };
 
 const closed = { additionalProperties: false };
-const Message = Type.String({ description: 'A sentence for people.' });
+const Message = Type.String({ description: 'A human-readable message.' });
 const codeOf = (codes: Record<ErrorKind, string>) =>
   Type.Unsafe<string>({ type: 'string', enum: Object.values(codes) });
 
@@ -78,7 +78,7 @@ export const v2Body: ErrorBody = {
           message: Message,
           details: Type.Optional(
             Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
-              description: 'The fields that are wrong.',
+              description: 'The invalid fields.',
             }),
           ),
         },

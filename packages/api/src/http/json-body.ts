@@ -97,7 +97,7 @@ function endOfString(text: string, begin: number): number {
 function refuseUnstorable(value: unknown, depth: number): void {
   if (typeof value === 'string') {
     if (!isStorable(value)) {
-      throw new ServiceError('invalid', 'A text holds a NUL character or half of a surrogate pair.');
+      throw new ServiceError('invalid', 'A string contains a NUL character or half of a surrogate pair.');
     }
   } else if (typeof value === 'object' && value !== null) {
     if (depth > MAX_DEPTH) throw tooDeep();

@@ -108,9 +108,9 @@ function describe(name: string, field: FilterField<string>): string {
 
 const RANGES = [
   ['gt', 'after this'],
-  ['gte', 'this or after it'],
+  ['gte', 'this or later'],
   ['lt', 'before this'],
-  ['lte', 'this or before it'],
+  ['lte', 'this or earlier'],
 ] as const;
 
 const VALUES: Record<FilterField<string>['type'], string> = {

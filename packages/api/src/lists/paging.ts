@@ -102,7 +102,7 @@ function cursorEnvelopeSchema(item: TSchema): TSchema {
     }),
     meta: Type.Object({
       totalItems: Count('Rows in the whole list, counted with its first page.'),
-      itemsPerPage: Count('Rows in this answer.'),
+      itemsPerPage: Count('Rows in this response.'),
       currentPage: Type.Integer({ minimum: 1, description: 'The page number, from 1; informational.' }),
       hasNextPage: Type.Boolean(),
       hasPrevPage: Type.Boolean(),

@@ -1,13 +1,13 @@
 /** The headers of responses, with their descriptions. */
 const HEADERS = {
   ETag: 'The current version, for If-Match and If-None-Match.',
-  Location: 'The path of the new resource, or the address to go on at.',
+  Location: 'The path of the new resource, or the URL of the redirect.',
   Link: 'Links (RFC 8288): `next` is the next page, `deprecation` a guide.',
   Deprecation: 'The date since which a parameter of the request is deprecated (RFC 9745).',
   Sunset: 'The date until which deprecated parameters work (RFC 8594).',
-  'Cache-Control': 'How long the answer may be cached.',
+  'Cache-Control': 'How long the response may be cached.',
   'X-Request-Id': 'The id of the request in the logs. An id sent by the client is kept.',
-  'Idempotency-Replayed': '`true` if this is the answer to an earlier attempt.',
+  'Idempotency-Replayed': '`true` if this is the response to an earlier attempt.',
   'Retry-After': 'The number of seconds after which to try again.',
   RateLimit: 'The number of remaining requests, and the seconds until the quota resets.',
   'RateLimit-Policy': 'The quota of requests, and its window in seconds.',

@@ -6,17 +6,17 @@ const header = (name: string, description: string, schema: JsonSchema = { type: 
 };
 const IDEMPOTENCY_KEY = header(
   'Idempotency-Key',
-  'Makes retries safe for 24 hours: the same request with the same key gets the same answer and creates nothing twice.',
+  'Makes retries safe for 24 hours: the same request with the same key gets the same response and creates nothing twice.',
   { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
 );
 const CONDITIONS = {
   read: header(
     'If-None-Match',
-    'The versions that the client has stored. If the current one is among them, the answer is 304.',
+    'The versions that the client has stored. If the current one is among them, the response is 304.',
   ),
   write: header(
     'If-Match',
-    'The versions to which the change applies. If the current one is not among them, the answer is 412.',
+    'The versions to which the change applies. If the current one is not among them, the response is 412.',
   ),
 };
 

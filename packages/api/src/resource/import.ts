@@ -74,7 +74,7 @@ export function createImporter<R extends ResourceTypes>(
     if (request.headers['idempotency-key'] !== undefined) {
       throw new ServiceError(
         'invalid',
-        'A body of lines takes no Idempotency-Key: lines that are sent again are recognized by what is unique in them.',
+        'An import takes no Idempotency-Key: lines that are sent again are recognized by their unique field.',
       );
     }
     const responseLine = responder({
@@ -91,7 +91,7 @@ export function createImporter<R extends ResourceTypes>(
 
   return {
     documented: {
-      description: `With one in each line, at most ${IMPORT_LIMITS.lines}: ${description}`,
+      description: `One per line, at most ${IMPORT_LIMITS.lines} lines: ${description}`,
       body: bodyShape(body),
       response: responseShape(errorBody, example.id),
     },
@@ -117,9 +117,10 @@ function responseShape({ schema }: ErrorBody, id: string): Shape {
       status: Type.Unsafe<string>({
         type: 'string',
         enum: ['created', 'updated', 'refused', 'stopped'],
-        description: 'No line comes after `stopped`: nothing from this one on has been read.',
+        description:
+          'The response ends after `stopped`: neither this line nor those after it have been read.',
       }),
-      id: Type.Optional(Type.String({ description: 'Of what was created or updated.' })),
+      id: Type.Optional(Type.String({ description: 'The id of the created or updated resource.' })),
       error: Type.Optional(error),
     }),
     example: { line: 1, status: 'created', id },

@@ -171,7 +171,7 @@ t.test('parameters', async (t) => {
     {
       name: 'If-None-Match',
       description:
-        'The versions that the client has stored. If the current one is among them, the answer is 304.',
+        'The versions that the client has stored. If the current one is among them, the response is 304.',
       schema: { type: 'string' },
       in: 'header',
       required: false,

@@ -219,7 +219,7 @@ export function createProductResource(products: ProductService): Resource<Produc
         run: products.create,
         import: {
           description:
-            'what has the sku of a product changes it as PUT does, and of several lines with the same sku the last one ' +
+            'a line with the sku of a product changes that product as PUT does, and the last of several lines with the same sku ' +
             'counts. For admins and trusted applications.',
           authorize: authorizeImport,
           keyOf: ({ sku }) => (sku ? foldedKey(sku) : undefined),

@@ -65,8 +65,8 @@ async function rotate(store: SigningKeyStore, sealer: Sealer, compromised: boole
 function report({ algorithm, retired, current, dropped, published }: Rotation): string[] {
   const fate =
     dropped.length === 0
-      ? `${retired} stays published until what it has signed has expired.`
-      : `dropped ${dropped.join(', ')}: running services refuse within seconds what was signed with them.`;
+      ? `${retired} stays published until the tokens that it signed have expired.`
+      : `dropped ${dropped.join(', ')}: within seconds, running services refuse tokens that they signed.`;
   const lines = [`${algorithm}: ${current} signs from now on, at running services within seconds; ${fate}`];
   if (published < PUBLISHED_BEFORE_SIGNING) {
     lines.push(

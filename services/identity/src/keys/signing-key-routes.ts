@@ -18,12 +18,12 @@ const SigningKeyView = Type.Object({
   state: Type.String({
     enum: ['next', 'current', 'previous', 'retired'],
     description:
-      '`current` signs, `next` is published and signs after the next rotation, `previous` is published until what it ' +
-      'has signed has expired, `retired` was compromised and is accepted no longer.',
+      '`current` signs, `next` is published and signs after the next rotation, `previous` is published until the tokens that ' +
+      'it signed have expired, `retired` was compromised and is no longer accepted.',
   }),
   created_at: TimeOrNull('Null for a retired key.'),
-  activated_at: TimeOrNull('When it began to sign.'),
-  retired_at: TimeOrNull('When it stopped signing.'),
+  activated_at: TimeOrNull('When the key began to sign.'),
+  retired_at: TimeOrNull('When the key stopped signing.'),
 });
 const EXAMPLE_KID = 'key_01m7g9w2k0000c4v8x3r6t5n1z';
 const EXAMPLE_TIME = '2026-11-02T09:30:00.000Z';
@@ -44,16 +44,16 @@ const KeyRotation = Type.Object({
     minItems: 1,
     maxItems: SIGNING_ALGORITHMS.length,
     description:
-      'The current keys to be replaced. One that has been replaced already is left alone: the request can be repeated.',
+      'The current keys to replace. Keys that have already been replaced are ignored: the request can be repeated.',
   }),
   force: Type.Optional(
-    Type.Boolean({ description: 'Also when the next key has been published for less than 15 minutes.' }),
+    Type.Boolean({ description: 'Rotate even if the next key has been published for less than 15 minutes.' }),
   ),
   compromised: Type.Optional(
     Type.Boolean({
       description:
-        'A key may have been stolen: all keys of the same algorithms are dropped at once, the next ones included, and what ' +
-        'they have signed is no longer accepted.',
+        'A key may have been stolen: all keys of the same algorithms are dropped at once, the next ones included, and the tokens ' +
+        'that they signed are no longer accepted.',
     }),
   ),
 });
@@ -84,7 +84,7 @@ export function signingKeyRoutes(options: {
   api.get('list', '/', {
     summary: 'List the signing keys',
     description: 'For admins. Without the keys themselves; their public parts are in the JWK set.',
-    responses: ok('By algorithm, the newest first.', signingKeysShape),
+    responses: ok('The keys by algorithm, the newest first.', signingKeysShape),
     handle: all,
   });
 

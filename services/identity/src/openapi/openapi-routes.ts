@@ -37,7 +37,7 @@ export function openApiRoutes(options: {
         {
           title: 'Gatehouse identity',
           ...INTERFACE,
-          description: `Tokens for people and machines, applications and their credentials, sessions, and what admins need.\n\n${ABOUT_VERSION}`,
+          description: `Tokens for people and machines, applications and their credentials, sessions, and administration.\n\n${ABOUT_VERSION}`,
           path: PATH,
           origin,
         },

@@ -28,8 +28,8 @@ t.test('rotates, and says what happened to each key', async (t) => {
     status: 0,
     lines: (['ES256', 'RS256'] as const).map(
       (it) =>
-        `${it}: ${before[it].next} signs from now on, at running services within seconds; ${before[it].current} stays published until what it has signed ` +
-        'has expired.',
+        `${it}: ${before[it].next} signs from now on, at running services within seconds; ${before[it].current} stays published until the tokens ` +
+        'that it signed have expired.',
     ),
   });
   t.equal((await kids()).current, before.ES256.next);

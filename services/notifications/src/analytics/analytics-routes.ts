@@ -40,14 +40,14 @@ const Values = Type.Object({
   interval: words(INTERVALS),
   group_by: Type.Optional(words(GROUPS)),
   as_of: Type.Union([Time, Type.Null()], {
-    description: 'Everything that ended before is counted. Null while nothing has been added up yet.',
+    description: 'The time up to which the values are complete. Null before the first aggregation.',
   }),
   total: Type.Union([Type.Number(), Type.Null()], {
-    description: 'Over the whole time; null if there is none, or if there are several currencies.',
+    description: 'The total of the whole period; null if there is none, or if there are several currencies.',
   }),
   totals: Type.Optional(
     Type.Array(Type.Object({ value: Value, ...GroupFields }), {
-      description: 'By group, the largest first.',
+      description: 'The totals by group, the largest first.',
     }),
   ),
   data: Type.Array(Type.Object({ at: Time, value: Value, ...GroupFields }), {
@@ -67,7 +67,9 @@ const Query = Type.Object({
   ),
   interval: Type.Optional(words(INTERVALS)),
   group_by: Type.Optional(words(GROUPS)),
-  client_id: Type.Optional(Type.String({ minLength: 1, description: 'What one application did.' })),
+  client_id: Type.Optional(
+    Type.String({ minLength: 1, description: 'Only the values of this application.' }),
+  ),
 });
 
 const LIST = {
@@ -97,12 +99,12 @@ const writeList = serializer(Metrics) as (value: unknown) => string;
 const writeValues = serializer(Values) as (value: unknown) => string;
 
 const DESCRIPTION = `
-Without metric, the list of metrics. A metric is answered by minutes, hours (the default) or days in UTC, each by its beginning,
-at most ${MAX_POINTS} of them; from and to are widened to whole intervals. group_by divides the values; the ${MAX_GROUPS} largest groups are
-answered one by one, and what others add up to as \`other\`.
+Without metric, the list of metrics. The values of a metric are by minute, hour (the default) or day in UTC, each with the start of
+its interval, at most ${MAX_POINTS} of them; from and to are widened to whole intervals. group_by divides the values; the ${MAX_GROUPS} largest
+groups are returned one by one, and the sum of all others as \`other\`.
 
-Editors, admins and trusted applications see everything. Other people see what their own applications did: the one that client_id
-names, or all of them together.
+Editors, admins and trusted applications see everything. Other people see the values of their own applications: of the one that
+client_id names, or of all of them together.
 `.trim();
 
 /** Mounts GET /api/v1/analytics. */

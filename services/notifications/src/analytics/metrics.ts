@@ -92,20 +92,20 @@ export const METRICS = {
     groups: ['route', 'service'],
     parts: (entry) => statusParts(entry, 2, 3),
   },
-  latency_p50: latency(0.5, 'The time that half of the requests took at most.'),
-  latency_p95: latency(0.95, 'The time that 95 percent of the requests took at most.'),
-  latency_p99: latency(0.99, 'The time that 99 percent of the requests took at most.'),
+  latency_p50: latency(0.5, 'The median time of requests.'),
+  latency_p95: latency(0.95, 'The 95th percentile of the time of requests.'),
+  latency_p99: latency(0.99, 'The 99th percentile of the time of requests.'),
   tokens_issued: counter('tokens_issued', 'Access tokens issued.'),
   logins: counter('logins', 'Successful sign-ins, on the pages and by the API.'),
   orders: {
-    description: 'Orders by the time they were placed, with their status of today.',
+    description: 'Orders by the time they were placed, with their current status.',
     ...{ unit: 'count', sources: [ORDERS_SOURCE], groups: ['status', 'currency'], isPerClient: false },
     parts: labelParts,
     valueOf: count,
   },
   revenue: {
     description:
-      'What orders came to, by the time they were placed and by currency, without those that were cancelled or refunded.',
+      'The revenue of orders, by the time they were placed and by currency, without cancelled and refunded orders.',
     ...{ unit: 'currency', sources: [ORDERS_SOURCE], groups: ['currency'], isPerClient: false },
     groupedBy: 'currency',
     parts: (entry) =>
@@ -113,7 +113,7 @@ export const METRICS = {
     valueOf: ({ amount }) => Number(amount / TEN_THOUSAND) + Number(amount % TEN_THOUSAND) / 10_000,
   },
   notifications: {
-    description: 'Notifications by the time they were accepted, with their status of today.',
+    description: 'Notifications by the time they were accepted, with their current status.',
     ...{ unit: 'count', sources: [NOTIFICATIONS_SOURCE], groups: ['status', 'type'], isPerClient: false },
     isLive: true,
     parts: labelParts,

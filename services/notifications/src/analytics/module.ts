@@ -48,9 +48,9 @@ export function createAnalyticsModule(
       ...{ id: 'metrics', kind: 'metrics', name: 'Analytics' },
       async check() {
         const asOf = (await store.asOf('usage'))?.getTime() ?? 0;
-        if (Date.now() - Math.max(asOf, startedAt) > STALE_MS) throw new Error('nothing is counted');
+        if (Date.now() - Math.max(asOf, startedAt) > STALE_MS) throw new Error('no requests are counted');
       },
-      explain: () => 'What services count has not arrived for a while.',
+      explain: () => 'The counts of requests have not arrived for a while.',
     },
     parts: {
       routes(app, { mountOptions }) {

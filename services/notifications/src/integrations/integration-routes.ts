@@ -22,7 +22,7 @@ const Integrations = Type.Object({
       configured: Type.Boolean(),
       status: words(['ok', 'error', 'unconfigured']),
       checked_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-      message: Type.Optional(Type.String({ description: 'What is wrong.' })),
+      message: Type.Optional(Type.String({ description: 'The error message.' })),
     }),
   ),
 });
@@ -55,7 +55,7 @@ export function mountIntegrations(
           operationId: ['list', ...prefix.split('/').filter(Boolean)].join('_'),
           summary: 'List the integrations',
           description:
-            'Which are configured, and whether they work, as checked within the last 30 seconds. ' +
+            'The integrations, which of them are configured, and whether they work, as checked within the last 30 seconds. ' +
             'For editors, admins and trusted applications.',
           tag: prefix,
           scopes: SCOPES,

@@ -9,11 +9,13 @@ export const DEAD_LETTERS_PATH = '/api/v1/dead-letters';
 const MAX_REPLAYED = 100;
 
 const DeadLetter = Type.Object({
-  id: Type.String({ description: 'That of its job.' }),
+  id: Type.String({ description: 'The id of the job.' }),
   queue: Type.String(),
   lane: Type.String(),
   priority: Type.String(),
-  data: Type.Record(Type.String(), Type.Unknown(), { description: 'What the job is about, by its ids.' }),
+  data: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'The data of the job: the ids of its objects.',
+  }),
   attempts: Type.Integer(),
   error: Type.String({ description: 'The message of the last error.' }),
   created_at: Type.String({ format: 'date-time' }),
@@ -25,20 +27,20 @@ const Page = Type.Object({
   meta: Type.Object({ itemsPerPage: Type.Integer(), hasNextPage: Type.Boolean() }),
 });
 const ListQuery = Type.Object({
-  queue: Type.Optional(Type.String({ description: 'Only those of this queue.' })),
+  queue: Type.Optional(Type.String({ description: 'Only the dead letters of this queue.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  cursor: Type.Optional(Type.String({ description: 'From links.next of the page before.' })),
+  cursor: Type.Optional(Type.String({ description: 'The cursor in links.next of the previous page.' })),
 });
 const Replay = Type.Object({
   ids: Type.Array(Type.String({ maxLength: 200 }), { minItems: 1, maxItems: MAX_REPLAYED }),
 });
 const Replayed = Type.Object({
-  replayed: Type.Integer({ description: 'How many are back in their queues.' }),
-  unknown: Type.Array(Type.String(), { description: 'The ids that there are no dead letters of.' }),
+  replayed: Type.Integer({ description: 'The number of jobs that are back in their queues.' }),
+  unknown: Type.Array(Type.String(), { description: 'The ids for which there are no dead letters.' }),
 });
 const PurgeQuery = Type.Object({
   queue: Type.String({ description: 'The queue whose dead letters are removed.' }),
-  lane: Type.Optional(Type.String({ description: 'Only those of this lane.' })),
+  lane: Type.Optional(Type.String({ description: 'Only the dead letters of this lane.' })),
 });
 const Removed = Type.Object({ removed: Type.Integer() });
 
@@ -74,7 +76,7 @@ export function mountDeadLetters(
     DEAD_LETTERS_PATH,
     route('list_dead_letters', {
       summary: 'List dead letters',
-      description: 'Jobs whose attempts all failed, in the order in which they did. For admins.',
+      description: 'Jobs whose attempts all failed, in the order of their failure. For admins.',
       scopes: READ,
       query: [{ profile: 'plain', schema: ListQuery }],
       responses: {
@@ -106,12 +108,12 @@ export function mountDeadLetters(
     route('replay_dead_letters', {
       summary: 'Replay dead letters',
       description:
-        'They go back into their queues, with all their attempts. For admins; recorded in the audit log.',
+        'The jobs go back into their queues, with a full set of attempts. For admins; recorded in the audit log.',
       scopes: WRITE,
       body: [{ name: 'DeadLetterReplay', schema: Replay, example: { ids: [EXAMPLE.id] } }],
       responses: {
         200: {
-          description: 'What became of them.',
+          description: 'The number of replayed jobs, and the unknown ids.',
           shapes: [{ name: 'DeadLettersReplayed', schema: Replayed, example: { replayed: 1, unknown: [] } }],
         },
       },
@@ -133,7 +135,7 @@ export function mountDeadLetters(
       query: [{ profile: 'plain', schema: PurgeQuery }],
       responses: {
         200: {
-          description: 'How many have been removed.',
+          description: 'The number of removed dead letters.',
           shapes: [{ name: 'DeadLettersRemoved', schema: Removed, example: { removed: 3 } }],
         },
       },

@@ -10,10 +10,11 @@ const Count = (description: string) => Type.Integer({ minimum: 0, description })
 const Lane = Type.Object({
   queue: Type.String(),
   lane: Type.String(),
-  paused: Type.Boolean({ description: 'Its jobs stay, and none of them is worked on.' }),
+  paused: Type.Boolean({ description: 'Whether the lane is paused: its jobs wait.' }),
   failing: Type.Unsafe<{ since: string; error: string } | null>({
     type: ['object', 'null'],
-    description: 'Since when its provider fails, as the replica that answers sees it; jobs wait meanwhile.',
+    description:
+      'Since when the provider has been failing, as seen by the replica that responds; jobs wait meanwhile.',
     properties: { since: { type: 'string', format: 'date-time' }, error: { type: 'string' } },
     required: ['since', 'error'],
   }),
@@ -26,9 +27,9 @@ const Lane = Type.Object({
     Type.Object({
       priority: Type.String(),
       waiting: Count('Jobs that no worker has taken yet.'),
-      in_flight: Count('Jobs that are worked on, or wait for their next attempt.'),
+      in_flight: Count('Jobs that are running, or wait for their next attempt.'),
       oldest_seconds: Type.Number({
-        description: 'The age of the oldest job that waits, also for its next attempt, or is worked on.',
+        description: 'The age of the oldest job that is waiting or in flight.',
       }),
       dead_letters: Count('Jobs that have failed for good.'),
     }),
@@ -60,7 +61,7 @@ export function mountQueues(
     QUEUES_PATH,
     route('list_queues', {
       summary: 'List the lanes of all queues',
-      description: 'With what waits in them. For admins.',
+      description: 'The lanes, with the numbers of their jobs. For admins.',
       scopes: READ,
       responses: {
         200: {

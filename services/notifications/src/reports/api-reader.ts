@@ -49,7 +49,7 @@ export function createApiReader(options: {
     }
     if (response.status === 429 || response.status >= 500) throw new Error(message);
     throw new PermanentError(
-      response.status === 403 ? 'Who asked for the report may not read this any more.' : `${message}.`,
+      response.status === 403 ? 'The requester of the report may no longer read its data.' : `${message}.`,
     );
   }
 

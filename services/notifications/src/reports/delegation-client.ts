@@ -28,7 +28,7 @@ export function createDelegationClient(identity: InternalClient): DelegationClie
     tokens: (handle) => async () => {
       const { status, body } = await identity.request('POST', '/delegations/token', { handle });
       if (status === 404) {
-        throw new PermanentError('The credential with which the report was asked for is not valid any more.');
+        throw new PermanentError('The credential with which the report was requested is not valid any more.');
       }
       const { access_token: value, expires_in: lifetime } = Object(body) as Record<string, unknown>;
       if (status !== 200 || typeof value !== 'string' || typeof lifetime !== 'number')

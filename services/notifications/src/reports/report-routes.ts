@@ -88,9 +88,9 @@ const mountTypes: Mount = (app, prefix, route, { reports, mountOptions }) => {
   const validate = listReader(rules);
   const View = Type.Unsafe<'mine'>({ type: 'string', enum: ['mine'] });
   const schema = route('types', {
-    summary: 'List the types of reports, or one’s own reports',
+    summary: 'List the types of reports, or your own reports',
     description:
-      'With `view=mine`, the reports that the caller has asked for; without it, what can be asked for.',
+      'With `view=mine`, the reports that the caller has requested; without it, the types of reports.',
     query: [
       {
         profile: 'latest',
@@ -130,14 +130,14 @@ const mountGenerate: Mount = (app, prefix, route, { reports, delegate, mountOpti
   const schema = route('generate', {
     summary: 'Generate a report',
     description:
-      'The report shows what the caller may read, for which they need the scope, too. It is made in the background: ask ' +
-      'for it at its Location until it is completed.',
+      'The report contains the data that the caller may read, for which they need the scope, too. It is generated in the ' +
+      'background: poll its Location until it is completed.',
     scopes: GENERATE,
     idempotent: true,
     body: [bodyShape(newReport)],
     responses: {
       202: {
-        description: 'The report will be made.',
+        description: 'The report has been accepted.',
         shapes: [SHAPE],
         headers: { Location: 'always', ETag: 'always' },
       },
@@ -185,7 +185,7 @@ const mountDownload: Mount = (app, prefix, route, { reports, files }) => {
   const schema = route('download', {
     summary: 'Download a report',
     description:
-      'One range of bytes may be asked for (RFC 9110 §14.2). While there is no file, the answer is 409.',
+      'One range of bytes may be requested (RFC 9110 §14.2). While there is no file, the response is 409.',
     conditional: 'read',
     responses: {
       200: { description: 'The file.', mediaType: '*/*', headers },

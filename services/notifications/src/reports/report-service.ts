@@ -124,7 +124,7 @@ function requireReadAccess({ role }: Report, scopes: readonly string[], reader: 
   requireScopesOf(scopes, reader);
   if (role === null || reader.person === undefined) return;
   if (rankOf(reader.person.role) >= rankOf(role)) return;
-  throw new ServiceError('forbidden', `The report shows what only the role ${role} may read.`);
+  throw new ServiceError('forbidden', `The report contains data that only the role ${role} may read.`);
 }
 
 /** Throws `forbidden` unless the requester has one of the scopes that a type of report needs. */

@@ -193,7 +193,7 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
   },
   usage: {
     description:
-      'Requests and errors by day and application, where there were any; the last 30 days unless told otherwise.',
+      'Requests and errors by day and application, where there were any; by default of the last 30 days.',
     scopes: DATA,
     columns: {
       ...{ day: 'Day', client_id: 'Client id', application: 'Application' },

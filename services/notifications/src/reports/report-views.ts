@@ -26,7 +26,7 @@ const OrNull = (description: string, more: object = {}) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description, ...more });
 const TimeOrNull = (description: string) => OrNull(description, { format: 'date-time' });
 const Filters = Type.Record(Type.String(), Type.String(), {
-  description: 'What the report is restricted to, such as {"status": "shipped"}; each type names its own.',
+  description: 'The filters of the report, such as {"status": "shipped"}; each type has its own.',
 });
 
 const reportSchema = Type.Object({
@@ -34,7 +34,7 @@ const reportSchema = Type.Object({
   type: oneOf<ReportType>(REPORT_TYPES),
   format: oneOf<ReportFormat>(REPORT_FORMATS),
   from: TimeOrNull(
-    'The beginning of the period that the report covers; null where nothing limits it. Of usage, whole days are covered.',
+    'The beginning of the period that the report covers; null without a limit. A report of usage covers whole days.',
   ),
   to: TimeOrNull('The end of the period, exclusive.'),
   filters: Filters,
@@ -42,11 +42,11 @@ const reportSchema = Type.Object({
   progress: Type.Integer({ minimum: 0, maximum: 100, description: 'In percent.' }),
   rows: Type.Integer({ description: 'The number of rows so far.' }),
   bytes: Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'The size of the file.' }),
-  error: OrNull('Why it failed.'),
-  download_url: OrNull('Where the file is, while there is one.'),
+  error: OrNull('The reason of a failure.'),
+  download_url: OrNull('The URL of the file, while there is one.'),
   created_at: Timestamp,
-  started_at: TimeOrNull('When it was last begun.'),
-  completed_at: TimeOrNull('When it was completed.'),
+  started_at: TimeOrNull('When the report was last started.'),
+  completed_at: TimeOrNull('When the report was completed.'),
   expires_at: TimeOrNull('When the file is removed.'),
 });
 
@@ -83,7 +83,7 @@ export const newReport = requestBody(
     to: Type.Optional(
       Type.String({
         ...documentedLimits({ pattern: DATE_PATTERN }),
-        description: 'As from, exclusive.',
+        description: 'In the same format as from; exclusive.',
       }),
     ),
     filters: Type.Optional(Filters),
@@ -121,7 +121,7 @@ export const typesSchema = Type.Object({
         from: Type.String(),
         to: Type.String(),
         filters: Type.Record(Type.String(), Type.Array(Type.String()), {
-          description: 'The values that each filter allows; none where it allows any.',
+          description: 'The values that each filter allows; an empty list where it allows any.',
         }),
       }),
     }),

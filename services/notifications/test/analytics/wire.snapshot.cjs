@@ -375,7 +375,7 @@ cache-control: no-store
     },
     {
       "name": "latency_p50",
-      "description": "The time that half of the requests took at most.",
+      "description": "The median time of requests.",
       "unit": "ms",
       "group_by": [
         "route",
@@ -385,7 +385,7 @@ cache-control: no-store
     },
     {
       "name": "latency_p95",
-      "description": "The time that 95 percent of the requests took at most.",
+      "description": "The 95th percentile of the time of requests.",
       "unit": "ms",
       "group_by": [
         "route",
@@ -395,7 +395,7 @@ cache-control: no-store
     },
     {
       "name": "latency_p99",
-      "description": "The time that 99 percent of the requests took at most.",
+      "description": "The 99th percentile of the time of requests.",
       "unit": "ms",
       "group_by": [
         "route",
@@ -421,7 +421,7 @@ cache-control: no-store
     },
     {
       "name": "orders",
-      "description": "Orders by the time they were placed, with their status of today.",
+      "description": "Orders by the time they were placed, with their current status.",
       "unit": "count",
       "group_by": [
         "status",
@@ -430,7 +430,7 @@ cache-control: no-store
     },
     {
       "name": "revenue",
-      "description": "What orders came to, by the time they were placed and by currency, without those that were cancelled or refunded.",
+      "description": "The revenue of orders, by the time they were placed and by currency, without cancelled and refunded orders.",
       "unit": "currency",
       "group_by": [
         "currency"
@@ -438,7 +438,7 @@ cache-control: no-store
     },
     {
       "name": "notifications",
-      "description": "Notifications by the time they were accepted, with their status of today.",
+      "description": "Notifications by the time they were accepted, with their current status.",
       "unit": "count",
       "group_by": [
         "status",
@@ -615,7 +615,7 @@ cache-control: no-store
     },
     {
       "name": "latency_p50",
-      "description": "The time that half of the requests took at most.",
+      "description": "The median time of requests.",
       "unit": "ms",
       "group_by": [
         "route",
@@ -625,7 +625,7 @@ cache-control: no-store
     },
     {
       "name": "latency_p95",
-      "description": "The time that 95 percent of the requests took at most.",
+      "description": "The 95th percentile of the time of requests.",
       "unit": "ms",
       "group_by": [
         "route",
@@ -635,7 +635,7 @@ cache-control: no-store
     },
     {
       "name": "latency_p99",
-      "description": "The time that 99 percent of the requests took at most.",
+      "description": "The 99th percentile of the time of requests.",
       "unit": "ms",
       "group_by": [
         "route",
@@ -661,7 +661,7 @@ cache-control: no-store
     },
     {
       "name": "orders",
-      "description": "Orders by the time they were placed, with their status of today.",
+      "description": "Orders by the time they were placed, with their current status.",
       "unit": "count",
       "group_by": [
         "status",
@@ -670,7 +670,7 @@ cache-control: no-store
     },
     {
       "name": "revenue",
-      "description": "What orders came to, by the time they were placed and by currency, without those that were cancelled or refunded.",
+      "description": "The revenue of orders, by the time they were placed and by currency, without cancelled and refunded orders.",
       "unit": "currency",
       "group_by": [
         "currency"
@@ -678,7 +678,7 @@ cache-control: no-store
     },
     {
       "name": "notifications",
-      "description": "Notifications by the time they were accepted, with their status of today.",
+      "description": "Notifications by the time they were accepted, with their current status.",
       "unit": "count",
       "group_by": [
         "status",

@@ -40,7 +40,7 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
       },
       read: {
         scopes: READ_OWN,
-        description: 'The scopes read:profile and profile give access to one’s own record only.',
+        description: 'The scopes read:profile and profile give access to the record of the person only.',
         scopesFor: (caller, id) => (caller.person?.id === id ? READ_OWN : READ),
         authorize: authorizeRead,
         run: users.read,
@@ -48,7 +48,7 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
       update: {
         scopes: WRITE,
         description:
-          'A change of one’s own email address needs the current password, and a token from a login: applications get 403.',
+          'People change their own email address with the current password and a token from a login: applications get 403.',
         authorize: authorizeChange,
         run: async (id, changes, caller, ifVersion, request) => {
           const permitted = await permittedChanges(caller, id, changes, users);

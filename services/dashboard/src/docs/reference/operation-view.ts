@@ -38,7 +38,7 @@ ${route(method, path)}
 ${description !== undefined && renderMarkdown(description).body}
 ${parameters.length > 0 && html`<h3>Parameters</h3>${parameterList(document, parameters)}`}
 ${requestBody !== undefined && html`<h3>Body</h3>${shapesView({ document, side: 'sent' }, requestBody.content)}`}
-<h3>Answers</h3>
+<h3>Responses</h3>
 ${successes.map(({ status, response }) => responseView(document, status, response))}
 ${errorList(id, errors)}
 </div>
@@ -122,7 +122,7 @@ function responseView(
   { description, headers = {}, content }: Response,
 ): Html {
   const names = Object.keys(headers);
-  return html`<div class="answer"><p><span class="status is-good">${status}</span> ${description}</p>
+  return html`<div class="response"><p><span class="status is-good">${status}</span> ${description}</p>
 ${content !== undefined && shapesView({ document, side: 'returned' }, content)}
 ${names.length > 0 && html`<details class="nested"><summary>Headers (${names.length})</summary><ul class="fields-of">${Object.entries(headers).map(([name, it]) => html`<li><code class="field-name">${name}</code><p class="field-text">${it.description}</p></li>`)}</ul></details>`}</div>`;
 }
@@ -140,7 +140,7 @@ function errorList(id: string, errors: readonly { status: string; response: Resp
 function responseExamples(id: string, status: string, { content }: Response): Markup[] {
   const [first, ...others] = shapesOf(content).filter(({ example }) => example !== undefined);
   if (first === undefined) return [];
-  const title = html`<h3>Answer ${status}${others.length > 0 && html` <code>${first.name}</code>`}</h3>`;
+  const title = html`<h3>Response ${status}${others.length > 0 && html` <code>${first.name}</code>`}</h3>`;
   return [title, jsonBlock(`${id}-${status}`, first.example), furtherExamples(id, status, others)];
 }
 

@@ -34,7 +34,7 @@ const PINS: Record<
   "createdAt": "2026-…" }
 
 (has no list: lists
-answer as profile A)`,
+respond as profile A)`,
       },
       G: {
         title: 'G: names, by page',

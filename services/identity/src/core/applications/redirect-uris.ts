@@ -104,5 +104,5 @@ export function logoutUriProblem(uri: string): string | undefined {
   if (url.protocol !== 'https:' || isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0) {
     return 'must use https and a host name';
   }
-  return isPublicHost(url.hostname) ? undefined : 'must have a host name that other machines know';
+  return isPublicHost(url.hostname) ? undefined : 'must have a public host name';
 }

@@ -31,7 +31,7 @@ export function createTrusts(options: {
       if (grantor?.status !== 'active' || grantor.role !== 'admin') throw onlyAdminsTrust();
       const owner = id === null ? undefined : await accounts.find(id);
       if (id !== null && owner?.status !== 'active') {
-        throw invalidFields([{ field: 'trusted', message: 'is not for an owner without an active account' }]);
+        throw invalidFields([{ field: 'trusted', message: 'requires an owner with an active account' }]);
       }
       return { by: manager.id, at: new Date(), ownerRole: owner?.role ?? 'user' };
     },

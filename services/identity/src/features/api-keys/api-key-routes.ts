@@ -28,7 +28,10 @@ const readHash = bodyValidator(
 );
 const createdShape = shape(
   'CreatedApiKey',
-  Type.Object({ ...KeyView.properties, api_key: Type.String({ description: 'Shown only here.' }) }),
+  Type.Object({
+    ...KeyView.properties,
+    api_key: Type.String({ description: 'The key, which only this response contains.' }),
+  }),
 );
 
 /** The API keys of applications. Errors are thrown. */
@@ -66,7 +69,7 @@ export function apiKeyRoutes(options: { keys: ApiKeys; authenticate(ctx: Context
 
   api.get('read', '/:client_id/api-keys/:id', {
     summary: 'Read an API key',
-    responses: ok('The key, without its text.', keyShape),
+    responses: ok('The description of the key, without the key itself.', keyShape),
     handle: async ({ manager, params }) => keyView(await keys.read(manager, params.client_id, params.id)),
   });
 

@@ -8,7 +8,7 @@ export const KeyView = Type.Object({
   id: Type.String(),
   name: Type.String(),
   scopes: Type.Array(Type.String()),
-  prefix: Type.String({ description: 'The beginning of the key, by which it can be recognized.' }),
+  prefix: Type.String({ description: 'The first characters of the key, to recognize it.' }),
   last_four: LastFour,
   created_at: Time,
   expires_at: orNull(Time),

@@ -70,7 +70,9 @@ const applicationList = createListEndpoint<ApplicationField, Application>({
 const CreatedApplication = Type.Object({
   ...ApplicationView.properties,
   client_secret: Type.Optional(
-    Type.String({ description: 'Shown only here; absent from an application that has none.' }),
+    Type.String({
+      description: 'The client secret, which only this response contains; absent if there is none.',
+    }),
   ),
 });
 
@@ -85,7 +87,7 @@ export function applicationRoutes(options: {
 
   api.list('list', '/', {
     summary: 'List applications',
-    description: 'One’s own; admins get all.',
+    description: 'The applications of the caller; admins get all.',
     page: { name: 'ApplicationPage', description: 'A page of the list.', row: applicationShape },
     endpoint: applicationList,
     read: ({ caller, manager }) => ({
@@ -122,8 +124,8 @@ export function applicationRoutes(options: {
   api.patch('patch', '/:client_id', {
     summary: 'Change an application',
     description:
-      'Fields that are not in the body stay as they are. Less scopes end the access tokens. 409 if it is to have a ' +
-      'security profile, or access tokens that are bound to a key, and has API keys: revoke them first.',
+      'Fields that are not in the body stay as they are. Removing scopes ends the access tokens. 409 for a ' +
+      'security profile or access tokens bound to a key while the application has API keys: revoke them first.',
     body: shape('ApplicationChanges', Changes, { name: 'Lighthouse 2' }),
     responses: ok('The changed application.', applicationShape),
     kinds: ['conflict'],
@@ -133,7 +135,7 @@ export function applicationRoutes(options: {
 
   api.delete('remove', '/:client_id', {
     summary: 'Delete an application',
-    description: 'Ends its tokens, its API keys, and what people have granted to it.',
+    description: 'Ends its tokens, its API keys, and the permissions that people gave it.',
     responses: done('The application has been deleted.'),
     handle: ({ manager, params }) => applications.remove(manager, params.client_id),
   });

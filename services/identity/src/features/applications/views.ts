@@ -26,8 +26,8 @@ export const orNull = (schema: TSchema, description?: string) =>
 export const Lifetime = Type.Integer({ minimum: 60, maximum: 3650 * 86_400 });
 const Texts = Type.Array(Type.String());
 export const LastUseFields = {
-  last_used_at: orNull(Time, 'To the minute.'),
-  last_used_address: orNull(Type.String(), 'The IP address that it was used from, if that is known.'),
+  last_used_at: orNull(Time, 'The time of the last use, to the minute.'),
+  last_used_address: orNull(Type.String(), 'The IP address of the last use, if known.'),
 };
 
 export const ApplicationView = Type.Object({
@@ -36,7 +36,7 @@ export const ApplicationView = Type.Object({
   type: Type.String({ enum: [...APPLICATION_TYPES] }),
   redirect_uris: Texts,
   post_logout_redirect_uris: Texts,
-  scopes: Type.Array(Type.String(), { description: 'What it may ask for.' }),
+  scopes: Type.Array(Type.String(), { description: 'The scopes that the application may request.' }),
   profiles: Type.Object(
     Object.fromEntries(
       Object.entries(PROFILE_PINS).map(([pin, names]) => [
@@ -44,11 +44,11 @@ export const ApplicationView = Type.Object({
         Type.Optional(Type.String({ enum: [...names] })),
       ]),
     ),
-    { description: 'The API profiles that it has pinned.' },
+    { description: 'The API profiles that the application has pinned.' },
   ),
-  legacy_implicit: Type.Boolean({ description: 'Whether it may use the implicit flow.' }),
+  legacy_implicit: Type.Boolean({ description: 'Whether the application may use the implicit flow.' }),
   trusted: Type.Boolean({
-    description: 'Whether it acts in its own right, not under the role of its owner.',
+    description: 'Whether the application acts with its own scopes, not with the role of its owner.',
   }),
   trusted_by: orNull(Type.String(), 'The id of the admin who granted the trust.'),
   trusted_at: orNull(Time),
@@ -56,10 +56,13 @@ export const ApplicationView = Type.Object({
   token_endpoint_auth_method: Type.String({
     enum: ['none', 'client_secret_basic', 'private_key_jwt'],
     description:
-      'How it authenticates at the token endpoint (RFC 7591 §2). One with a secret may also send it in the body ' +
+      'The authentication method at the token endpoint (RFC 7591 §2). A secret may also be sent in the body ' +
       '(client_secret_post).',
   }),
-  jwks: orNull(Type.Object({}, { additionalProperties: true }), 'Its public keys (RFC 7517 §5).'),
+  jwks: orNull(
+    Type.Object({}, { additionalProperties: true }),
+    'The public keys of the application (RFC 7517 §5).',
+  ),
   backchannel_logout_uri: orNull(Type.String()),
   dpop_bound_access_tokens: Type.Boolean(),
   require_pushed_authorization_requests: Type.Boolean(),
@@ -129,7 +132,7 @@ export function applicationView(application: Application) {
 
 export const LastFour = orNull(
   Type.String(),
-  'The last characters, by which it can be recognized. Null when it was made by an earlier version or by the operator.',
+  'The last characters, to recognize it. Null if it was created by an earlier version or by the operator.',
 );
 /** When something was used last, as the API returns it. */
 export function lastUseView(use: LastUse | null) {

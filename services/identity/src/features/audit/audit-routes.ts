@@ -19,17 +19,17 @@ const AuditEntryView = Type.Object({
   id: Type.String(),
   action: Type.String({ enum: [...AUDIT_ACTIONS] }),
   created_at: Type.String({ format: 'date-time' }),
-  actor: OrNull('The id of the person who did it; null when nobody, or a program without a person, did.'),
-  subject: OrNull('The id of the person whom it concerns.'),
-  client: OrNull('The client_id of the application that it was done through, or to.'),
-  address: OrNull('The IP address that it came from.'),
+  actor: OrNull('The id of the acting person; null if there was none, or only a program.'),
+  subject: OrNull('The id of the affected person.'),
+  client: OrNull('The client_id of the application that was used or affected.'),
+  address: OrNull('The IP address of the request.'),
   user_agent: OrNull('The User-Agent header of the request, or its first 200 characters.'),
   request_id: OrNull('The id of the request in the logs.'),
   details: Type.Unsafe<Readonly<Record<string, unknown>>>({
     type: 'object',
     additionalProperties: true,
     description:
-      'What else there is to know, by the action: `from` and `to` of a role or status, `fields` that changed, `queue` and `lane`. ' +
+      'Details that depend on the action: `from` and `to` of a role or status, `fields` that changed, `queue` and `lane`. ' +
       'No name or email address of a person, and no secret.',
   }),
 });
@@ -119,16 +119,16 @@ export function auditRoutes(options: {
   api.list('list', '/', {
     summary: 'List the audit log',
     description:
-      'For admins. Who did what to accounts, applications, keys and queues, when and from where; the latest entry first.',
+      'For admins. Changes of accounts, applications, keys and queues, and sign-ins, with person, time and address; the latest entry first.',
     page: { name: 'AuditPage', description: 'A page of the log.', row: auditEntryShape },
     endpoint: auditEndpoint,
     read: ({ caller }) => ({ source: store.list, limited: (work) => concurrency.run(caller, work) }),
   });
 
   api.get('list_last_sign_ins', '/last-sign-ins', {
-    summary: 'Ask when people last signed in',
+    summary: 'List the last sign-ins of people',
     description:
-      'For admins. In browsers and by logins at the API, as far back as the audit log goes; people who have not signed in since are not in the response.',
+      'For admins. Sign-ins in browsers and logins by the API, as far back as the audit log goes; people who have not signed in since are not in the response.',
     query: LastSignInsQuery,
     responses: ok('The last sign-in of each person.', listOf('LastSignIns', lastSignInShape)),
     async handle({ caller, query }) {

@@ -17,7 +17,9 @@ import {
 } from '../applications/views.ts';
 
 const Secret = Type.Object({
-  label: Type.Optional(Type.String({ description: 'What to call it, such as the server that uses it.' })),
+  label: Type.Optional(
+    Type.String({ description: 'A name for the secret, such as the server that uses it.' }),
+  ),
   expires_in: Type.Optional(Lifetime),
 });
 const SecretView = Type.Object({
@@ -30,7 +32,7 @@ const SecretView = Type.Object({
 });
 const CreatedSecret = Type.Object({
   ...SecretView.properties,
-  client_secret: Type.String({ description: 'Shown only here.' }),
+  client_secret: Type.String({ description: 'The secret, which only this response contains.' }),
 });
 const secretShape = shape('ClientSecret', SecretView, {
   id: 'sec_1',
@@ -67,7 +69,7 @@ export function secretRoutes(options: {
 
   api.post('create', '/:client_id/secrets', {
     summary: 'Add a client secret',
-    description: 'Two can be valid at a time, so that one is replaced without downtime.',
+    description: 'Two secrets can be valid at a time, so that one is replaced without downtime.',
     body: shape('NewClientSecret', Secret, { label: 'web-1', expires_in: 31_536_000 }),
     isBodyOptional: true,
     responses: created('The secret has been added.', shape('CreatedClientSecret', CreatedSecret)),

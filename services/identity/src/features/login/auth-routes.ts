@@ -51,7 +51,7 @@ const status = shape(
   'AuthStatus',
   Type.Object({
     authenticated: Type.Boolean(),
-    user_id: OrNull('Null without a credential, and for one that is no person’s.'),
+    user_id: OrNull('Null without a credential, and for a credential of a machine.'),
   }),
   { authenticated: false, user_id: null },
 );
@@ -124,7 +124,7 @@ export function authRoutes(options: AuthRoutesOptions): Api {
   api.post('login', '/login', {
     summary: 'Log in with a password',
     description:
-      'For programs of one’s own, as the password goes through them: applications for others use the authorization code flow ' +
+      'For first-party programs, as they handle the password: other applications use the authorization code flow ' +
       '(RFC 9700 §2.4). A deployment can turn it off.',
     body: shape('Login', Login, { username: 'ada', password: 'correct horse battery' }),
     responses: ok('The login.', loginResult),
@@ -166,10 +166,11 @@ export function authRoutes(options: AuthRoutesOptions): Api {
   });
 
   api.get('status', '/status', {
-    summary: 'Ask who is logged in',
-    description: 'By the Authorization header, or by a token in the query, which logs of others may keep.',
+    summary: 'Read who is logged in',
+    description:
+      'The credential is in the Authorization header, or a token in the query, which logs of proxies may keep.',
     documentedQuery: Type.Object({ token: Type.Optional(Type.String()) }),
-    responses: ok('Who it is.', status),
+    responses: ok('The logged-in person.', status),
     kinds: ['unauthenticated', 'rate_limited', 'unavailable'],
     async handle({ ctx }) {
       const inQuery = ctx.query.token;
@@ -209,7 +210,7 @@ export function authRoutes(options: AuthRoutesOptions): Api {
 
   api.post('refresh', '/refresh', {
     summary: 'Renew the token of a login',
-    description: 'The old token ends. For at most 30 days after the login.',
+    description: 'The old token ends. A login can be renewed for at most 30 days.',
     scopes: [],
     responses: ok('The new token.', loginResult),
     async handle({ ctx }) {
@@ -243,9 +244,9 @@ export function authRoutes(options: AuthRoutesOptions): Api {
   });
 
   api.get('permissions', '/permissions', {
-    summary: 'Ask what the credential permits',
+    summary: 'Read the permissions of the credential',
     scopes: [],
-    responses: ok('Roles and scopes.', permissions),
+    responses: ok('The roles and scopes.', permissions),
     async handle({ ctx }) {
       const caller = await authenticate(ctx);
       return {

@@ -13,9 +13,9 @@ const text = (description?: string) =>
 /** RFC 6749 §2.3.1, RFC 7523 §2.2. */
 const CLIENT = {
   client_id: text(),
-  client_secret: text('Of an application that can keep one, unless it is sent by HTTP Basic.'),
+  client_secret: text('The secret of an application that has one, unless it is sent by HTTP Basic.'),
   client_assertion_type: text(
-    '`urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, of one with public keys.',
+    '`urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, for an application with public keys.',
   ),
   client_assertion: text('A JWT that the application has signed (private_key_jwt).'),
 };
@@ -96,26 +96,26 @@ const parameters = (schemas: Record<string, TSchema>) => Type.Object(schemas);
 const AUTHORIZATION = parameters({
   client_id: Type.String(),
   response_type: Type.String({ description: '`code`; for legacy applications also `id_token token`.' }),
-  redirect_uri: Type.String({ description: 'One of the application’s.' }),
+  redirect_uri: Type.String({ description: 'One of the redirect URIs of the application.' }),
   scope: Type.Optional(
     Type.String({
-      description: 'Scopes, separated by spaces. By default all that the application is registered for.',
+      description: 'Scopes, separated by spaces. By default all scopes of the application.',
     }),
   ),
-  state: text('Comes back unchanged.'),
-  nonce: text('Comes back in the ID token.'),
+  state: text('Returned unchanged.'),
+  nonce: text('Returned in the ID token.'),
   code_challenge: text('RFC 7636 §4.3. Required of applications of type spa and native.'),
   code_challenge_method: text('`S256`.'),
   prompt: text('`none`, `login`, `consent` or `select_account`.'),
-  max_age: text('How many seconds ago the person may have signed in.'),
-  login_hint: text('A username or an address.'),
+  max_age: text('The maximum age of the sign-in, in seconds.'),
+  login_hint: text('A username or an email address.'),
   request_uri: text('From the pushed authorization request (RFC 9126 §4).'),
 });
 const LOGOUT = parameters({
   id_token_hint: text('An ID token of the person who signs out.'),
   client_id: text(),
-  post_logout_redirect_uri: text('One of the application’s.'),
-  state: text('Comes back unchanged.'),
+  post_logout_redirect_uri: text('One of the post-logout redirect URIs of the application.'),
+  state: text('Returned unchanged.'),
 });
 
 /** A page that is reached by GET and, as a form, by POST. */
@@ -127,8 +127,8 @@ function pageOperations(
   const { summary, description, query, schema } = about;
   const responses = {
     200: page('A page.'),
-    302: redirect('Back to the application, with the result.'),
-    303: redirect('To the next page, or back to the application.'),
+    302: redirect('A redirect to the application, with the result.'),
+    303: redirect('A redirect to the next page, or to the application.'),
     ...PAGES,
   };
   const common = { summary, description, tag, errors, responses };
@@ -189,11 +189,11 @@ const userInfo = shape(
 );
 const userInfoOperation = (operationId: string): Operation => ({
   operationId,
-  summary: 'Read who has signed in',
+  summary: 'Read the claims about the signed-in person',
   tag,
   scopes: ['openid'],
-  description: 'OpenID Connect Core §5.3: what the scopes profile and email permit.',
-  responses: { 200: response('Claims about the person.', userInfo) },
+  description: 'OpenID Connect Core §5.3: the claims that the scopes profile and email permit.',
+  responses: { 200: response('The claims about the person.', userInfo) },
   errors: {
     body: oauthErrorBody('BearerError', {
       unauthenticated: 'invalid_token',
@@ -240,11 +240,11 @@ export const oauthOperations: Operations = {
   }),
   [`POST ${ROUTES.introspection}`]: ofClient({
     operationId: 'oauth2_introspect',
-    summary: 'Ask whether a token is valid',
+    summary: 'Introspect a token',
     description: 'RFC 7662.',
     body: [shape('IntrospectionRequest', Type.Object(tokenForm))],
     bodyTypes: [FORM, JSON_TYPE],
-    responses: { 200: response('Whether it is, and what it permits.', introspection) },
+    responses: { 200: response('Whether the token is valid, and its permissions.', introspection) },
   }),
   [`POST ${ROUTES.pushed_authorization_request}`]: ofClient({
     operationId: 'oauth2_par',
@@ -253,7 +253,7 @@ export const oauthOperations: Operations = {
     // client_id is a parameter of the request itself, however the application authenticates (RFC 9126 §2.1).
     body: [shape('PushedAuthorizationRequest', Type.Object({ ...CLIENT, ...AUTHORIZATION.properties }))],
     bodyTypes: [FORM],
-    responses: { 201: response('What to send the browser with.', pushed) },
+    responses: { 201: response('The request_uri to send the browser with.', pushed) },
   }),
   ...pageOperations('oauth2_authorize', ROUTES.authorization, {
     summary: 'Ask a person to sign in and to permit access',

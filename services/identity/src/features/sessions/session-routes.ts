@@ -17,7 +17,10 @@ import { done, listOf, ok, shape } from '../../openapi/operations.ts';
 
 const SessionQuery = Type.Object({
   user_id: Type.Optional(
-    Type.String({ description: 'Whose sessions: the own ones by default. Others for admins.' }),
+    Type.String({
+      description:
+        'The user whose sessions these are; by default the caller. Only admins may name another user.',
+    }),
   ),
 });
 const OrNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
@@ -27,13 +30,13 @@ const SessionView = Type.Object({
   id: Type.String(),
   type: Type.String({
     enum: ['browser', 'login'],
-    description: 'In a browser, or by POST /api/v1/auth/login.',
+    description: 'A session in a browser, or a login by POST /api/v1/auth/login.',
   }),
   client: OrNull(Type.String({ description: 'The User-Agent header.' })),
   address: OrNull(Type.String({ description: 'The IP address.' })),
   created_at: Time,
   last_used_at: Time,
-  current: Type.Boolean({ description: 'Whether it is that of the token in the request.' }),
+  current: Type.Boolean({ description: 'Whether the token of the request belongs to it.' }),
 });
 const sessionShape = shape('Session', SessionView, {
   id: 'lgn_01m7g9w2k0000c4v8x3r6t5n1z',
@@ -80,9 +83,9 @@ export function sessionRoutes(options: {
 
   api.get('list', '/', {
     summary: 'List sessions and logins',
-    description: 'The 200 of each kind that were used last.',
+    description: 'The 200 most recently used of each type.',
     query: SessionQuery,
-    responses: ok('Where the person is signed in.', listOf('Sessions', sessionShape)),
+    responses: ok('The sessions and logins of the person.', listOf('Sessions', sessionShape)),
     kinds: ['not_found'],
     async handle({ caller, person, query }) {
       const account = await accountOf(person, query);
@@ -104,7 +107,7 @@ export function sessionRoutes(options: {
   api.delete('remove_all', '/', {
     summary: 'End all sessions and logins',
     query: SessionQuery,
-    responses: done('They have ended, and so have their tokens.'),
+    responses: done('The sessions and logins have ended, and so have their tokens.'),
     kinds: ['not_found'],
     async handle({ ctx, caller, person, query }) {
       const { id } = await accountOf(person, query);
@@ -115,7 +118,7 @@ export function sessionRoutes(options: {
   api.delete('remove', '/:id', {
     summary: 'End a session or a login',
     query: SessionQuery,
-    responses: done('It has ended, and so have its tokens.'),
+    responses: done('The session or login has ended, and so have its tokens.'),
     async handle({ ctx, caller, person, query, params }) {
       const { id } = await accountOf(person, query);
       const ended = await sessionEnds.end(id, params.id, entryOf(ctx, caller));

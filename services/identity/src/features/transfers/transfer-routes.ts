@@ -22,8 +22,8 @@ export function transferRoutes(options: {
   offered.post('transfer', '/:client_id/transfer', {
     summary: 'Offer an application to another person',
     description:
-      'They have 7 days to accept, and are told by mail; a change of the application ends the offer, and another offer replaces ' +
-      'it. Only admins offer one to somebody with a higher role than their own. An admin who names themselves has it at once.',
+      'The person gets a mail and has 7 days to accept; a change of the application ends the offer, and another offer replaces ' +
+      'it. Only admins may offer it to somebody with a higher role than their own. An admin who names themselves gets it at once.',
     body: shape('ApplicationTransfer', Transfer, { to: 'grace' }),
     responses: {
       200: response('The application, which the admin now owns.', applicationShape),
@@ -46,7 +46,7 @@ export function transferRoutes(options: {
 
   offered.delete('cancel', '/:client_id/transfer', {
     summary: 'Cancel the pending transfer',
-    responses: done('It can no longer be accepted.'),
+    responses: done('The transfer can no longer be accepted.'),
     handle: ({ manager, params }) => transfers.cancel(manager, params.client_id),
   });
 
@@ -60,8 +60,8 @@ export function transferRoutes(options: {
   received.post('accept', '/:id/accept', {
     summary: 'Accept an application',
     description:
-      'You become its owner. Its secrets, public keys, API keys, tokens and trust end, and so does all that people have allowed ' +
-      'it: they are asked again. Its redirect URIs stay.',
+      'You become its owner. Its secrets, public keys, API keys, tokens and trust end, and so do the permissions that people ' +
+      'gave it: they are asked again. Its redirect URIs stay.',
     responses: ok('The application, which is yours.', applicationShape),
     kinds: ['conflict'],
     handle: async ({ manager, params }) => applicationView(await transfers.accept(manager, params.id)),
@@ -69,7 +69,7 @@ export function transferRoutes(options: {
 
   received.post('decline', '/:id/decline', {
     summary: 'Decline an application',
-    responses: done('It stays with its owner.'),
+    responses: done('The application stays with its owner.'),
     handle: ({ manager, params }) => transfers.decline(manager, params.id),
   });
   return [offered, received];

@@ -6,8 +6,11 @@ import type { OfferedTransfer } from './transfers.ts';
 
 const TransferView = Type.Object({
   id: Type.String(),
-  sender: Type.Object({ id: Type.String(), username: Type.String() }, { description: 'Who offers it.' }),
-  to: Type.String({ description: 'The id of the person who may accept it.' }),
+  sender: Type.Object(
+    { id: Type.String(), username: Type.String() },
+    { description: 'The person who offers the application.' },
+  ),
+  to: Type.String({ description: 'The id of the person who may accept the application.' }),
   created_at: Time,
   expires_at: Time,
   application: Type.Object(
@@ -21,9 +24,9 @@ const TransferView = Type.Object({
         'scopes',
         'trusted',
       ]).properties,
-      grant_types: Type.Array(Type.String(), { description: 'The grants by which it gets tokens.' }),
+      grant_types: Type.Array(Type.String(), { description: 'The grant types of the application.' }),
     },
-    { description: 'What is offered.' },
+    { description: 'The offered application.' },
   ),
 });
 

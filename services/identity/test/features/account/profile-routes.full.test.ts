@@ -63,7 +63,7 @@ t.test('the profile', async (t) => {
   const nowhere = { email: 'nowhere', name: '', username: 'x', current_password: PASSWORD };
   const wrong = await visitor.submit(emptied, nowhere, PROFILE);
   t.equal(wrong.status, 400);
-  t.match(alertOf(wrong), /^Please check what you entered The username must /);
+  t.match(alertOf(wrong), /^Please check your entries The username must /);
   for (const field of ['email', 'username']) t.match(wrong.html, `id="${field}-problem"`);
   t.equal(valueIn(wrong, 'email'), 'nowhere', 'what was typed is kept');
   const ofAnn = { username: 'ANN', email: 'p@example.org', name: 'P', current_password: PASSWORD };

@@ -45,7 +45,7 @@ const Status = Type.Unsafe<NotificationStatus>({
   enum: [...NOTIFICATION_STATUSES],
   description:
     'queued until it is sent, also between two attempts; sent once the provider has accepted it, ' +
-    'with which it has ended. delivered is reserved: no report on the delivery is taken from providers yet.',
+    'which is final. delivered is reserved: no report on the delivery is taken from providers yet.',
 });
 const Outcome = Type.Unsafe<AttemptOutcome>({
   type: 'string',
@@ -81,18 +81,18 @@ function schema() {
   return Type.Object({
     id: Type.String({ description: 'Opaque.' }),
     user_id: Type.String({ description: 'The recipient.' }),
-    subject: Type.Optional(Type.String({ description: 'Of an email that has one of its own.' })),
+    subject: Type.Optional(Type.String({ description: 'The subject of an email that has one.' })),
     message: Type.String(),
     type: NotificationTypeName,
     priority: Priority,
     status: Status,
-    reason: NullableText('Why it failed, or what its last attempt ran into.'),
+    reason: NullableText('The error of the last attempt, if it failed.'),
     attempts: Type.Array(
       Type.Object({
         started_at: Timestamp,
         ended_at: NullableTimestamp,
         outcome: Outcome,
-        error: NullableText('What went wrong.'),
+        error: NullableText('The error of the attempt.'),
         provider_id: NullableText('The id that the provider gave the message.'),
       }),
       { description: 'The last 50 attempts to send it.' },
@@ -109,7 +109,7 @@ const newNotification = requestBody(
     subject: Type.Optional(
       Type.String({
         ...documentedLimits({ minLength: 1, maxLength: MAX_SUBJECT_LENGTH }),
-        description: 'Of an email: one line. The default is the first line of the message.',
+        description: 'The subject of an email: one line. The default is the first line of the message.',
       }),
     ),
     message: Type.String({ description: `1 to ${MAX_MESSAGE_LENGTH} characters of plain text.` }),
@@ -139,7 +139,11 @@ const changes = requestBody(
   Type.Object(
     {
       status: Type.Optional(
-        Type.Unsafe<'cancelled'>({ type: 'string', enum: ['cancelled'], description: 'It is not sent.' }),
+        Type.Unsafe<'cancelled'>({
+          type: 'string',
+          enum: ['cancelled'],
+          description: 'The notification is cancelled.',
+        }),
       ),
       priority: Type.Optional(Priority),
     },
@@ -206,25 +210,29 @@ export function createNotificationResource(notifications: NotificationService): 
     idPrefix: 'ntf',
     paths: NOTIFICATION_PATHS,
     operations: {
-      list: { scopes: READ, source: notifications.listFor, description: 'People get those sent to them.' },
+      list: {
+        scopes: READ,
+        source: notifications.listFor,
+        description: 'People get the notifications sent to them.',
+      },
       create: {
         ...staff,
         run: notifications.create,
         findByKey: notifications.findByKey,
         queues: true,
-        description: `It is sent as soon as its turn comes. ${STAFF}`,
+        description: `The notification is queued and sent in the background. ${STAFF}`,
       },
       read: { scopes: READ, run: notifications.read },
       update: {
         ...staff,
         run: notifications.update,
-        description: `Cancels it, or changes its priority, while it is queued; else 409. ${STAFF}`,
+        description: `Cancels a queued notification, or changes its priority; else 409. ${STAFF}`,
       },
       remove: {
         ...staff,
         run: notifications.cancel,
         conflicts: true,
-        description: `Cancels it while it is queued; else 409. It stays in the lists. ${STAFF}`,
+        description: `Cancels a queued notification; else 409. It stays in the lists. ${STAFF}`,
       },
     },
     example: EXAMPLE,

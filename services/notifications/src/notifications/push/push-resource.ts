@@ -104,14 +104,14 @@ export function createPushResource(options: {
       list: {
         scopes: READ,
         source: (caller) => store.within(ownerOf(caller)),
-        description: 'Those of the caller.',
+        description: 'The subscriptions of the caller.',
       },
       create: {
         scopes: WRITE,
         authorize: (caller) => void ownerOf(caller),
         description:
-          'The caller gets notifications of the type push in this browser from now on. One that has the same endpoint is ' +
-          `replaced. A person has ${PUSH_LIMITS.perUser} at most: beyond that, the oldest goes. It ends with the credential that ` +
+          'The caller gets notifications of the type push in this browser from now on. A subscription with the same endpoint is ' +
+          `replaced. A person has ${PUSH_LIMITS.perUser} at most: beyond that, the oldest is removed. It ends with the credential that ` +
           'registers it: when its login, grant, application or key is ended or expires, or the password, role or status of the ' +
           'person changes. Register it again after each sign-in.',
         async run({ id, endpoint, keys }, caller) {

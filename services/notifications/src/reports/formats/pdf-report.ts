@@ -87,7 +87,7 @@ export async function* pdfReport(
   if (total > shown.length) {
     writeLine(
       document,
-      `${(total - shown.length).toLocaleString('en')} more rows are not shown here: CSV and JSON have all.`,
+      `${(total - shown.length).toLocaleString('en')} more rows are not shown here: CSV and JSON have all rows.`,
     );
   }
   document.end();

@@ -24,8 +24,8 @@ const { access_token } = await client.clientCredentialsGrant(config, {
 });
 
 const url = new URL(${`${base}/api/v1/items?limit=2`});
-const answer = await client.fetchProtectedResource(config, access_token, url, 'GET');
-console.log(await answer.json());`;
+const response = await client.fetchProtectedResource(config, access_token, url, 'GET');
+console.log(await response.json());`;
     },
   },
   {
@@ -41,10 +41,10 @@ console.log(await answer.json());`;
 });
 const { access_token } = await issued.json();
 
-const answer = await fetch(${`${base}/api/v1/items?limit=2`}, {
+const response = await fetch(${`${base}/api/v1/items?limit=2`}, {
   headers: { authorization: \`Bearer \${access_token}\` },
 });
-console.log(await answer.json());`,
+console.log(await response.json());`,
   },
   {
     ...PYTHON,

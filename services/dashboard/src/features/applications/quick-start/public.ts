@@ -37,10 +37,10 @@ export async function signedIn() {
     id: 'fetch',
     title: 'A request with fetch',
     before: 'Any origin may call the API with an access token.',
-    code: ({ base }) => js`const answer = await fetch(${`${base}/userinfo`}, {
+    code: ({ base }) => js`const response = await fetch(${`${base}/userinfo`}, {
   headers: { authorization: \`Bearer \${tokens.access_token}\` },
 });
-console.log(await answer.json());`,
+console.log(await response.json());`,
   },
 ];
 
@@ -61,10 +61,10 @@ const verifier = client.randomPKCECodeVerifier();
 const state = client.randomState();
 
 const server = createServer(async (request, response) => {
-  const answer = new URL(request.url, redirectUri);
-  if (answer.pathname !== redirectUri.pathname) return response.writeHead(404).end();
+  const callback = new URL(request.url, redirectUri);
+  if (callback.pathname !== redirectUri.pathname) return response.writeHead(404).end();
   const checks = { pkceCodeVerifier: verifier, expectedState: state };
-  const tokens = await client.authorizationCodeGrant(config, answer, checks);
+  const tokens = await client.authorizationCodeGrant(config, callback, checks);
   response.end('You can close this window.');
   server.close();
   console.log(await client.fetchUserInfo(config, tokens.access_token, tokens.claims().sub));

@@ -42,7 +42,7 @@ export function applyDefaultScope(ctx: KoaContextWithOIDC, allowed: readonly str
   const refused = requested.filter((scope) => !allowed.includes(scope));
   if (refused.length > 0) {
     const named = refused.join(' ').slice(0, 100);
-    throw new errors.InvalidScope(`this application may not ask for ${named}`, named);
+    throw new errors.InvalidScope(`this application may not request ${named}`, named);
   }
   if (requested.length === 0) params.scope = allowed.join(' ');
 }
