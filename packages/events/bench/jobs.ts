@@ -7,11 +7,11 @@ import { until } from '@gatehouse/testing/processes';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import { AckPolicy, jetstream, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream';
 import { createJetStreamJobQueues } from '../src/jetstream-job-queue.ts';
-import { createJobLedger } from '../src/job-ledger.ts';
+import { createJobStateStore } from '../src/job-state-store.ts';
 import { createNatsBroadcast } from '../src/nats-broadcast.ts';
 
 /**
- * `npm run bench:jobs`: what the queue adds to JetStream. Jobs are published and worked on, with the ledger in MongoDB and a
+ * `npm run bench:jobs`: what the queue adds to JetStream. Jobs are published and worked on, with their states in MongoDB and a
  * handler that does nothing, beside messages that are published and acknowledged with the client alone. Both in turns, in
  * this process and on one server, so that whatever else the machine does falls on both.
  */
@@ -77,8 +77,8 @@ async function bench(url: string, mongodbUri: string): Promise<void> {
 
   const database = createDatabase({ uri: mongodbUri, name: 'bench', logger });
   const queues = createJetStreamJobQueues({ connection: broadcast.connection, name: 'bench', logger });
-  const ledger = createJobLedger(database.connection);
-  const queue = queues({ name: 'jobs', lanes: ['all'], ledger });
+  const jobStates = createJobStateStore(database.connection);
+  const queue = queues({ name: 'jobs', lanes: ['all'], jobStates });
   await database.start();
   const queued = () =>
     measure(

@@ -15,7 +15,7 @@ const JOB_ID = /^[\w-]+$/;
 export function createJobQueue(
   options: JobQueueOptions & { service: string; store: JobStore; logger: Logger },
 ): JobQueue {
-  const { service, name, lanes, ledger, store, logger } = options;
+  const { service, name, lanes, jobStates, store, logger } = options;
   const addressOf = (subject: string) => {
     const address = parseJobSubject(service, subject);
     if (address?.queue === name && lanes.includes(address.lane)) return address;
@@ -42,7 +42,7 @@ export function createJobQueue(
       return createJobWorker({
         ...work,
         store,
-        ledger,
+        jobStates,
         logger: logger.child({ queue: name, lane: work.lane }),
       });
     },
@@ -68,7 +68,7 @@ export function createJobQueue(
       async replay(id) {
         const letter = await find(id);
         if (letter === undefined) return false;
-        await ledger.reset(letter.job);
+        await jobStates.reset(letter.job);
         // Its own key for each death, so that neither a repeated replay nor a later one is taken for another.
         await store.put(letter.job, `${id}.replay.${letter.position}`);
         await store.dead.remove(letter);

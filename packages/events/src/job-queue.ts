@@ -1,4 +1,4 @@
-import type { Job, JobHandler, JobLedger, Priority } from './job.ts';
+import type { Job, JobHandler, JobStateStore, Priority } from './job.ts';
 import type { EventTransport } from './local-events.ts';
 
 /** The description of a queue, the same in every process of the service. */
@@ -10,7 +10,7 @@ export type JobQueueOptions = {
    * holds up no other.
    */
   lanes: readonly string[];
-  ledger: JobLedger;
+  jobStates: JobStateStore;
   /** After this time, 10 seconds unless given, another process takes over the jobs of one that was killed. */
   leaseMs?: number;
 };
@@ -25,7 +25,7 @@ export type JobQueue = EventTransport & {
   subject(priority: Priority, lane: string): string;
   /**
    * Resolves when the job is durably stored; rejects with `unavailable` to be called again. An event that is published
-   * again, while the job waits, is stored once; what is published again later is recognized by the ledger. Throws a
+   * again, while the job waits, is stored once; a job that is published again later is recognized by its state. Throws a
    * TypeError for a subject of another queue.
    */
   publish: EventTransport['publish'];
@@ -57,7 +57,7 @@ export type WorkOptions = {
   backoffMs?: { first: number; max: number };
   /**
    * Jobs of this lane and priority that need not wait for those before them, `max` at most: for a queue in which one sender's jobs
-   * must not keep another's waiting. They are in the queue, too, where they are found to have ended by the ledger. While jobs
+   * must not keep another's waiting. They are in the queue, too, where their states say that they have ended. While jobs
    * wait it is asked for half of what is taken; a failure counts as none.
    */
   overtaking?: (priority: Priority, max: number) => Promise<Job[]>;

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Logger } from '@gatehouse/core/logger';
 import { jobExclusion } from './exclusive-jobs.ts';
 import { createFailureLog } from './failure-log.ts';
-import { type JobLedger, PRIORITIES, type Priority } from './job.ts';
+import { type JobStateStore, PRIORITIES, type Priority } from './job.ts';
 import type { JobWorker, WorkOptions } from './job-queue.ts';
 import type { Delivery, JobStore } from './job-store.ts';
 import { backoff, type RunningJob, runJob } from './run-job.ts';
@@ -22,11 +22,11 @@ const STORE_RETRY_MS = { first: 100, max: 5000 };
  * request, and takes no part in the shares until that brings a job.
  */
 export function createJobWorker(
-  options: WorkOptions & { store: JobStore; ledger: JobLedger; logger: Logger },
+  options: WorkOptions & { store: JobStore; jobStates: JobStateStore; logger: Logger },
 ): JobWorker {
   const { lane, store, logger, slots, paused = () => false } = options;
   const stopping = new AbortController();
-  const ending = new AbortController();
+  const shutdown = new AbortController();
   const logOf = (message: string) => createFailureLog(logger, message, stopping.signal);
   const logUnreachable = logOf('the jobs of a queue cannot be reached; trying again');
   const nextPriority = createShares(options.weights ?? DEFAULT_WEIGHTS);
@@ -34,7 +34,7 @@ export function createJobWorker(
     ...options,
     maxAttempts: options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
     backoffMs: options.backoffMs ?? DEFAULT_BACKOFF_MS,
-    ending: ending.signal,
+    shutdown: shutdown.signal,
     logUnsettled: logOf('a job could not be settled; it is delivered again'),
     logUnrenewed: logOf('the lease of a job could not be renewed'),
     running: new Set<RunningJob>(),
@@ -173,7 +173,7 @@ export function createJobWorker(
       stopping.abort();
       wake();
       const timer = setTimeout(() => {
-        ending.abort();
+        shutdown.abort();
         for (const job of run.running) job.abort(new Error('The worker has stopped.'));
       }, STOP_MS);
       await loop;

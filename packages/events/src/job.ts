@@ -77,25 +77,25 @@ export type Outcome =
  * What `begin` says:
  *
  * - `attempt`: its number; the attempt is counted now;
- * - 'exclusive': an earlier attempt never ended. Its process died, perhaps of this job, which is therefore begun again with
- *   `alone`, when no other job runs beside it that could be interrupted, too. Nothing is counted;
+ * - 'exclusive': an earlier attempt never ended. Its process died, perhaps because of this job, which is therefore begun again with
+ *   `exclusive`, when no other job runs beside it that could be interrupted, too. Nothing is counted;
  * - `busyMs`: another process works on the job, and its lease ends after this time at the latest;
  * - 'ended': there is nothing to do. The job has succeeded, was rejected, cancelled or superseded, or is a dead letter.
  */
-export type Begun = { attempt: number } | 'exclusive' | { busyMs: number } | 'ended';
+export type BeginResult = { attempt: number } | 'exclusive' | { busyMs: number } | 'ended';
 
 /**
- * Counts the attempts of the jobs of a queue, where their documents are: a queue alone cannot know whether a job that is
- * delivered again was tried before, or has ended. Each method is one atomic write. createJobLedger makes one for jobs
+ * The states of the jobs of a queue, kept where their documents are: a queue alone cannot know whether a job that is
+ * delivered again was tried before, or has ended. Each method is one atomic write. createJobStateStore makes one for jobs
  * without a document of their own.
  */
-export type JobLedger = {
+export type JobStateStore = {
   /**
-   * Counts an attempt and leases the job for `leaseMs`, unless it has ended, somebody else holds the lease, or it must run
+   * Counts an attempt and leases the job for `leaseMs`, unless it has ended, another process holds the lease, or it must run
    * alone. The handler is not called for an attempt above the worker's `maxAttempts`: the one before was the last, and
    * never ended.
    */
-  begin(job: Job, options: { leaseMs: number; exclusive: boolean }): Promise<Begun>;
+  begin(job: Job, options: { leaseMs: number; exclusive: boolean }): Promise<BeginResult>;
   /** Extends the lease of a long attempt. Resolves to false when the job is no longer that attempt's. */
   renew(job: Job, attempt: number, leaseMs: number): Promise<boolean>;
   /**

@@ -6,7 +6,7 @@ import type { FailureLog } from './failure-log.ts';
 import {
   type Job,
   type JobHandler,
-  type JobLedger,
+  type JobStateStore,
   type Outcome,
   PermanentError,
   PostponedError,
@@ -24,7 +24,7 @@ export type RunningJob = {
 
 export type RunJobOptions = {
   handler: JobHandler;
-  ledger: JobLedger;
+  jobStates: JobStateStore;
   store: JobStore;
   timeoutMs: number;
   maxAttempts: number;
@@ -33,23 +33,23 @@ export type RunJobOptions = {
   /** Where the job is while it is worked on: somebody else extends the leases of all, and aborts them when they must end. */
   running: Set<RunningJob>;
   /** Aborted when the attempts under way must end. */
-  ending: AbortSignal;
+  shutdown: AbortSignal;
   logUnsettled: FailureLog;
   logUnrenewed: FailureLog;
 };
 
-/** The pause after the ledger or the dead letters could not be reached. */
+/** The pause after the job states or the dead letters could not be reached. */
 const STORE_RETRY_MS = { first: 100, max: 5000 };
 /** The pause of a job that must run alone while another one does. */
 const TURN_MS = 1000;
-/** What becomes of an attempt that must end with its worker. */
+/** The outcome of an attempt that must end with its worker. */
 const STOPPED: Outcome = { result: 'postponed', error: 'The worker has stopped.', retryInMs: 0 };
 /** The longest error message that is kept. */
 const MAX_ERROR_LENGTH = 500;
 
 /** Runs the handler for one delivery, calls `handled` when it has ended, and settles what becomes of the job. Never rejects. */
 export async function runJob(delivery: Delivery, options: RunJobOptions, handled: () => void): Promise<void> {
-  const { logUnsettled, backoffMs, running, ledger } = options;
+  const { logUnsettled, backoffMs, running, jobStates } = options;
   const { job } = delivery;
   const runningJob: RunningJob = { extend: () => delivery.working(), abort() {} };
   running.add(runningJob);
@@ -57,20 +57,20 @@ export async function runJob(delivery: Delivery, options: RunJobOptions, handled
   try {
     leave = await jobExclusion.enter();
     const lease = { leaseMs: options.store.leaseMs };
-    let begun = await ledger.begin(job, { ...lease, exclusive: false });
+    let begun = await jobStates.begin(job, { ...lease, exclusive: false });
     if (begun === 'exclusive') {
       leave();
       leave = await jobExclusion.enterExclusively();
       if (leave === undefined) return await delivery.retry(withJitter(TURN_MS));
-      begun = await ledger.begin(job, { ...lease, exclusive: true });
+      begun = await jobStates.begin(job, { ...lease, exclusive: true });
     }
     if (begun === 'ended') return await delivery.done();
-    // Nothing but a ledger that breaks its contract says 'exclusive' again.
+    // Only a store that breaks its contract says 'exclusive' again.
     if (begun === 'exclusive') return await delivery.retry(withJitter(TURN_MS));
     if ('busyMs' in begun) return await delivery.retry(begun.busyMs + withJitter(TURN_MS));
     await runAttempt(delivery, begun.attempt, options, { runningJob, handled });
   } catch (error) {
-    // Of the ledger or the store: no attempt was made, or its outcome is not known to have been recorded.
+    // The job states or the queue failed: no attempt was made, or its outcome may not have been recorded.
     logUnsettled(error, { job: job.id });
     await delivery.retry(backoff(delivery.deliveries, backoffMs)).catch(() => {});
   } finally {
@@ -85,12 +85,12 @@ async function runAttempt(
   options: RunJobOptions,
   { runningJob, handled }: { runningJob: RunningJob; handled: () => void },
 ): Promise<void> {
-  const { maxAttempts, ledger, store, logger, logUnrenewed, ending } = options;
+  const { maxAttempts, jobStates, store, logger, logUnrenewed, shutdown } = options;
   const { job } = delivery;
   let isLost = false;
   runningJob.extend = () => {
     delivery.working();
-    ledger.renew(job, attempt, store.leaseMs).then(
+    jobStates.renew(job, attempt, store.leaseMs).then(
       (isHeld) => {
         if (isHeld) return;
         isLost = true;
@@ -104,16 +104,16 @@ async function runAttempt(
       ? { result: 'dead', error: 'The process ended during the last attempt.' }
       : await runHandler(job, attempt, options, runningJob);
   handled();
-  // Whoever has it now records what becomes of it.
+  // The process that has taken it over records the outcome.
   if (isLost) return await delivery.retry(store.leaseMs);
   if (outcome.result === 'dead') {
     const letter = { job, attempts: Math.min(attempt, maxAttempts), error: outcome.error };
-    await persist(() => store.dead.put({ ...letter, failedAt: new Date() }), ending);
+    await persist(() => store.dead.put({ ...letter, failedAt: new Date() }), shutdown);
     logger.error({ ...letter, job: job.id }, 'a job has become a dead letter');
   }
   await persist(async () => {
-    if (!isLost) await ledger.end(job, attempt, outcome);
-  }, ending);
+    if (!isLost) await jobStates.end(job, attempt, outcome);
+  }, shutdown);
   // It may be that the outcome was recorded, and only the response was lost; whoever gets the job next finds out.
   if (isLost) return await delivery.retry(store.leaseMs);
   if ('retryInMs' in outcome) await delivery.retry(outcome.retryInMs);
@@ -123,11 +123,11 @@ async function runAttempt(
 async function runHandler(
   job: Job,
   attempt: number,
-  { handler, timeoutMs, maxAttempts, backoffMs, ending, logger }: RunJobOptions,
+  { handler, timeoutMs, maxAttempts, backoffMs, shutdown, logger }: RunJobOptions,
   runningJob: RunningJob,
 ): Promise<Outcome> {
   // It took long to begin, such as while the database was away, and nobody would end the attempt before its time is over.
-  if (ending.aborted) return STOPPED;
+  if (shutdown.aborted) return STOPPED;
   const controller = new AbortController();
   const { signal } = controller;
   const ended = Promise.withResolvers<unknown>();
@@ -150,7 +150,7 @@ async function runHandler(
     await ended.promise;
     return { result: 'succeeded' };
   } catch (thrown) {
-    if (ending.aborted) return STOPPED;
+    if (shutdown.aborted) return STOPPED;
     const reason: unknown = signal.aborted ? signal.reason : thrown;
     const error = messageOf(reason);
     if (reason instanceof PostponedError) {
@@ -166,14 +166,14 @@ async function runHandler(
   }
 }
 
-/** Repeats an action until it succeeds; rejects with its error when that is not before `ending`. */
-async function persist(action: () => Promise<void>, ending: AbortSignal): Promise<void> {
+/** Repeats an action until it succeeds; rejects with its error when that is not before `shutdown`. */
+async function persist(action: () => Promise<void>, shutdown: AbortSignal): Promise<void> {
   for (let failures = 1; ; failures += 1) {
     try {
       return await action();
     } catch (error) {
-      if (ending.aborted) throw error;
-      await sleep(backoff(failures, STORE_RETRY_MS), undefined, { signal: ending }).catch(() => {});
+      if (shutdown.aborted) throw error;
+      await sleep(backoff(failures, STORE_RETRY_MS), undefined, { signal: shutdown }).catch(() => {});
     }
   }
 }

@@ -18,11 +18,11 @@ t.test('JetStream', { skip }, async (t) => {
   await contract(t, async () => createJetStreamJobQueues({ connection, name: 'test', logger }));
 
   t.test('to read the depth makes no consumer, and counts each dead letter', async (t) => {
-    const ledger = { begin: t.fail, renew: t.fail, end: t.fail, reset: t.fail } as never;
+    const jobStates = { begin: t.fail, renew: t.fail, end: t.fail, reset: t.fail } as never;
     const queue = createJetStreamJobQueues({ connection, name: 'counted', logger })({
       name: 'messages',
       lanes: ['email', 'sms'],
-      ledger,
+      jobStates,
     });
     await queue.depth();
     const nats = connection() as NatsConnection;

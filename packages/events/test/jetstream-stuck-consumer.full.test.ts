@@ -12,7 +12,7 @@ import t from 'tap';
 import { createStreamConsumer } from '../src/jetstream-consumer.ts';
 import { createJetStreamJobQueues } from '../src/jetstream-job-queue.ts';
 import { pullMessages } from '../src/jetstream-pull.ts';
-import { createJobLedger } from '../src/job-ledger.ts';
+import { createJobStateStore } from '../src/job-state-store.ts';
 
 /** What a server may come back with after it was killed, and consumers that give out nothing any more because of it. */
 
@@ -64,12 +64,12 @@ t.test('a consumer that gives out nothing any more', { skip }, async (t) => {
     await sleep(2 * ACK_WAIT_MS);
   }
 
-  const { store: ledger } = await startTestDatabase(t, { define: createJobLedger });
+  const { store: jobStates } = await startTestDatabase(t, { define: createJobStateStore });
 
   /** A queue with a worker for one of its lanes. */
   function setUp(name: string) {
     const queues = createJetStreamJobQueues({ connection, name: 'test', logger });
-    const queue = queues({ name, lanes: ['email', 'sms'], ledger, leaseMs: ACK_WAIT_MS });
+    const queue = queues({ name, lanes: ['email', 'sms'], jobStates, leaseMs: ACK_WAIT_MS });
     const done = new Set<unknown>();
     const worker = queue.work({
       ...{ lane: 'email', slots: 4, timeoutMs: 1000 },

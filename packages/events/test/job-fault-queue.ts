@@ -1,8 +1,8 @@
 import type { Logger } from '@gatehouse/core/logger';
 import type { Database } from '@gatehouse/data/database';
 import { createJetStreamJobQueues } from '../src/jetstream-job-queue.ts';
-import { createJobLedger } from '../src/job-ledger.ts';
 import type { JobQueue } from '../src/job-queue.ts';
+import { createJobStateStore } from '../src/job-state-store.ts';
 import { createLocalJobQueues } from '../src/local-job-queue.ts';
 import { createNatsBroadcast } from '../src/nats-broadcast.ts';
 
@@ -13,7 +13,12 @@ export async function openQueue(
   logger: Logger,
 ): Promise<{ queue: JobQueue; close(): Promise<void> }> {
   const service = { name: 'test', logger };
-  const options = { name: 'messages', lanes: ['all'], leaseMs: 1000, ledger: createJobLedger(connection) };
+  const options = {
+    name: 'messages',
+    lanes: ['all'],
+    leaseMs: 1000,
+    jobStates: createJobStateStore(connection),
+  };
   if (natsUrl === '') {
     return { queue: createLocalJobQueues({ ...service, connection })(options), async close() {} };
   }

@@ -9,14 +9,14 @@ import type { Test } from 'tap';
 import {
   type Attempt,
   type Job,
-  type JobLedger,
+  type JobStateStore,
   PermanentError,
   PostponedError,
   PRIORITIES,
   RetryLaterError,
 } from '../src/job.ts';
-import { createJobLedger } from '../src/job-ledger.ts';
 import type { DeadLetter, JobQueues, JobWorker, WorkOptions } from '../src/job-queue.ts';
+import { createJobStateStore } from '../src/job-state-store.ts';
 
 type Connection = ReturnType<typeof createDatabase>['connection'];
 /** Makes the queues of the service `test`. */
@@ -29,18 +29,18 @@ const lanes = ['email', 'sms'];
 export async function contract(t: Test, makeQueues: MakeQueues): Promise<void> {
   const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
   t.teardown(() => database.stop());
-  const sharedLedger = createJobLedger(database.connection);
+  const sharedStates = createJobStateStore(database.connection);
   const queues = await makeQueues(t, database.connection);
   let made = 0;
-  const makeQueue = (options: { leaseMs?: number; ledger?: Partial<JobLedger> } = {}) => {
+  const makeQueue = (options: { leaseMs?: number; jobStates?: Partial<JobStateStore> } = {}) => {
     made += 1;
-    const ledger = { ...sharedLedger, ...options.ledger };
-    return queues({ leaseMs: 10_000, ...options, name: `messages${made}`, lanes, ledger });
+    const jobStates = { ...sharedStates, ...options.jobStates };
+    return queues({ leaseMs: 10_000, ...options, name: `messages${made}`, lanes, jobStates });
   };
   makeQueue();
   await database.start();
 
-  function setUp(t: Test, options: { leaseMs?: number; ledger?: Partial<JobLedger> } = {}) {
+  function setUp(t: Test, options: { leaseMs?: number; jobStates?: Partial<JobStateStore> } = {}) {
     const queue = makeQueue(options);
     const workers: JobWorker[] = [];
     t.teardown(() => Promise.all(workers.map((worker) => worker.stop())));
@@ -353,7 +353,7 @@ export async function contract(t: Test, makeQueues: MakeQueues): Promise<void> {
   });
 
   t.test('an attempt that another process has taken over is given up', async (t) => {
-    const { publish, work, emptied } = setUp(t, { leaseMs: 600, ledger: { renew: async () => false } });
+    const { publish, work, emptied } = setUp(t, { leaseMs: 600, jobStates: { renew: async () => false } });
     const { begun, done } = work((_, { number, signal }) =>
       number > 1 ? undefined : new Promise((_, reject) => signal.addEventListener('abort', reject)),
     );
@@ -366,16 +366,16 @@ export async function contract(t: Test, makeQueues: MakeQueues): Promise<void> {
     );
   });
 
-  t.test('the ledger says that a job has ended, and its failures are survived', async (t) => {
+  t.test('a job whose state is ended is not run, and failures of the store are survived', async (t) => {
     let fails = 3;
-    const ledger: Partial<JobLedger> = {
+    const jobStates: Partial<JobStateStore> = {
       async begin() {
         fails -= 1;
         if (fails >= 0) throw new Error('the database is away');
         return 'ended';
       },
     };
-    const { publish, work, emptied } = setUp(t, { ledger });
+    const { publish, work, emptied } = setUp(t, { jobStates });
     const { begun } = work();
     await publish({});
     await emptied();
@@ -386,7 +386,7 @@ export async function contract(t: Test, makeQueues: MakeQueues): Promise<void> {
   t.test('while outcomes are recorded, their slots are free for as many jobs again', async (t) => {
     const { promise: recorded, resolve: record } = Promise.withResolvers<void>();
     const { publish, work, emptied } = setUp(t, {
-      ledger: { end: (...of) => recorded.then(() => sharedLedger.end(...of)) },
+      jobStates: { end: (...of) => recorded.then(() => sharedStates.end(...of)) },
     });
     for (let n = 0; n < 6; n += 1) await publish({ n });
     const { begun, done } = work(undefined, { slots: 2 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
-import { createJobLedger } from '@gatehouse/events/job-ledger';
+import { createJobStateStore } from '@gatehouse/events/job-state-store';
 import { createLocalJobQueues } from '@gatehouse/events/local-job-queue';
 import { until } from '@gatehouse/testing/processes';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
@@ -17,9 +17,9 @@ t.test('at rest nothing is asked of the database, and a job then starts at once'
   const database = createDatabase({ uri: monitored, name: 'test', logger });
   t.teardown(() => database.stop());
   const { connection } = database;
-  const ledger = createJobLedger(connection);
+  const jobStates = createJobStateStore(connection);
   const queue = createLocalJobQueues({ connection, name: 'test', logger })({
-    ...{ name: 'messages', lanes: ['all'], ledger },
+    ...{ name: 'messages', lanes: ['all'], jobStates },
   });
   await database.start();
   const commands: string[] = [];

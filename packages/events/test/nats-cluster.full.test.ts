@@ -10,7 +10,7 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { jetstreamManager } from '@nats-io/jetstream';
 import t from 'tap';
 import { createJetStreamJobQueues } from '../src/jetstream-job-queue.ts';
-import { createJobLedger } from '../src/job-ledger.ts';
+import { createJobStateStore } from '../src/job-state-store.ts';
 import { createNatsBroadcast } from '../src/nats-broadcast.ts';
 
 t.setTimeout(300_000);
@@ -58,7 +58,7 @@ t.test('a cluster goes on, and loses no job, when each server in turn is killed'
     name: 'messages',
     lanes: ['email'],
     leaseMs: 1000,
-    ledger: createJobLedger(database.connection),
+    jobStates: createJobStateStore(database.connection),
   });
   await Promise.all([database.start(), broadcast.start()]);
 

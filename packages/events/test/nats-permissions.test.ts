@@ -8,7 +8,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import t from 'tap';
 import { createJetStreamEvents } from '../src/jetstream-events.ts';
 import { createJetStreamJobQueues } from '../src/jetstream-job-queue.ts';
-import { createJobLedger } from '../src/job-ledger.ts';
+import { createJobStateStore } from '../src/job-state-store.ts';
 
 /** What deploy/docker/nats.conf lets a service with queues do, and what not. */
 
@@ -26,10 +26,10 @@ t.test('permissions', { skip }, async (t) => {
   const nats = await connectAs('notifications');
 
   t.test('a service has its queues and its dead letters', async (t) => {
-    const { store: ledger } = await startTestDatabase(t, { define: createJobLedger });
+    const { store: jobStates } = await startTestDatabase(t, { define: createJobStateStore });
     const queues = createJetStreamJobQueues({ connection: () => nats, name: 'notifications', logger });
     const lanes = ['email', 'sms'];
-    const queue = queues({ name: 'messages', lanes, ledger });
+    const queue = queues({ name: 'messages', lanes, jobStates });
     const done: unknown[] = [];
     let broken = true;
     const worker = queue.work({

@@ -15,8 +15,8 @@ import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { natsServer, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
-import { createAttemptLedger } from '../src/notifications/attempt-ledger.ts';
 import type { Channel } from '../src/notifications/channels/channel.ts';
+import { createNotificationJobStates } from '../src/notifications/notification-job-states.ts';
 import { createNotificationService } from '../src/notifications/notification-service.ts';
 import { createSenderTurns, type JobEventOf } from '../src/notifications/sender-turns.ts';
 import { createSender } from '../src/notifications/sending.ts';
@@ -62,14 +62,14 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
 
   const notifications = { sent: 0 };
   const attempts = createNotificationAttempts(connection);
-  const ledger = createAttemptLedger({
+  const jobStates = createNotificationJobStates({
     attempts,
     onOutcome() {
       notifications.sent += 1;
     },
   });
   const queues = createJetStreamJobQueues({ connection: broadcast.connection, name: 'bench', logger });
-  const queue = queues({ name: 'messages', lanes: ['sms'], ledger });
+  const queue = queues({ name: 'messages', lanes: ['sms'], jobStates });
   const jobEvent: JobEventOf = ({ id, job, type, priority }) => ({
     ...{ id: `${id}-${job}`, subject: queue.subject(priority, type), data: { notification: id, job } },
   });
@@ -97,7 +97,7 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
     async check() {},
     stop() {},
   };
-  const handler = createSender({ ledger, channels: new Map([['sms', channel]]), logger });
+  const handler = createSender({ jobStates, channels: new Map([['sms', channel]]), logger });
   const overtaking = createSenderTurns({ attempts, queue: queue.name, jobEvent })('sms');
   const worker = queue.work({ lane: 'sms', handler, overtaking, slots: CONCURRENCY, timeoutMs: 30_000 });
 

@@ -3,8 +3,8 @@ import type { Job } from '@gatehouse/events/job';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
-import { createAttemptLedger } from '../src/notifications/attempt-ledger.ts';
 import { change, type Notification } from '../src/notifications/notification.ts';
+import { createNotificationJobStates } from '../src/notifications/notification-job-states.ts';
 import { createNotificationAttempts } from '../src/notifications/store/notification-attempts.ts';
 import { createNotificationStore } from '../src/notifications/store/notification-store.ts';
 
@@ -161,29 +161,32 @@ t.test('a process that has its own job back tells the attempts apart', async (t)
   const notification = await add();
   const job = { id: 'job', data: { notification: notification.id, job: 1 } } as unknown as Job;
   const recorded: unknown[] = [];
-  const ledger = createAttemptLedger({ attempts: one, onOutcome: (_, outcome) => recorded.push(outcome) });
-  t.same(await ledger.begin(job, SHORT), { attempt: 1 });
+  const jobStates = createNotificationJobStates({
+    attempts: one,
+    onOutcome: (_, outcome) => recorded.push(outcome),
+  });
+  t.same(await jobStates.begin(job, SHORT), { attempt: 1 });
   // It was held up for longer than its lease.
   await sleep(30);
-  t.same(await ledger.begin(job, { ...LEASE, exclusive: true }), { attempt: 2 });
-  t.equal(await ledger.renew(job, 1, 10_000), false);
-  ledger.currentAttempt(job, 2).mayBeAccepted = true;
-  await ledger.end(job, 2, { result: 'succeeded' });
+  t.same(await jobStates.begin(job, { ...LEASE, exclusive: true }), { attempt: 2 });
+  t.equal(await jobStates.renew(job, 1, 10_000), false);
+  jobStates.currentAttempt(job, 2).mayBeAccepted = true;
+  await jobStates.end(job, 2, { result: 'succeeded' });
   t.same(await outcomes(notification), ['sent', 'unknown', 'accepted']);
   t.same(recorded, ['accepted']);
 });
 
 t.test('what may have been accepted is recorded as unknown when it fails', async (t) => {
-  const ledger = createAttemptLedger({ attempts: one, onOutcome() {} });
+  const jobStates = createNotificationJobStates({ attempts: one, onOutcome() {} });
   for (const [mayBeAccepted, outcome] of [
     [true, 'unknown'],
     [false, 'failed'],
   ] as const) {
     const notification = await add();
     const job = { id: notification.id, data: { notification: notification.id, job: 1 } } as unknown as Job;
-    await ledger.begin(job, LEASE);
-    ledger.currentAttempt(job, 1).mayBeAccepted = mayBeAccepted;
-    await ledger.end(job, 1, { result: 'failed', error: 'silence', retryInMs: 0 });
+    await jobStates.begin(job, LEASE);
+    jobStates.currentAttempt(job, 1).mayBeAccepted = mayBeAccepted;
+    await jobStates.end(job, 1, { result: 'failed', error: 'silence', retryInMs: 0 });
     t.same(await outcomes(notification), ['queued', outcome]);
   }
 });

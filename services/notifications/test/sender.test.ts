@@ -1,9 +1,9 @@
 import { PermanentError } from '@gatehouse/events/job';
 import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
-import type { AttemptLedger } from '../src/notifications/attempt-ledger.ts';
 import type { Channel } from '../src/notifications/channels/channel.ts';
 import { ProviderError } from '../src/notifications/channels/provider.ts';
+import type { NotificationJobStates } from '../src/notifications/notification-job-states.ts';
 import { createSender } from '../src/notifications/sending.ts';
 
 const notification = { id: 'ntf_1', type: 'email', createdAt: new Date() };
@@ -15,8 +15,8 @@ t.test('the error of a notification names no host or path', async (t) => {
     [new ProviderError('failing', 'The mail server fails.'), 'The mail server fails.'],
   ] as const) {
     const channel = { send: () => Promise.reject(thrown) } as unknown as Channel;
-    const ledger = { currentAttempt: () => ({ notification }) } as unknown as AttemptLedger;
-    const send = createSender({ ledger, logger, channels: new Map([['email', channel]]) });
+    const jobStates = { currentAttempt: () => ({ notification }) } as unknown as NotificationJobStates;
+    const send = createSender({ jobStates, logger, channels: new Map([['email', channel]]) });
     const job = { id: 'ntf_1-1' } as Parameters<typeof send>[0];
     const attempt = { number: 1, signal: AbortSignal.timeout(5000) };
     await t.rejects(async () => send(job, attempt), { message: told });

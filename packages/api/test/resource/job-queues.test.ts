@@ -3,8 +3,8 @@ import { defineCollection } from '@gatehouse/data/collection';
 import { type JobDocument, OPEN_JOBS_INDEX } from '@gatehouse/data/open-jobs';
 import { outboxEvent } from '@gatehouse/data/outbox';
 import type { Job } from '@gatehouse/events/job';
-import { createJobLedger, JOB_ATTEMPTS } from '@gatehouse/events/job-ledger';
 import { createJobPublisher } from '@gatehouse/events/job-publisher';
+import { createJobStateStore, JOB_ATTEMPTS } from '@gatehouse/events/job-state-store';
 import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
@@ -29,7 +29,7 @@ async function jobOfDocument(t: Test, natsUrl?: string): Promise<void> {
     logger,
     natsUrl === undefined ? { broadcast: issuer.broadcast } : {},
     ({ connection, queues }) => {
-      const queue = queues({ name: 'assembly', lanes: ['all'], ledger: createJobLedger(connection) });
+      const queue = queues({ name: 'assembly', lanes: ['all'], jobStates: createJobStateStore(connection) });
       const things = defineCollection<JobDocument>(connection, 'things', [OPEN_JOBS_INDEX]);
       const publisher = createJobPublisher({
         ...{ queue, collection: connection.collection('things'), projection: {}, logger },

@@ -3,10 +3,10 @@ import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import { outboxEvent } from '@gatehouse/data/outbox';
 import { createJobPublisher } from '@gatehouse/events/job-publisher';
 import { isPublicHost } from '@gatehouse/outbound/public-address';
-import { createAttemptLedger } from './attempt-ledger.ts';
 import { createChannels } from './channels/create-channels.ts';
 import { vapidPublicKey } from './channels/push-provider.ts';
 import { NOTIFICATION_TYPES } from './notification.ts';
+import { createNotificationJobStates } from './notification-job-states.ts';
 import { createNotificationService } from './notification-service.ts';
 import { createNotificationResource, NOTIFICATION_PATHS } from './profiles/notification-resource.ts';
 import { createEndedSubscriptions } from './push/ended-subscriptions.ts';
@@ -49,14 +49,14 @@ export function createNotificationsModule(
   });
 
   const attempts = createNotificationAttempts(connection);
-  const ledger = createAttemptLedger({
+  const jobStates = createNotificationJobStates({
     attempts,
     onOutcome: ({ type }, outcome) => lanes.count(QUEUE, type, outcome),
   });
   const queue = queues({
     name: QUEUE,
     lanes: NOTIFICATION_TYPES,
-    ledger,
+    jobStates,
     ...(leaseMs === undefined ? {} : { leaseMs }),
   });
   const jobEvent: JobEventOf = ({ id, job, type, priority }) => ({
@@ -89,7 +89,7 @@ export function createNotificationsModule(
     userExists: recipients.exists,
     types: new Set(channels.keys()),
   });
-  const handler = createSender({ ledger, channels, logger, responseTimeoutMs });
+  const handler = createSender({ jobStates, channels, logger, responseTimeoutMs });
   const turnsOf = createSenderTurns({ attempts, queue: QUEUE, jobEvent });
   const workers = [...(slots === 0 ? [] : channels)].map(([lane, channel]) =>
     queue.work({

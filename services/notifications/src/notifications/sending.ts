@@ -1,11 +1,11 @@
 import type { Logger } from '@gatehouse/core/logger';
 import { type JobHandler, PermanentError, PostponedError, RetryLaterError } from '@gatehouse/events/job';
-import type { AttemptLedger } from './attempt-ledger.ts';
 import type { Channel } from './channels/channel.ts';
 import type { ProviderSettings } from './channels/create-channels.ts';
 import { ProviderError } from './channels/provider.ts';
 import { withDeadline } from './deadline.ts';
 import type { Notification } from './notification.ts';
+import type { NotificationJobStates } from './notification-job-states.ts';
 
 /** How notifications are sent. */
 export type SendingSettings = {
@@ -31,14 +31,14 @@ export const ATTEMPT_MS = 30_000;
 
 /** The handler of the jobs that are notifications: sends them by the channel of their type. */
 export function createSender(options: {
-  ledger: AttemptLedger;
+  jobStates: NotificationJobStates;
   channels: ReadonlyMap<Notification['type'], Channel>;
   logger: Logger;
   responseTimeoutMs?: number;
 }): JobHandler {
-  const { ledger, channels, logger, responseTimeoutMs = RESPONSE_MS } = options;
+  const { jobStates, channels, logger, responseTimeoutMs = RESPONSE_MS } = options;
   return async (job, { number, signal }) => {
-    const attempt = ledger.currentAttempt(job, number);
+    const attempt = jobStates.currentAttempt(job, number);
     const { notification } = attempt;
     const channel = channels.get(notification.type);
     if (channel === undefined) throw new Error(`no provider is set up for ${notification.type}`);

@@ -2,15 +2,15 @@ import { v2Body } from '@gatehouse/api/http/error-bodies';
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { outboxEvent } from '@gatehouse/data/outbox';
-import { createJobLedger, JOB_ATTEMPTS } from '@gatehouse/events/job-ledger';
 import { createJobPublisher } from '@gatehouse/events/job-publisher';
+import { createJobStateStore, JOB_ATTEMPTS } from '@gatehouse/events/job-state-store';
 import { createDelegationClient } from './delegation-client.ts';
 import { eraseReports, expireReport } from './report.ts';
 import { createReportFileStore } from './report-file-store.ts';
 import { mountReports, PREFIXES } from './report-routes.ts';
 import { createReportService } from './report-service.ts';
 import { createReportStore, newJobId, REPORTS, type ReportDocument } from './report-store.ts';
-import { createReportHandler, removeUnused, reportLedger } from './report-worker.ts';
+import { createReportHandler, removeUnused, reportJobStates } from './report-worker.ts';
 
 /** The paths of this room, with the error bodies of what is below them. */
 export const REPORT_PATHS = PREFIXES.map((prefix) => ({
@@ -41,18 +41,13 @@ export function createReportsModule(
   const { lanes } = config;
   const delegations = createDelegationClient(identity);
   const files = createReportFileStore(connection);
-  // The ledger tells the store, whose jobs have a subject of the queue.
-  const told: Parameters<typeof reportLedger>[1] = {
-    fail: (id, error) => store.fail(id, error),
-    requeue: (id) => store.requeue(id),
+  const jobStates = reportJobStates(createJobStateStore(connection), {
+    onFailed: (id, error) => store.fail(id, error),
+    onRequeued: (id) => store.requeue(id),
+    onOutcome: (outcome) => lanes.count(QUEUE, LANE, outcome),
     removeUnused: (id) => removeUnused(id, { store, files }),
-    ended: (outcome) => lanes.count(QUEUE, LANE, outcome),
-  };
-  const queue = queues({
-    name: QUEUE,
-    lanes: [LANE],
-    ledger: reportLedger(createJobLedger(connection), told),
   });
+  const queue = queues({ name: QUEUE, lanes: [LANE], jobStates });
   const store = createReportStore(connection);
   const subject = queue.subject('normal', LANE);
   const jobs = createJobPublisher<ReportDocument>({

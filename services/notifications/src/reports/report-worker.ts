@@ -3,7 +3,7 @@ import { createPeriodicTask } from '@gatehouse/core/periodic';
 import {
   type Attempt,
   type Job,
-  type JobLedger,
+  type JobStateStore,
   type Outcome,
   PermanentError,
   PostponedError,
@@ -118,30 +118,32 @@ export async function removeUnused(
   else if (fileId !== undefined) await files.remove(fileId);
 }
 
-/** The ledger, which also tells the report that there will be no other attempt, or that there will be after all. */
-export function reportLedger(
-  ledger: JobLedger,
-  store: Pick<ReportStore, 'fail' | 'requeue'> & {
-    /** The files that its attempts have left are to be removed. */
+/** Job states that also mark the report as failed after its last attempt, and as queued again when it is replayed. */
+export function reportJobStates(
+  jobStates: JobStateStore,
+  callbacks: {
+    onFailed: ReportStore['fail'];
+    onRequeued: ReportStore['requeue'];
+    onOutcome(outcome: Outcome['result']): void;
+    /** Removes the files that the attempts of a failed report have left. */
     removeUnused(id: string): Promise<void>;
-    ended(outcome: Outcome['result']): void;
   },
-): JobLedger {
+): JobStateStore {
   return {
-    ...ledger,
+    ...jobStates,
     async end(job, attempt, outcome) {
       if (outcome.result === 'dead' || outcome.result === 'rejected') {
         const id = String(job.data.report);
-        await store.fail(id, outcome.result === 'dead' ? FAILED : outcome.error);
-        await store.removeUnused(id);
+        await callbacks.onFailed(id, outcome.result === 'dead' ? FAILED : outcome.error);
+        await callbacks.removeUnused(id);
       }
-      store.ended(outcome.result);
-      await ledger.end(job, attempt, outcome);
+      callbacks.onOutcome(outcome.result);
+      await jobStates.end(job, attempt, outcome);
     },
     async reset(job) {
       // First, as the job of a report that is queued is published, and would be taken for one that has ended.
-      await ledger.reset(job);
-      await store.requeue(String(job.data.report));
+      await jobStates.reset(job);
+      await callbacks.onRequeued(String(job.data.report));
     },
   };
 }

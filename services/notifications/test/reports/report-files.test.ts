@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@gatehouse/core/ids';
-import type { Job, JobLedger } from '@gatehouse/events/job';
+import type { Job, JobStateStore } from '@gatehouse/events/job';
 import { listen } from '@gatehouse/testing/listen';
 import { until } from '@gatehouse/testing/processes';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
@@ -10,7 +10,7 @@ import t from 'tap';
 import { REPORT_FORMATS, type Report, type ReportStore } from '../../src/reports/report.ts';
 import { createReportFileStore } from '../../src/reports/report-file-store.ts';
 import { createReportStore, newJobId } from '../../src/reports/report-store.ts';
-import { createReportHandler, removeUnused, reportLedger } from '../../src/reports/report-worker.ts';
+import { createReportHandler, removeUnused, reportJobStates } from '../../src/reports/report-worker.ts';
 
 const { store, connection } = await startTestDatabase(t, {
   define: createReportStore,
@@ -115,16 +115,16 @@ t.test('the file is kept when the report is completed, and only the answer to th
 });
 
 t.test('what killed processes have left of a report goes when it fails for good', async (t) => {
-  const ledger = reportLedger({ end: async () => {} } as unknown as JobLedger, {
-    fail: store.fail,
-    requeue: store.requeue,
+  const jobStates = reportJobStates({ end: async () => {} } as unknown as JobStateStore, {
+    onFailed: store.fail,
+    onRequeued: store.requeue,
+    onOutcome() {},
     removeUnused: (id) => removeUnused(id, { store, files }),
-    ended() {},
   });
   for (const result of ['dead', 'rejected'] as const) {
     const id = await add();
     await files.write(`${id}.killed`, chunks(), AbortSignal.timeout(5000));
-    await ledger.end({ data: { report: id } } as unknown as Job, 6, { result, error: 'It was killed.' });
+    await jobStates.end({ data: { report: id } } as unknown as Job, 6, { result, error: 'It was killed.' });
     t.match(await store.findById(id), { status: 'failed' });
     t.equal(await filesOf(id), 0, result);
   }

@@ -3,12 +3,12 @@ import { createBatches } from '@gatehouse/data/batches';
 import { defineCollection } from '@gatehouse/data/collection';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { insertNew } from '@gatehouse/data/insert-new';
-import type { Begun, Job, JobLedger, Outcome } from './job.ts';
+import type { BeginResult, Job, JobStateStore, Outcome } from './job.ts';
 
-/** The collection of the default ledger. The sweeper removes what has expired. */
+/** The collection of the default store. The sweeper removes expired documents. */
 export const JOB_ATTEMPTS = 'job_attempts';
 
-type LedgerDocument = {
+type JobStateDocument = {
   /** `{queue}.{id of the job}` */
   _id: string;
   attempts: number;
@@ -29,12 +29,12 @@ const KEEP_MS = 30 * 86_400_000;
 const MAX_BATCH = 500;
 
 /**
- * A ledger for jobs without a document of their own. Define it before the database starts; the service names JOB_ATTEMPTS
+ * The states of jobs without a document of their own. Define it before the database starts; the service names JOB_ATTEMPTS
  * among its expiring collections.
  */
-export function createJobLedger(connection: Parameters<typeof defineCollection>[0]): JobLedger {
+export function createJobStateStore(connection: Parameters<typeof defineCollection>[0]): JobStateStore {
   const index = { fields: { expires_at: 1 }, options: { name: 'expires_at_1' } } as const;
-  const jobs = defineCollection<LedgerDocument>(connection, JOB_ATTEMPTS, [index]);
+  const jobs = defineCollection<JobStateDocument>(connection, JOB_ATTEMPTS, [index]);
   const keyOf = ({ queue, id }: Job) => `${queue}.${id}`;
   /** Matches a job whose latest attempt this is, and has not ended. */
   const latest = (attempts: number) => ({
@@ -45,7 +45,7 @@ export function createJobLedger(connection: Parameters<typeof defineCollection>[
   const inMs = (ms: number) => ({ $add: ['$$NOW', ms] });
 
   /** Applies the stages to the document, which is made when there is none. */
-  async function change(job: Job, stages: Record<string, unknown>[]): Promise<LedgerDocument> {
+  async function change(job: Job, stages: Record<string, unknown>[]): Promise<JobStateDocument> {
     const { attempts, leased_until, interrupted, ended, holder } = {
       attempts: { $ifNull: ['$attempts', 0] },
       leased_until: { $ifNull: ['$leased_until', null] },
@@ -70,7 +70,7 @@ export function createJobLedger(connection: Parameters<typeof defineCollection>[
   }
 
   /** Most jobs have one attempt: those that are begun for the first time are inserted together. */
-  const beginFirst = createBatches<{ job: Job; leaseMs: number }, Begun | undefined>({
+  const beginFirst = createBatches<{ job: Job; leaseMs: number }, BeginResult | undefined>({
     max: MAX_BATCH,
     async run(begun) {
       const now = Date.now();

@@ -1,4 +1,4 @@
-import type { Begun, Job, JobLedger, Outcome } from '@gatehouse/events/job';
+import type { BeginResult, Job, JobStateStore, Outcome } from '@gatehouse/events/job';
 import type { AttemptOutcome, Notification } from './notification.ts';
 import type { HeldAttempt, JobReference, NotificationAttempts } from './store/notification-attempts.ts';
 
@@ -12,7 +12,7 @@ export type CurrentAttempt = {
 };
 
 /** Counts the attempts of the jobs that are notifications in the notifications themselves. */
-export type AttemptLedger = JobLedger & {
+export type NotificationJobStates = JobStateStore & {
   /** The attempt of this number, which this process has begun and not ended. */
   currentAttempt(job: Job, attempt: number): CurrentAttempt;
 };
@@ -23,10 +23,10 @@ export function referenceOf({ data }: Pick<Job, 'data'>): JobReference {
 }
 
 /** @param options.onOutcome gets the outcome of each attempt, `postponed` for one that does not count */
-export function createAttemptLedger(options: {
+export function createNotificationJobStates(options: {
   attempts: NotificationAttempts;
   onOutcome: (notification: Notification, outcome: AttemptOutcome | 'postponed') => void;
-}): AttemptLedger {
+}): NotificationJobStates {
   const { attempts, onOutcome } = options;
   /** A process that was held up for longer than its lease may have two of one job. */
   const current = new Map<string, CurrentAttempt & { held: HeldAttempt }>();
@@ -38,7 +38,7 @@ export function createAttemptLedger(options: {
     return found;
   }
 
-  async function begin(job: Job, how: { leaseMs: number; exclusive: boolean }): Promise<Begun> {
+  async function begin(job: Job, how: { leaseMs: number; exclusive: boolean }): Promise<BeginResult> {
     const begun = await attempts.begin(referenceOf(job), how);
     if (begun.state === 'busy') return { busyMs: begun.ms };
     if (begun.state !== 'begun') return begun.state;
