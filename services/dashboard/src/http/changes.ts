@@ -32,15 +32,15 @@ function shownBy(fields: Fields): Record<string, string> {
 }
 
 /**
- * The hidden field of a form that is filled with these values. `refused` is for a form that is shown again with what was
- * sent: it still counts as filled with what it was filled with first, but for the fields in which the person has now been
- * told of another's change.
+ * The hidden field of a form that is filled with these values. A `refused` form is shown again with the values that were
+ * sent: it still counts as filled with its first values, except for the fields whose error message has now shown the person
+ * a change by somebody else.
  */
 export function shownFields(values: Values, refused?: Partial<RefusedForm>): { [SHOWN]: string } {
   if (refused?.fields === undefined) return { [SHOWN]: JSON.stringify(digests(values)) };
   const first = shownBy(refused.fields);
-  const told = (refused.error?.details ?? []).filter(({ field }) => Object.hasOwn(first, field));
-  const now = Object.fromEntries(told.map(({ field }) => [field, digest(values[field])]));
+  const conflicting = (refused.error?.details ?? []).filter(({ field }) => Object.hasOwn(first, field));
+  const now = Object.fromEntries(conflicting.map(({ field }) => [field, digest(values[field])]));
   return { [SHOWN]: JSON.stringify({ ...first, ...now }) };
 }
 

@@ -145,12 +145,12 @@ export function formProblem(error: ApiError | undefined, fields: readonly FormFi
   return problems.length > 0 ? problemSummary(problems, names) : alertBox(error.message);
 }
 
-const REFUSALS = [400, 409, 412, 413, 422, 429];
+const FORM_ERROR_STATUSES = [400, 409, 412, 413, 422, 429];
 
 /** The error of a form that can be sent again, corrected or later; anything else is thrown again. */
 export function errorOf(thrown: unknown): ApiError {
   const isClientError =
-    thrown instanceof ApiError && (REFUSALS.includes(thrown.status) || thrown.isUnavailable);
+    thrown instanceof ApiError && (FORM_ERROR_STATUSES.includes(thrown.status) || thrown.isUnavailable);
   if (isClientError) return thrown;
   throw thrown;
 }

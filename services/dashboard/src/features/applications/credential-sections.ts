@@ -54,8 +54,8 @@ export function newCredential({ kind, text }: NewCredential, at: number, clientI
   return html`<section class="panel new-secret" role="status"><h2>${NEW[kind].title}</h2>${shown}<p>${NEW[kind].advice}</p></section>`;
 }
 
-/** By what a secret or key can be told from others; empty for one of an earlier version. */
-export function ending({ last_four: lastFour }: Pick<ApiSecret, 'last_four'>): Content {
+/** The last characters, which tell a secret or key from others; empty for one of an earlier version. */
+export function lastCharacters({ last_four: lastFour }: Pick<ApiSecret, 'last_four'>): Content {
   return lastFour !== null && html`<code dir="ltr">…${lastFour}</code>`;
 }
 
@@ -107,7 +107,7 @@ export function secretSection(it: Credentials & { secrets: readonly ApiSecret[] 
     {
       title: 'Secret',
       show: (secret) =>
-        html`${secret.label !== null && html`<bdi>${secret.label}</bdi> `}${secret.last_four === null ? html`<code>${secret.id}</code>` : ending(secret)}${newTag(secret, fresh)}`,
+        html`${secret.label !== null && html`<bdi>${secret.label}</bdi> `}${secret.last_four === null ? html`<code>${secret.id}</code>` : lastCharacters(secret)}${newTag(secret, fresh)}`,
     },
     { title: 'Created', show: ({ created_at: at }) => exactTime(at) },
     { title: 'Expires', show: ({ expires_at: at }) => exactTime(at, 'never') },

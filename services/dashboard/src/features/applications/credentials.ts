@@ -9,8 +9,8 @@ import { exactTime, lastUseText } from '../../pages/parts.ts';
 import type { Act, Part, Resource, Target } from '../../resources/resource.ts';
 import { notFound } from '../../routes/dashboard-router.ts';
 import {
-  ending,
   keySection,
+  lastCharacters,
   type NewCredential,
   newCredential,
   OVERLAPS,
@@ -96,7 +96,7 @@ export const credentialQuestions: NonNullable<Resource<Application>['confirmed']
     const isLast = secrets.length === 1;
     return {
       title: isLast ? 'Remove the last client secret?' : 'Remove this client secret?',
-      lost: html`<p>Client secret ${secret.label !== null && html`<bdi>${secret.label}</bdi> `}${secret.last_four === null ? html`<code>${secret.id}</code>` : html`ending in ${ending(secret)}`}, created ${exactTime(secret.created_at)}, ${lastUseText(secret)}. Applications that use it stop working at once.</p>
+      lost: html`<p>Client secret ${secret.label !== null && html`<bdi>${secret.label}</bdi> `}${secret.last_four === null ? html`<code>${secret.id}</code>` : html`ending in ${lastCharacters(secret)}`}, created ${exactTime(secret.created_at)}, ${lastUseText(secret)}. Applications that use it stop working at once.</p>
 ${isLast && html`<p>It is the only secret of <strong><bdi>${value.name}</bdi></strong>: no tokens can be issued to the application until you add another.</p>`}`,
       ...(isLast ? { name: value.name } : {}),
       submit: 'Remove secret',
@@ -129,7 +129,7 @@ ${isLast && html`<p>It is the only secret of <strong><bdi>${value.name}</bdi></s
     const key = named(target, 'api-keys', await keysOf(target));
     return {
       title: `Revoke the API key “${key.name}”?`,
-      lost: html`<p>API key <bdi>${key.name}</bdi>${key.last_four !== null && html` ending in ${ending(key)}`}, ${lastUseText(key)}. Programs that use it stop working at once.</p>`,
+      lost: html`<p>API key <bdi>${key.name}</bdi>${key.last_four !== null && html` ending in ${lastCharacters(key)}`}, ${lastUseText(key)}. Programs that use it stop working at once.</p>`,
       submit: 'Revoke key',
       async act() {
         await visit.api.send('DELETE', key.credentialPath);

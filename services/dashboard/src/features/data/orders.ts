@@ -35,17 +35,17 @@ const NEXT: Record<string, { status: string; button: string }> = {
   processing: { status: 'shipped', button: 'Mark as shipped' },
   shipped: { status: 'delivered', button: 'Mark as delivered' },
 };
-type Ending = {
+type FinalChange = {
   status: string;
   button: string;
   question: string;
-  /** From which statuses, and from which of them its customer may end it. */
+  /** The statuses from which it is possible, and those from which it is possible for the customer. */
   from: readonly string[];
   customer: readonly string[];
   consequence: string;
 };
-/** How an order ends early. */
-const ENDINGS: Record<'cancel' | 'refund', Ending> = {
+/** The changes of status that end an order early. */
+const FINAL_CHANGES: Record<'cancel' | 'refund', FinalChange> = {
   cancel: {
     status: 'cancelled',
     button: 'Cancel order',
@@ -65,7 +65,7 @@ const ENDINGS: Record<'cancel' | 'refund', Ending> = {
   },
 };
 
-/** Orders: people see their own; editors and admins all, and change what becomes of them. */
+/** Orders: people see their own; editors and admins all, and change their statuses. */
 export const orders = resourcePages<Order>({
   name: 'orders',
   noun: ['order', 'orders'],
@@ -116,15 +116,15 @@ export const orders = resourcePages<Order>({
       return `${target.path}?done=changed`;
     },
   },
-  confirmed: { cancel: ending(ENDINGS.cancel), refund: ending(ENDINGS.refund) },
+  confirmed: { cancel: confirmationOf(FINAL_CHANGES.cancel), refund: confirmationOf(FINAL_CHANGES.refund) },
 });
 
 function changeStatus({ visit, apiPath, etag }: Target<Order>, status: string, note: string) {
   return visit.api.send('PATCH', `${apiPath}/status`, { status, ...(note !== '' && { note }) }, etag);
 }
 
-/** What is asked before an order ends early. */
-function ending({ status, button, question, consequence }: Ending) {
+/** The confirmation that is asked for before an order ends early. */
+function confirmationOf({ status, button, question, consequence }: FinalChange) {
   return (target: Target<Order>, sent?: SentForm): ResourceQuestion => {
     const { value: order, path } = target;
     return {
@@ -191,10 +191,10 @@ function statusSection(
   }: Pick<ResourceView<Order>, 'visit' | 'path' | 'refused'> & { mayChange: boolean },
 ): Html | false {
   const next = mayChange ? NEXT[status] : undefined;
-  const endings = Object.entries(ENDINGS).filter(([, { from, customer }]) =>
+  const finalChanges = Object.entries(FINAL_CHANGES).filter(([, { from, customer }]) =>
     (mayChange ? from : customer).includes(status),
   );
-  if (next === undefined && endings.length === 0) return false;
+  if (next === undefined && finalChanges.length === 0) return false;
   const hidden = { ...shownFields({ status }, refused), status: next?.status ?? '' };
   return html`<section class="panel"><h2>Status</h2>${formProblem(refused?.error, [NOTE])}${
     next !== undefined &&
@@ -205,5 +205,5 @@ function statusSection(
       { class: 'wide-form' },
     )
   }
-${endings.map(([name, { button }]) => html`<p><a class="button danger" href="${path}/${name}">${button}</a></p>`)}</section>`;
+${finalChanges.map(([name, { button }]) => html`<p><a class="button danger" href="${path}/${name}">${button}</a></p>`)}</section>`;
 }
