@@ -67,7 +67,7 @@ const STORED = /^services\/[^/]+\/src\/(?:.+\/)?([a-z-]+)-store\.ts$/;
 const NO_AGGREGATES = ['analytics', 'audit', 'session', 'sign-in-throttle'];
 const OTHER_AGGREGATES = ['bucket', 'username-scripts'];
 const PURE = /^@gatehouse\/(?:(?:core|domain)\/|server\/requests$)/;
-/** The rooms of a service: profiles/, and store/ or, in a small service, user-store.ts with its parts. */
+/** The layers of a service: profiles/, and store/ or, in a small service, user-store.ts with its parts. */
 const PROFILE = /^\.\/(?:.+\/)?profiles\//;
 const STORE = /^\.\/(?:.+\/)?(?:store\/.+|[a-z-]+-store(?:-[a-z]+)*)\.ts$/;
 const STORE_PART = /^\.\/(?:.+\/)?(?:store\/.+|[a-z-]+-store-[a-z-]+)\.ts$/;
@@ -76,7 +76,7 @@ const DATABASE = /^(?:mongoose$|mongodb$|packages\/data\/)/;
 const WEB_FRAMEWORK = /^(?:@koa\/router$|fastify$|@fastify\/|packages\/api\/src\/resource\/)/;
 /** Files of a service that may import nothing but what is listed; `./` is the service's src. */
 type Role = { files: RegExp; may: RegExp[]; rule: string };
-/** Where a service is wired together, as a whole and by room, and who may import these files. */
+/** The files that wire a service or a feature together, and those that may import them. */
 const WIRING: { file: RegExp; importers: string[] }[] = [
   { file: /^\.\/service\.ts$/, importers: [] },
   { file: /^\.\/config\.ts$/, importers: ['./service.ts'] },

@@ -18,7 +18,7 @@ import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import type { Channel } from '../src/notifications/channels/channel.ts';
 import { createNotificationJobStates } from '../src/notifications/notification-job-states.ts';
 import { createNotificationService } from '../src/notifications/notification-service.ts';
-import { createSenderTurns, type JobEventOf } from '../src/notifications/sender-turns.ts';
+import { createSenderRoundRobin, type JobEventOf } from '../src/notifications/sender-round-robin.ts';
 import { createSender } from '../src/notifications/sending.ts';
 import { createNotificationAttempts } from '../src/notifications/store/notification-attempts.ts';
 import { COLLECTION, type NotificationDocument } from '../src/notifications/store/notification-document.ts';
@@ -98,7 +98,7 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
     stop() {},
   };
   const handler = createSender({ jobStates, channels: new Map([['sms', channel]]), logger });
-  const overtaking = createSenderTurns({ attempts, queue: queue.name, jobEvent })('sms');
+  const overtaking = createSenderRoundRobin({ attempts, queue: queue.name, jobEvent })('sms');
   const worker = queue.work({ lane: 'sms', handler, overtaking, slots: CONCURRENCY, timeoutMs: 30_000 });
 
   const raw = { sent: 0 };

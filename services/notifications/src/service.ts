@@ -80,7 +80,7 @@ export function createNotificationsService(
       fileDays: config.reportDays ?? DEFAULT_REPORT_DAYS,
       usageDays: Math.min(keepDays.day, MAX_POINTS - 1),
     });
-    const rooms = [
+    const modules = [
       // First, since it reads which lanes are paused.
       operate([notifications.operated, reports.operated]),
       notifications.parts,
@@ -98,20 +98,20 @@ export function createNotificationsService(
     ];
     return {
       routes(app, routeDependencies) {
-        for (const { routes } of rooms) routes(app, routeDependencies);
+        for (const { routes } of modules) routes(app, routeDependencies);
       },
       async prepare() {
-        for (const { prepare } of rooms) await prepare?.();
+        for (const { prepare } of modules) await prepare?.();
       },
-      background: rooms.flatMap(({ background = [] }) => background),
-      expiring: rooms.flatMap(({ expiring = [] }) => expiring),
+      background: modules.flatMap(({ background = [] }) => background),
+      expiring: modules.flatMap(({ expiring = [] }) => expiring),
       async erase(...deleted) {
-        for (const { erase } of rooms) await erase?.(...deleted);
+        for (const { erase } of modules) await erase?.(...deleted);
       },
       onRevocation(revocation) {
-        for (const { onRevocation } of rooms) onRevocation?.(revocation);
+        for (const { onRevocation } of modules) onRevocation?.(revocation);
       },
-      metrics: () => rooms.flatMap(({ metrics }) => metrics?.() ?? []),
+      metrics: () => modules.flatMap(({ metrics }) => metrics?.() ?? []),
     };
   });
 }

@@ -14,14 +14,14 @@ import { receivers } from './receivers.ts';
 import { ANALYTICS_COLLECTIONS } from './store/analytics-collections.ts';
 import { createAnalyticsStore } from './store/analytics-store.ts';
 
-/** The paths of this room, with the error bodies of what is below them. */
+/** The paths of this module, with the error bodies of their routes. */
 export const ANALYTICS_PATHS = [
   { prefix: '/api/v1/analytics', profiles: [{ name: 'plain', about: 'metrics', errorBody: plainBody }] },
 ];
 
-/** When nothing was heard of the services for so long, something is wrong: they say at least every ten seconds that they count. */
+/** Without counts of the services for so long, something is wrong: they send some at least every ten seconds. */
 const STALE_MS = 60_000;
-/** The pause between two countings while orders change, if it is not for a tenth of the time; and otherwise. */
+/** The pauses between two countings: the least while orders change, of which counting takes at most a tenth; and otherwise. */
 const COUNT_ORDERS_MS = { least: 2000, idle: 300_000 };
 
 export type AnalyticsOptions = {
@@ -29,7 +29,7 @@ export type AnalyticsOptions = {
   countNotifications: CountNotifications;
 };
 
-/** Analytics: adding up what services count, and answering questions about it. */
+/** Analytics: the counts of services are aggregated, and returned as metrics. */
 export function createAnalyticsModule(
   { connection, identity, logger, subscribe, nats }: ResourceContext,
   { keepDays, countNotifications }: AnalyticsOptions,

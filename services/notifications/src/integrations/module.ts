@@ -3,7 +3,7 @@ import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/cre
 import { createIntegrationStates, type Integration } from './integration.ts';
 import { mountIntegrations } from './integration-routes.ts';
 
-/** The paths of this room, with the error bodies of what is below them. */
+/** The paths of this module, with the error bodies of their routes. */
 export const INTEGRATION_PATHS = [
   { prefix: '/v2/integrations', profiles: [{ name: 'latest', about: 'integrations', errorBody: v2Body }] },
   { prefix: '/integrations', profiles: [{ name: 'latest', about: 'integrations', errorBody: v2Body }] },
@@ -12,7 +12,7 @@ export const INTEGRATION_PATHS = [
 /**
  * Integrations: which are configured, and whether each of them works.
  *
- * @param options.others what the other rooms work with
+ * @param options.others the integrations of the other modules
  */
 export function createIntegrationsModule(
   { connection, nats }: ResourceContext,

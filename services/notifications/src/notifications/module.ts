@@ -14,7 +14,7 @@ import { createPushResource, mountPushKey, PUSH_PATHS } from './push/push-resour
 import { createPushSubscriptionStore } from './push/push-subscription-store.ts';
 import { createRevokedSubscriptions } from './push/revoked-subscriptions.ts';
 import { createRecipients } from './recipients.ts';
-import { createSenderTurns, type JobEventOf } from './sender-turns.ts';
+import { createSenderRoundRobin, type JobEventOf } from './sender-round-robin.ts';
 import { ATTEMPT_MS, createSender, RESPONSE_MS, type SendingSettings } from './sending.ts';
 import { createNotificationAttempts } from './store/notification-attempts.ts';
 import { createNotificationCounts } from './store/notification-counts.ts';
@@ -90,7 +90,7 @@ export function createNotificationsModule(
     types: new Set(channels.keys()),
   });
   const handler = createSender({ jobStates, channels, logger, responseTimeoutMs });
-  const turnsOf = createSenderTurns({ attempts, queue: QUEUE, jobEvent });
+  const roundRobinOf = createSenderRoundRobin({ attempts, queue: QUEUE, jobEvent });
   const workers = [...(slots === 0 ? [] : channels)].map(([lane, channel]) =>
     queue.work({
       lane,
@@ -98,7 +98,7 @@ export function createNotificationsModule(
       slots,
       timeoutMs: responseTimeoutMs + (ATTEMPT_MS - RESPONSE_MS),
       backoffMs,
-      overtaking: turnsOf(lane),
+      overtaking: roundRobinOf(lane),
       paused: () => lanes.isPaused(QUEUE, lane) || channel.isOpen(),
     }),
   );

@@ -13,7 +13,7 @@ export type Contacts = { email: string | null; phone: string | null; epoch: numb
 export type Recipients = {
   /** Throws `unavailable` when the users service cannot be asked. */
   exists(id: string): Promise<boolean>;
-  /** Asked for anew each time; undefined when the user no longer exists. Throws `unavailable`. */
+  /** Never cached; undefined when the user no longer exists. Throws `unavailable`. */
   contactsOf(id: string): Promise<Contacts | undefined>;
 };
 
@@ -27,7 +27,7 @@ export function createRecipients(internal: InternalClient): Recipients {
       const { status, body } = await internal.request('GET', `/existence/${encodeURIComponent(id)}`);
       const { exists } = Object(body) as { exists?: unknown };
       if (status !== 200 || typeof exists !== 'boolean') {
-        throw unavailable('The user cannot be checked at the moment.', strange(status));
+        throw unavailable('The user cannot be checked at the moment.', unexpectedStatus(status));
       }
       if (exists) known.set(id, true);
       return exists;
@@ -38,13 +38,13 @@ export function createRecipients(internal: InternalClient): Recipients {
       if (status === 404) return undefined;
       const { email, phone, epoch } = Object(body) as Partial<Contacts>;
       if (status !== 200 || email === undefined || phone === undefined || epoch === undefined) {
-        throw unavailable('The address of the user cannot be read at the moment.', strange(status));
+        throw unavailable('The address of the user cannot be read at the moment.', unexpectedStatus(status));
       }
       return { email, phone, epoch };
     },
   };
 }
 
-function strange(status: number): Error {
+function unexpectedStatus(status: number): Error {
   return new Error(`users answered ${status}`);
 }

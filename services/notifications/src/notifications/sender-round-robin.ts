@@ -9,14 +9,14 @@ export type JobEventOf = (notification: Pick<Notification, 'id' | 'job' | 'type'
   id: string;
 };
 
-/** How long it is not looked for others while all that waits is of one sender. */
-const ALONE_MS = 250;
+/** How long no other sender is looked for while all waiting notifications are of one sender. */
+const SINGLE_SENDER_MS = 250;
 
 /**
- * Lets senders take turns: what one of them has queued by the thousand does not keep what others send from being sent next.
- * Of each sender, what waits longest comes first. Returns what a worker of the type takes ahead of the queue.
+ * Serves senders round-robin: thousands of notifications of one sender do not delay those of others. Of each sender, the
+ * oldest is sent first. Returns the jobs that a worker of the type takes ahead of the queue.
  */
-export function createSenderTurns(options: {
+export function createSenderRoundRobin(options: {
   attempts: Pick<NotificationAttempts, 'firstOfSender'>;
   queue: string;
   jobEvent: JobEventOf;
@@ -29,26 +29,26 @@ export function createSenderTurns(options: {
   }
 
   return (type) => {
-    /** By priority: who has had the last turn, and until when nobody else is looked for. */
-    const turns = new Map<Priority, { last: string; aloneUntil: number }>();
+    /** By priority: the sender served last, and until when no other is looked for. */
+    const cursors = new Map<Priority, { last: string; singleUntil: number }>();
 
     return async (priority, max) => {
-      const turn = turns.get(priority) ?? { last: '', aloneUntil: 0 };
-      turns.set(priority, turn);
-      if (turn.aloneUntil > performance.now()) return [];
+      const cursor = cursors.get(priority) ?? { last: '', singleUntil: 0 };
+      cursors.set(priority, cursor);
+      if (cursor.singleUntil > performance.now()) return [];
       const jobs = new Map<string, Job>();
       while (jobs.size < max) {
         const lane = { type, priority };
         const next =
-          (await attempts.firstOfSender(lane, turn.last)) ?? (await attempts.firstOfSender(lane, ''));
-        if (next === undefined || next.sender === turn.last) {
-          turn.aloneUntil = performance.now() + ALONE_MS;
+          (await attempts.firstOfSender(lane, cursor.last)) ?? (await attempts.firstOfSender(lane, ''));
+        if (next === undefined || next.sender === cursor.last) {
+          cursor.singleUntil = performance.now() + SINGLE_SENDER_MS;
           break;
         }
         if (jobs.has(next.sender)) break;
-        // The first one that is seen may be alone.
-        const isFirst = turn.last === '';
-        turn.last = next.sender;
+        // The first sender that is found may be the only one.
+        const isFirst = cursor.last === '';
+        cursor.last = next.sender;
         const { sender, notification, traceparent } = next;
         if (!isFirst) jobs.set(sender, { ...jobOf({ ...notification, ...lane }), traceparent });
       }

@@ -9,13 +9,13 @@ import { queueMetrics } from './queue-metrics.ts';
 import { mountQueues, QUEUES_PATH } from './queue-routes.ts';
 import { createQueueService, type QueueAdmin } from './queue-service.ts';
 
-/** The paths of this room, with the error bodies of what is below them. */
+/** The paths of this module, with the error bodies of their routes. */
 export const OPERATOR_PATHS = [QUEUES_PATH, DEAD_LETTERS_PATH].map((prefix) => ({
   prefix,
   profiles: [{ name: 'plain', about: 'for admins', errorBody: plainBody }],
 }));
 
-/** What the other rooms need to make queues that operators see and steer. */
+/** What the other modules need to make queues that operators manage. */
 export type Operating = { lanes: Pick<Lanes, 'isPaused' | 'count'> };
 
 /**
@@ -23,10 +23,10 @@ export type Operating = { lanes: Pick<Lanes, 'isPaused' | 'count'> };
  * often: for a tenth of the time at most.
  */
 const DEPTH_EVERY_MS = 10_000;
-/** For how long after a scrape it goes on. */
+/** For how long after a scrape the depth is read. */
 const SCRAPED_MS = 180_000;
 
-/** What operators see of queues, and do about them. `operate` is called when all queues are made. */
+/** The administration of queues. `operate` is called when all queues are made. */
 export function createQueuesModule(context: ResourceContext) {
   const actions = createQueueActions(context);
   const lanes = createLanes(createLaneStore(context.connection), {

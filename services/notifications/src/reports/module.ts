@@ -12,7 +12,7 @@ import { createReportService } from './report-service.ts';
 import { createReportStore, newJobId, REPORTS, type ReportDocument } from './report-store.ts';
 import { createReportHandler, removeUnused, reportJobStates } from './report-worker.ts';
 
-/** The paths of this room, with the error bodies of what is below them. */
+/** The paths of this module, with the error bodies of their routes. */
 export const REPORT_PATHS = PREFIXES.map((prefix) => ({
   prefix,
   profiles: [{ name: 'latest', about: 'reports', errorBody: v2Body }],

@@ -20,7 +20,7 @@ async function add(requester: string): Promise<string> {
   return id;
 }
 
-t.test('of one requester one report is made at a time, of many as many', async (t) => {
+t.test('one report of each requester is made at a time, those of others beside it', async (t) => {
   const ends: Record<string, (id: string) => Promise<unknown>> = {
     completed: (id) => store.complete(id, { fileId: 'x', rows: 1, bytes: 1, expiresAt: new Date() }),
     failed: (id) => store.fail(id, 'failed'),

@@ -15,9 +15,9 @@ export type JobReference = { notificationId: string; job: number };
 /** An attempt that has begun: the number of it, and who may end it. */
 export type HeldAttempt = JobReference & { attempt: number; holder: string };
 
-export type BegunAttempt =
+export type AttemptStart =
   | { state: 'begun'; notification: Notification; held: HeldAttempt }
-  /** An attempt before it never ended, and this one was not to be `alone`: nothing is counted. */
+  /** An attempt before it never ended, and this one was not to be `exclusive`: nothing is counted. */
   | { state: 'exclusive' }
   /** Another process works on it, or its pause is not over; `ms` until that ends at the latest. */
   | { state: 'busy'; ms: number }
@@ -37,7 +37,7 @@ type FirstOfSender = {
   traceparent: string | undefined;
 };
 
-type Beginning = JobReference & { leaseMs: number; exclusive: boolean };
+type StartRequest = JobReference & { leaseMs: number; exclusive: boolean };
 
 const MAX_ATTEMPTS_KEPT = 50;
 /** Attempts that are begun or ended with one command. */
@@ -49,7 +49,7 @@ export type NotificationAttempts = ReturnType<typeof createNotificationAttempts>
 /**
  * The attempts to send notifications, counted in their documents before they are made. Every method is one atomic write of
  * the document; each raises the version, so that a cancellation that was decided upon before fails, and is decided upon
- * anew. Attempts that begin or end at the same time are written with one command, of writes that the driver can retry.
+ * again. Attempts that begin or end at the same time are written with one command, of writes that the driver can retry.
  */
 export function createNotificationAttempts(connection: Connection) {
   const collection = connection.collection<NotificationDocument>(COLLECTION);
@@ -57,21 +57,21 @@ export function createNotificationAttempts(connection: Connection) {
     ...{ _id: notificationId, job, job_attempts: attempt, holder, status: 'sending' as const },
   });
 
-  const begin = createBatches<Beginning, BegunAttempt>({
+  const begin = createBatches<StartRequest, AttemptStart>({
     max: MAX_BATCH,
     async run(batch) {
       const now = new Date();
-      // Of this batch alone, so that it is seen what it has begun.
+      // One for each batch, which shows the attempts that this batch has started.
       const holder = newId('att');
       const isFree = { $or: [{ lease_until: null }, { lease_until: { $lte: now } }] };
       const operations = batch.map(({ notificationId: _id, job, leaseMs, exclusive }) => {
         const filter = { _id, job, status: { $in: OPEN_STATUSES }, due_at: { $lte: now }, ...isFree };
         const leaseUntil = new Date(now.getTime() + leaseMs);
         const updateOne = exclusive
-          ? { filter, update: [beginningAgain(now, leaseUntil, holder)] }
+          ? { filter, update: [restartUpdate(now, leaseUntil, holder)] }
           : {
               filter: { ...filter, 'attempts.outcome': { $ne: 'running' as const } },
-              update: beginning(now, leaseUntil, holder),
+              update: startUpdate(now, leaseUntil, holder),
             };
         return { updateOne };
       });
@@ -86,8 +86,8 @@ export function createNotificationAttempts(connection: Connection) {
       const begun = new Set<string>();
       return batch.map((item) => {
         const { notificationId: id } = item;
-        // Whoever asks for the same one twice gets it once.
-        const result = begunAttempt(item, documents.get(id), begun.has(id) ? undefined : holder);
+        // An attempt that is requested twice is started once.
+        const result = startResult(item, documents.get(id), begun.has(id) ? undefined : holder);
         if (result.state === 'begun') begun.add(id);
         return result;
       });
@@ -99,7 +99,7 @@ export function createNotificationAttempts(connection: Connection) {
     async run(batch) {
       const now = new Date();
       const operations = batch.map(({ held, end }) => ({
-        updateOne: { filter: own(held), update: ending(now, end), arrayFilters: RUNNING },
+        updateOne: { filter: own(held), update: endUpdate(now, end), arrayFilters: RUNNING },
       }));
       await collection.bulkWrite(operations, { ordered: false });
       return batch.map(() => undefined);
@@ -146,7 +146,7 @@ export function createNotificationAttempts(connection: Connection) {
       );
     },
 
-    /** Of the next sender by id of whom something waits and is due, what is due the longest. */
+    /** The notification that has been due longest, of the next sender by id who has one that is due. */
     async firstOfSender(
       { type, priority }: Pick<Notification, 'type' | 'priority'>,
       after: string,
@@ -175,8 +175,8 @@ const BEGUN_FIELDS = {
 const started = (now: Date) =>
   ({ started_at: now, ended_at: null, outcome: 'running', error: null, provider_id: null }) as const;
 
-/** The update that begins an attempt. */
-function beginning(now: Date, leaseUntil: Date, holder: string) {
+/** The update that starts an attempt. */
+function startUpdate(now: Date, leaseUntil: Date, holder: string) {
   return {
     $set: { status: 'sending' as const, updated_at: now, holder, lease_until: leaseUntil },
     $inc: { version: 1, job_attempts: 1 },
@@ -185,7 +185,7 @@ function beginning(now: Date, leaseUntil: Date, holder: string) {
 }
 
 /** The same, when an attempt before it may never have ended: that is marked as unknown. */
-function beginningAgain(now: Date, leaseUntil: Date, holder: string) {
+function restartUpdate(now: Date, leaseUntil: Date, holder: string) {
   const interrupted = {
     outcome: 'unknown',
     ended_at: now,
@@ -217,12 +217,12 @@ function beginningAgain(now: Date, leaseUntil: Date, holder: string) {
   };
 }
 
-/** What has become of a job that was to begin, by its document after the write. */
-function begunAttempt(
-  { notificationId, job, exclusive }: Beginning,
+/** Whether the attempt has started, by its document after the write. */
+function startResult(
+  { notificationId, job, exclusive }: StartRequest,
   document: NotificationDocument | undefined,
   holder: string | undefined,
-): BegunAttempt {
+): AttemptStart {
   if (document === undefined || document.job !== job || !OPEN_STATUSES.includes(document.status)) {
     return { state: 'ended' };
   }
@@ -236,7 +236,7 @@ function begunAttempt(
 }
 
 /** The update that ends an attempt. */
-function ending(now: Date, { outcome, error, providerId, retryInMs }: AttemptEnd) {
+function endUpdate(now: Date, { outcome, error, providerId, retryInMs }: AttemptEnd) {
   const next: Partial<NotificationDocument> =
     retryInMs === undefined
       ? { status: outcome === 'accepted' ? 'sent' : 'failed', check_at: null, sender: null }
