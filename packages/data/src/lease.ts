@@ -36,7 +36,8 @@ export async function holdLease(
     };
     try {
       const lease = await leases.findOneAndUpdate({ _id: name }, [{ $set: taken }], {
-        ...{ upsert: true, returnDocument: 'after' },
+        upsert: true,
+        returnDocument: 'after',
       });
       return lease?.holder === holder;
     } catch (error) {

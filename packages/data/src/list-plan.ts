@@ -174,7 +174,10 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
       const sort = { field: field.stored, type, unique: isUnique(field), descending };
       const isWithin = within !== undefined;
       const list = {
-        ...{ inMemory: false, sort, index: indexNameOf(field, isWithin), prefix: prefixOf(within) },
+        inMemory: false,
+        sort,
+        index: indexNameOf(field, isWithin),
+        prefix: prefixOf(within),
         ...searchOf(byField, within),
       };
 

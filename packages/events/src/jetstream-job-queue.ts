@@ -144,7 +144,10 @@ function createJetStreamJobQueue(options: JobQueueOptions, service: Service): Jo
             const first =
               waiting + inFlight === 0 ? null : await nextMessage(js, stream, ended.stream_seq + 1, subject);
             return {
-              ...{ lane, priority, waiting, inFlight },
+              lane,
+              priority,
+              waiting,
+              inFlight,
               oldestMs: first === null ? 0 : Math.max(0, Date.now() - first.time.getTime()),
               deadLetters: counts(lane, priority),
             };

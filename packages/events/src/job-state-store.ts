@@ -77,7 +77,8 @@ export function createJobStateStore(connection: Parameters<typeof defineCollecti
       const inserted = await insertNew(
         jobs,
         begun.map(({ job, leaseMs }) => ({
-          ...{ _id: keyOf(job), attempts: 1 },
+          _id: keyOf(job),
+          attempts: 1,
           leased_until: new Date(now + leaseMs),
           expires_at: new Date(now + KEEP_MS),
         })),

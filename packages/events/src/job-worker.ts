@@ -113,7 +113,8 @@ export function createJobWorker(
         return delivery;
       };
       start({
-        ...{ job, deliveries: 1 },
+        job,
+        deliveries: 1,
         done: async () => settled()?.done(),
         retry: async (afterMs) => settled()?.retry(afterMs),
         working: () => ahead.get(job.id)?.working(),

@@ -25,7 +25,11 @@ export function createLocalDeadLetters(
   queue: string,
 ): DeadLetterStore & { count(lane: string, priority: Priority): Promise<number> } {
   const letterOf = ({ job, attempts, error, failedAt, position }: LetterDocument): StoredLetter => ({
-    ...{ job, attempts, error, failedAt, position },
+    job,
+    attempts,
+    error,
+    failedAt,
+    position,
   });
 
   return {

@@ -66,7 +66,9 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
       if (series.size >= MAX_SERIES) return seriesOf(minute, UNKNOWN_ROUTE, OTHER);
     }
     const created: Series = {
-      ...{ minute, route, client },
+      minute,
+      route,
+      client,
       statuses: [0, 0, 0, 0],
       latency: new Uint32Array(LATENCY_BUCKETS),
     };

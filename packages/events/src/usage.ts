@@ -74,7 +74,11 @@ export function createUsage(options: {
       const isEmpty = taken.requests.length === 0 && taken.counters.length === 0 && taken.dropped === 0;
       if (isEmpty && !final && now() - sentAt < atLeastEveryMs) return;
       pending = {
-        ...{ id: newId('bat'), service, sender, until: isAll ? until : null, final: final && isAll },
+        id: newId('bat'),
+        service,
+        sender,
+        until: isAll ? until : null,
+        final: final && isAll,
         ...taken,
       };
       await sendPending(pending);

@@ -78,7 +78,14 @@ export function createOrderService(options: {
       if (short !== undefined) throw notEnough(short.productId, products);
       const now = new Date();
       const order: Order = {
-        ...{ id, userId, ...bill, currency, status: 'pending', version: 1, createdAt: now, updatedAt: now },
+        id,
+        userId,
+        ...bill,
+        currency,
+        status: 'pending',
+        version: 1,
+        createdAt: now,
+        updatedAt: now,
         history: [{ status: 'pending', at: now, note: null }],
       };
       const placement = await store.place(order, { key, ...(isOwn ? { maxPending } : {}) });

@@ -176,10 +176,7 @@ export function changeStatus(order: Order, { status, note }: OrderChange, at: Da
 export function asPlaced(order: Order): Order {
   const [placed] = order.history;
   if (placed === undefined) return order;
-  return {
-    ...order,
-    ...{ status: placed.status, history: [placed], version: 1, updatedAt: order.createdAt },
-  };
+  return { ...order, status: placed.status, history: [placed], version: 1, updatedAt: order.createdAt };
 }
 
 /** Whether the customer may cancel the order; later, only staff may. */

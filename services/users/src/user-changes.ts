@@ -217,7 +217,10 @@ function accountEvent(change: AccountChanged): AccountEvent {
   return {
     subject: subjectOf(change),
     data: {
-      ...{ user_id: userId, epoch, sign_in_epoch: signInEpoch, reason },
+      user_id: userId,
+      epoch,
+      sign_in_epoch: signInEpoch,
+      reason,
       ...omitUndefined({ details, previous_email: previousEmail, by }),
     },
   };

@@ -64,7 +64,8 @@ export function createAccountEvents(options: {
     logger,
     transport,
     receivers: {
-      ...{ [ACCOUNT_CHANGED]: tellIdentity, [ACCOUNT_RECORDED]: tellIdentity },
+      [ACCOUNT_CHANGED]: tellIdentity,
+      [ACCOUNT_RECORDED]: tellIdentity,
       ...Object.fromEntries(erasures),
     },
   });

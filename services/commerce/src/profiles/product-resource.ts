@@ -135,7 +135,9 @@ const latest: Profile<ProductTypes> = {
       {
         example: EXAMPLE,
         read: ({ name, price, currency, description, category, stock, sku, status }) => ({
-          ...{ name, price, currency },
+          name,
+          price,
+          currency,
           ...omitUndefined({ description, category, stock, sku, status }),
         }),
       },

@@ -134,7 +134,9 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
       orders.updateMany({ _id: { $in: ids } }, [
         {
           $set: {
-            ...{ user_id: DELETED_USER_ID, pending: null, history: withoutNotes },
+            user_id: DELETED_USER_ID,
+            pending: null,
+            history: withoutNotes,
             version: { $add: [{ $ifNull: ['$version', 0] }, 1] },
           },
         },
@@ -191,7 +193,12 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
 
 function eventData({ id, userId, status, version, total, currency, createdAt, updatedAt, lines }: Order) {
   return {
-    ...{ id, user_id: userId, status, version, currency, total_amount: amountOf(total, currency) },
+    id,
+    user_id: userId,
+    status,
+    version,
+    currency,
+    total_amount: amountOf(total, currency),
     items: lines.map(({ productId, quantity }) => ({ product_id: productId, quantity })),
     created_at: createdAt.toISOString(),
     updated_at: updatedAt.toISOString(),

@@ -86,7 +86,8 @@ export function createProductStore(connection: Connection): ProductStore {
             }
             const unchanged = { stock_version: minorVersion === 0 ? { $in: [0, null] } : minorVersion };
             return {
-              ...{ next, events: [changed(next)] },
+              next,
+              events: [changed(next)],
               ...(isStockKept ? { unwritten: ['stock'] } : ifVersion && { unchanged }),
             };
           },

@@ -155,7 +155,9 @@ export function createStockReservation({
   }
 
   return {
-    ...{ reserve, undo, release },
+    reserve,
+    undo,
+    release,
     settle: together(settleAll),
     restock: together(restockAll),
     forgetReturn: together(forgetReturns),

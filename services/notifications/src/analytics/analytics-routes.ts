@@ -156,7 +156,11 @@ export function mountAnalytics(
       const group: Group | undefined = groupingOf(query);
       const named = (key: string | null) => (group === undefined ? {} : { [group]: key });
       const text = writeValues({
-        ...{ metric, interval, total, from: from.toISOString(), to: to.toISOString() },
+        metric,
+        interval,
+        total,
+        from: from.toISOString(),
+        to: to.toISOString(),
         as_of: asOf?.toISOString() ?? null,
         ...(group === undefined
           ? {}

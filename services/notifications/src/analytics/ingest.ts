@@ -103,14 +103,22 @@ export function createIngest(options: { store: AnalyticsWriter; logger: Logger; 
       client: client ?? NO_CLIENT,
     });
     return {
-      ...{ id, service, sender, isFinal },
+      id,
+      service,
+      sender,
+      isFinal,
       until: until === null ? null : new Date(until),
       series: [
         ...requests.filter(isInTime).map(({ route, statuses, latency, ...series }) => ({
-          ...{ ...place(series), labels: { route }, counts: statuses, latency: histogramOf(latency) },
+          ...place(series),
+          labels: { route },
+          counts: statuses,
+          latency: histogramOf(latency),
         })),
         ...counters.filter(isInTime).map(({ counter, count, ...series }) => ({
-          ...{ ...place(series), labels: { counter }, counts: [count] },
+          ...place(series),
+          labels: { counter },
+          counts: [count],
         })),
       ],
     };

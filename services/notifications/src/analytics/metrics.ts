@@ -47,7 +47,11 @@ function statusParts(entry: Entry, from: number, to: number): Part[] {
 
 function latency(q: number, description: string): Metric {
   return {
-    ...{ description, unit: 'ms', sources: SERVICE_NAMES, groups: ['route', 'service'], isPerClient: true },
+    description,
+    unit: 'ms',
+    sources: SERVICE_NAMES,
+    groups: ['route', 'service'],
+    isPerClient: true,
     needsLatency: true,
     parts: (entry) => (isRequest(entry) ? [{ groups: { route: routeOf(entry) }, entry }] : []),
     valueOf: ({ latency }) => {
@@ -64,6 +68,7 @@ function counter(name: string, description: string): Metric {
 }
 
 const labelParts = ({ labels, counts }: Entry): Part[] => [{ groups: labels, count: counts[0] ?? 0 }];
+const byLabels = { unit: 'count', isPerClient: false, parts: labelParts, valueOf: count } as const;
 
 /** An order that was cancelled or refunded brings no revenue. */
 const WITHOUT_REVENUE = ['cancelled', 'refunded'];
@@ -99,14 +104,17 @@ export const METRICS = {
   logins: counter('logins', 'Successful sign-ins, on the pages and by the API.'),
   orders: {
     description: 'Orders by the time they were placed, with their current status.',
-    ...{ unit: 'count', sources: [ORDERS_SOURCE], groups: ['status', 'currency'], isPerClient: false },
-    parts: labelParts,
-    valueOf: count,
+    ...byLabels,
+    sources: [ORDERS_SOURCE],
+    groups: ['status', 'currency'],
   },
   revenue: {
     description:
       'The revenue of orders, by the time they were placed and by currency, without cancelled and refunded orders.',
-    ...{ unit: 'currency', sources: [ORDERS_SOURCE], groups: ['currency'], isPerClient: false },
+    unit: 'currency',
+    sources: [ORDERS_SOURCE],
+    groups: ['currency'],
+    isPerClient: false,
     groupedBy: 'currency',
     parts: (entry) =>
       WITHOUT_REVENUE.includes(entry.labels.status ?? '') ? [] : [{ groups: entry.labels, entry }],
@@ -114,10 +122,10 @@ export const METRICS = {
   },
   notifications: {
     description: 'Notifications by the time they were accepted, with their current status.',
-    ...{ unit: 'count', sources: [NOTIFICATIONS_SOURCE], groups: ['status', 'type'], isPerClient: false },
+    ...byLabels,
+    sources: [NOTIFICATIONS_SOURCE],
+    groups: ['status', 'type'],
     isLive: true,
-    parts: labelParts,
-    valueOf: count,
   },
 } as const satisfies Record<string, Metric>;
 

@@ -45,7 +45,9 @@ export function createAnalyticsModule(
   });
   return {
     integration: {
-      ...{ id: 'metrics', kind: 'metrics', name: 'Analytics' },
+      id: 'metrics',
+      kind: 'metrics',
+      name: 'Analytics',
       async check() {
         const asOf = (await store.asOf('usage'))?.getTime() ?? 0;
         if (Date.now() - Math.max(asOf, startedAt) > STALE_MS) throw new Error('no requests are counted');

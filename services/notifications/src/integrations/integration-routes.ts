@@ -29,11 +29,19 @@ const Integrations = Type.Object({
 const EXAMPLE = {
   data: [
     {
-      ...{ id: 'email', kind: 'email', name: 'SMTP', configured: true, status: 'ok' },
+      id: 'email',
+      kind: 'email',
+      name: 'SMTP',
+      configured: true,
+      status: 'ok',
       checked_at: '2026-01-31T12:00:00.000Z',
     },
     {
-      ...{ id: 'sms', kind: 'sms', name: 'SMS gateway', configured: false, status: 'unconfigured' },
+      id: 'sms',
+      kind: 'sms',
+      name: 'SMS gateway',
+      configured: false,
+      status: 'unconfigured',
       checked_at: null,
     },
   ],

@@ -17,7 +17,9 @@ export function messageProviders(
   isCaptured: (type: NotificationType) => boolean,
 ): Integration[] {
   return NOTIFICATION_TYPES.map((type) => ({
-    ...{ id: type, kind: type, name: isCaptured(type) ? CAPTURED : NAMES[type] },
+    id: type,
+    kind: type,
+    name: isCaptured(type) ? CAPTURED : NAMES[type],
     check: channels.get(type)?.check,
     // Its message is written for those who send notifications.
     explain: (error) => (error instanceof ProviderError ? error.message : undefined),

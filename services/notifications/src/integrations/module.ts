@@ -25,7 +25,9 @@ export function createIntegrationsModule(
     nats === undefined
       ? { id: 'queue', kind: 'queue', name: 'In this process, with jobs in MongoDB', check: ping }
       : {
-          ...{ id: 'queue', kind: 'queue', name: 'NATS JetStream' },
+          id: 'queue',
+          kind: 'queue',
+          name: 'NATS JetStream',
           async check() {
             const current = nats();
             if (current === undefined) throw new Error('there is no connection');
@@ -34,7 +36,10 @@ export function createIntegrationsModule(
           explain: () => 'There is no connection to NATS.',
         };
   const database: Integration = {
-    ...{ id: 'database', kind: 'database', name: 'MongoDB', check: ping },
+    id: 'database',
+    kind: 'database',
+    name: 'MongoDB',
+    check: ping,
     explain: () => 'MongoDB cannot be reached.',
   };
   const states = createIntegrationStates([...others, queue, database]);

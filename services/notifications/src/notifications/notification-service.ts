@@ -4,6 +4,7 @@ import type { EarlierCreation, IdempotencyKey } from '@gatehouse/domain/idempote
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import {
+  ACCEPTED,
   change,
   type NewNotification,
   type Notification,
@@ -80,8 +81,9 @@ export function createNotificationService(options: {
       const notification: Notification = {
         ...draft,
         subject: draft.subject,
-        ...{ status: 'queued', reason: null, attempts: [], job: 1 },
-        ...{ version: 1, createdAt: now, updatedAt: now },
+        ...ACCEPTED,
+        createdAt: now,
+        updatedAt: now,
       };
       // All applications of a person are one sender.
       await store.add(notification, { sender: actor.person?.id ?? actor.clientId, key });

@@ -137,11 +137,10 @@ export function change(current: Notification, { status, priority }: Notification
   };
 }
 
+/** The state of a notification that has just been accepted. */
+export const ACCEPTED = { status: 'queued', reason: null, attempts: [], job: 1, version: 1 } as const;
+
 /** A notification as it was when it was accepted. */
 export function asAccepted(notification: Notification, priority: NotificationPriority): Notification {
-  return {
-    ...notification,
-    ...{ priority, status: 'queued', reason: null, attempts: [], job: 1, version: 1 },
-    updatedAt: notification.createdAt,
-  };
+  return { ...notification, ...ACCEPTED, priority, updatedAt: notification.createdAt };
 }

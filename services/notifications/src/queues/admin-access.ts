@@ -25,7 +25,9 @@ export function adminRoutes(tag: string, authenticate: onRequestAsyncHookHandler
       config: { errorBody: plainBody },
       schema: documented({
         ...operation,
-        ...{ operationId, tag, scopes },
+        operationId,
+        tag,
+        scopes,
         errors: { body: plainBody, kinds: errors },
       }),
       onRequest: [authenticate, requireAdmin],

@@ -184,7 +184,13 @@ function linkTo(cursor: string, { queue, limit }: { queue: string | undefined; l
 
 function show({ job, queue, attempts, error, failedAt }: QueuedDeadLetter) {
   return {
-    ...{ id: job.id, queue, lane: job.lane, priority: job.priority, data: job.data, attempts, error },
+    id: job.id,
+    queue,
+    lane: job.lane,
+    priority: job.priority,
+    data: job.data,
+    attempts,
+    error,
     created_at: job.at.toISOString(),
     failed_at: failedAt.toISOString(),
   };

@@ -5,7 +5,10 @@ import type { LaneStatus } from './queue-service.ts';
 /** The figures of all queues, for /metrics. */
 export function queueMetrics(lanes: readonly LaneStatus[]): MetricFamily[] {
   const gauge = (name: string, help: string, samples: readonly MetricSample[]): MetricFamily => ({
-    ...{ name, help, type: 'gauge', samples },
+    name,
+    help,
+    type: 'gauge',
+    samples,
   });
   const ofParts = (name: string, help: string, figureOf: (part: Depth) => number) =>
     gauge(

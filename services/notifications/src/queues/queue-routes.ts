@@ -99,11 +99,15 @@ export function mountQueues(
 
 function show({ queue, lane, paused, failing, outcomes, depth }: LaneStatus) {
   return {
-    ...{ queue, lane, paused },
+    queue,
+    lane,
+    paused,
     failing: failing === undefined ? null : { since: failing.since.toISOString(), error: failing.error },
     attempts: { ...outcomes },
     priorities: depth.map(({ priority, waiting, inFlight, oldestMs, deadLetters }) => ({
-      ...{ priority, waiting, in_flight: inFlight },
+      priority,
+      waiting,
+      in_flight: inFlight,
       oldest_seconds: oldestMs / 1000,
       dead_letters: deadLetters,
     })),

@@ -51,17 +51,24 @@ export function createReportsModule(
   const store = createReportStore(connection);
   const subject = queue.subject('normal', LANE);
   const jobs = createJobPublisher<ReportDocument>({
-    ...{ queue, collection: store.collection, logger },
+    queue,
+    collection: store.collection,
+    logger,
     projection: { job_id: 1 },
     eventOf: ({ _id: report, job_id: id }) => ({ id, subject, at: new Date(), data: { report } }),
   });
   const reports = createReportService({
-    ...{ store, files, newJobId },
+    store,
+    files,
+    newJobId,
     publish: ({ id: report, jobId: id }) => jobs.publish(outboxEvent(subject, { report }, id)),
     usageDays: config.usageDays,
   });
   const handler = createReportHandler({
-    ...{ store, files, delegations, origins: config.origins },
+    store,
+    files,
+    delegations,
+    origins: config.origins,
     fileSeconds: config.fileDays * 86_400,
   });
   const sweeper = createPeriodicTask({
@@ -75,7 +82,11 @@ export function createReportsModule(
   });
 
   const worker = queue.work({
-    ...{ lane: LANE, handler, slots: SLOTS, timeoutMs: TIMEOUT_MS, maxAttempts: MAX_ATTEMPTS },
+    lane: LANE,
+    handler,
+    slots: SLOTS,
+    timeoutMs: TIMEOUT_MS,
+    maxAttempts: MAX_ATTEMPTS,
     paused: () => lanes.isPaused(QUEUE, LANE),
   });
 

@@ -40,6 +40,16 @@ export type ReportService = {
   file(id: string, requester: Requester): Promise<{ report: Report; fileId: string; bytes: number }>;
 };
 
+const NEW_STATE = { status: 'queued', progress: 0, rows: 0, version: 1 } as const;
+const NO_RESULT = {
+  bytes: null,
+  fileId: null,
+  error: null,
+  startedAt: null,
+  completedAt: null,
+  expiresAt: null,
+};
+
 export function createReportService(options: {
   store: ReportStore;
   files: Pick<ReportFileStore, 'removeOthers'>;
@@ -80,11 +90,19 @@ export function createReportService(options: {
         throw invalidFields([{ field: from === null ? 'to' : 'from', message }]);
       }
       const report: Report = {
-        ...{ id, type, format, ...period, filters, requester: owner },
+        id,
+        type,
+        format,
+        ...period,
+        filters,
+        requester: owner,
         role: requester.person?.role ?? null,
-        ...{ delegation: await delegate(), jobId: options.newJobId() },
-        ...{ status: 'queued', progress: 0, rows: 0, bytes: null, fileId: null, error: null, version: 1 },
-        ...{ createdAt: now, updatedAt: now, startedAt: null, completedAt: null, expiresAt: null },
+        delegation: await delegate(),
+        jobId: options.newJobId(),
+        ...NEW_STATE,
+        ...NO_RESULT,
+        createdAt: now,
+        updatedAt: now,
       };
       if (!(await store.insert(report))) {
         throw new ServiceError(

@@ -92,7 +92,9 @@ export function createReportStore(
 
   /** The fields of a report that has ended. */
   const ended = () => ({
-    ...{ delegation: null, unfinished: null, making: null },
+    delegation: null,
+    unfinished: null,
+    making: null,
     expires_at: new Date(Date.now() + KEPT_MS),
   });
   const unchecked = { $unset: { check_at: '' } };
@@ -117,7 +119,8 @@ export function createReportStore(
         insert: (slot) =>
           reports.insertOne({
             ...fieldsOf(report),
-            ...{ _id: id, check_at: updatedAt },
+            _id: id,
+            check_at: updatedAt,
             unfinished: { requester, slot },
           } as unknown as StoredDocument),
       });
@@ -127,8 +130,12 @@ export function createReportStore(
       if (found === null) return undefined;
       try {
         return await change(id, UNFINISHED, {
-          ...{ status: 'running', started_at: new Date(), ...checkedLater() },
-          ...{ progress: 0, rows: 0, making: String(found.requester) },
+          status: 'running',
+          started_at: new Date(),
+          ...checkedLater(),
+          progress: 0,
+          rows: 0,
+          making: String(found.requester),
         });
       } catch (error) {
         if (duplicateKeyField(error) === 'making') return 'waits';
@@ -150,7 +157,10 @@ export function createReportStore(
     async complete(id, { fileId, rows, bytes, expiresAt }) {
       const file = { file_id: fileId, rows, bytes, file_expires_at: expiresAt };
       const fields = {
-        ...{ ...ended(), ...file, progress: 100, completed_at: new Date() },
+        ...ended(),
+        ...file,
+        progress: 100,
+        completed_at: new Date(),
         // Not before its file is removed, which is found by the report.
         expires_at: new Date(expiresAt.getTime() + KEPT_MS),
       };

@@ -96,7 +96,10 @@ function fields<N extends string>(item: Record<string, unknown>, names: readonly
   ) as Record<N, string | number | null>;
 }
 
-/** What can be reported, by type. */
+/** The titles of the columns that all lists have. */
+const DATES = { created_at: 'Created', updated_at: 'Changed' };
+
+/** The definitions of reports, by type. */
 export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
   sales: {
     description:
@@ -122,8 +125,13 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
     description: 'Every order with its customer, status and amount.',
     scopes: DATA,
     columns: {
-      ...{ id: 'Order', user_id: 'Customer', status: 'Status', items: 'Pieces', currency: 'Currency' },
-      ...{ total_amount: 'Amount', created_at: 'Created', updated_at: 'Changed' },
+      id: 'Order',
+      user_id: 'Customer',
+      status: 'Status',
+      items: 'Pieces',
+      currency: 'Currency',
+      total_amount: 'Amount',
+      ...DATES,
     },
     amounts: ['total_amount'],
     filters: { status: ORDER_STATUSES, user_id: [], currency: [] },
@@ -138,15 +146,15 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
     description: 'Every product with its price and stock.',
     scopes: DATA,
     columns: {
-      ...{
-        id: 'Product',
-        sku: 'SKU',
-        name: 'Name',
-        category: 'Category',
-        price: 'Price',
-        currency: 'Currency',
-      },
-      ...{ stock: 'Stock', status: 'Status', created_at: 'Created' },
+      id: 'Product',
+      sku: 'SKU',
+      name: 'Name',
+      category: 'Category',
+      price: 'Price',
+      currency: 'Currency',
+      stock: 'Stock',
+      status: 'Status',
+      created_at: 'Created',
     },
     amounts: ['price'],
     filters: { category: [], currency: [], status: ['active', 'inactive'] },
@@ -160,10 +168,7 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
   users: {
     description: 'Every user with their role.',
     scopes: ['read:users', 'read:all'],
-    columns: {
-      ...{ id: 'User', username: 'Username', email: 'Email', role: 'Role' },
-      ...{ created_at: 'Created', updated_at: 'Changed' },
-    },
+    columns: { id: 'User', username: 'Username', email: 'Email', role: 'Role', ...DATES },
     filters: { role: ['user', 'editor', 'admin'] },
     chart: { title: 'New users by day', at: 'created_at' },
     batches: fromList(
@@ -180,8 +185,13 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
     description: 'Every notification with its recipient, type and status; not its text.',
     scopes: DATA,
     columns: {
-      ...{ id: 'Notification', user_id: 'Recipient', type: 'Type', priority: 'Priority', status: 'Status' },
-      ...{ attempts: 'Attempts', created_at: 'Created', updated_at: 'Changed' },
+      id: 'Notification',
+      user_id: 'Recipient',
+      type: 'Type',
+      priority: 'Priority',
+      status: 'Status',
+      attempts: 'Attempts',
+      ...DATES,
     },
     filters: { status: NOTIFICATION_STATUSES, type: NOTIFICATION_TYPES, user_id: [] },
     chart: { title: 'Notifications by day', at: 'created_at' },
@@ -196,8 +206,11 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
       'Requests and errors by day and application, where there were any; by default of the last 30 days.',
     scopes: DATA,
     columns: {
-      ...{ day: 'Day', client_id: 'Client id', application: 'Application' },
-      ...{ requests: 'Requests', errors: 'Errors' },
+      day: 'Day',
+      client_id: 'Client id',
+      application: 'Application',
+      requests: 'Requests',
+      errors: 'Errors',
     },
     filters: { client_id: [] },
     chart: { title: 'Requests by day', at: 'day', value: 'requests' },

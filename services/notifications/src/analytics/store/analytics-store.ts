@@ -44,7 +44,12 @@ export function createAnalyticsStore(
         },
         {
           projection: {
-            ...{ _id: 0, source: 1, client: 1, start: 1, counts: 1, amounts: 1 },
+            _id: 0,
+            source: 1,
+            client: 1,
+            start: 1,
+            counts: 1,
+            amounts: 1,
             ...(latency ? { latencies: 1 } : {}),
           },
           hint: clients === 'each' ? 'source_start' : 'client_source_start',

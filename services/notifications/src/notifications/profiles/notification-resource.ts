@@ -63,8 +63,14 @@ export const notificationView: View<Notification> = view<Notification, ReturnTyp
   'Notification',
   schema(),
   ({ id, userId, subject, message, type, priority, status, reason, attempts, createdAt, updatedAt }) => ({
-    ...{ id, user_id: userId, ...(subject === undefined ? {} : { subject }) },
-    ...{ message, type, priority, status, reason },
+    id,
+    user_id: userId,
+    ...(subject === undefined ? {} : { subject }),
+    message,
+    type,
+    priority,
+    status,
+    reason,
     attempts: attempts.map(({ startedAt, endedAt, outcome, error, providerId }) => ({
       started_at: startedAt.toISOString(),
       ended_at: endedAt?.toISOString() ?? null,
@@ -129,7 +135,11 @@ const newNotification = requestBody(
       priority: 'high',
     },
     read: ({ user_id: userId, subject, message, type, priority = 'normal' }): NewNotification => ({
-      ...{ userId, subject, message, type, priority },
+      userId,
+      subject,
+      message,
+      type,
+      priority,
     }),
   },
 );

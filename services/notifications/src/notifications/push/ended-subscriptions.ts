@@ -35,7 +35,10 @@ export function createEndedSubscriptions(options: {
   /** Whether the credential of each has ended. */
   async function haveEnded(subscriptions: readonly PushSubscription[]): Promise<boolean[]> {
     const credentials = subscriptions.map(({ userId, by }) => ({
-      ...{ client_id: by.clientId, user_id: userId, grant_id: by.grantId, key_id: by.keyId },
+      client_id: by.clientId,
+      user_id: userId,
+      grant_id: by.grantId,
+      key_id: by.keyId,
       epoch: by.epoch,
     }));
     const { status, body } = await identity.request('POST', '/ended-credentials', { credentials });

@@ -7,6 +7,7 @@ import {
   type NotificationDocument,
   notifications,
   SENDERS_INDEX,
+  UNLEASED,
 } from './notification-document.ts';
 
 /** The job of a notification, by its number: a notification that got a new priority has a new one. */
@@ -54,7 +55,11 @@ export type NotificationAttempts = ReturnType<typeof createNotificationAttempts>
 export function createNotificationAttempts(connection: Connection) {
   const collection = connection.collection<NotificationDocument>(COLLECTION);
   const own = ({ notificationId, job, attempt, holder }: HeldAttempt) => ({
-    ...{ _id: notificationId, job, job_attempts: attempt, holder, status: 'sending' as const },
+    _id: notificationId,
+    job,
+    job_attempts: attempt,
+    holder,
+    status: 'sending' as const,
   });
 
   const begin = createBatches<StartRequest, AttemptStart>({
@@ -126,10 +131,7 @@ export function createNotificationAttempts(connection: Connection) {
       const now = new Date();
       await collection.updateOne(own(held), {
         $inc: { version: 1, job_attempts: -1 },
-        $set: {
-          ...{ updated_at: now, status: 'queued', reason, holder: null, lease_until: null },
-          ...waiting(now, retryInMs),
-        },
+        $set: { updated_at: now, status: 'queued', reason, ...UNLEASED, ...waiting(now, retryInMs) },
         $pull: { attempts: { outcome: 'running' } },
       });
     },
@@ -169,7 +171,10 @@ export function createNotificationAttempts(connection: Connection) {
 const RUNNING = [{ 'running.outcome': 'running' }];
 const BEGUN_FIELDS = {
   ...notifications.projection,
-  ...{ job_attempts: 1, holder: 1, lease_until: 1, due_at: 1 },
+  job_attempts: 1,
+  holder: 1,
+  lease_until: 1,
+  due_at: 1,
 } as const;
 
 const started = (now: Date) =>
@@ -244,7 +249,10 @@ function endUpdate(now: Date, { outcome, error, providerId, retryInMs }: Attempt
   return {
     $inc: { version: 1 },
     $set: {
-      ...{ updated_at: now, ...next, reason: error, holder: null, lease_until: null },
+      updated_at: now,
+      ...next,
+      reason: error,
+      ...UNLEASED,
       'attempts.$[running].outcome': outcome,
       'attempts.$[running].ended_at': now,
       'attempts.$[running].error': error,

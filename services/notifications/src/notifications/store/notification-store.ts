@@ -23,6 +23,7 @@ import {
   type NotificationDocument,
   notifications,
   SENDERS_INDEX,
+  UNLEASED,
 } from './notification-document.ts';
 
 const LISTS = createListPlan({ fields: notifications.listFields, prefix: 'user_id' });
@@ -112,8 +113,13 @@ export function createNotificationStore(
 const ANONYMOUS = [
   {
     $set: {
-      ...{ user_id: DELETED_USER_ID, message: '', reason: null, attempts: [] },
-      ...{ sender: null, holder: null, lease_until: null, check_at: null },
+      user_id: DELETED_USER_ID,
+      message: '',
+      reason: null,
+      attempts: [],
+      sender: null,
+      ...UNLEASED,
+      check_at: null,
       status: { $cond: [{ $in: ['$status', ['queued', 'sending']] }, 'cancelled', '$status'] },
       version: { $add: [{ $ifNull: ['$version', 0] }, 1] },
     },
@@ -135,7 +141,8 @@ function writeNew(notification: Notification): NotificationDocument {
     _id,
     ...notifications.write(notification),
     first_priority: priority,
-    ...{ job_attempts: 0, holder: null, lease_until: null },
+    job_attempts: 0,
+    ...UNLEASED,
     due_at: createdAt,
     check_at: createdAt,
   };

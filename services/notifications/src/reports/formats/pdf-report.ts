@@ -153,7 +153,9 @@ function writeChart(document: PdfDocument, title: string, bars: readonly Bar[]):
   for (const i of new Set([0, bars.length - 1])) {
     const x = Math.min(Math.max(middleOf(i), left + LABEL_WIDTH / 2), right - LABEL_WIDTH / 2);
     document.text(bars[i]?.label ?? '', x - LABEL_WIDTH / 2, base + 4, {
-      ...{ width: LABEL_WIDTH, align: 'center', lineBreak: false },
+      width: LABEL_WIDTH,
+      align: 'center',
+      lineBreak: false,
     });
   }
   document.x = MARGIN;

@@ -23,7 +23,10 @@ export async function* renderPdf(
 ): AsyncGenerator<Uint8Array> {
   const task: PdfTask = { about, definition: { columns, chart, amounts } };
   const thread = new Worker(new URL('./pdf-thread.ts', import.meta.url), {
-    ...{ workerData: task, stdout: true, env: {}, resourceLimits },
+    workerData: task,
+    stdout: true,
+    env: {},
+    resourceLimits,
   });
   // Rejects with the error that ended the thread.
   const ended = once(thread, 'exit');
