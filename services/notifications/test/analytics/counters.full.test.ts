@@ -224,6 +224,27 @@ t.test('a replica that was overtaken while it counts orders overwrites and forge
   }
 });
 
+t.test(
+  'an order that changes after the minutes of its day have expired is counted with all others',
+  async (t) => {
+    const { store, ingest, connection } = await setUp(t);
+    const from = new Date(Date.now() - 200 * DAY);
+    for (const [i, days] of [8, 100].entries()) {
+      const minute = minuteOf(Date.now()) - days * 24 * 60;
+      await ingest.takeOrder(orderOf(`ord_${days}_a`, 1, minute));
+      await ingest.takeOrder(orderOf(`ord_${days}_b`, 1, minute - 1));
+      await store.countOrders();
+      const expired = { interval: { $in: i === 0 ? ['minute'] : ['minute', 'hour'] } };
+      await connection.collection('analytics_counters').deleteMany(expired);
+      await ingest.takeOrder(orderOf(`ord_${days}_a`, 2, minute, 'cancelled'));
+      await store.countOrders();
+      const expected = { all: 2 * (i + 1), cancelled: i + 1 };
+      t.equal(await sumOf(store, { interval: 'day', from }), expected.all);
+      t.equal(await sumOf(store, { interval: 'day', from }, 'cancelled'), expected.cancelled);
+    }
+  },
+);
+
 t.test('as_of: everything before was sent by all that live, and counted', async (t) => {
   const { store, send, ingest, connection } = await setUp(t);
   const asOf = async () => (await store.asOf('usage'))?.getTime();

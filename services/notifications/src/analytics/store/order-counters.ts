@@ -11,6 +11,7 @@ import {
 } from '../bucket.ts';
 import {
   type AnalyticsCollections,
+  type BucketDocument,
   DAY_MS,
   emptyBucket,
   type OrderDocument,
@@ -19,21 +20,56 @@ import { keyOfLabels } from './label-keys.ts';
 
 /** Orders that are read at a time. */
 const PAGE = 500;
+/** The interval whose buckets make up one of a longer interval: a day can have a million orders, and has 24 hours. */
+const PARTS: Partial<Record<Interval, Interval>> = { hour: 'minute', day: 'hour' };
+/** How long before its expiry a bucket is no longer relied on, as it may be removed while it is read. */
+const EXPIRY_MARGIN_MS = 3_600_000;
+
+/** The orders that have changed and are not counted. */
+const PENDING = { pending_since: { $gt: new Date(0) } };
+
+type TimeRange = { $gte: Date; $lt: Date };
+type Values = Required<Pick<BucketDocument, 'counts' | 'amounts'>>;
 
 /**
  * Counts orders by the interval in which they were placed, each with its latest version. What an order was counted as before is
- * not known where the process died halfway: so a bucket is counted as a whole, from its orders, and replaced only at the
- * revision that it had before they were read. An order that has changed is marked until it is counted.
+ * not known where the process died halfway: so a bucket is counted as a whole, a minute from its orders and longer intervals from
+ * shorter ones, and replaced only at the revision that it had before they were read. An order that has changed is marked until all
+ * of its buckets are counted.
  */
 export function createOrderCounters(
   { orders, buckets }: Pick<AnalyticsCollections, 'orders' | 'buckets'>,
   keepDays: RetentionDays,
 ) {
-  async function valuesOf(interval: Interval, start: Date) {
-    const end = new Date(start.getTime() + INTERVAL_MS[interval]);
+  function valuesOf(interval: Interval, start: Date): Promise<Values> {
+    const range = { $gte: start, $lt: new Date(start.getTime() + INTERVAL_MS[interval]) };
+    const part = PARTS[interval];
+    const isKept =
+      part !== undefined && start.getTime() + keepDays[part] * DAY_MS > Date.now() + EXPIRY_MARGIN_MS;
+    return isKept ? sumOf(part, range) : valuesOfOrders(range);
+  }
+
+  /** The sum of the buckets in a time range. */
+  async function sumOf(interval: Interval, start: TimeRange): Promise<Values> {
+    const counts: Record<string, { 0: number }> = {};
+    const amounts: Record<string, string> = {};
+    const found = buckets.find(
+      { interval, source: ORDERS_SOURCE, start },
+      { projection: { counts: 1, amounts: 1 } },
+    );
+    for await (const bucket of found) {
+      for (const [key, { 0: count = 0 }] of Object.entries(bucket.counts ?? {})) {
+        counts[key] = { 0: (counts[key]?.[0] ?? 0) + count };
+        amounts[key] = String(BigInt(amounts[key] ?? 0) + BigInt(bucket.amounts?.[key] ?? 0));
+      }
+    }
+    return { counts, amounts };
+  }
+
+  async function valuesOfOrders(at: TimeRange): Promise<Values> {
     const groups = await orders
       .aggregate<{ _id: Pick<CountedOrder, 'status' | 'currency'>; count: number; amount: object }>([
-        { $match: { at: { $gte: start, $lt: end } } },
+        { $match: { at } },
         {
           $group: {
             _id: { status: '$status', currency: '$currency' },
@@ -75,11 +111,11 @@ export function createOrderCounters(
       }
     },
 
-    /** Counts the orders that have changed. Resolves to whether there were any. */
+    /** Counts the orders that have changed, and leaves to the next time what changes meanwhile. Resolves to whether there were any. */
     async countPending(signal?: AbortSignal): Promise<boolean> {
-      for (let counted = 0; ; counted += PAGE) {
+      const total = await orders.countDocuments(PENDING);
+      for (let counted = 0; counted < total && !signal?.aborted; counted += PAGE) {
         const found = await pendingOrders({ at: 1, version: 1 }).limit(PAGE).toArray();
-        if (found.length === 0 || signal?.aborted) return counted > 0;
         for (const interval of INTERVALS) {
           const starts = new Set(found.map(({ at }) => startOf(interval, at.getTime())));
           for (const start of starts) await count(interval, new Date(start));
@@ -87,8 +123,9 @@ export function createOrderCounters(
         const operations = found.map(({ _id, version }) => ({
           updateOne: { filter: { _id, version }, update: { $unset: { pending_since: '' as const } } },
         }));
-        await orders.bulkWrite(operations, { ordered: false });
+        if (operations.length > 0) await orders.bulkWrite(operations, { ordered: false });
       }
+      return total > 0;
     },
 
     /** Since when the first of the orders waits that are not counted; undefined if there is none. */
@@ -99,7 +136,7 @@ export function createOrderCounters(
   };
 
   function pendingOrders(projection: Partial<Record<keyof OrderDocument, 1>>) {
-    return orders.find({ pending_since: { $gt: new Date(0) } }, { projection, sort: { pending_since: 1 } });
+    return orders.find(PENDING, { projection, sort: { pending_since: 1 } });
   }
 }
 
