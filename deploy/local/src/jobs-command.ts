@@ -68,7 +68,7 @@ const ARGUMENTS = {
   resume: { least: 2, most: 2, needs: 'a QUEUE and a LANE' },
 };
 
-/** What `npm run jobs` does: returns what it prints. Throws a StartError whose message says what was wrong. */
+/** The command `npm run jobs`: returns its output. Throws a StartError whose message says what was wrong. */
 export async function runJobsCommand(args: readonly string[], call: Call): Promise<string> {
   const [command = 'list', ...rest] = args;
   if (command === 'help' || args.some((it) => it === '--help' || it === '-h')) return USAGE;
@@ -164,7 +164,7 @@ async function list(call: Call): Promise<string> {
   ].join('\n');
 }
 
-/** Those that count: what is postponed burns no attempt of its job. */
+/** The outcomes of attempts that count: a postponed attempt does not. */
 function attemptsOf({ attempts: { postponed: _, ...counted } }: Lane): number {
   return Object.values(counted).reduce((total, count) => total + count, 0);
 }

@@ -24,7 +24,7 @@ import type { Demo } from './demo.ts';
 import { firstApplications } from './first-applications.ts';
 import type { LocalSettings } from './settings.ts';
 
-/** What every service is configured with, beside what is its own. */
+/** The configuration that all services have in common. */
 type CommonConfig = { mongodbUri: string };
 type Dependencies = { broadcast: Broadcast; events: EventTransport };
 export type Program = ServiceProgram<CommonConfig, CommonConfig, Dependencies> & { name: ServiceName };
@@ -38,7 +38,7 @@ type Configs = Record<ServiceName, CommonConfig> & {
   dashboard: ConfigOf<typeof dashboard>;
 };
 
-/** What settings of services are unless they are set: other than in a deployment. */
+/** The defaults of settings of services that differ from those of a deployment. */
 export const LOCAL_DEFAULTS = {
   IDENTITY_SIGN_UP: 'on',
   USERS_HASH_CONCURRENCY: '2',

@@ -8,11 +8,11 @@ import type { KeyList } from './sealing.ts';
 export type Setting<T> = {
   name: string;
   read: (raw: string | undefined) => T;
-  /** What values it takes, in words. */
+  /** The values that it takes, in words. */
   type: string;
-  /** What holds when it is not set, in words; undefined when it must be set. */
+  /** The default, in words; undefined when it must be set. */
   fallback: string | undefined;
-  /** What it does, in a sentence of Markdown; undefined until `described` has added it. */
+  /** The effect of the setting, in a sentence of Markdown; undefined until `described` has added it. */
   description?: string;
   /** A value that shows what one looks like, where `type` does not. */
   example?: string;
@@ -200,7 +200,7 @@ function key256(raw: string): Buffer {
   return value;
 }
 
-/** What a SettingsError says when some of these settings, by their names, have a value and others have none. */
+/** The problem when only some of these settings, by their names, have a value. */
 export function requireTogether(values: Readonly<Record<string, unknown>>): string[] {
   const isSet = Object.values(values).map((value) => value !== undefined);
   const names = new Intl.ListFormat('en-GB').format(Object.keys(values));

@@ -7,7 +7,7 @@ const LENGTH = 26;
 /** Stands in for the id of a person whose account was deleted, in what is kept without the person. */
 export const DELETED_USER_ID = 'usr_deleted';
 
-/** The bytes of an id, written anew for each. */
+/** The bytes of an id, overwritten for each. */
 const bytes = Buffer.alloc(16);
 /** Random bytes in stock: fetching eight at a time would cost more than the rest of an id. */
 const randomPool = Buffer.alloc(1024);

@@ -22,7 +22,7 @@ const STRING = '"(?:[^"\\\\]|\\\\.)*"';
 const LIST = `\\[(?:[^\\]"]|${STRING})*\\]`;
 
 /**
- * What is removed from a finished line, by the name of the field or by the look of the value. Callers choose the
+ * The values that are removed from a finished line, by the name of the field or by the look of the value. Callers choose the
  * paths that lines quote, so each pattern must take time in proportion to the line's length.
  */
 const SECRETS: readonly (readonly [RegExp, string])[] = [

@@ -2,7 +2,7 @@
 export type SpanKind = 'server' | 'client' | 'producer' | 'consumer';
 
 /**
- * What a span says, by the names of the OpenTelemetry semantic conventions; what is undefined is left out. Traces go to other
+ * The attributes of a span, by the names of the OpenTelemetry semantic conventions; what is undefined is left out. Traces go to other
  * systems and other people than data does: no secret, no personal data, no query string, and no value from a database.
  */
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
@@ -15,13 +15,13 @@ export type Span = {
   readonly traceparent: string;
   /** Does the work as a part of the span: spans that the work starts are its children. */
   run<T>(work: () => T): T;
-  /** Of an error only the name is recorded, since messages may quote anything. */
+  /** Only the name of an error is recorded, since messages may quote anything. */
   end(result?: SpanEnd): void;
 };
 
 export type SpanEnd = { name?: string | undefined; attributes?: SpanAttributes | undefined; error?: unknown };
 
-/** What records spans: OpenTelemetry, see open-telemetry.ts. */
+/** The recorder of spans: OpenTelemetry, see open-telemetry.ts. */
 export type Tracer = {
   continueTrace(traceparent: string | undefined, name: string, options: SpanOptions): Span;
   startSpan(name: string, options: SpanOptions): Span | undefined;
@@ -63,7 +63,7 @@ export function currentTraceparent(): string | undefined {
   return tracer?.current()?.traceparent;
 }
 
-/** What log lines say of the trace at hand. */
+/** The fields of the current trace in log lines. */
 export function traceFields(): { trace_id?: string } {
   const current = tracer?.current();
   return current === undefined ? {} : { trace_id: current.traceId };

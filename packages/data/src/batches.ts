@@ -13,7 +13,7 @@ export function createBatches<T, R>(options: {
 
   async function runAll(): Promise<void> {
     isRunning = true;
-    // What is asked for in this turn is in the first batch.
+    // All items added in this turn of the event loop are in the first batch.
     await undefined;
     while (gathered.length > 0) {
       const batch = gathered.slice(0, max);

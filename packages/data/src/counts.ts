@@ -2,7 +2,7 @@
 export type Counts = {
   /**
    * Runs a count or returns a cached one, which includes all resolved writes of this process. The empty key stands for the
-   * count of all documents. One that takes long is counted anew while the earlier one is returned, which may lack minutes
+   * count of all documents. A slow count is refreshed while the earlier one is returned, which may lack minutes
    * of what other processes write: nobody waits for the exact size of a list of a million.
    */
   count(key: string, run: () => Promise<number>): Promise<number>;
@@ -16,7 +16,7 @@ export type Counts = {
 };
 
 const ALL_DOCUMENTS = '';
-/** What takes so long, in milliseconds, is returned for so long after it is due to be counted anew. */
+/** A count that takes this long, in milliseconds, may be returned for so long after it is due for a refresh. */
 const LONG_MS = 150;
 const OVERDUE_MS = 300_000;
 
@@ -96,7 +96,7 @@ export function createCounts(
     async count(key, run) {
       const known = kept.get(key);
       if (known !== undefined && now() < known.atMost) {
-        // Whoever comes when it has failed asks for it again.
+        // After a failure, the next caller counts again.
         if (now() >= known.until && !running.has(key)) coalesced(key, run).catch(() => {});
         return known.total;
       }

@@ -54,7 +54,7 @@ export function createDatabase(options: {
   uri: string;
   name: string;
   logger: Logger;
-  /** Those of the service. Without them, as in tools, the version of the data is not checked. */
+  /** The migrations of the service. Without them, as in tools, the version of the data is not checked. */
   migrations?: readonly Migration[] | undefined;
   /** Whether start() applies them, or waits until another process has. */
   migrateAtStart?: 'on' | 'off' | undefined;
@@ -114,7 +114,7 @@ export function createDatabase(options: {
     }
     isMigrated = true;
     for (const { schema, collection } of Object.values(connection.models)) {
-      // Those of a collection in one command; mongoose would send one for each.
+      // All indexes of a collection in one command; mongoose would send one for each.
       const indexes = schema
         .indexes()
         .map(([key, options]) => ({ ...options, key }) as mongoose.mongo.IndexDescription);

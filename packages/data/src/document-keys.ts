@@ -23,7 +23,7 @@ export const IDEMPOTENCY_INDEXES: readonly IndexDefinition[] = [
     },
   },
 ];
-/** What duplicateKeyField returns when a key is taken. */
+/** The field that duplicateKeyField returns when a key is taken. */
 export const IDEMPOTENCY_FIELD = 'idempotency.key';
 
 /** The field of a new document that holds the key of the request; none without a key. */

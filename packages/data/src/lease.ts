@@ -61,7 +61,7 @@ export async function holdLease(
     lost: lost.signal,
     async release() {
       await renewal.stop();
-      // What is not released ends by itself.
+      // A lease that is not released expires.
       await leases.deleteOne({ _id: name, holder }).catch(() => {});
     },
   };

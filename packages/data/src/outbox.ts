@@ -8,7 +8,7 @@ export type OutboxEvent = {
   subject: string;
   at: Date;
   data: Record<string, unknown>;
-  /** Of what caused it, when traces are recorded. */
+  /** The trace context of its cause, when traces are recorded. */
   traceparent?: string | undefined;
 };
 

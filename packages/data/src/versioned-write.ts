@@ -12,7 +12,7 @@ export type Revision = { version: number; updatedAt: Date };
 /** An event of a write; it gets an id unless it has one. */
 type DomainEvent = { subject: string; data: Record<string, unknown>; id?: string };
 
-/** What a write needs of other documents: awaited between its read and its write, which does not happen if it throws. */
+/** A check of other documents: awaited between its read and its write, which does not happen if it throws. */
 type Condition = { onlyIf?: (() => Promise<void>) | undefined };
 
 /**

@@ -22,7 +22,7 @@ export type Field<
   readonly flags?: { absent: Absent; listed: Listed };
   /** Gives it another name in documents. */
   stored<N extends string>(name: N): Field<T, Stored, N, Absent, Listed>;
-  /** What it is where a document lacks it; with null, it may be null. */
+  /** Its value where a document lacks it; with null, it may be null. */
   default<const D extends T | null>(
     value: D,
   ): Field<T | Extract<D, null>, Stored | Extract<D, null>, Name, true, Listed>;
@@ -51,7 +51,7 @@ type Conversion<S, V> = { read: (stored: S) => V; write: (value: V) => S };
 
 export type FieldDefinition = {
   type: 'string' | 'number' | 'boolean' | 'date' | 'enum' | 'value';
-  /** Of an enum. */
+  /** The values of an enum. */
   values?: readonly string[];
   /** Its parts, each of which is a field of the document, of a field in it, or of each entry of an array in it. */
   parts?: { fields: Fields; in: 'document' | 'field' | 'array' };
@@ -65,7 +65,7 @@ export type FieldDefinition = {
 /** Stands for the fields of a document that are the parts of a group. */
 type Group<F> = { group: F };
 
-/** What every Field has; its methods depend on its types. */
+/** The properties of every Field; its methods depend on its types. */
 type AnyField = { readonly definition: FieldDefinition };
 
 export const text = () => field<string>({ type: 'string' });

@@ -13,7 +13,7 @@ const LONGEST_LOGIN = 1024;
 
 /**
  * The key of what somebody types as their username or email address, by which the account is looked up and failures are counted:
- * all spellings that find an account have one key. What is too long, or shows nothing, has the key of no account.
+ * all spellings that find an account have one key. A text that is too long, or shows nothing, has the key of no account.
  */
 export function loginKey(login: string): string {
   // Trimmed once it is folded: what shows nothing may stand around the spaces.
@@ -24,7 +24,7 @@ export function loginKey(login: string): string {
 /** Not empty: indexes hold no empty keys, so a search for one would scan the collection. */
 const NO_SUCH_LOGIN = ' ';
 
-/** What characters are folded to: a stranger may send a thousand that take long, such as U+FDFA, which becomes eighteen. */
+/** The foldings of characters, cached: a stranger may send a thousand that take long, such as U+FDFA, which becomes eighteen. */
 const known = new Map<string, string>();
 const MAX_KNOWN = 10_000;
 

@@ -2,13 +2,13 @@
 export type IdempotencyKey = {
   /** Identifies the key together with its caller, method and path. */
   id: string;
-  /** Of the body of the request. */
+  /** The hash of the body of the request. */
   fingerprint: string;
   expiresAt: Date;
 };
 
 /**
- * What came of an earlier request with the same key: it is still running, it had another body, or it has created
+ * The outcome of an earlier request with the same key: it is still running, it had another body, or it has created
  * something, which is given as it was then, whatever has happened to it since.
  */
 export type EarlierCreation<T> = { state: 'running' } | { state: 'reused' } | { state: 'done'; created: T };

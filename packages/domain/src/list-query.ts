@@ -51,7 +51,7 @@ export type Rows<T> = {
 
 export type Facets = Readonly<Record<string, readonly { value: string; count: number }[]>>;
 
-/** What a list needs from a store. */
+/** The queries that a list needs from a store. */
 export type ListSource<Field extends string, T> = {
   byOffset(query: ListQuery<Field>, page: OffsetPage): Promise<Rows<T>>;
   byKeyset(query: ListQuery<Field>, page: KeysetPage): Promise<Rows<T>>;

@@ -69,5 +69,5 @@ export function createJobExclusion({ waitMs = WAIT_MS, exclusiveMs = EXCLUSIVE_M
   };
 }
 
-/** Those of this process, for the jobs of all its queues. */
+/** The lock of this process, for the jobs of all its queues. */
 export const jobExclusion = createJobExclusion();

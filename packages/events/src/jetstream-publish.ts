@@ -63,7 +63,7 @@ function openInbox(nats: NatsConnection): Responses {
   return responses;
 }
 
-/** What the server says against a message; undefined when it has stored it. */
+/** The error of the server for a message; undefined when it has stored it. */
 function errorOf(response: Msg): Error | undefined {
   // Nobody listens: the subject belongs to no stream, or JetStream is off.
   if (response.headers?.code === 503) return new Error('No stream of NATS takes the message.');

@@ -68,7 +68,7 @@ export async function ensureStream(
 /**
  * Makes the durable consumer. One that exists is left as it is, and must have the same filter; unless the stream has lost its
  * last messages, because the machine failed before they were on its disk: a consumer that has seen them would take the next
- * ones, which get their numbers, for seen too. It is made anew.
+ * ones, which get their numbers, for seen too. It is created again.
  */
 export async function ensureConsumer(
   { manager }: JetStream,
@@ -97,7 +97,7 @@ export function nextMessage({ manager }: JetStream, stream: string, seq: number,
 
 /**
  * The number of subjects of a stream that match the filter, of which the server has an index. The client would fetch them all:
- * this asks for what comes after the last one, and is told the total (JSApiStreamInfoResponse of
+ * this asks for what comes after the last one, and gets the total (JSApiStreamInfoResponse of
  * https://github.com/nats-io/jsm.go/tree/main/schema_source/jetstream/api/v1).
  */
 export async function countSubjects({ nats }: JetStream, stream: string, filter: string): Promise<number> {

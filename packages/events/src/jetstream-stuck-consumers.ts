@@ -2,14 +2,14 @@ import type { Logger } from '@gatehouse/core/logger';
 import type { JetStream } from './jetstream-streams.ts';
 
 /**
- * Removes consumers that have messages and give out none, to be made anew: then they give out all that is in the stream, what
- * is worked on at the moment and what waits for its next attempt included.
+ * Removes consumers that have messages and deliver none, to be created again: then they deliver all that is in the stream, messages
+ * included that are being handled or wait for their next attempt.
  *
  * A server before 2.10.25 that was killed may take messages that are gone for unacknowledged, and while it tries to deliver
  * them, it delivers no others (https://github.com/nats-io/nats-server/pull/6387).
  */
 export function createStuckConsumers(logger: Logger) {
-  /** Those at which the last request waited in vain, although there were messages. */
+  /** The consumers at which the last request got nothing, although there were messages. */
   const suspects = new Set<string>();
 
   return {

@@ -31,7 +31,7 @@ export type JobQueue = EventTransport & {
   publish: EventTransport['publish'];
   /** Makes a worker for one lane, to be started. Several workers, in one process or many, share the jobs of a lane. */
   work(options: WorkOptions): JobWorker;
-  /** What waits, for each lane and priority. */
+  /** The jobs of each lane and priority, counted. */
   depth(): Promise<Depth[]>;
   deadLetters: DeadLetters;
 };
@@ -97,7 +97,7 @@ export type DeadLetter = {
   failedAt: Date;
 };
 
-/** Those of one queue. They stay until they are replayed or removed. */
+/** The dead letters of one queue. They stay until they are replayed or removed. */
 export type DeadLetters = {
   /**
    * A page, in the order in which the jobs failed.

@@ -10,7 +10,7 @@ export type Delivery = {
   done(): Promise<void>;
   /** The store hands it out again after this time. */
   retry(afterMs: number): Promise<void>;
-  /** It is being worked on: the lease begins anew. */
+  /** It is being worked on: the lease is renewed. */
   working(): void;
 };
 

@@ -39,9 +39,9 @@ export function createJobWorker(
     logUnrenewed: logOf('the lease of a job could not be renewed'),
     running: new Set<RunningJob>(),
   };
-  /** Those whose outcome is not recorded yet are among them. */
+  /** The running jobs, with those whose outcome is not recorded yet. */
   const unsettled = new Set<Promise<void>>();
-  /** Those whose handlers have not ended. */
+  /** The number of handlers that have not ended. */
   let occupied = 0;
   /** The priorities that take no part in the shares, and what ends that. */
   const waiting = new Map<Priority, Promise<void>>();
@@ -106,7 +106,7 @@ export function createJobWorker(
     const started = jobs.filter(({ id }) => !ahead.has(id) && free() > 0 && mayTake());
     for (const job of started) {
       ahead.set(job.id, undefined);
-      // What becomes of it in the queue is decided here if its turn has come there meanwhile, and else when it comes.
+      // If the queue has delivered it meanwhile, that delivery is settled here; else when it comes.
       const settled = () => {
         const delivery = ahead.get(job.id);
         ahead.delete(job.id);
@@ -157,7 +157,7 @@ export function createJobWorker(
       if (!mayTake()) await pause(PAUSED_POLL_MS);
       else if (free() > 0 && open.length > 0) await fill(open);
       else await woken.promise;
-      // What ends in the same turn of the event loop is asked for together.
+      // Slots that become free in the same turn of the event loop are filled together.
       await nextTurn();
     }
   }

@@ -1,10 +1,10 @@
-/** From the one that overtakes to the one that waits longest. */
+/** From the highest to the lowest. */
 export const PRIORITIES = ['high', 'normal', 'low'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
 /** A job of a queue. `data` is small: it refers to documents, which hold the content. */
 export type Job = {
-  /** That of the event that it was published as. */
+  /** The id of the event that it was published as. */
   id: string;
   /** When the event was made. */
   at: Date;
@@ -12,7 +12,7 @@ export type Job = {
   priority: Priority;
   lane: string;
   data: Record<string, unknown>;
-  /** Of what caused it, when traces are recorded. */
+  /** The trace context of its cause, when traces are recorded. */
   traceparent?: string | undefined;
 };
 
@@ -74,7 +74,7 @@ export type Outcome =
   | { result: 'postponed'; error: string; retryInMs: number };
 
 /**
- * What `begin` says:
+ * The result of `begin`:
  *
  * - `attempt`: its number; the attempt is counted now;
  * - 'exclusive': an earlier attempt never ended. Its process died, perhaps because of this job, which is therefore begun again with

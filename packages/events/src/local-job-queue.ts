@@ -9,7 +9,7 @@ import { jobSubject } from './job-subject.ts';
 import { encode } from './listeners.ts';
 import { createLocalDeadLetters, defineDeadLetters } from './local-dead-letters.ts';
 
-/** What is put wakes those who wait for it, in this process; so they look again only to be on the safe side. */
+/** A stored job wakes the calls that wait for it in this process; polling is only a safeguard. */
 const WAIT_MS = 300_000;
 
 /** The collection of the jobs that wait or are worked on. */
@@ -22,13 +22,13 @@ type JobDocument = {
   job: Job;
   /** When it was published, in milliseconds. */
   published: number;
-  /** From when it may be handed out, in milliseconds. */
+  /** The time from which it may be handed out, in milliseconds. */
   due: number;
   deliveries: number;
 };
 
 /**
- * The queues of a service in its own MongoDB, for a service that is one process: what is worked on is known to that process
+ * The queues of a service in its own MongoDB, for a service that is one process: the running jobs are known to that process
  * alone, so that after a kill it is there at once. Make the queues before the database starts, each once.
  */
 export function createLocalJobQueues(service: {

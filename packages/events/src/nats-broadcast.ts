@@ -38,7 +38,7 @@ export function createNatsBroadcast(options: {
   const settings = connectionOptions(options.url, options.name);
   const listeners = createListeners(logger);
   const stopping = new AbortController();
-  /** Of the current connection, by subject. */
+  /** The subscriptions of the current connection, by subject. */
   const subscriptions = new Map<string, Subscription>();
   let connection: NatsConnection | undefined;
   let running: Promise<void> | undefined;

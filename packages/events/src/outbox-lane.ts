@@ -37,7 +37,7 @@ const SWEEP_CONCURRENCY = 8;
 const MAX_IN_FLIGHT = 256;
 /** The pause of a sweep while nothing can be delivered. */
 const BACKOFF_MS = { first: 100, max: 5000 };
-/** What is logged of events that wait. */
+/** The log message for events that wait. */
 export const UNDELIVERED = 'an event could not be delivered; trying again';
 /** Documents that are read or written with one command. */
 const MAX_BATCH = 100;

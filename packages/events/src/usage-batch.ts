@@ -1,4 +1,4 @@
-/** What is counted beside requests. */
+/** The counters beside those of requests. */
 export const USAGE_COUNTERS = ['tokens_issued', 'logins'] as const;
 export type UsageCounter = (typeof USAGE_COUNTERS)[number];
 
@@ -22,7 +22,7 @@ export type RequestUsage = {
 /** How often something happened in one minute by way of one client. */
 export type CounterUsage = { minute: number; counter: UsageCounter; client: string | null; count: number };
 
-/** What one process of a service counted in a few seconds. It may be sent more than once, and counts once, by its id. */
+/** The counts of one process of a service in a few seconds. It may be sent more than once, and counts once, by its id. */
 export type UsageBatch = {
   id: string;
   service: string;

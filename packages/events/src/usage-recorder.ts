@@ -31,7 +31,7 @@ export type UsageRecorder = {
 const SERVICES: ReadonlySet<string> = new Set(SERVICE_NAMES);
 
 /**
- * Counts in memory, per minute, route and client. Routes are patterns, and clients exist at identity, but whoever has many
+ * Counts in memory, per minute, route and client. Routes are patterns, and clients exist at identity, but a person who has many
  * applications must not make the number of series grow without limit: beyond a number, clients are counted as `other`,
  * and then everything is. Minutes that could not be sent for hours are dropped.
  */

@@ -103,7 +103,7 @@ export function createUsage(options: {
     start: sending.start,
     async flush() {
       await sending.stop();
-      // What cannot be sent now is lost, which is logged.
+      // Counts that cannot be sent now are lost, which is logged.
       await sendAll(true).catch(() => {});
     },
     stop: sending.stop,

@@ -29,7 +29,7 @@ export class SmtpError extends Error {
   }
 }
 
-/** With what a mail is given to nodemailer: gets the stream from which each attempt at its delivery reads the content. */
+/** Passes a mail to nodemailer: gets the stream from which each attempt at its delivery reads the content. */
 type Watched = { onContent(content: Readable): void };
 
 export type SmtpMail = MailSender & {

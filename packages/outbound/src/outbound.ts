@@ -26,7 +26,7 @@ export type OutboundInit = Bounds & {
 export type Bounds = {
   /** For the whole exchange, from looking up the name to the last byte of the response; 10,000 by default. */
   timeoutMs?: number | undefined;
-  /** Of the body of a response; 1 MiB by default. */
+  /** The maximum size of the body of a response; 1 MiB by default. */
   maxBytes?: number | undefined;
 };
 
@@ -89,7 +89,7 @@ export function createOutbound(
             method: method as Dispatcher.HttpMethod,
             ...content,
             signal: deadline.signal,
-            // Those of the agent are for each of its connections; the deadline is for all that a request needs.
+            // The timeouts of the agent are for each of its connections; the deadline is for the whole request.
             headersTimeout: 0,
             bodyTimeout: 0,
           }),

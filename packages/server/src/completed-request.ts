@@ -1,6 +1,6 @@
 import type { RequestInfo } from './requests.ts';
 
-/** What is counted of a request that has ended. */
+/** The data of a request that has ended, for metrics and usage. */
 export type CompletedRequest = {
   /** The route's pattern with its method, such as `GET /v1/users/:id`; `unknown` where no route matched. */
   route: string;

@@ -2,7 +2,7 @@ import type { Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '@gatehouse/core/logger';
 
-/** What callers can hold of a server, and for how long, in seconds. */
+/** The limits of connections and requests; times are in seconds. */
 export type ConnectionLimits = {
   /** How long the headers of a request may take to arrive, also on a new connection on which nothing is sent. */
   headersTimeoutSeconds: number;
@@ -57,7 +57,7 @@ type PendingRequest = { response: ServerResponse; begin: number };
 export function limitConnections(server: Server, limits: ConnectionLimits, logger: Logger): Connections {
   /** The requests of each connection, the earliest first; several when they are pipelined. */
   const open = new Map<Socket, PendingRequest[]>();
-  /** Those without a request, the one that has been without for longest first. */
+  /** The idle connections, the one that has been idle longest first. */
   const silent = new Set<Socket>();
   let warnedAt = Number.NEGATIVE_INFINITY;
 
@@ -66,7 +66,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, logge
     silent.delete(socket);
   }
 
-  /** Of those whose request has been arriving for longer than SLOW_MS, the earliest. */
+  /** The earliest of the requests that have been arriving for longer than SLOW_MS. */
   function slowest(): Socket | undefined {
     let earliest = performance.now() - SLOW_MS;
     let socket: Socket | undefined;
@@ -83,7 +83,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, logge
       warnedAt = performance.now();
       logger.warn({ connections: open.size }, 'too many connections');
     }
-    // Those without a request have half of the room: were it less, new ones would be closed before they can ask.
+    // Idle connections get half of the limit: with less, new ones would be closed before they can send a request.
     const isMostlyBusy = silent.size * 2 < limits.maxConnections;
     const socket = (isMostlyBusy ? slowest() : undefined) ?? silent.values().next().value;
     if (socket === undefined) return;

@@ -47,7 +47,7 @@ export async function noConnectionWaits(server: Server): Promise<void> {
 export function close(server: Server, seconds: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), seconds * 1000);
-    // That of http.Server would close those without a request.
+    // close() of http.Server would close idle connections.
     NetServer.prototype.close.call(server, () => {
       clearTimeout(timer);
       resolve();

@@ -11,7 +11,7 @@ type Phase = 'starting' | 'serving' | 'stopping';
 /** For how long the response to /health/ready is that of /metrics, too, in milliseconds. */
 const READINESS_KNOWN_MS = 60_000;
 
-/** What operators and load balancers ask a process: /health/live, /health/ready and /metrics. No edge passes them on. */
+/** The endpoints for operators and load balancers: /health/live, /health/ready and /metrics. No edge passes them on. */
 export function createManagement(services: readonly Service[], phase: () => Phase, logger: Logger) {
   const metrics = createMetricsEndpoint(services, logger);
   let known: { reasons: (readonly [name: string, reason: string])[]; at: number } = { reasons: [], at: 0 };

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { newId } from '@gatehouse/core/ids';
 
 /**
- * What is known about a request beyond the request itself. run() creates it, the services add to it, and the
+ * Information about a request beyond the request itself. run() creates it, the services add to it, and the
  * request's log line is written from it.
  */
 export type RequestInfo = {
@@ -10,7 +10,7 @@ export type RequestInfo = {
   readonly id: string;
   /** The caller's address: the peer's, or what a trusted proxy says. */
   readonly address: string;
-  /** What the User-Agent header says, cut where it gets long. */
+  /** The User-Agent header, truncated. */
   readonly userAgent: string | undefined;
   /** The route's pattern, such as /v1/users/:id; never the URL, whose query may hold secrets. */
   route: string | undefined;

@@ -131,7 +131,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     stopping = true;
     if (isStarted && shutdownDelaySeconds > 0) await sleep(shutdownDelaySeconds * 1000);
     draining = true;
-    // Their connections are closed afterwards, which their clients are told.
+    // Responses say that their connection is closed afterwards.
     for (const response of connections.withoutResponse()) {
       if (!response.headersSent) response.setHeader('connection', 'close');
     }

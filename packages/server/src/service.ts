@@ -20,10 +20,10 @@ export type Service = {
   migrate?(): Promise<void>;
   /** Why it cannot serve at the moment, in a few words; undefined when it can. */
   unready(): Promise<string | undefined>;
-  /** Is told of each of its requests, when it has ended. Must be fast, and not throw. */
+  /** Called at the end of each of its requests. Must be fast, and not throw. */
   observe?(request: CompletedRequest): void;
   /**
-   * What operators see of it at /metrics, beside its requests. Not a promise: a scrape gets what the service knows already,
+   * Its metrics at /metrics, beside those of requests. Not a promise: a scrape gets what the service knows already,
    * and neither asks for anything nor waits.
    */
   metrics?(): readonly MetricFamily[];

@@ -6,7 +6,7 @@ import { callerKey } from './requests.ts';
 export type UnreadLimits = { ofCaller: number; inAll: number };
 
 const DEFAULT_LIMITS: UnreadLimits = { ofCaller: 32e6, inAll: 96e6 };
-/** Of a response that has less to wait, nothing is counted: most are taken by the system at once. */
+/** Responses with fewer unread bytes are not counted: most are taken by the system at once. */
 const COUNTED_FROM = 16 * 1024;
 /** All that waits is looked at once for so many bytes that have to wait, as that takes long where thousands do. */
 const CHECKED_EACH = 1e6;
@@ -34,7 +34,7 @@ export function limitUnread(
     return made;
   }
 
-  /** What waits for those before it on the connection is in this process, however little it is. */
+  /** A response that waits for earlier ones on its connection is held in this process, however small it is. */
   function count(written: ServerResponse): void {
     const isBehind = written.socket === null;
     if (written.writableLength < (isBehind ? 1 : COUNTED_FROM)) return;

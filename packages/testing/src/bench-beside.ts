@@ -9,13 +9,13 @@ import { createTestIssuer, type TestIssuer } from './test-issuer.ts';
 import { startTestMongo } from './test-mongo.ts';
 
 /**
- * What a service adds to a request, measured beside a bare server that does the same with the database: both in
+ * The overhead of a service, measured beside a bare server that does the same with the database: both in
  * processes of their own, on one database, and driven in turns, so that whatever else the machine does falls on both.
  */
 
 const CONCURRENCY = 32;
 const PAGE_BYTES = 4096;
-/** Of the services that the service calls. */
+/** The settings of the services that the service calls. */
 const NOBODY_LISTENS = 'http://127.0.0.1:1';
 
 /** `token` is that of a trusted machine unless given. */

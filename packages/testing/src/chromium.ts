@@ -23,7 +23,7 @@ export type { Browser, Page };
 
 type TestScope = { teardown(action: () => unknown): void };
 
-/** What is too small, too wide or too pale somewhere shows in one of these. */
+/** The settings in which elements that are too small, too wide or too pale show. */
 export const SCREENS = [
   { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
   { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
@@ -110,7 +110,7 @@ export function bytesOf(page: Page): Promise<number> {
 
 type Violations = { violations: { id: string; nodes: { html: string }[] }[] };
 
-/** What axe-core finds on a page that is not as accessible as it must be: the rules, each with the elements that break it. */
+/** The accessibility violations that axe-core finds on a page: the rules, each with the elements that break it. */
 export async function accessibilityViolations(page: Page): Promise<string[]> {
   // Colours that are still changing would be measured half way.
   await page.evaluate('Promise.all(document.getAnimations().map(({ finished }) => finished))');

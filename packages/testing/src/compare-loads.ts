@@ -12,12 +12,12 @@ export type Call = {
   path: string;
   headers?: Readonly<Record<string, string>>;
   body?: string;
-  /** That of the response. */
+  /** The status of the response. */
   status: number;
 };
-/** What is asked of a server, again and again: until the round is over, or there is nothing more to ask. */
+/** The requests to a server: they are repeated until the round is over, or there are no more. */
 export type Load = { server: Server; prepare?: () => Promise<void>; next: () => Call | undefined };
-/** Of one round: requests a second, milliseconds, microseconds of CPU for each request. */
+/** The figures of one round: requests a second, milliseconds, microseconds of CPU for each request. */
 type Figures = { rate: number; p50: number; p95: number; p99: number; cpu: number };
 
 export type LoadComparison = {

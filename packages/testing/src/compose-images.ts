@@ -27,7 +27,7 @@ export async function dockerFault(): Promise<string | undefined> {
 /**
  * The image that docker-compose.yml, or `env` instead, names in a setting, if it is here or a registry has it; or else a
  * stand-in for it.
- * @param say is told what is being fetched or built, which takes minutes
+ * @param say called with what is being fetched or built, which takes minutes
  * @throws Error with the output of what failed, when the stand-in cannot be built
  */
 export async function prepareImage(

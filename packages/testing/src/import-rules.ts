@@ -16,7 +16,7 @@ type Workspaces = Map<string, Manifest>;
 /** An import: of a file in this repository, by its path, or else of a library, by its specifier. */
 type Edge = { from: string; to: string; isType: boolean };
 
-/** What each package may import besides Node: packages below it, and the library that it wraps. */
+/** The imports that each package is allowed besides Node: packages below it, and the library that it wraps. */
 const PACKAGES: Record<string, string[]> = {
   'packages/core': ['pino', 'pino-pretty', '@opentelemetry/api'],
   'packages/domain': [],
@@ -34,7 +34,7 @@ const PACKAGES: Record<string, string[]> = {
     '@gatehouse/tokens',
     '@gatehouse/data',
     '@gatehouse/events',
-    // With what Fastify itself validates, serializes and parses with.
+    // With the libraries by which Fastify itself validates, serializes and parses.
     'ajv',
     'fast-json-stringify',
     'fastify',
@@ -46,7 +46,7 @@ const PACKAGES: Record<string, string[]> = {
   'packages/testing': ['*'],
 };
 
-/** By which requests can be made to other servers; the global fetch is denied by biome.json. */
+/** The modules that can make requests to other servers; the global fetch is denied by biome.json. */
 const HTTP_CLIENT = /^(?:node:)?(?:http|https|http2)$|^undici$/;
 /** Who may import one: what makes the requests, what is no part of the product, and what uses it for something else. */
 const HTTP_CLIENT_IMPORTERS: { files: RegExp; reason: string }[] = [
@@ -60,7 +60,7 @@ const HTTP_CLIENT_IMPORTERS: { files: RegExp; reason: string }[] = [
 ];
 
 /**
- * What X-store.ts keeps is the aggregate X.ts, but where that is a use case; the store of analytics keeps buckets. A rule of
+ * X-store.ts stores the aggregate X.ts, but where that is a use case; the store of analytics keeps buckets. A rule of
  * usernames has a file of its own.
  */
 const STORED = /^services\/[^/]+\/src\/(?:.+\/)?([a-z-]+)-store\.ts$/;
@@ -253,7 +253,7 @@ function findRoutesToStores(edges: Edge[]): string[] {
       const from = way.at(-1) ?? routes;
       for (const { to, isType } of imports.get(from) ?? []) {
         if (isStore(to) && (from === routes || !isType)) found.push([...way, to].join(' → '));
-        // What other routes import is reported for them.
+        // Imports of other routes are reported for those.
         if (isStore(to) || seen.has(to) || mountsRoutes(to)) continue;
         seen.add(to);
         ways.push([...way, to]);

@@ -130,7 +130,7 @@ function natsPasswords() {
 
 async function startWithStorage(t: Teardown, args: readonly string[], env: Record<string, string>) {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-'));
-  // What is registered last runs first: the server no longer writes when its folder is removed.
+  // The teardown registered last runs first: the server no longer writes when its folder is removed.
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   return { ...(await startServer(t, [...args, '--jetstream', '--store_dir', folder], env)), folder };
 }

@@ -96,7 +96,7 @@ export function createRequestCheck(
 }
 
 /**
- * What is wrong with the document itself: by the OpenAPI specification, in its references, or with an example that is
+ * The problems of the document itself: by the OpenAPI specification, in its references, or with an example that is
  * not valid under its own schema.
  */
 export async function documentProblems(document: object): Promise<string[]> {
@@ -173,7 +173,7 @@ function resolve(document: Document, response: Response | undefined): Response |
   return response?.$ref === undefined ? response : (pointed(document, response.$ref) as Response);
 }
 
-/** What a reference within the document points at (RFC 6901). Throws when there is nothing. */
+/** The target of a reference within the document (RFC 6901). Throws when there is none. */
 function pointed(document: object, ref: string): unknown {
   let value: unknown = document;
   for (const part of ref.split('/').slice(1)) {

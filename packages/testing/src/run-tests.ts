@@ -20,7 +20,7 @@ const CONTAINERS_TIMEOUT_MS = 1_800_000;
 
 /** With `1`, MongoDB and NATS run in containers of the images in docker-compose.yml, where there is Docker. */
 const CONTAINERS_VARIABLE = 'GATEHOUSE_TEST_CONTAINERS';
-/** Of a run with --containers: what works on containers only, and the contracts of stores, job queues and events. */
+/** The files of a run with --containers: tests of containers, and the contracts of stores, job queues and events. */
 const ON_CONTAINERS = /\.containers\.test\.ts$/;
 const CONTRACTS = /^packages\/(?:events|data)\/test\/[\w-]+\.test|job-queue|-store\.test/;
 
@@ -31,7 +31,7 @@ const { values: options, positionals: patterns } = parseArgs({
   options: {
     /** Includes *.full.test.ts: load, faults and browsers, which take minutes. */
     full: { type: 'boolean', default: false },
-    /** Those that show that the compose file and the images in it work; nothing without Docker. */
+    /** The tests of the compose file and its images; none without Docker. */
     containers: { type: 'boolean', default: false },
     /** The folder with packages, services and deploy. */
     root: { type: 'string', default: resolve(import.meta.dirname, '../../..') },
@@ -159,7 +159,7 @@ async function findNats(): Promise<void> {
   }
 }
 
-/** What a test says beside its results, of files that take minutes. */
+/** Prints the comments of tests in files that take minutes. */
 function onComment(file: string, line: string): void {
   if (ON_CONTAINERS.test(file)) process.stdout.write(`     ${line}\n`);
 }

@@ -8,7 +8,7 @@ export type TestBroadcast = {
   send(revocation?: unknown): void;
   /** Interrupts it: the publisher's messages, heartbeats included, are lost from now on. */
   cut(): void;
-  /** Ends the interruption; the listeners are told that they are connected again. */
+  /** Ends the interruption; the listeners are called as after each connection. */
   mend(): void;
 };
 

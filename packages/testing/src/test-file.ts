@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { Base } from 'tap';
 
-/** What one test file did. The numbers are assertions, counted by tap over all levels of subtests. */
+/** The result of one test file. The numbers are assertions, counted by tap over all levels of subtests. */
 export type FileResult = {
   file: string;
   passed: number;
@@ -14,7 +14,7 @@ export type FileResult = {
   seconds: number;
   /** One text per failure, of one or more lines; empty when nothing failed. */
   problems: string[];
-  /** What the file wrote besides TAP; only the end when it is long. */
+  /** The output of the file besides TAP; only the end when it is long. */
   output: string;
   /** One line per test that was skipped, with its reason. */
   notRun: string[];
@@ -42,7 +42,7 @@ const MAX_OUTPUT = 8000;
  * @param file its path, relative to `root`
  * @param options.timeout in ms, for the whole file
  * @param options.signal aborting it ends the file's processes
- * @param options.onComment is told what t.comment() says, at once
+ * @param options.onComment called with each t.comment(), at once
  */
 export async function runTestFile(
   file: string,

@@ -40,7 +40,7 @@ export type TestIssuer = {
   ended: Set<string>;
   /** The client of the service under test, which gets tokens for internal routes at /oauth2/token. All have its secret. */
   client: { id: string; secret: string };
-  /** What identity was told that operators do to queues; while it is away, it answers 404, as an earlier version does. */
+  /** The actions on queues that identity was sent; while it is away, it answers 404, as an earlier version does. */
   queueActions: { taken: { id: string; action: string; details: object; by: object }[]; away: boolean };
   /** How often each path was asked for, without the query. */
   asked: Map<string, number>;

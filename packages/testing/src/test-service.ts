@@ -9,7 +9,7 @@ import { testDatabase } from './test-mongo.ts';
 
 type TestScope = { teardown(fn: () => unknown): void };
 
-/** What every resource service is configured with. */
+/** The configuration of every resource service. */
 export type TestServiceConfig = {
   publicUrl: string;
   identityUrl: string;

@@ -6,7 +6,7 @@ import type { RevocationSet } from './revocations.ts';
 import type { Role } from './scopes.ts';
 import { readProfiles } from './verifier.ts';
 
-/** What an API key may do: the body of identity's answer to POST /internal/identity/api-keys/resolve. */
+/** The permissions of an API key: the body of identity's response to POST /internal/identity/api-keys/resolve. */
 export type ResolvedKey = {
   id: string;
   client_id: string;

@@ -3,7 +3,7 @@ import type { ResolvedKey } from './api-keys.ts';
 import type { InternalClient } from './internal-client.ts';
 import { isRole } from './scopes.ts';
 
-/** What a service asks identity in order to know which credentials hold. */
+/** The requests by which a service learns from identity which credentials are valid. */
 export type IdentityClient = {
   /** For createRevocationFeed(). */
   revocations(since?: string): Promise<unknown>;

@@ -23,7 +23,7 @@ type KeptToken = { value: string /** In milliseconds of performance.now(). */; r
 /** How long before its end a token is replaced, in seconds; a short-lived one after nine tenths of its life. */
 const RENEWED_BEFORE = 60;
 const TIMEOUT_SECONDS = 5;
-/** What other services answer with, such as pages of revocations, is within this by far. */
+/** The maximum size of responses of other services, which even pages of revocations are far below. */
 const MAX_BYTES = 32 * 1024 * 1024;
 const UNREACHABLE = 'Another service of Gatehouse cannot be reached.';
 

@@ -14,7 +14,7 @@ export const API_SCOPES = [
 export type Scope = (typeof OIDC_SCOPES)[number] | (typeof API_SCOPES)[number];
 
 /**
- * What each scope allows, as a developer needs to know it. Identity's pages say it to the person, whose role decides the rest
+ * The descriptions of scopes for developers. Identity's pages say it to the person, whose role decides the rest
  * (services/identity/src/pages/scope-descriptions.ts).
  */
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {

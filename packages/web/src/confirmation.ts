@@ -1,7 +1,7 @@
 import { alertBox, field, form, type PageForm, problemOf, problemSummary } from './form.ts';
 import { type Content, type Html, html } from './html.ts';
 
-/** What is asked before an act that cannot be undone: on a page of its own, between the click and the act. */
+/** The question before an act that cannot be undone: on a page of its own, between the click and the act. */
 export type Confirmation = {
   /** What will be lost, and when it was last used. */
   lost: Content;

@@ -9,7 +9,7 @@ export const ICON = encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path d="M3 31V15a13 13 0 0 1 26 0v16z" fill="#0b5a4f"/><path d="M11 31V16a5 5 0 0 1 10 0v15z" fill="#f6e6c0"/></svg>',
 );
 
-/** What is in the head of a page: paths of its stylesheets, and of scripts that run when it has been read. */
+/** The head of a page: the paths of its stylesheets, and of scripts that run when it has been read. */
 export type Head = {
   stylesheets: readonly string[];
   scripts?: readonly string[];

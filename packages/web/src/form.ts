@@ -8,7 +8,7 @@ export type PageForm = {
   hidden?: Readonly<Record<string, string>>;
 };
 
-/** What every labelled control has. Its id is `name`; `problem` is the sentence that says what is wrong with the value. */
+/** The properties of every labelled control. Its id is `name`; `problem` is the sentence that says what is wrong with the value. */
 export type Labelled = {
   name: string;
   label: string;
@@ -106,7 +106,7 @@ export function field(it: Field): Html {
 /** The id of the message of `alertBox`, for aria-describedby. */
 export const ALERT_ID = 'problem';
 
-/** What is wrong, announced by screen readers at once. */
+/** An error, announced by screen readers at once. */
 export function alertBox(title: string, content?: Content): Html {
   return html`<div class="alert" role="alert" id="${ALERT_ID}"><p class="alert-title">${title}</p>${content}</div>`;
 }
@@ -136,7 +136,7 @@ function sentenceOf({ field: name, message }: FieldProblem): string {
   return subject === undefined || isWhole ? message : `${subject} ${message}.`;
 }
 
-/** What has been done, for the page that follows a form. */
+/** A message that a change was made, for the page that follows a form. */
 export function notice(sentence: string | undefined): Html | false {
   return sentence !== undefined && html`<p class="notice" role="status">${sentence}</p>`;
 }

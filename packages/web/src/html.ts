@@ -3,7 +3,7 @@ const markup: unique symbol = Symbol('markup');
 /** Markup that is safe to send. Only `html` makes it: a value from JSON can never pass for one. */
 export type Html = { readonly [markup]: string };
 
-/** What a template accepts; false, null and undefined become nothing. */
+/** The values that a template accepts; false, null and undefined become nothing. */
 export type Content = Html | string | number | false | null | undefined | readonly Content[];
 
 /** Where a value is inserted: between tags, inside a tag, or in a quoted attribute, which may be a URL. */

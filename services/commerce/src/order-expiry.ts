@@ -47,7 +47,7 @@ export function createOrderExpiry(options: {
         const due = items.filter(({ createdAt }) => createdAt <= before);
         for (const { id } of due) {
           if (signal.aborted) return;
-          // What stays pending is passed over.
+          // Orders that stay pending are skipped.
           if (!(await cancel(id))) offset += 1;
         }
         isFull = due.length === BATCH;

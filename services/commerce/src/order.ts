@@ -75,7 +75,7 @@ export type Placement =
   | { isPlaced: false; lacking: string }
   | { isPlaced: false; isOverLimit: true };
 
-/** What the use cases need of a store. Its lists are of all orders or, with `within`, of one user's. */
+/** The store as the use cases need it. Its lists are of all orders or, with `within`, of one user's. */
 export type OrderStore = ListSource<OrderField, Order> & {
   within(userId: string): ListSource<OrderField, Order>;
   findById(id: string, userId?: string): Promise<Order | undefined>;

@@ -41,7 +41,7 @@ export type Product = EntityOf<typeof PRODUCT> & {
   minorVersion?: number;
 };
 
-/** What an order needs of a product. */
+/** The fields of a product that an order needs. */
 export type Offer = Pick<Product, 'name' | 'price' | 'currency' | 'stock' | 'status'>;
 
 /** The fields of a product that lists are sorted and filtered by. */
@@ -61,14 +61,14 @@ export type ProductInput = Pick<
 export type NewProduct = Pick<ProductInput, 'name' | 'price' | 'currency'> & Partial<ProductInput>;
 export type ProductChanges = Partial<ProductInput>;
 
-/** What the use cases need of a store. */
+/** The store as the use cases need it. */
 export type ProductStore = ListSource<ProductField, Product> & {
   /** Throws `conflict` when the sku is taken. */
   insert(product: Product): Promise<void>;
   findById(id: string): Promise<Product | undefined>;
   /** The id of the product that has this sku, in whatever case. */
   findIdBySku(sku: string): Promise<string | undefined>;
-  /** Those of the ids that exist. */
+  /** The products with these ids, as far as they exist. */
   findOffers(ids: readonly string[]): Promise<ReadonlyMap<string, Offer>>;
   /** Calls `decide` with the current product. Throws `not_found`, `precondition_failed`, and what `insert` and `decide` throw. */
   update(id: string, decide: (current: Product) => Product, ifVersion: IfVersion): Promise<Product>;

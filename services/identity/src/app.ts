@@ -34,9 +34,9 @@ export type AppOptions = {
   /** Where all replicas count them together. */
   sharedLimits: RateLimitStore | undefined;
   apis: readonly Pick<Api, 'prefix' | 'errors'>[];
-  /** What the paths of pages begin with. */
+  /** The prefixes of the paths of pages. */
   pages: readonly string[];
-  /** What the paths begin with to which passwords are sent. */
+  /** The prefixes of the paths to which passwords are sent. */
   passwordPaths: readonly string[];
   routers: readonly Router[];
   provider: Pick<ReloadableProvider, 'serverErrorOf'>;
@@ -117,7 +117,7 @@ function limitByAddress({
     const { address } = requestInfo(ctx.req);
     const known = browser.signedInBefore(ctx);
     const key = known ?? address;
-    // Whoever signs in often enough has many known browsers.
+    // A person who signs in often enough has many known browsers.
     if (known !== undefined) await crowd.count(address);
     ctx.set(await limiter.count(key));
     await next();

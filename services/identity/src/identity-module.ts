@@ -9,15 +9,15 @@ export type IdentityModule = {
   /** Endpoints for programs, which are in the OpenAPI document. */
   apis?: readonly Api[];
   routers?: readonly Router[];
-  /** What the OpenAPI document says of its routers, other than pages and what only services ask. */
+  /** The operations of its routers for the OpenAPI document, without pages and internal routes. */
   operations?: Operations;
-  /** What the paths of its pages begin with: errors below them are pages, too. */
+  /** The prefixes of the paths of its pages: errors below them are pages, too. */
   pages?: readonly string[];
-  /** What the paths begin with to which passwords are sent: the requests are limited most strictly. */
+  /** The prefixes of the paths to which passwords are sent: the requests are limited most strictly. */
   passwordPaths?: readonly string[];
   /** Whose expired documents are removed. */
   collections?: readonly string[];
-  /** What has to be started or stopped. */
+  /** The parts that have to be started or stopped. */
   parts?: readonly Part[];
   /** Erases what it holds about a person who has been deleted. Durable when it resolves, and repeatable. */
   erase?(userId: string): Promise<void>;

@@ -22,7 +22,7 @@ export type ItemField = ListFieldOf<typeof ITEM>;
 export type NewItem = Pick<Item, 'name' | 'value'>;
 export type ItemChanges = Partial<NewItem>;
 
-/** What the use cases need of a store. Its lists are of all items or, with `within`, of one owner's. */
+/** The store as the use cases need it. Its lists are of all items or, with `within`, of one owner's. */
 export type ItemStore = ListSource<ItemField, Item> & {
   within(owner: string): ListSource<ItemField, Item>;
   /** Throws `conflict` when there is an item with this id. */
@@ -42,7 +42,7 @@ export type Actor = { person: { id: string; role: string } | undefined };
 
 /** In characters (code points). */
 export const NAME_MAX = 200;
-/** What itemProblems() says of a name, as JSON Schema keywords; and that no text of a body contains NUL. */
+/** The limits of a name in itemProblems() as JSON Schema keywords; and that no text of a body contains NUL. */
 export const NAME_LIMITS = {
   minLength: 1,
   maxLength: NAME_MAX,

@@ -39,7 +39,7 @@ export function authorizeAdmin(actor: Actor): void {
 }
 
 /**
- * Whoever controls the address can set a new password. So people change their own with the current password, and never
+ * A person who controls the address can set a new password. So people change their own with the current password, and never
  * through an application: one that got the password could keep the account.
  */
 export function authorizeOwnEmailChange({ firstParty }: { firstParty: boolean }): void {

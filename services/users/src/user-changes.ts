@@ -15,7 +15,7 @@ import {
 import { CHANGEABLE_FIELDS } from './user-fields.ts';
 
 export const ACCOUNT_CHANGED = 'users.account.changed';
-/** Of changes that only the audit log is told of. What ends tokens never waits behind them. */
+/** The subject of changes that only the audit log needs. Events that end tokens never wait behind them. */
 export const ACCOUNT_RECORDED = 'users.account.recorded';
 
 /** The subject of the events on which a service erases what it holds about a deleted person. */
@@ -58,7 +58,7 @@ const NAMES_IN_EVENTS = [...CHANGEABLE_FIELDS, 'emailVerified', 'passwordHash'].
 }));
 
 /**
- * What becomes known of a creation. The audit log has only that of an account with more power than others: programs create
+ * The events of a creation. The audit log has only that of an account with a higher role: programs create
  * ordinary ones by the thousand, and each entry costs more than half of what the creation does.
  */
 export function createUser(
@@ -91,7 +91,7 @@ export function changeUser(
 }
 
 /**
- * Undoes a change of the address. Whoever made it may know the password and be signed in, so both end: a new password
+ * Undoes a change of the address. The person who made it may know the password and be signed in, so both end: a new password
  * is set by a link to the address.
  */
 export function restoreEmail(current: Account, email: string, revision: Revision): AccountUpdate {
@@ -187,7 +187,7 @@ function updated(
 }
 
 /**
- * What the change means for tokens and sessions, and what the audit log is to have of it: what one signs in with, and what
+ * The effects of the change on tokens and sessions, and its entry for the audit log: what one signs in with, and what
  * one may do. In order, as if each had been a change of its own. Identity's own pages record themselves what ends nothing.
  */
 function reasonsOf(current: Account, next: Account, by: RequestedBy | undefined): Reason[] {

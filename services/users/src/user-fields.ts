@@ -71,7 +71,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 /** A visible character; the blank braille pattern (U+2800) is a symbol but shows nothing. */
 const VISIBLE = /[[\p{L}\p{N}\p{P}\p{S}]--[\p{Default_Ignorable_Code_Point}\u2800]]/v;
 
-/** What mail systems accept in practice: see the rule of email addresses. */
+/** The parts of addresses that mail systems accept in practice: see the rule of email addresses. */
 const ATOM = String.raw`[\p{L}\p{M}\p{N}!#$%&'*+/=?^_\x60{|}~-]+`;
 const LABEL = String.raw`[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?`;
 
@@ -92,7 +92,7 @@ const username: Rule = (value) => {
 
 const email: Rule = (value) => {
   if (!hasLength(value, 0, EMAIL_MAX)) return `must have at most ${EMAIL_MAX} characters`;
-  // What mail systems accept in practice (RFC 5321 §4.1.2 without quoted strings and address literals;
+  // The addresses that mail systems accept in practice (RFC 5321 §4.1.2 without quoted strings and address literals;
   // RFC 6531 for other scripts): dot-separated atoms, and a domain of two labels or more.
   const [local = '', domain = '', ...rest] = value.split('@');
   const valid =
@@ -135,7 +135,7 @@ const among =
   (value) =>
     values.includes(value) ? undefined : `must be one of ${values.join(', ')}`;
 
-/** Those of the fields that people and programs set. */
+/** The rules of the fields that people and programs set. */
 const RULES = {
   username,
   email,

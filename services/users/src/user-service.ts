@@ -34,7 +34,7 @@ export type Passwords = {
   verify(hash: string | null, password: string): Promise<boolean>;
 };
 
-/** What the use cases depend on. */
+/** The dependencies of the use cases. */
 type UserServiceDependencies = {
   store: UserStore;
   passwords: Passwords;
@@ -168,7 +168,7 @@ export function createUserService({
     }
   }
 
-  /** Whoever has set a password by a mailed link, or on the pages, has proved who they are. */
+  /** A person who has set a password by a mailed link, or on the pages, has proved who they are. */
   async function forgive(id: string): Promise<void> {
     for (const key of [id, `${id} own`]) await failuresInARow.forget(key);
   }

@@ -88,7 +88,7 @@ export type AccountChanged = {
   epoch: number;
   signInEpoch: number;
   reason: SecurityChange['reason'] | 'created' | 'username' | 'email' | 'email_restored' | 'deleted';
-  /** What the audit log says of it: roles and statuses. Never what identifies a person, nor a secret. */
+  /** The details for the audit log: roles and statuses. Never data that identifies a person, nor a secret. */
   details?: Readonly<Record<string, UserRole | UserStatus>>;
   /** The verified address before a change of the address. */
   previousEmail?: string;
@@ -109,7 +109,7 @@ export type UserEvent = {
 export type Login = { usernameKey: string } | { emailKey: string };
 
 /**
- * What the use cases need of a store. Writes are durable when they resolve; they raise the version and updatedAt, and
+ * The store as the use cases need it. Writes are durable when they resolve; they raise the version and updatedAt, and
  * store their events for delivery (see user-changes.ts). A deleted user does not exist for any of these methods, though
  * their last events may still be stored.
  *

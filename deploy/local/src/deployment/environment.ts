@@ -5,7 +5,7 @@ import type { GeneratedText } from '../generated-files.ts';
 import { comment, isFromEnv } from './compose.ts';
 import { type DeployedService, natsPasswordVariable, sharedSettings } from './services.ts';
 
-/** What docker-compose.yml takes from .env; make-env.sh puts a fresh secret in the place of each SECRET. */
+/** The settings that docker-compose.yml takes from .env; make-env.sh puts a fresh secret in the place of each SECRET. */
 export function environmentExample(services: readonly DeployedService[]): GeneratedText[] {
   const head = composeSettings(services);
   const configurable = sharedSettings(services).filter(

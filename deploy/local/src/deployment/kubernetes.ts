@@ -57,7 +57,7 @@ function migration(service: DeployedService) {
       spec: { containers: [container(service, 'migrate')] },
     },
   });
-  // By which those of before are found, to be removed.
+  // The label by which earlier ones are found and removed.
   return { ...job, metadata: { ...job.metadata, labels: { 'app.kubernetes.io/component': 'migrations' } } };
 }
 

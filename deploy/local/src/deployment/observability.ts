@@ -1,7 +1,7 @@
 import type { GeneratedText } from '../generated-files.ts';
 import type { DeployedService } from './services.ts';
 
-/** What Prometheus has to know of the services: where they are, and that each has to be there. */
+/** The configuration of Prometheus that depends on the services: their addresses, and the alert for missing ones. */
 export function observabilityFiles(services: readonly DeployedService[]): GeneratedText[] {
   const names = services.map(({ name }) => name);
   const isDown = [

@@ -4,12 +4,12 @@ import { natsUrlSetting, serviceUrlSetting } from '@gatehouse/server/service-set
 import { loadPrograms } from '../services.ts';
 
 /**
- * What a deployment has to know of a service: its entry in the table of services, and what its settings say. Each has a
+ * The description of a service for deployments: its entry in the table of services, and what its settings say. Each has a
  * database of its own.
  */
 export type DeployedService = ServiceEntry & {
   name: ServiceName;
-  /** What its process reads from the environment, each setting once. One without a `fallback` is required. */
+  /** The settings that its process reads, each once. A setting without a `fallback` is required. */
   settings: readonly Setting<unknown>[];
   /** The services that it sends requests to: those whose URLs are among its settings. */
   calls: readonly ServiceName[];

@@ -72,7 +72,7 @@ export function createRateLimiter(policy: RatePolicy, shared?: RateLimitStore): 
     async refund(given) {
       const key = keyOf(given);
       await store.refund(key);
-      // What was taken over because it was used up may not be any more.
+      // A counter that was copied to memory because it was used up has a request left again.
       if (shared !== undefined) memory.refund(key);
     },
     async forget(given) {

@@ -4,7 +4,7 @@ import type { Cursor } from './cursor.ts';
 /** The number of a page, and the cursors of its neighbours, where there are any. */
 export type AdjacentPages = { page: number; next?: Cursor; previous?: Cursor };
 
-/** What all cursors of a list have in common. */
+/** The part that all cursors of a list have in common. */
 type ListState = Pick<Cursor, 'hash' | 'total' | 'profile'>;
 
 /** The page that a cursor asks for; without a cursor, the first one. */

@@ -27,7 +27,7 @@ export function filterPattern({ type, values }: FilterField<string>, several: bo
   return `^${one}${more}$`;
 }
 
-/** Of the texts that readDate reads. */
+/** The pattern of the texts that readDate reads. */
 export const DATE_PATTERN = filterPattern({ field: '', type: 'date' }, false);
 
 /** The limits of a plain parameter, `field=value`, as JSON Schema keywords: its comma is part of the value. */

@@ -6,7 +6,7 @@ import { type FilterFields, ownProperty } from './filters.ts';
 import { MAX_OFFSET, PAGE_SIZE } from './paging.ts';
 import { type QueryParameters, queryParameters } from './query-parameters.ts';
 
-/** What a list can be asked for. F is the type of its internal field names. */
+/** The filters, sorting and paging of a list. F is the type of its internal field names. */
 export type ListRules<F extends string> = FilterRules<F> & {
   /** The path of its links, such as '/v1/users'. */
   path: string;

@@ -1,6 +1,6 @@
 /**
- * What all documents state. The version is that of the interface; releases of Gatehouse have versions of their own, in
- * package.json.
+ * The information that all documents have in common. The version is that of the interface; releases of Gatehouse have
+ * versions of their own, in package.json.
  */
 export const INTERFACE = {
   version: '2.1.0',

@@ -35,7 +35,7 @@ export type Query = { profile: string; schema: TObject };
 /** A response. Without shapes and without a media type it has no body. */
 export type DocumentedResponse = {
   description: string;
-  /** Those of a JSON body; beside a media type, of the body that programs get instead of it. */
+  /** The shapes of a JSON body; beside a media type, of the JSON body that programs get instead. */
   shapes?: readonly Shape[];
   /** The media type of the shapes, where it is a JSON type of its own, such as application/jwk-set+json. */
   jsonType?: string;

@@ -19,7 +19,7 @@ import { mountOpenApi } from './openapi-route.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What the caller is told about anything that was thrown; a fault of the service is logged. */
+    /** The error that is returned to the caller for anything thrown; a fault of the service is logged. */
     errorOf(thrown: unknown, request: FastifyRequest): ServiceError;
   }
   interface FastifyContextConfig {

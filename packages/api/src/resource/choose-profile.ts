@@ -12,7 +12,7 @@ export function matchesBody(body: unknown) {
 /** A profile that serves an operation, and its definition of the operation. */
 export type Candidate<T> = { name: string; definition: T };
 
-/** What a profile is chosen by, in order of precedence. */
+/** The criteria by which a profile is chosen, in order of precedence. */
 type Choice<T> = {
   /** The profile that the caller's application has pinned for the path. It may not serve the operation. */
   pinned: string | undefined;

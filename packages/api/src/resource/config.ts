@@ -20,7 +20,7 @@ export const filtersSunsetSetting = described(
   date('LEGACY_FILTERS_SUNSET', { min: EARLIEST_SUNSET, default: SUNSET }),
 );
 
-/** What a pin is about, as documents say it. */
+/** The paths that a pin applies to, as documents name them. */
 const PATHS: Record<keyof ProfilePins, string> = {
   v1_users: 'on `/v1/users`',
   v2_users: 'on `/v2/users`',

@@ -66,7 +66,7 @@ export type ResourceServiceDefinition = {
   consumers?: readonly EventConsumer[];
 };
 
-/** What a service builds its own parts with. */
+/** The dependencies from which a service builds its own parts. */
 export type ResourceContext = {
   /** For defining collections; connected when prepare() is called. */
   connection: Database['connection'];
@@ -98,7 +98,7 @@ export type ResourceParts = {
   expiring?: readonly string[];
   /** Called for each revocation, more than once for some; not necessarily after prepare(). */
   onRevocation?(revocation: Revocation): void;
-  /** What operators see at /metrics. */
+  /** The metrics of the service at /metrics. */
   metrics?: Service['metrics'];
   /** Erases a deleted person's data, in a service that is among ERASING_SERVICES. */
   erase?: Erase;
@@ -211,7 +211,7 @@ function checkPaths({ name, prefixes, paths }: ResourceServiceDefinition): void 
   );
 }
 
-/** What a service sends and hears: by NATS, or within its process by what that is given. */
+/** The broadcast and the events of a service: over NATS, or within its process. */
 function createMessaging(
   { name, consumers = [] }: ResourceServiceDefinition,
   { natsUrl }: ResourceConfig,

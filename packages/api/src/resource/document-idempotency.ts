@@ -16,7 +16,7 @@ import type { JsonResponse } from './json-response.ts';
  * Safe retries of requests whose Idempotency-Key is stored in the document that they create, under a unique index
  * (draft-ietf-httpapi-idempotency-key-header): the key is taken by the write that creates the document, and by nothing else,
  * so that a process that dies leaves no lock behind. For 24 hours the same caller, method, path, body and key get the response
- * of the first request, which is written anew from what it created. A refused request creates nothing, hence its key is free.
+ * of the first request, which is rendered again from what it created. A refused request creates nothing, hence its key is free.
  *
  * To be called after authorization and validation. Besides the errors of `create`, it throws `invalid` for a malformed key,
  * `idempotency_key_reused` when the key was used with another body, and `conflict` with Retry-After while another request

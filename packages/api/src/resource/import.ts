@@ -29,7 +29,7 @@ type Importer = {
   mount(app: FastifyInstance, path: string, route: Omit<RouteOptions, 'method' | 'url'>): void;
 };
 
-/** What the resource imports on a path; undefined if it does not, or the path has several profiles that create. */
+/** The importer of the resource on a path; undefined if it does not, or the path has several profiles that create. */
 export function createImporter<R extends ResourceTypes>(
   { idPrefix, operations, example }: Resource<R>,
   path: ResourcePath<R>,

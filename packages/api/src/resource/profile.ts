@@ -19,7 +19,7 @@ export type ResourceTypes = {
  */
 export type Profile<R extends ResourceTypes> = {
   name: string;
-  /** What distinguishes it, for the OpenAPI document; follows its name. */
+  /** A description of its differences, for the OpenAPI document; follows its name. */
   about: string;
   errorBody: ErrorBody;
   list?: ListProfile<R>;

@@ -70,7 +70,7 @@ type Creation<R extends ResourceTypes> = {
  * A creation that keeps its Idempotency-Keys in the documents that it creates, so that a process that dies leaves no lock
  * behind (createDocumentKeys in @gatehouse/data/document-keys). `run` stores the key, if there is one, in the write that
  * creates the document, and throws `conflict` when it is taken; each attempt has an id of its own. `findByKey` returns what
- * was created with a key as it was then: the response is written anew from it, and must be the same as the first one.
+ * was created with a key as it was then: the response is rendered again from it, and must be the same as the first one.
  */
 type KeyedCreation<R extends ResourceTypes> = {
   run(
@@ -90,7 +90,7 @@ export type Import<R extends ResourceTypes> = {
   description: string;
   /** Throws `forbidden` unless the caller, who may create, may import. */
   authorize(caller: Caller): void;
-  /** What identifies the entity of a draft, if anything does. Drafts with the same key are run in their order. */
+  /** The key that identifies the entity of a draft, if it has one. Drafts with the same key are run in their order. */
   keyOf(draft: R['draft']): string | undefined;
   /** `draft.id` is for an entity that is created. */
   run(draft: R['draft'] & { id: string }, caller: Caller): Promise<{ id: string; isNew: boolean }>;

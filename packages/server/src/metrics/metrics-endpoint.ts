@@ -7,7 +7,7 @@ import { createProcessMetrics } from './process-metrics.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 
 /**
- * What operators scrape at /metrics: the requests of the services, the process, and what the services add, with the name of
+ * The metrics at /metrics: those of the requests, of the process, and those that the services add, with the name of
  * the service as a label. The edge does not pass it on.
  */
 export function createMetricsEndpoint(services: readonly Service[], logger: Logger) {

@@ -2,7 +2,7 @@ import type { HistogramFamily, MetricFamily } from '@gatehouse/core/metrics-text
 import type { CompletedRequest } from '../completed-request.ts';
 import { LATENCY_BOUNDS_MS, latencyBucket } from './latency.ts';
 
-/** Of the bounds of latencies those that suffice on a dashboard: 1, 2.5 and 5 of each decade from 1 ms to 10 s. */
+/** The bounds of latencies that suffice on a dashboard: 1, 2.5 and 5 of each decade from 1 ms to 10 s. */
 const BOUNDS_MS = LATENCY_BOUNDS_MS.filter(
   (ms) => ms >= 1 && ms <= 10_000 && [1, 2.5, 5].includes(ms / 10 ** Math.floor(Math.log10(ms))),
 );

@@ -27,7 +27,7 @@ const WRITE = ['write:data'];
 
 type TextField = 'name' | 'description' | 'category' | 'sku';
 const characters = (field: TextField) => `1 to ${PRODUCT_LIMITS[field]} characters`;
-/** What productProblems() says of a text, as JSON Schema keywords; and that no text of a body contains NUL. */
+/** The limits of a text in productProblems() as JSON Schema keywords; and that no text of a body contains NUL. */
 export function textLimits(field: TextField) {
   const hidden = field === 'name' || field === 'sku' ? IGNORABLE : '';
   const pattern = String.raw`^[^\u0000]*[^\s\u0000${hidden}][^\u0000]*$`;

@@ -46,7 +46,7 @@ const PENDING_INDEX: IndexDefinition = {
   options: { name: 'pending', unique: true, partialFilterExpression: { 'pending.slot': { $gte: 0 } } },
 };
 
-/** What is not there yet is taken for deleted; not for a tombstone, which has a time after this. */
+/** A document that is not there yet counts as deleted; not as a tombstone, which has a time after this. */
 const NOT_YET = new Date(0);
 
 const LISTS = createListPlan({

@@ -14,14 +14,14 @@ export type ProductDocument = StoredOf<typeof READ> &
     sku_key: string;
     /** As an amount, by which lists are sorted and filtered. */
     price: number;
-    /** What searches look for. */
+    /** The words that searches look for. */
     words: string[];
     name_words: string[];
   };
 
 const { write, listFields } = createDocumentMapper(PRODUCT);
 
-/** What is read: orders write the minor version, and only they. */
+/** The fields as they are read: only orders write the minor version. */
 const READ = { ...PRODUCT, minorVersion: number().stored('stock_version').default(0) };
 const { projection, read } = createDocumentMapper(READ);
 export const PRODUCT_FIELDS = projection;

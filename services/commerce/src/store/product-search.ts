@@ -19,7 +19,7 @@ import { PRODUCT_FIELDS, PRODUCT_LISTS, type ProductDocument, productOf } from '
 type Filter = Record<string, unknown>;
 type Found = { document: ProductDocument; tier: number };
 type Counted = { total: number; facets: Facets };
-/** `forget` is called after each write of this process, whose searches then count anew. */
+/** `forget` is called after each write of this process, whose searches then count again. */
 export type ProductSearch = ListSource<ProductField, Product> & { forget(): void };
 
 /** With the category, so that facets are counted without reading documents. */
@@ -42,7 +42,7 @@ const MAX_KEPT = 100;
  */
 const MAX_SEARCH_MS = 3000;
 
-/** By what a search can be sorted besides relevance, as stored. */
+/** The stored fields by which a search can be sorted besides relevance. */
 const SORTS: Partial<Record<ProductField, string>> = { id: '_id', price: 'price', createdAt: 'created_at' };
 
 /**
@@ -91,7 +91,7 @@ export function createProductSearch(collection: DocumentCollection): ProductSear
         .find({ $and: [filter, ...bound] })
         .sort(field === '_id' ? { _id: direction } : { [field]: direction, _id: direction })
         .project<ProductDocument>({ ...PRODUCT_FIELDS, [field]: 1 })
-        // What is skipped may lie in several lists.
+        // The skipped rows may lie in several lists.
         .limit(limit - found.length + toSkip)
         // At least 1: of 0 the database takes that there is no limit.
         .maxTimeMS(Math.max(1, Math.round(until - performance.now())))
@@ -143,7 +143,7 @@ export function createProductSearch(collection: DocumentCollection): ProductSear
     const byRelevance = sort.field === 'relevance';
     const field = byRelevance ? '_id' : SORTS[sort.field];
     if (field === undefined) throw invalidSort();
-    // What is skipped is read.
+    // Skipped rows are read, too.
     if ('offset' in page && page.offset > MAX_COUNTED) throw invalidOffset();
     const from = 'from' in page ? page.from : undefined;
     const isBackward = from?.direction === 'previous';
@@ -209,7 +209,7 @@ function filtersOf(conditions: readonly Condition<ProductField>[]) {
   const have = (field: 'words' | 'name_words', whole: readonly string[], prefix?: string): Filter => ({
     $and: [
       ...whole.map((word) => ({ [field]: word })),
-      // Of a quoted prefix the index suffices; of a range of elements, each document would be read. No word has a backslash.
+      // For a quoted prefix the index suffices; for a range of elements, each document would be read. No word has a backslash.
       ...(prefix === undefined ? [] : [{ [field]: { $regex: `^\\Q${prefix}\\E` } }]),
     ],
   });

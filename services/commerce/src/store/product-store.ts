@@ -39,7 +39,7 @@ export function createProductStore(connection: Connection): ProductStore {
   });
   const collection = connection.collection<StoredDocument>('products');
   const search = createProductSearch(collection);
-  /** A write after which this process counts the categories, and what searches find, anew. */
+  /** A write after which this process counts the categories, and the results of searches, again. */
   async function forgetting<T>(write: Promise<T>): Promise<T> {
     try {
       return await write;

@@ -62,7 +62,7 @@ export function createApi(options: {
 
   return (tokens, cause, idempotencyKey) => {
     let creations = 0;
-    /** Of the things that one form creates, each has a key of its own, and the same one when the form is sent again. */
+    /** Each object that a form creates has a key of its own, and the same one when the form is sent again. */
     function nextKey(): string | undefined {
       creations += 1;
       return idempotencyKey && creations > 1 ? `${idempotencyKey}-${creations}` : idempotencyKey;

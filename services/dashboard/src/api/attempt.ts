@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts';
 
-/** What a request came to, where a page is worth showing without it. */
+/** The outcome of a request without whose response a page can still be shown. */
 export type Outcome<T> = { value: T; error?: undefined } | { value?: undefined; error: ApiError };
 
 /** Waits for a request; passes on that the person may not see it, and what is a fault of ours. */

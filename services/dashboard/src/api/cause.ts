@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { requestInfo } from '@gatehouse/server/requests';
 
-/** What a request to another service is told of the browser's request that caused it. */
+/** The browser's request that causes requests to other services, as these log it. */
 export type Cause = { requestId: string; address: string; userAgent: string };
 
 export function causeOf(request: IncomingMessage): Cause {

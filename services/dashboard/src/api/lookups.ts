@@ -9,7 +9,7 @@ import { type ApiPage, cursorOf, filters } from './pages.ts';
 /** How many pages of applications with such words in their names are looked through. */
 const MAX_PAGES = 10;
 
-/** What a field says that userIdOf() reads. */
+/** The hint of a field that userIdOf() reads. */
 export const USER_HINT = 'Username, email or ID';
 
 /**

@@ -19,7 +19,7 @@ import { searchPage } from './pages/search-page.ts';
 import { topicsOf } from './reference/topics.ts';
 import { createSearch, type Found } from './search/search.ts';
 
-/** What is made of one state of the API description, when it is first asked for. */
+/** The pages of one state of the API description, made when they are first requested. */
 type Edition = {
   api: ApiDescription;
   contents: Contents;

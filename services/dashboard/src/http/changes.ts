@@ -45,7 +45,7 @@ export function shownFields(values: Values, refused?: Partial<RefusedForm>): { [
 }
 
 /**
- * Of the values that were sent, those that the person has changed, so that a form overwrites nothing that it did not show.
+ * The values that the person has changed, so that a form overwrites nothing that it did not show.
  * Throws ApiError (409) for a field that somebody else has changed meanwhile, to something else.
  */
 export function changes(fields: Fields, sent: Values, current: Values): Record<string, unknown> {

@@ -5,7 +5,7 @@ export type Cookies = {
   get(ctx: Context, name: CookieName): string | undefined;
   set(ctx: Context, name: CookieName, value: string, maxAge: number): void;
   remove(ctx: Context, name: CookieName): void;
-  /** Those of sign-ins that are under way; the oldest come first, as browsers send them (RFC 6265 §5.4). */
+  /** The cookies of pending sign-ins; the oldest come first, as browsers send them (RFC 6265 §5.4). */
   signIns(ctx: Context): { name: CookieName; value: string }[];
 };
 /** Each sign-in has a cookie of its own, so that several tabs may sign in at once. */

@@ -28,7 +28,7 @@ export type Fields = {
   idempotencyKey: string;
 };
 
-/** What was typed, so that it can be sent again: without the token, passwords and secrets. */
+/** The entries of the form, to be sent again: without the token, passwords and secrets. */
 export type SentFields = readonly (readonly [name: string, value: string])[];
 
 /** The form was not sent from a page of ours, or the page is of an earlier session. */

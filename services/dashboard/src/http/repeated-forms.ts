@@ -27,7 +27,7 @@ export function createRepeatedForms(options: { store: IdempotencyStore; logger: 
   const { store, logger } = options;
   const after = (ms: number) => new Date(Date.now() + ms);
 
-  /** What was done counts, even if that cannot be noted: the form can then be sent again when the lease has ended. */
+  /** The change counts even if its outcome cannot be stored: the form can then be sent again when the lease has ended. */
   const noted = (write: Promise<void>) =>
     write.catch((error: unknown) => logger.warn({ err: error }, 'the outcome of a form was not stored'));
 

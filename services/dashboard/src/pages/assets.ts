@@ -31,17 +31,17 @@ const HTMX_CONFIG = {
   scrollBehavior: 'auto',
 };
 
-/** What every page loads. */
+/** The assets of every page. */
 export const HEAD = {
   stylesheets: [stylesheet.path],
   scripts: [htmx.path, page.path],
   meta: { 'htmx-config': JSON.stringify(HTMX_CONFIG) },
 };
-/** What pages with charts load. */
+/** The assets of pages with charts. */
 export const HEAD_WITH_CHARTS = {
   ...HEAD,
   stylesheets: [chartStyle.path, stylesheet.path],
   scripts: [...HEAD.scripts, chart.path],
 };
-/** What the pages of the documentation load. */
+/** The assets of the documentation. */
 export const HEAD_OF_DOCS = { stylesheets: [stylesheet.path, docsStyle.path], scripts: [page.path] };

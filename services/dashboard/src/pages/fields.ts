@@ -4,7 +4,7 @@ import { type Content, type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../api/api-error.ts';
 import { capital } from './parts.ts';
 
-/** What can be chosen: values, each with a text where the text is another. */
+/** The options: values, each with a text where it differs. */
 export type Options = readonly (string | readonly [value: string, text: string])[];
 
 /** A field of a form: a choice, boxes to tick, a text of several lines, or else one line. */
@@ -13,12 +13,12 @@ export type FormField = {
   label: string;
   /** The subject of a sentence about it, where that is not its label. */
   subject?: string;
-  /** What one of its lines is called. */
+  /** The name of one of its lines. */
   line?: string;
   hint?: Content;
   required?: boolean;
   type?: 'text' | 'email' | 'password' | 'url' | 'date';
-  /** What the API takes, where it is no text; `several` of the options, each with a hint in place of a text. */
+  /** The type in the API, where it is no text; `several` of the options, each with a hint in place of a text. */
   kind?: 'integer' | 'decimal' | 'lines' | 'flag' | 'several' | 'json';
   maxlength?: number;
   autocomplete?: string;
@@ -131,7 +131,7 @@ export function checkbox(it: {
   return html`<div class="check"><input type="${type}" id="${id}" name="${name}" value="${value}"${checked && html` checked`}${problem !== undefined && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}><label for="${id}">${label}</label>${problem !== undefined && html`<p class="field-problem" id="${id}-problem">${problem}</p>`}${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}</div>`;
 }
 
-/** What is wrong with a form as a whole: the problems of its fields, or the sentence of the error. */
+/** The error of a form as a whole: the problems of its fields, or the message. */
 export function formProblem(error: ApiError | undefined, fields: readonly FormField[] = []): Html | false {
   if (error === undefined) return false;
   const problems = error.details.map((problem) => {

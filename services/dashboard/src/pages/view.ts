@@ -9,14 +9,14 @@ export type View = {
   section?: string;
   /** The pages above it, the topmost first. */
   trail?: readonly { href: string; title: string }[];
-  /** What can be done on this page, beside its heading. */
+  /** The actions of this page, beside its heading. */
   actions?: Content;
   body: Content;
   /** 200 by default. */
   status?: number;
   /** Whether what was sent has to be corrected. */
   failed?: boolean;
-  /** What has been done. */
+  /** The message that a change was made. */
   notice?: string | undefined;
   charts?: boolean;
 };

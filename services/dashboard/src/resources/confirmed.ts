@@ -10,7 +10,7 @@ import { type FormRow, fieldsOf, formRows, initialValues, sentValues } from './r
 /** A form of the page that was sent and did not lead to the act. */
 export type SentForm = { fields: Fields; error?: ApiError };
 
-/** What is asked before an act that cannot be undone, and the act, which returns the page to go on to. */
+/** The question before an act that cannot be undone, and the act, which returns the page to go on to. */
 export type Question = Confirmation &
   Pick<View, 'title' | 'section' | 'trail'> & {
     hidden?: Readonly<Record<string, string>>;

@@ -8,9 +8,9 @@ import type { Visit } from '../routes/dashboard-router.ts';
 
 /** A field of the form of a resource. */
 export type ResourceField = FormField & {
-  /** What a new form has. */
+  /** The value in a new form. */
   initial?: string | ((visit: Visit) => string);
-  /** What a text in JSON must be, for the error about one that is no object. */
+  /** The type that a text in JSON must have, for the error message. */
   json?: string;
 };
 
@@ -33,12 +33,12 @@ function valuesBy<V>(rows: readonly FormRow[], value: (field: ResourceField) => 
   return Object.fromEntries(fieldsOf(rows).map((field) => [field.name, value(field)]));
 }
 
-/** What a new form is filled with. */
+/** The values of a new form. */
 export function initialValues(rows: readonly FormRow[], visit: Visit): FormValues {
   return valuesBy(rows, ({ initial = '' }) => (typeof initial === 'string' ? initial : initial(visit)));
 }
 
-/** What was sent; a password with the spaces around it. */
+/** The values that were sent; a password keeps the spaces around it. */
 export function sentValues(rows: readonly FormRow[], fields: Fields): FormValues {
   return valuesBy(rows, ({ name, type, kind }) => {
     if (kind === 'several') return textOf(kind, fields.all(name));

@@ -21,11 +21,11 @@ export type Filter = {
   role?: Role;
   type?: 'date';
   options?: Options | ((api: Api) => Promise<Options>);
-  /** What no choice means, for an order of the rows, which is no search. */
+  /** The text of the default, for an order of the rows, which is no search. */
   none?: string;
 };
 
-/** What a list is asked for, by the names of the filters. */
+/** The values of the filters of a list, by their names. */
 export type ListQuery = Readonly<Record<string, string>> & { cursor: string };
 
 /** A list of the API, from which `listView` makes a page. */
@@ -43,11 +43,11 @@ export type ResourceList<T> = {
   columns: readonly Column<T>[] | ((visit: Visit) => readonly Column<T>[]);
   /** The names, by their ids, of what the rows refer to. */
   names?(visit: Visit, rows: readonly T[]): Promise<Names>;
-  /** What to say above the list. */
+  /** The text above the list. */
   introduction?: Content | ((visit: Visit) => Content | Promise<Content>);
-  /** What to say when there are none at all. */
+  /** The text when there are none at all. */
   empty: Content | ((visit: Visit) => Content);
-  /** What has been done, by the names of what can be done. */
+  /** The messages that a change was made, by its name. */
   notices?: Readonly<Record<string, string>>;
   create?: {
     role?: Role;
@@ -63,7 +63,7 @@ export function listSection<T>(it: ResourceList<T> & Pick<Section, 'role' | 'tit
   return { ...it, addRoutes: ({ get }) => get(`/${it.name}`, (visit) => listView(it, visit)) };
 }
 
-/** What was asked for, by the names of the filters, and what the API returned. */
+/** The values of the filters, by their names, and the response of the API. */
 type Found = {
   path: string;
   noun: readonly [one: string, many: string];
@@ -124,7 +124,7 @@ ${controls}
   };
 }
 
-/** What depends on who looks at the page, or not. */
+/** A value that may depend on the person who looks at the page. */
 function valueFor<V extends Content | readonly object[] | Promise<Content>>(
   visit: Visit,
   value: V | ((visit: Visit) => V),

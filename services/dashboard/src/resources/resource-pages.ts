@@ -22,7 +22,7 @@ import { listView } from './resource-list.ts';
 
 type Entity = { id: string };
 
-/** What of a form was refused: one that changes the thing, or one of its actions. */
+/** The refused form: the one that changes the object, or one of its actions. */
 type Refused = { update?: RefusedForm; action?: RefusedAction };
 
 /** The pages of a resource: its list, one by itself, the forms that create and change one, and its deletion. */
@@ -77,7 +77,7 @@ const pathOf = <T extends Entity>({ name }: Resource<T>, id: string) =>
 const rowsOf = <T extends Entity>({ fields = [] }: Resource<T>, value: T): readonly FormRow[] =>
   typeof fields === 'function' ? fields(value) : fields;
 
-/** What the path names, as it is now. */
+/** The object that the path names, as it is now. */
 async function targetOf<T extends Entity>(resource: Resource<T>, visit: Visit): Promise<Target<T>> {
   const { api, idPrefix } = resource;
   const id = idPrefix === undefined ? encodeURIComponent(visit.param('id')) : visit.id(idPrefix);
@@ -197,7 +197,7 @@ function addActions<T extends Entity>(resource: Resource<T>, router: DashboardRo
   }
 }
 
-/** What is asked before: the resource's own questions, and whether to delete it. */
+/** The questions before an act: the resource's own, and whether to delete it. */
 function addConfirmedActions<T extends Entity>(resource: Resource<T>, router: DashboardRouter): void {
   const { name, title, confirmed, remove } = resource;
   for (const [action, ask] of Object.entries(confirmed ?? {})) {
@@ -269,7 +269,7 @@ async function detailView<T extends Entity>(
   return pageOf(resource, target, part, html`${content}`, isRefused);
 }
 
-/** What the page of one thing says of it, with the form and the deletion if they are for the reader. */
+/** The page of one object, with the form and the deletion if the reader may use them. */
 async function ownView<T extends Entity>(resource: Resource<T>, target: Target<T>, refused: Refused) {
   const { noun, update, remove } = resource;
   const { visit, value, path } = target;

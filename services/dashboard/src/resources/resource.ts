@@ -11,7 +11,7 @@ import type { ResourceList } from './resource-list.ts';
 /** Something as the API returns it, and its entity tag. */
 export type Versioned<T> = { value: T; etag: string | null };
 
-/** What a page shows or acts on. */
+/** The object that a page shows or acts on. */
 export type Target<T> = Versioned<T> & {
   visit: Visit;
   /** The path of its page. */
@@ -23,10 +23,10 @@ export type Target<T> = Versioned<T> & {
 /** The form of an action that the API did not accept, for its page to be shown again. */
 export type RefusedAction = RefusedForm & { action: string };
 
-/** What a further page of one thing is made of. */
+/** The data of a further page of one object. */
 export type PartView<T> = Target<T> & { refused: RefusedAction | undefined };
 
-/** What the page of one thing is made of. */
+/** The data of the page of one object. */
 export type ResourceView<T> = PartView<T> & {
   /** The names of the people that it refers to. */
   people: Names;
@@ -42,12 +42,12 @@ export type Part<T> = {
   /** Whether links lead to it; by default they do. */
   isShown?(row: T): boolean;
   charts?: boolean;
-  /** What has been done, where the page says it in other words. */
+  /** The messages after a change, where the page words them differently. */
   notices?: Readonly<Record<string, string>>;
   view(page: PartView<T>): Content | Promise<Content>;
 };
 
-/** What a button or form does. Returns the page to go on to, or what to show in the place of the page with the form. */
+/** The action of a button or form. Returns the page to go on to, or the one to show in place of the page with the form. */
 export type Act<T> = (target: Target<T>, fields: Fields) => Promise<string | Html>;
 
 /** One of several kinds of a new thing, which is chosen before its form is shown. */
@@ -57,12 +57,12 @@ export type Kind = {
   text: string;
   hint?: string;
   formTitle: string;
-  /** What is said above its form. */
+  /** The text above its form. */
   about?: string;
   fields: readonly FormRow[];
 };
 
-/** What is asked before an act that cannot be undone; where the page stands among the others is known. */
+/** The question before an act that cannot be undone; where the page stands among the others is known. */
 export type ResourceQuestion = Omit<Question, 'section' | 'trail' | 'back'>;
 
 /** The page to go on to, or the id of what was created, and which notice its page shows. */
@@ -81,17 +81,17 @@ export type Resource<T extends { id: string }> = Omit<ResourceList<T>, 'title' |
   people?(row: T): readonly (string | null)[];
   /** Asks for one; by default by its id. */
   read?(visit: Visit, apiPath: string): Promise<Versioned<T>>;
-  /** By what one is told from others. */
+  /** The name of one object, which distinguishes it from others. */
   title(row: T): string;
   view(page: ResourceView<T>): Content | Promise<Content>;
-  /** What its page is called among its further pages, which are named by the last parts of their paths. */
+  /** The title of its page among its further pages, which are named by the last parts of their paths. */
   partTitle?: string;
   parts?: Readonly<Record<string, Part<T>>>;
   /** The form of a new one, and of one that is changed. */
   fields?: readonly FormRow[] | ((row: T) => readonly FormRow[]);
   create?: ResourceList<T>['create'] & {
     submit?: string;
-    /** What is to be known before one of several kinds is chosen, and the kinds, each of which has a form of its own. */
+    /** The introduction to the choice of a kind, and the kinds, each of which has a form of its own. */
     choice?: { about: string; kinds(visit: Visit): Promise<readonly Kind[]> };
     /** Whether the API would create another one for a form that is sent twice. */
     once?: boolean;
@@ -105,16 +105,16 @@ export type Resource<T extends { id: string }> = Omit<ResourceList<T>, 'title' |
   };
   remove?: {
     role?: Role;
-    /** What is deleted, where it is not the noun. */
+    /** The name of the deleted object, where it is not the noun. */
     noun?: string;
-    /** What is lost with it. */
+    /** The data that is lost with it. */
     lost: string;
-    /** What else there is to say before. */
+    /** A further warning before the deletion. */
     warning?(target: Target<T>): Content | Promise<Content>;
   };
   /**
-   * What the buttons and forms of its pages do, by the last part of the path; of a further page, after its name. `once` are those
-   * that the API would do again for a form that is sent twice.
+   * The actions of the buttons and forms of its pages, by the last part of the path; of a further page, after its name.
+   * `once` are those that the API would do again for a form that is sent twice.
    */
   actions?: Readonly<Record<string, Act<T> | { once: Act<T> }>>;
   /** The same for what cannot be undone and is asked before. */

@@ -35,7 +35,7 @@ export type Visit = {
   query(name: string): string;
   /** Keeps a text, such as a new secret, for the next view of the page at this path. */
   putFlash(path: string, text: string): Promise<void>;
-  /** What was kept for this page, the oldest first. To be called when nothing else can keep the page from being shown. */
+  /** The texts that were kept for this page, the oldest first. To be called when nothing else can keep the page from being shown. */
   takeFlashes(): Promise<string[]>;
   /** Keeps the response to a form for the page that follows; returns its name in the query of that page. */
   putRefused(page: RefusedPage): Promise<string>;
@@ -108,7 +108,7 @@ export function createDashboardRouter(options: {
     };
   }
 
-  /** The response to a form is kept for a page of its own: to load that anew does not send the form again. */
+  /** The response to a form is kept for a page of its own: reloading that does not send the form again. */
   async function show(visit: Visit, view: View): Promise<void> {
     const { person, csrf, ctx } = visit;
     const status = view.status ?? (view.failed ? 400 : 200);
@@ -133,7 +133,7 @@ export function createDashboardRouter(options: {
     sendPage(ctx, page, session === undefined ? 401 : 403);
   }
 
-  /** What loads anew by itself signs nobody in: the page would never be left. */
+  /** An automatic refresh signs nobody in: the page would never be left. */
   function askToSignIn(ctx: Context): void {
     if (isPolling(ctx)) throw new ServiceError('unauthenticated', 'Your session has ended.');
     toSignIn(ctx);
@@ -204,7 +204,7 @@ export function createDashboardRouter(options: {
   return router;
 }
 
-/** Whether a page loads anew by itself, which page.js says. It neither keeps a session nor begins another. */
+/** Whether the request is an automatic refresh, which page.js says. It neither keeps a session nor begins another. */
 function isPolling(ctx: Context): boolean {
   return ctx.get('x-polling') === 'true';
 }

@@ -6,7 +6,7 @@ import { codeBlock } from '../pages/parts.ts';
 /** `signUp`: whether people may create accounts for themselves. */
 export type LandingModel = { publicUrl: string; signUp: boolean };
 
-/** What this is, for somebody who opens the bare address. */
+/** The page at `/`, which introduces the product. */
 export function landingPage({ publicUrl, signUp }: LandingModel): string {
   return centeredPage(
     {

@@ -5,7 +5,7 @@ import * as oauth from 'openid-client';
 import { type Cause, causeHeaders } from '../api/cause.ts';
 import type { Person, Tokens } from './session.ts';
 
-/** What has to be kept between the request for a sign-in and its response. */
+/** The state that is kept between the request for a sign-in and its response. */
 export type PendingSignIn = { state: string; nonce: string; verifier: string; returnTo: string };
 
 /** The grant of a session has ended: it was revoked, or the person may not sign in any more. */

@@ -26,7 +26,7 @@ export type Session = {
   tokens: Tokens;
 };
 
-/** What is stored: the person and the tokens are sealed. */
+/** A session as stored: the person and the tokens are sealed. */
 export type StoredSession = {
   id: string;
   /** Whose it is, as a keyed hash. */
@@ -39,7 +39,7 @@ export type StoredSession = {
   endsAt: Date;
 };
 
-/** What the sessions need of their store, for all replicas. Writes are durable when they resolve. */
+/** The store of sessions, for all replicas. Writes are durable when they resolve. */
 export type SessionStore = {
   insert(session: StoredSession): Promise<void>;
   /** Unless it has expired. */

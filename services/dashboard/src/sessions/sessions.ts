@@ -26,7 +26,7 @@ export type Sessions = {
   end(session: Session, cause: Cause): Promise<void>;
   /** Keeps a text, such as a new secret, for the next view of a page; it can be taken once. */
   putFlash(session: Session, page: string, text: string): Promise<void>;
-  /** What was kept for a page, the oldest first. */
+  /** The texts that were kept for a page, the oldest first. */
   takeFlashes(session: Session, page: string): Promise<string[]>;
   /** Keeps a page that refused a form, in place of any other of the session; returns the name by which it can be taken once. */
   putRefused(session: Session, page: RefusedPage): Promise<string>;

@@ -54,7 +54,7 @@ const RESUME_MS = 5000;
 /** Above every epoch of an account. */
 const ALL_EPOCHS = { epoch: Number.MAX_SAFE_INTEGER, signInEpoch: Number.MAX_SAFE_INTEGER };
 
-/** What all features are made with. */
+/** The core that all features are made with. */
 export type Core = ReturnType<typeof createCore>;
 
 /** The issuer, the accounts, applications and sessions, and what they need: everything that is no feature by itself. */

@@ -3,12 +3,12 @@ import type { Logout } from './oidc/epochs/sign-outs.ts';
 import type { ProviderExtension } from './oidc/provider-options.ts';
 import type { ProgramSessions } from './sessions/program-sessions.ts';
 
-/** What features add to the core and to one another, each when it is created. Read when a request needs it. */
+/** The callbacks that features add to the core and to one another, each when it is created. Read when a request needs it. */
 export type Extensions = {
   applicationKeys: ApplicationKeys[];
   programs: ProgramSessions[];
   provider: ProviderExtension[];
-  /** Are told of each end of a session at an application. */
+  /** Called at each end of a session at an application. */
   logoutListeners: ((logout: Logout) => void)[];
   /** Erase what they hold about a person who has been deleted. */
   erasers: ((userId: string) => Promise<void>)[];

@@ -29,7 +29,7 @@ type Params<Path extends string> = Path extends `${string}/:${infer Name}/${infe
     : unknown;
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
-/** What the document says of an endpoint, beside what follows from its API, its path and its method. */
+/** The description of an endpoint for the document, beside what follows from its API, its path and its method. */
 type About = Pick<Operation, 'summary' | 'description' | 'scopes' | 'responses'> & {
   /** The kinds of errors in addition to those that follow from the operation; `not_found` from parameters in its path. */
   kinds?: readonly ErrorKind[];
@@ -43,7 +43,7 @@ type EndpointRequest<I, P, B extends TObject, Q extends TObject> = I & {
 };
 type Endpoint<I, P, B extends TObject, Q extends TObject> = About & {
   query?: Q;
-  /** Of a query that the handler reads itself. */
+  /** The schema of a query that the handler reads itself. */
   documentedQuery?: TObject;
   body?: TypedShape<B>;
   /** Takes no body for an empty object. */
@@ -61,7 +61,7 @@ type Endpoint<I, P, B extends TObject, Q extends TObject> = About & {
 export function createApi<I extends object>(options: {
   prefix: string;
   errors: Operation['errors'];
-  /** Of its endpoints, unless they say otherwise; undefined for those that take no credential. */
+  /** The scopes of its endpoints, unless they have their own; undefined for those that take no credential. */
   scopes?: readonly string[];
   identify(ctx: Context): Promise<I>;
   /** Compiles a schema into a validator of bodies. */

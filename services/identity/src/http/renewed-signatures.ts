@@ -4,7 +4,7 @@ const YEAR_MS = 365 * 86_400_000;
 const WITHOUT_END = /^[^=;]+\.sig=[^;]+(?!.*;\s*expires=)/i;
 
 /**
- * When the key in use has been replaced, the cookies library signs anew what a browser sends, and the signature gets no end:
+ * When the key in use has been replaced, the cookies library signs the cookies of a browser again, and the signature gets no end:
  * it would be gone when the browser is closed, and with it the cookie that it belongs to. One that outlives its cookie does
  * no harm.
  */

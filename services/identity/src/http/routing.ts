@@ -12,7 +12,7 @@ import type { Middleware } from 'koa';
 export function mount(app: Koa, router: Router): void {
   if (router.opts.sensitive !== true) throw new Error('a router must be made with sensitive: true');
   const dispatch = router.routes() as Middleware;
-  // What the paths of its routes begin with, up to a parameter: far cheaper than to match them all.
+  // The prefixes of its routes up to a parameter: far cheaper than matching them all.
   const prefixes = [...new Set(router.stack.filter(isRoute).map(({ path }) => prefixOf(path)))];
   app.use((ctx, next) => {
     if (!prefixes.some((prefix) => ctx.path.startsWith(prefix))) return next();

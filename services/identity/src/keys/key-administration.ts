@@ -33,7 +33,7 @@ export type KeyAdministration = {
   ): Promise<void>;
 };
 
-/** What admins can see of the signing keys, and do with them, while the service runs. */
+/** The administration of the signing keys while the service runs. */
 export function createKeyAdministration(options: {
   store: SigningKeyStore;
   sealer: Sealer;

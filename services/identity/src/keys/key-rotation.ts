@@ -76,7 +76,7 @@ async function rotateRing(
     const changed = options.compromised ? replaced(ring, fresh, now) : rotated(ring, fresh, now);
     if (await store.replace(changed)) return describe(ring, changed, now);
     ring = (await store.all()).find((it) => it.algorithm === algorithm);
-    // What another process wrote in the meantime must open, too, before it is overwritten.
+    // Keys that another process wrote in the meantime must be readable, too, before they are overwritten.
     if (ring !== undefined) openRing(ring, sealer);
   }
   return undefined;

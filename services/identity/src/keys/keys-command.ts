@@ -8,12 +8,12 @@ import { createSigningKeyStore } from './signing-key-store.ts';
 import { createSigningKeySealer, type SigningKeyStore } from './signing-keys.ts';
 
 /**
- * What is to be done with the signing keys: rotate them, rotate them because they may have leaked, or seal them under the
+ * The task for the signing keys: rotate them, rotate them because they may have leaked, or seal them under the
  * master key in use.
  */
 export type KeysTask = 'rotate' | 'rotate compromised' | 'reseal';
 
-/** What `npm run keys:rotate` and `keys:reseal` do. Writes what was done, or the failure, and returns the exit status. */
+/** The commands `npm run keys:rotate` and `keys:reseal`. Writes the changes, or the failure, and returns the exit status. */
 export async function keysCommand(options: {
   task: KeysTask;
   mongodbUri: string;

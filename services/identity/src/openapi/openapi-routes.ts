@@ -21,7 +21,7 @@ export function openApiRoutes(options: {
   origin: string;
   operations: Operations;
   routers: readonly Router[];
-  /** What the paths of pages begin with, which are for people. */
+  /** The prefixes of the paths of pages, which are for people. */
   pages: readonly string[];
 }): Router {
   const { origin, operations, routers, pages } = options;

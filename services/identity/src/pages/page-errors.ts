@@ -30,7 +30,7 @@ const KIND_OF_ERROR: Record<string, ErrorPageKind> = {
   SessionNotFound: 'expired_sign_in',
 };
 
-/** Of a redirect URI, in characters. */
+/** The maximum length of a redirect URI that is shown, in characters. */
 const MAX_SHOWN = 500;
 
 type ProviderContext = Context & {
@@ -40,7 +40,7 @@ type ProviderContext = Context & {
   };
 };
 
-/** What developers overlook. */
+/** The details that developers overlook. */
 const HINTS: Partial<Record<ErrorPageKind, string>> = {
   bad_redirect_address:
     'the redirect_uri must be one that is registered, character for character, a slash at the end included',
@@ -48,7 +48,7 @@ const HINTS: Partial<Record<ErrorPageKind, string>> = {
     'it must be one of the post-logout redirect URIs in the settings of the application, character for character, a slash at the end included',
 };
 
-/** What oidc-provider refuses with the general InvalidRequest, by what its description contains. */
+/** The pages for errors that oidc-provider reports as the general InvalidRequest, by a part of its description. */
 const KIND_OF_DESCRIPTION: readonly (readonly [part: string, kind: ErrorPageKind])[] = [
   ['id_token_hint', 'bad_sign_out'],
   ['post_logout_redirect_uri not registered', 'bad_sign_out_address'],
@@ -110,7 +110,7 @@ export function createPageErrors(toServiceError: ToServiceError): PageErrors {
   };
 }
 
-/** What is wrong with a form: with its fields, which `fieldOf` names as the page does, or as a whole. */
+/** The error of a form: of its fields, which `fieldOf` names as the page does, or of the whole. */
 export function formProblems(
   { details, message }: ServiceError,
   fieldOf: (field: string) => string = (field) => field,

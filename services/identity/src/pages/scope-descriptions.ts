@@ -17,7 +17,7 @@ const CHANGE_OWN_RECORD = 'Change your own account details, and delete your acco
 const EVERYTHING =
   'all items, products, orders, messages, reports and usage figures, including those of other people';
 
-/** What each scope lets an application do for a person of each role, as the services really allow it. */
+/** The permissions of each scope for a person of each role, as the services really allow them. */
 const SENTENCES: Record<Scope, Sentence> = {
   openid: { topic: 'identity', sentence: 'Recognise you when you sign in' },
   profile: {

@@ -16,7 +16,7 @@ export type AnalyticsQuery = {
 
 /** Intervals of one response. */
 export const MAX_POINTS = 1000;
-/** What is answered without from: the last hour by minutes, the last day by hours, the last month by days. */
+/** The default period: the last hour by minutes, the last day by hours, the last month by days. */
 const DEFAULT_POINTS: Readonly<Record<Interval, number>> = { minute: 60, hour: 24, day: 30 };
 
 /**

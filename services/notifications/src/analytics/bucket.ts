@@ -41,7 +41,7 @@ export function histogramOf(pairs: readonly number[]): Record<number, number> {
   return histogram;
 }
 
-/** What happened in one interval at one source by way of one client. */
+/** The counts of one interval, source and client. */
 export type Bucket = { source: string; client: string; start: Date; entries: readonly Entry[] };
 
 /** A batch of usage. Those of one sender are added in the order of their ids. */
@@ -68,7 +68,7 @@ export type CountedOrder = {
   amount: string;
 };
 
-/** What questions need of a store. */
+/** The store as queries need it. */
 export type BucketReader = {
   /** The buckets of these sources in a time range, for the clients listed, or for each of them. */
   buckets(query: {
@@ -81,13 +81,13 @@ export type BucketReader = {
     latency: boolean;
   }): AsyncIterable<Bucket>;
   /**
-   * Of usage, everything that ended before this time is counted; of orders, everything that had arrived then. Undefined while
+   * The time up to which usage is complete, or up to which the orders that had arrived are counted. Undefined while
    * nothing has arrived.
    */
   asOf(kind: 'usage' | 'orders'): Promise<Date | undefined>;
 };
 
-/** What ingestion needs of a store. */
+/** The store as ingestion needs it. */
 export type AnalyticsWriter = {
   /** Counts a batch, durably when it resolves: once, however often and by however many processes that is done. */
   addUsage(usage: CountedUsage): Promise<void>;

@@ -56,7 +56,7 @@ const readBatch = bodyValidator(
   }),
 );
 
-/** What the schema cannot say: adding up relies on it. */
+/** The rules that the schema cannot express, on which adding up relies. */
 function isConsistent({ until, requests, counters }: ReturnType<typeof readBatch>): boolean {
   return (
     (until === null || !Number.isNaN(Date.parse(until))) &&

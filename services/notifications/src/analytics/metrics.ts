@@ -5,7 +5,7 @@ import { ALL_CLIENTS, type Bucket, type Entry, NO_CLIENT, ORDERS_SOURCE } from '
 export const GROUPS = ['route', 'client_id', 'service', 'status', 'type', 'currency'] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** What entries are added up to before the value is computed. */
+/** The sum of entries, from which the value is computed. */
 export type Sum = { count: number; latency: number[]; amount: bigint };
 
 /** The part of a bucket that belongs to one value of each group. */
@@ -16,11 +16,11 @@ export type Metric = {
   unit: 'count' | 'ms' | 'currency';
   /** Services, or what else is counted. */
   sources: readonly string[];
-  /** By what it can be grouped, and with `isPerClient` by client_id too. */
+  /** The groups by which it can be divided; with `isPerClient`, client_id is one, too. */
   groups: readonly Group[];
   /** Whether people may ask for it about their own applications. */
   isPerClient: boolean;
-  /** By this it is always grouped, since the values cannot be added up. */
+  /** The group by which it is always divided, since its values cannot be added up. */
   groupedBy?: Group;
   needsLatency?: true;
   /** Whether it is counted when it is asked for. */
@@ -137,7 +137,7 @@ export function groupsOf({ groups, isPerClient }: Metric): readonly Group[] {
   return isPerClient ? [...groups, 'client_id'] : groups;
 }
 
-/** By what the values of a question are grouped. */
+/** The group by which the values of a query are divided. */
 export function groupingOf({
   metric,
   group,

@@ -7,11 +7,11 @@ export type IntegrationKind = (typeof INTEGRATION_KINDS)[number];
 export type Integration = {
   id: string;
   kind: IntegrationKind;
-  /** What it is, such as `SMTP`; never an address or a credential. */
+  /** Its name, such as `SMTP`; never an address or a credential. */
   name: string;
   /** Resolves when it works; undefined if it is not configured. */
   check?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
-  /** What may be said about an error of the check: not its message, unless that is known to hold no secret. */
+  /** The message for an error of the check: not that of the error, unless that is known to hold no secret. */
   explain?: (error: unknown) => string | undefined;
 };
 

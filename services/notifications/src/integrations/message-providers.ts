@@ -11,7 +11,7 @@ const CAPTURED = 'Files instead of messages';
 
 type Checked = { check(signal: AbortSignal): Promise<void> };
 
-/** What notifications are sent with, as integrations. `isCaptured` says whether messages of a type are written to files. */
+/** The providers of notifications, as integrations. `isCaptured` says whether messages of a type are written to files. */
 export function messageProviders(
   channels: ReadonlyMap<NotificationType, Checked>,
   isCaptured: (type: NotificationType) => boolean,

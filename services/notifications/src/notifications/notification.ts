@@ -44,7 +44,7 @@ export const NOTIFICATION = {
   id: id(),
   /** The recipient. */
   userId: text().list(),
-  /** Of an email; without one, it is the first line of the message. */
+  /** The subject of an email; by default the first line of the message. */
   subject: text().optional(),
   message: text(),
   type: oneOf(NOTIFICATION_TYPES).list(),
@@ -57,7 +57,7 @@ export const NOTIFICATION = {
     startedAt: date(),
     endedAt: date().default(null),
     outcome: oneOf(ATTEMPT_OUTCOMES),
-    /** What went wrong, without the address of the recipient. */
+    /** The error, without the address of the recipient. */
     error: text().default(null),
     /** The id that the provider gave the message. */
     providerId: text().default(null),
@@ -78,7 +78,7 @@ export type NewNotification = Pick<Notification, 'userId' | 'message' | 'type' |
   Partial<Pick<Notification, 'subject'>>;
 export type NotificationChanges = { status?: 'cancelled'; priority?: NotificationPriority };
 
-/** What the use cases need of a store. Its lists are of all notifications or, with `within`, of those to one user. */
+/** The store as the use cases need it. Its lists are of all notifications or, with `within`, of those to one user. */
 export type NotificationStore = ListSource<NotificationField, Notification> & {
   within(userId: string): ListSource<NotificationField, Notification>;
   findById(id: string, userId?: string): Promise<Notification | undefined>;
@@ -96,8 +96,8 @@ export type NotificationStore = ListSource<NotificationField, Notification> & {
     ifVersion: IfVersion,
   ): Promise<Notification>;
   /**
-   * Takes the recipient, text, reasons and attempts out of what was sent to a person; what waits is cancelled. What is left is
-   * for counting.
+   * Removes the recipient, text, reasons and attempts from the notifications to a person, and cancels those that wait. The
+   * rest is kept for counting.
    */
   makeAnonymous(userId: string): Promise<void>;
 };
@@ -105,7 +105,7 @@ export type NotificationStore = ListSource<NotificationField, Notification> & {
 export const MAX_MESSAGE_LENGTH = 4096;
 export const MAX_SUBJECT_LENGTH = 200;
 
-/** What is wrong with the text of a new notification. */
+/** The problems of the text of a new notification. */
 export function textProblems({ subject, message, type }: NewNotification): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const isWithin = (text: string, max: number) => [...text].length <= max && /\S/.test(text);

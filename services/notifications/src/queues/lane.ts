@@ -1,6 +1,6 @@
 import type { RequestedBy } from '@gatehouse/server/requests';
 
-/** What an operator does to a queue, for identity's audit log. */
+/** The action of an operator on a queue, for identity's audit log. */
 export type QueueAction = {
   action:
     | 'queue.paused'

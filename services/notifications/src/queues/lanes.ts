@@ -33,7 +33,7 @@ export function createLanes(
 ): Lanes {
   const { isShared, logger, deliver } = options;
   let states: ReadonlyMap<string, LaneState> = new Map();
-  /** What is not in the store yet. */
+  /** The counts that are not in the store yet. */
   let counts = new Map<string, Record<string, number>>();
 
   let lastRead = 0;
@@ -41,7 +41,7 @@ export function createLanes(
   let known = 0;
   let readAt = Number.NEGATIVE_INFINITY;
 
-  /** What is read first may come last, and is older then: with it, a lane that was paused meanwhile would run again. */
+  /** An earlier read may resolve last with an older state: a lane that was paused meanwhile would run again. */
   async function load(): Promise<void> {
     lastRead += 1;
     const turn = lastRead;

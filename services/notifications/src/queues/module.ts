@@ -15,7 +15,7 @@ export const OPERATOR_PATHS = [QUEUES_PATH, DEAD_LETTERS_PATH].map((prefix) => (
   profiles: [{ name: 'plain', about: 'for admins', errorBody: plainBody }],
 }));
 
-/** What the other modules need to make queues that operators manage. */
+/** The dependencies of modules whose queues operators manage. */
 export type Operating = { lanes: Pick<Lanes, 'isPaused' | 'count'> };
 
 /**

@@ -5,7 +5,7 @@ import type { RequestedBy } from '@gatehouse/server/requests';
 import { laneKey, type QueueAction } from './lane.ts';
 import type { Lanes } from './lanes.ts';
 
-/** What an operator sees of a lane. */
+/** The state of a lane, for operators. */
 export type LaneStatus = {
   queue: string;
   lane: string;
@@ -28,7 +28,7 @@ export type QueueAdmin = {
 };
 
 /**
- * What operators do about queues. Of dead letters, what is to be done is recorded before it is done, so that nothing is done
+ * The administration of queues. Actions on dead letters are recorded before they are done, so that nothing is done
  * without being recorded.
  */
 export type QueueService = {

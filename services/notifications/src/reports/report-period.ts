@@ -3,7 +3,7 @@ import type { ReportRequest } from './report.ts';
 type Asked = Pick<ReportRequest, 'from' | 'to'>;
 
 const DAY_MS = 86_400_000;
-/** What a report by day covers unless told otherwise. */
+/** The default period of a report by day. */
 const DEFAULT_DAYS = 30;
 
 /**

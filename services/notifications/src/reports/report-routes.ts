@@ -51,7 +51,7 @@ export function mountReports(app: FastifyInstance, options: ReportRoutesOptions)
   }
 }
 
-/** What the routes below a prefix have in common: their documentation, and who may use them. */
+/** The common parts of the routes below a prefix: their documentation, and who may use them. */
 function routesBelow(prefix: string, { authenticate }: ReportRoutesOptions['mountOptions']) {
   return (operation: string, about: Pick<Operation, 'summary' | 'responses'> & Partial<Operation>) => {
     const { scopes = READ } = about;

@@ -35,7 +35,7 @@ const KEPT_MS = 90 * 86_400_000;
 
 /** After this time without progress, the job of a report is published again. */
 const SILENCE_MS = 10 * 60_000;
-/** What one sweep takes care of; the next one does the rest. */
+/** The number of reports of one sweep; the next one does the rest. */
 const SWEEP_LIMIT = 100;
 
 const FILE_INDEX = {
@@ -149,7 +149,7 @@ export function createReportStore(
       const { matchedCount } = await reports.updateOne(
         { _id: id, status: 'running' },
         { $set: { progress, rows, ...checkedLater() } },
-        // What is lost in a crash is made anew.
+        // Progress that is lost in a crash is made again.
         { writeConcern: { w: 1, journal: false } },
       );
       return matchedCount === 1;

@@ -34,13 +34,13 @@ export type ReportDefinition = {
   scopes: readonly string[];
   /** The names of the columns, and their titles. */
   columns: Readonly<Record<string, string>>;
-  /** Those of the columns that hold amounts, in the currency of the column `currency`. */
+  /** The columns that hold amounts, in the currency of the column `currency`. */
   amounts?: readonly string[];
-  /** What it can be filtered by, and what is allowed; an empty list allows every value. */
+  /** The filters, with their allowed values; an empty list allows every value. */
   filters: Readonly<Record<string, readonly string[]>>;
-  /** What the bars of its chart stand for: each row counts `value` for the day of `at`. */
+  /** The values of its chart: each row adds `value` to the day of `at`. */
   chart: { title: string; at: string; value?: string };
-  /** What it covers when asked for a period, where that is not the period as it is. */
+  /** The covered period for a requested one, where they differ. */
   period?(asked: Pick<ReportRequest, 'from' | 'to'>, now: Date): { from: Date; to: Date };
   batches(read: Reader, request: ReportRequest): AsyncIterable<Batch>;
 };

@@ -130,7 +130,7 @@ export const typesSchema = Type.Object({
   ),
 });
 
-/** What can be reported, for the list of types. */
+/** The list of the types of reports. */
 export const TYPES = {
   data: REPORT_TYPES.map((type) => ({
     type,
@@ -148,7 +148,7 @@ export const TYPES = {
 };
 export const TYPES_TEXT = serializer(typesSchema)(TYPES);
 
-/** The list of one's own reports. */
+/** The list of the caller's reports. */
 export const reportList = {
   rules: {
     filters: {

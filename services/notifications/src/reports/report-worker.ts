@@ -25,8 +25,8 @@ const TURN_MS = 1000;
 const FAILED = 'The report could not be made.';
 
 /**
- * Makes the report of a job. A report that was begun before is made anew, into another file. Of each requester one is made at
- * a time, however many wait, so that nobody keeps the others waiting.
+ * Makes the report of a job. A report that was started before is made again, into another file. One report of each requester
+ * is made at a time, however many wait, so that nobody keeps the others waiting.
  */
 export function createReportHandler(options: {
   store: ReportStore;
@@ -53,7 +53,7 @@ export function createReportHandler(options: {
       for await (const batch of REPORTS[report.type].batches(reader, report)) {
         either.throwIfAborted();
         rows += batch.rows.length;
-        // What is written while it is read may add to the list.
+        // Rows that are written during the reading may lengthen the list.
         percent = Math.min(99, Math.floor((batch.done / Math.max(batch.total, 1)) * 100));
         yield batch.rows;
       }

@@ -11,7 +11,7 @@ export type ReportStatus = (typeof REPORT_STATUSES)[number];
 export const REPORT_TYPES = ['sales', 'orders', 'products', 'users', 'notifications', 'usage'] as const;
 export type ReportType = (typeof REPORT_TYPES)[number];
 
-/** What a report is about: what was made or happened from `from` on and before `to`. */
+/** The request for a report. Its period is from `from` on and before `to`. */
 const REQUEST = {
   type: oneOf(REPORT_TYPES).list(),
   format: oneOf(REPORT_FORMATS).list(),
@@ -27,9 +27,9 @@ export const REPORT = {
   id: id(),
   /** Who asked for it: a person, or a machine by its client id. */
   requester: text(),
-  /** What the asker was then, whose view the report is; null for a machine. */
+  /** The role of the requester then, whose view the report is; null for a machine. */
   role: text().default(null),
-  /** By which it is read for them; a secret, forgotten when the report has ended. */
+  /** The delegation by which it is read for them; a secret, forgotten when the report has ended. */
   delegation: text().default(null),
   /** The id of the job that makes it. */
   jobId: text(),
@@ -37,7 +37,7 @@ export const REPORT = {
   /** The share that is done, in percent. */
   progress: number(),
   rows: number(),
-  /** Of the file. */
+  /** The size of the file. */
   bytes: number().default(null),
   fileId: text().default(null),
   /** Why it failed. */
@@ -53,7 +53,7 @@ export const REPORT = {
 export type Report = EntityOf<typeof REPORT>;
 export type ReportField = ListFieldOf<typeof REPORT>;
 
-/** What the use cases need of a store. Each change is one conditional write, and undefined when the report was not in a state for it. */
+/** The store as the use cases need it. Each change is one conditional write, and undefined when the report was not in a state for it. */
 export type ReportStore = ListSource<ReportField, Report> & {
   within(requester: string): ListSource<ReportField, Report>;
   /** Resolves to false, and stores nothing, when the requester has MAX_UNFINISHED that have not ended. */
@@ -83,11 +83,11 @@ export type ReportStore = ListSource<ReportField, Report> & {
    * while it is replaced, stores reports without that.
    */
   checkOpen(): Promise<void>;
-  /** Those whose file is to be removed. */
+  /** The reports whose file is to be removed. */
   expiredBy(now: Date): Promise<string[]>;
-  /** Those that a person has asked for, or that are filtered by the person. */
+  /** The reports that a person has requested, or that are filtered by the person. */
   about(userId: string): Promise<string[]>;
-  /** Those with a file that lists users, and was begun before this time. */
+  /** The reports with a file that lists users, and was started before this time. */
   listingUsers(before: Date): Promise<string[]>;
   /** Forgets a report. */
   remove(id: string): Promise<void>;
@@ -150,7 +150,7 @@ export async function eraseReports(
 ): Promise<void> {
   for (const id of await store.about(userId)) {
     await files.removeOthers(id);
-    // What makes it finds that it is gone, and removes the file that it is writing.
+    // The worker that makes it finds that it is gone, and removes the file that it is writing.
     await store.remove(id);
   }
   for (const id of await store.listingUsers(requestedAt)) await expireReport(id, store, files);

@@ -1,7 +1,7 @@
 type Counts = { requests: number; errors: number };
 type UsageRow = Counts & { day: string; client_id: string | null; application: string };
 
-/** What analytics calls the applications that it has not one by one. */
+/** The name of the applications that analytics does not count one by one. */
 const REST = 'other';
 
 /**

@@ -33,7 +33,7 @@ const readLookup = bodyValidator(Type.Object({ login: Text }));
 const readNew = bodyValidator(
   Type.Object({ username: Text, email: Text, password: Text, name: Type.Optional(Text) }),
 );
-/** What a person may remove from their account. */
+/** The fields that a person may remove from their account. */
 const REMOVABLE = PROPERTIES.filter(
   ({ property }) => property !== 'email' && USER[property].definition.fallback === null,
 );

@@ -11,7 +11,7 @@ export type UserDocument = StoredOf<typeof ACCOUNT> &
   VersionedDocument & {
     username_key: string;
     email_key: string;
-    /** What searches find, see searchTexts(). */
+    /** The texts that searches match, see searchTexts(). */
     search_texts?: string[];
   };
 

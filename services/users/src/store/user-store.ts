@@ -71,7 +71,7 @@ export function createUserStore(connection: Connection, counts: Counts = createC
     );
   const isTakenEmail = (error: unknown) => error instanceof TakenError && error.field === 'email';
 
-  /** Writes an address that somebody claims; `write` is told whether it is contested. */
+  /** Writes an address that somebody claims; `write` gets whether it is contested. */
   async function claiming<T>(
     email: string | null | undefined,
     { claimsEmail }: EmailClaim,

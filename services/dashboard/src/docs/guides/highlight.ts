@@ -1,6 +1,6 @@
 import { type Content, html } from '@gatehouse/web/html';
 
-/** What is marked, in the order in which it is looked for; whatever none of them matches stays as it is. */
+/** The tokens that are marked, in the order in which they are matched; text without a match stays as it is. */
 type Grammar = readonly (readonly [kind: string, pattern: RegExp])[];
 
 const STRING = ['string', /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'/] as const;

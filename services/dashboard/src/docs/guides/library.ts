@@ -10,7 +10,7 @@ export type Guide = Rendered & {
   kind: Kind;
   /** Relative to the repository's root. */
   file: string;
-  /** Of its page. */
+  /** The URL of its page. */
   href: string;
 };
 

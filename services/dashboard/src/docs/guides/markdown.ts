@@ -4,14 +4,14 @@ import { codeBlock } from '../../pages/parts.ts';
 import { highlight } from './highlight.ts';
 
 export type Heading = { level: number; id: string; text: string };
-/** What stands below a heading, as text; the part before the first one has no id. */
+/** The text below a heading; the part before the first one has no id. */
 export type Section = { id: string; heading: string; text: string };
 
 export type Rendered = {
   /** The text of the heading of level 1, which is not in the body. */
   title: string;
   body: Html;
-  /** Those of level 2 and 3, in their order. */
+  /** The headings of level 2 and 3, in their order. */
   headings: readonly Heading[];
   sections: readonly Section[];
 };
@@ -43,7 +43,7 @@ export function renderMarkdown(text: string, options: MarkdownOptions = {}): Ren
       case 'paragraph':
         return html`<p>${inline(token.tokens)}</p>`;
       case 'text':
-        // Of a list item.
+        // The text of a list item.
         return token.tokens === undefined ? token.text : inline(token.tokens);
       case 'code':
         return code(token as Tokens.Code);

@@ -4,7 +4,7 @@ export type OpenApiDocument = {
   info: { title: string; version: string; description?: string; license?: unknown };
   servers?: { url: string }[];
   tags?: Tag[];
-  /** Of Redocly and Scalar: which tags belong together. */
+  /** An extension of Redocly and Scalar: groups of tags. */
   'x-tagGroups'?: TagGroup[];
   paths: Record<string, Record<string, Operation>>;
   components?: Components;
@@ -80,7 +80,7 @@ export type Schema = {
 
 const PREFIX = '#/components/';
 
-/** What a reference to a component means; whatever else is given is its own meaning. Throws when there is none. */
+/** The component that a reference points to; anything else is returned as it is. Throws when there is none. */
 export function resolve<T extends object>(document: OpenApiDocument, given: T | Reference): T {
   if (!('$ref' in given) || typeof given.$ref !== 'string') return given as T;
   const [kind = '', name = ''] = given.$ref.slice(PREFIX.length).split('/');

@@ -6,7 +6,7 @@ import { type ServiceUrls, urlOf } from '../../api/api.ts';
 import type { OpenApiDocument } from './document.ts';
 import { mergeDocuments, type Source } from './merge.ts';
 
-/** What the services say of themselves, in one document. */
+/** The OpenAPI documents of the services, merged. */
 export type ApiDescription = {
   document: OpenApiDocument;
   json: string;

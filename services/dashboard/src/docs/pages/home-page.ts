@@ -3,7 +3,7 @@ import { choiceLinks } from '../../pages/parts.ts';
 import type { Topic } from '../reference/topics.ts';
 import type { Contents, DocsPage } from './layout.ts';
 
-/** What the first cards say; only guides that there are get one. */
+/** The texts of the first cards; only existing guides get one. */
 const FIRST: readonly [name: string, text: string][] = [
   ['build-on-it', 'The first token, the first request and the sign-in of your own application.'],
   ['applications', 'Types of applications, and how to replace secrets and API keys without downtime.'],

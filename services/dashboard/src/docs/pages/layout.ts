@@ -6,7 +6,7 @@ import type { Guide } from '../guides/library.ts';
 import type { Heading } from '../guides/markdown.ts';
 import type { Topic } from '../reference/topics.ts';
 
-/** What the navigation lists. */
+/** The entries of the navigation. */
 export type Contents = { guides: readonly Guide[]; topics: readonly Topic[] };
 
 export type DocsPage = {
@@ -17,9 +17,9 @@ export type DocsPage = {
   part?: string;
   intro?: Content;
   body: Content;
-  /** What the page consists of; beside it where there is room, folded above it elsewhere. */
+  /** The headings of the page; beside it where there is space, folded above it elsewhere. */
   headings?: readonly Heading[];
-  /** What is searched for. */
+  /** The text of the search field. */
   query?: string;
 };
 

@@ -74,7 +74,7 @@ function accessText({ security = [] }: Operation): string {
   return security.some((it) => 'client_secret_basic' in it) ? 'Client credentials' : 'No credential';
 }
 
-/** Those that are needed or common first; filters and what is deprecated are folded. */
+/** The parameters, required and common ones first; filters and deprecated ones are folded. */
 function parameterList(document: OpenApiDocument, parameters: readonly Parameter[]): Markup {
   const kindOf = (it: Parameter) =>
     it.deprecated ? 'old' : it.name.startsWith('filter[') ? 'filter' : 'plain';

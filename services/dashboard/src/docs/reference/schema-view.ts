@@ -47,7 +47,7 @@ export function fieldView(
   const { inner = {} } = unfold(document, schema, []);
   const description = more.description ?? schema.description ?? inner.description;
   const limits = limitsOf({ ...inner, ...schema });
-  // What is usual on its side needs no word.
+  // The usual case of a side is not marked.
   const mark =
     side === 'sent'
       ? isRequired && html` <span class="required">required</span>`
@@ -67,7 +67,7 @@ function nested(place: Place, schema: Schema, seen: readonly string[]): Content 
   );
 }
 
-/** What a reference stands for, and the names on the way; nothing where it would go round or too deep. */
+/** The schema that a reference points to, and the names on the way; nothing where it would be circular or too deep. */
 function unfold(document: OpenApiDocument, schema: Schema, seen: readonly string[]) {
   const name = nameOf(schema);
   if (name === undefined)

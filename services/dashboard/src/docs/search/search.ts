@@ -5,10 +5,10 @@ import type { Topic } from '../reference/topics.ts';
 
 /** A section of a guide, or an operation. */
 export type Entry = {
-  /** Of the section or the operation, with its anchor. */
+  /** The URL of the section or the operation, with its anchor. */
   href: string;
   title: string;
-  /** What it is part of. */
+  /** The page or the topic that it is part of. */
   place: string;
   text: string;
   operation?: { method: string; path: string };

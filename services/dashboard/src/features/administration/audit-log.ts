@@ -82,7 +82,7 @@ async function entriesOf({ api }: Visit, query: ListQuery): Promise<ApiPage<Entr
 
 const ABOUT_APPLICATIONS = /^(?:application|secret|api_key|consent|grant)\./;
 
-/** What was acted on: an application, an account, or neither. */
+/** The object of the action: an application, an account, or neither. */
 function objectOf({ action, subject, actor, client }: Entry, names: Names): Content {
   if (ABOUT_APPLICATIONS.test(action) && client !== null) return applicationLink(client, names);
   if (subject === null) return '–';

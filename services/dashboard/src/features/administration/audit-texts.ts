@@ -1,4 +1,4 @@
-/** What each action of the audit log means, in the words of a list. */
+/** The texts for the actions of the audit log. */
 export const ACTIONS: Record<string, string> = {
   'sign_in.succeeded': 'Signed in',
   'sign_in.failed': 'Sign-in failed',

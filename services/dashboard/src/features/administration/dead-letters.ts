@@ -102,7 +102,7 @@ function addRoutes(router: DashboardRouter): void {
   });
 }
 
-/** What a job is about, by its ids. */
+/** The data of a job: the ids of its objects. */
 function about(data: Record<string, unknown>): Content {
   return html`<details><summary>Details</summary>${facts(Object.entries(data).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]))}</details>`;
 }

@@ -89,7 +89,7 @@ ${checkbox({ name: 'force', value: 'yes', checked: sent?.fields.has('force') ?? 
   });
 }
 
-/** What is typed to remove all keys, which have no name together. */
+/** The text that is typed to confirm the removal of all keys. */
 const COMPROMISED = 'remove all keys';
 const QUESTION = {
   section: 'signing-keys',

@@ -14,7 +14,7 @@ export type ApiUser = {
   createdAt?: string;
   /** In the list of an admin, as far back as the audit log goes. */
   lastSignIn?: string;
-  /** Of one user by itself. */
+  /** The names, when one user is read by itself. */
   profile?: { first_name: string | null; last_name: string | null };
 };
 

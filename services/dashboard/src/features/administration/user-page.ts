@@ -29,7 +29,7 @@ export const ROLES = [
   ['admin', 'admin: manages all data, users and settings'],
 ] as const;
 
-/** What is known of a user, and for admins what they decide about the account. */
+/** The facts about a user and, for admins, the forms that change the account. */
 export function userPage({ value: user, visit, path, deletion }: ResourceView<User>): Html {
   const { csrf, person } = visit;
   const { first_name: first, last_name: last } = user.profile ?? {};
@@ -51,7 +51,7 @@ ${user.sessions !== undefined && sessionSection(user.sessions, { path, csrf })}
 ${!isSelf && deletion}`;
 }
 
-/** What there is about a user on other pages. */
+/** Links to other pages about a user. */
 function links(id: string): Html {
   const pages = [
     ['audit', 'subject', 'Audit log of this account'],
@@ -65,7 +65,7 @@ function links(id: string): Html {
   )}</p>`;
 }
 
-/** What an admin decides about somebody. */
+/** The forms for the role and the status of a user. */
 function authority(
   user: User,
   { path, csrf, isSelf }: { path: string; csrf: string; isSelf: boolean },

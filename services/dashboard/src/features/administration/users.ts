@@ -145,7 +145,7 @@ async function changeStatus(visit: Visit, status: 'active' | 'inactive'): Promis
   return `${pathOf(visit)}?done=${status}`;
 }
 
-/** What the buttons of the page do. Their errors have a page of their own. */
+/** The actions of the buttons of the page. Their errors have a page of their own. */
 function addUserRoutes({ post }: DashboardRouter): void {
   post('/users/:id/role', async (visit, fields) => {
     const id = anotherPerson(visit);

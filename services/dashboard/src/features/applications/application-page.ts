@@ -8,7 +8,7 @@ import { TYPES } from './application-texts.ts';
 import { transferSection } from './transfers.ts';
 import { trustSection } from './trust.ts';
 
-/** What an application is, its settings, and what becomes of it as a whole. */
+/** The facts about an application, its settings, trust, transfer and deletion. */
 export async function applicationPage(page: ResourceView<Application>): Promise<Html> {
   const { value, visit, people, form, deletion } = page;
   const { client_id: id, type, owner, created_at: created } = value;

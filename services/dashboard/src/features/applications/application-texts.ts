@@ -39,12 +39,12 @@ export const TYPES: Record<AppType, { name: string; short: string; description: 
 /** Scopes for which a person signs in: of no use to an application that works by itself. */
 const OF_PERSON: readonly string[] = [...OIDC_SCOPES, 'read:profile'];
 
-/** What an application may ask for, and what it means. */
+/** The scopes that an application may request, and their descriptions. */
 export const SCOPES = Object.entries(SCOPE_MEANINGS).map(([name, description]) => {
   return { name, description, personal: OF_PERSON.includes(name) };
 });
 
-/** What a new application of each type asks for unless it is changed. */
+/** The scopes that are preselected for a new application of each type. */
 export const USUAL_SCOPES: Record<AppType, readonly string[]> = {
   web: OIDC_SCOPES,
   spa: OIDC_SCOPES,

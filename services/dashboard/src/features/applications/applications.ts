@@ -148,7 +148,7 @@ async function findApplications(
   return { ...page, data: [withId(exact), ...others], meta: { ...page.meta, totalItems: total } };
 }
 
-/** What a newly chosen security profile requires is left to the API. */
+/** The settings that a newly chosen security profile requires are left to the API. */
 function withoutWhatProfileSets(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const isChosen = Boolean(settings.security_profile);
   const kept = Object.entries(settings).filter(([name]) => !(isChosen && SET_BY_PROFILE.has(name)));

@@ -78,7 +78,7 @@ const SECRET_FIELDS: readonly FormRow[] = [
   { name: 'expires_in', label: 'Lifetime', required: true, options: LIFETIMES },
 ];
 
-/** What a section of the page is made of; `fresh` is what is shown on it for the only time. */
+/** The content of a section of the page; `fresh` are the new credentials, which are shown only once. */
 type Credentials = { page: PartView<Application>; fresh: readonly NewCredential[] };
 
 /** The form of a new credential, which the action of this name makes. */

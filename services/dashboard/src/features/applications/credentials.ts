@@ -45,7 +45,7 @@ export async function keepForCredentials(
   return `${path}/credentials`;
 }
 
-/** What the API takes for a lifetime in seconds; nothing for one without an end. */
+/** The field of the API for a lifetime in seconds; nothing for an unlimited one. */
 function lifetime(text: string): { expires_in?: number } {
   return text === 'never' ? {} : { expires_in: Number(text) };
 }
@@ -87,7 +87,7 @@ function named<T extends { id: string }>(
   return { ...found, credentialPath: `${apiPath}/${kind}/${encodeURIComponent(found.id)}` };
 }
 
-/** What is asked before a secret or a key stops working. */
+/** The questions before a secret or a key stops working. */
 export const credentialQuestions: NonNullable<Resource<Application>['confirmed']> = {
   async 'credentials/secrets/:credential/remove'(target) {
     const { visit, value, path } = target;

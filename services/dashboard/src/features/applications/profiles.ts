@@ -5,7 +5,7 @@ import { changes, shownFields } from '../../http/changes.ts';
 import { checkbox, formProblem } from '../../pages/fields.ts';
 import type { Act, Part } from '../../resources/resource.ts';
 
-/** What the choice of a profile changes, by the name of its pin; examples as the API returns them. */
+/** The profiles, by the names of their pins; examples as the API returns them. */
 const PINS: Record<
   string,
   { path: string; description: string; profiles: Record<string, { title: string; shape: string }> }

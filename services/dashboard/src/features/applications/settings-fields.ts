@@ -10,7 +10,7 @@ const REDIRECT_HINT: Partial<Record<AppType, string>> = {
     'Enter one URI per line: an https address that opens your application, a scheme of your own such as com.example.app:/callback, or http://127.0.0.1/callback, for which any port is accepted.',
 };
 
-/** What most applications leave as it is. */
+/** The fields that most applications leave as they are. */
 const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] = [
   {
     legend: 'Security profile',

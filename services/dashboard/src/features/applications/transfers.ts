@@ -29,7 +29,7 @@ type ApiTransfer = {
 
 const LIST = '/dashboard/applications';
 
-/** What is asked before an application is offered to another person. */
+/** The question before an application is offered to another person. */
 export function askToTransfer({ visit, value, path, apiPath }: Target<Application>): ResourceQuestion {
   return {
     name: value.name,
@@ -83,7 +83,7 @@ export async function transferNotice(api: Api): Promise<Content> {
   )}</ul></section>`;
 }
 
-/** What the person who is signed in has been offered. */
+/** The applications that were offered to the signed-in person. */
 async function transfersTo(api: Api): Promise<ApiTransfer[]> {
   return (await api.get<{ data: ApiTransfer[] }>('/api/v1/transfers')).data;
 }
@@ -108,7 +108,7 @@ export function addTransferRoutes({ get, post }: DashboardRouter): void {
   });
 }
 
-/** What somebody has to know of an application before they accept it. */
+/** The facts about an application that a person needs before they accept it. */
 async function offerView({ id, api, csrf }: Visit, error?: ApiError): Promise<View> {
   const transfer = (await transfersTo(api)).find((it) => it.id === id('trf'));
   if (transfer === undefined) throw notFound();

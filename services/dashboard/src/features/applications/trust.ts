@@ -5,7 +5,7 @@ import { lastUseText, time, userLink } from '../../pages/parts.ts';
 import type { ResourceQuestion, ResourceView, Target } from '../../resources/resource.ts';
 import { notFound } from '../../routes/dashboard-router.ts';
 
-/** What is asked before a machine acts in its own right, or no longer does. */
+/** The question before a machine acts with its own scopes, or no longer does. */
 export function askToTrust({ visit, value, path, apiPath }: Target<Application>): ResourceQuestion {
   const { name, type, scopes, trusted, updated_at: version } = value;
   if (type !== 'machine') throw notFound();
@@ -17,7 +17,7 @@ export function askToTrust({ visit, value, path, apiPath }: Target<Application>)
       : html`<p>The application will act with its own scopes, <strong>${scopes.join(' ')}</strong>, and no longer with its owner’s role. Anybody who has its secret can read and change the data of all users within these scopes. The application was ${lastUseText(value)}.</p>
 <p>Your name and the time are recorded. The trust ends if its owner is deactivated or loses their role.</p>`,
     submit: trusted ? 'End trust' : 'Trust application',
-    // What the page says is what is done, also if another admin was faster.
+    // The change that the page describes is made, also if another admin was faster.
     hidden: { trusted: trusted ? 'no' : 'yes', version },
     async act(fields) {
       const next = fields.required('trusted') === 'yes';

@@ -3,7 +3,7 @@ import type { Part } from '../../resources/resource.ts';
 import { loadSeries, rangeOf } from '../overview/analytics.ts';
 import { REQUEST_METRICS, requestFigures, requestPlots, totalText, usageOver } from '../overview/plots.ts';
 
-/** What one application did, over time. */
+/** The usage of one application over time. */
 export const usage: Part<Application> = {
   title: 'Usage',
   charts: true,

@@ -26,7 +26,7 @@ type Notification = {
 const API = '/v2/notifications';
 const TYPES = ['email', 'sms', 'push'];
 const STATUSES = ['queued', 'sending', 'sent', 'delivered', 'failed', 'cancelled'];
-/** What has not ended may change while the page is shown. */
+/** An open notification may change while the page is shown. */
 const ENDED = ['sent', 'delivered', 'failed', 'cancelled'];
 
 /** Notifications: what became of each, with every attempt; sending, cancelling, and sending again. */

@@ -18,7 +18,7 @@ type Measure = {
   isFigure?: boolean;
 };
 
-/** What is shown beside requests. */
+/** The metrics that are shown beside requests. */
 const MEASURES: readonly Measure[] = [
   { metric: 'logins', title: 'Sign-ins', unit: 'count', isFigure: true },
   { metric: 'orders', title: 'Orders', unit: 'count', isOfAll: true, isFigure: true },

@@ -11,7 +11,7 @@ export type Plot = {
   lines: readonly { name: string; outcome: Outcome<Series> }[];
 };
 
-/** What pages show of requests. */
+/** The metrics of requests that pages show. */
 export const REQUEST_METRICS = [
   'requests',
   'errors',

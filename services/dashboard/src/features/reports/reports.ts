@@ -24,7 +24,7 @@ const API = '/v2/reports';
 const TYPES = ['sales', 'orders', 'products', 'users', 'notifications', 'usage'];
 const STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled', 'expired'];
 const FORMATS = ['csv', 'json', 'pdf'];
-/** What a download keeps of the API's response. */
+/** The headers of the API's response that a download keeps. */
 const DOWNLOAD_HEADERS = ['content-type', 'content-length', 'content-disposition'];
 
 /** Reports: starting one, following its progress, downloading it. */
@@ -86,7 +86,7 @@ async function kindsOf({ api }: Visit): Promise<readonly Kind[]> {
   }));
 }
 
-/** What the API takes for a new report: what is given of it. */
+/** The body for a new report: the fields that were filled in. */
 function bodyOf(type: string, { format, from, to = '', ...values }: FormValues): object {
   const given = (entries: object) =>
     Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== ''));
@@ -94,7 +94,7 @@ function bodyOf(type: string, { format, from, to = '', ...values }: FormValues):
   return given({ type, format, from, to: endOfDay(to), filters: given(Object.fromEntries(filters)) });
 }
 
-/** What becomes of a report. */
+/** The actions on a report. */
 function addReportRoutes({ post, raw }: DashboardRouter): void {
   const apiPathOf = ({ id }: Visit) => `${API}/${id('rpt')}`;
 

@@ -82,14 +82,14 @@ document.addEventListener('htmx:beforeSwap', ({ detail }) => {
     sayStale(target);
   } else if (target.previousElementSibling?.matches('.stale')) target.previousElementSibling.remove();
 });
-// What is loaded anew every few seconds stays as it is while nobody looks, or while something in it is unfolded or read by its values.
+// A part that is refreshed every few seconds stays as it is while the page is hidden, or while something in it is unfolded or read by its values.
 document.addEventListener('htmx:beforeRequest', (event) => {
   const { elt } = event.detail;
   if (!elt.getAttribute('hx-trigger')?.startsWith('every')) return;
   const isRead = elt.querySelector('details[open], .canvas:is(:focus, :hover)') !== null;
   if (document.hidden || isRead) event.preventDefault();
 });
-// What loads anew by itself does not keep an unattended session.
+// An automatic refresh does not keep an unattended session alive.
 document.addEventListener('htmx:configRequest', ({ detail: { elt, headers } }) => {
   if (elt.getAttribute('hx-trigger')?.startsWith('every')) headers['X-Polling'] = 'true';
 });

@@ -23,7 +23,7 @@ export function createAccountCache(accounts: Pick<Accounts, 'find'>): AccountCac
       if (known !== undefined) return known;
       const before = forgotten;
       const account = await accounts.find(id);
-      // What was read while a change came may be what was there before the change.
+      // An account that was read while a change arrived may be the one before the change.
       if (account !== undefined && forgotten === before) cache.set(id, account);
       return account;
     },

@@ -23,7 +23,7 @@ const UNDO_EMAIL_CHANGE_SECONDS = 72 * 3600;
 export type AccountMails = {
   /**
    * Sends a link to the account's address, if it has one that is not verified; where another account has verified it, the owner
-   * is told of the attempt instead. Nothing tells the two apart but the mail.
+   * gets a mail about the attempt instead. Nothing tells the two apart but the mail.
    */
   sendVerification(account: Account): Promise<void>;
   /** Sends a link to the verified address of the account with this login, if there is one. */

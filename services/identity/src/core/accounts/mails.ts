@@ -36,12 +36,12 @@ export function newPasswordMail(model: { link: string; minutes: number }): Mail 
 /** When a person did something, and the IP address that it came from, if that is known. */
 export type Occasion = { at: Date; address?: string | undefined };
 
-/** What an application was given to authenticate by. */
+/** The kinds of new credentials of an application. */
 export type NewCredential =
   | { what: 'a client secret' | 'public keys' }
   | { what: 'an API key' | 'an API key in place of another'; name: string };
 
-/** What a person is told of, as somebody else may have done it. */
+/** An event that a person gets a mail about, as somebody else may have caused it. */
 export type Notice =
   | ({ kind: 'password_changed' } & Occasion)
   /** A new password was set with a mailed link. */

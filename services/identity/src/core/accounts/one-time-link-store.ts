@@ -40,7 +40,7 @@ export function createOneTimeLinkStore(connection: Connection): OneTimeLinkStore
   return {
     collection: COLLECTION,
     async put(link) {
-      // Of two concurrent requests, the later one wins.
+      // The later one of two concurrent requests wins.
       await put(link).catch((error: unknown) => {
         if (duplicateKeyField(error) !== '_id') throw error;
         return put(link);
@@ -73,13 +73,13 @@ export function createOneTimeLinkStore(connection: Connection): OneTimeLinkStore
 }
 
 const idPrefix = (purpose: LinkPurpose, userId: string) => `${purpose}:${userId}`;
-/** The ids of those links of a person and purpose that are told apart by their address. */
+/** The ids of the links of a person and purpose that differ by their address. */
 const idsByAddress = (purpose: LinkPurpose, userId: string) => ({
   $gte: `${idPrefix(purpose, userId)}:`,
   $lt: `${idPrefix(purpose, userId)};`,
 });
 
-/** Whoever changes the address again must not void the link to the first one: each address has its own. */
+/** A further change of the address must not void the link to the first one: each address has its own. */
 function idOf({ purpose, userId, email }: StoredLink): string {
   const prefix = idPrefix(purpose, userId);
   return purpose === 'undo_email_change' ? `${prefix}:${email}` : prefix;

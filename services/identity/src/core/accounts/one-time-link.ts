@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { date, type EntityOf, number, oneOf, text } from '@gatehouse/domain/fields';
 
-/** What a link is for; `end_credentials` is not mailed, but in a form of the page that follows `new_password`. */
+/** The purpose of a link; `end_credentials` is not mailed, but in a form of the page that follows `new_password`. */
 export const LINK_PURPOSES = [
   'new_password',
   'verify_email',
@@ -11,7 +11,7 @@ export const LINK_PURPOSES = [
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 
 /**
- * What a link refers to. For a new password and the verification of an address, its user must compare `email` and `epoch`
+ * The data that a link refers to. For a new password and the verification of an address, its user must compare `email` and `epoch`
  * with the account's: a change voids the link.
  */
 export const LINK = {
@@ -50,7 +50,7 @@ export type OneTimeLinkStore = {
 export type OneTimeLinks = {
   /** Makes a link that works once, within `seconds`, and returns its token. Voids the earlier one of this purpose. */
   issue(draft: Omit<OneTimeLink, 'expiresAt'> & { purpose: LinkPurpose; seconds: number }): Promise<string>;
-  /** What a link refers to, without consuming it; undefined when it is unknown, used or expired. */
+  /** The data of a link, without consuming it; undefined when it is unknown, used or expired. */
   peek(purpose: LinkPurpose, token: string): Promise<OneTimeLink | undefined>;
   /** The same, and the link no longer works. */
   consume(purpose: LinkPurpose, token: string): Promise<OneTimeLink | undefined>;

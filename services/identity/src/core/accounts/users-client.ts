@@ -42,7 +42,7 @@ export function createUsersClient(internal: InternalClient): Accounts {
   };
 }
 
-/** What users says is wrong with the request, for the person who made it. */
+/** The error of the users service, for the person who made the request. */
 function errorOf(status: number, body: unknown): ServiceError {
   const { message, details } = ((body as { error?: unknown })?.error ?? {}) as {
     message?: string;

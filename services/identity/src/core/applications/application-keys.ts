@@ -19,11 +19,11 @@ export type ApplicationKeys = {
     owner: string | null;
     apiKey?: { key: string; scopes: readonly string[] };
   }): Promise<void>;
-  /** What the key with this hash permits now; undefined when it is not valid. `address` is where it is used. */
+  /** The current permissions of the key with this hash; undefined when it is not valid. `address` is where it is used. */
   resolve(hash: string, address?: string): Promise<ResolvedApiKey | undefined>;
 };
 
-/** What a service needs to know about a key with which it is called. */
+/** The data of a key with which a service is called. */
 export type ResolvedApiKey = {
   id: string;
   client_id: string;

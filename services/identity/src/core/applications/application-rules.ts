@@ -11,7 +11,7 @@ import { securityProfileProblems } from './security-profile.ts';
 
 const MAX_NAME = 200;
 const SCOPES: readonly string[] = [...OIDC_SCOPES, ...API_SCOPES];
-/** Those about the person who has signed in, which a machine never has. */
+/** The scopes about the signed-in person, which a machine never has. */
 const PERSONAL_SCOPES: readonly string[] = [...OIDC_SCOPES, 'read:profile'];
 /** Joiners are allowed, as scripts and emoji need them; marks that change the direction could forge a name. */
 const INVISIBLE = /[\p{Cc}\p{Co}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
@@ -21,7 +21,7 @@ export type Settings = Omit<
   'id' | 'owner' | 'trust' | 'secrets' | 'lastUse' | 'epoch' | 'createdAt' | 'updatedAt' | 'scopes'
 >;
 
-/** What is wrong with the name of an application or a key. */
+/** The problem of the name of an application or a key. */
 export function nameProblems(name: string): FieldProblem[] {
   if ([...name].length > MAX_NAME)
     return [{ field: 'name', message: `must have at most ${MAX_NAME} characters` }];
@@ -32,7 +32,7 @@ export function nameProblems(name: string): FieldProblem[] {
   return [];
 }
 
-/** What is wrong with an application's settings, scopes aside. */
+/** The problems of an application's settings, scopes aside. */
 export function settingsProblems(settings: Settings): FieldProblem[] {
   const { type, legacyImplicit, jwks, backchannelLogoutUri, dpopBound, trusted } = settings;
   const problems = [
@@ -108,7 +108,7 @@ function uriProblems(
   });
 }
 
-/** What is wrong with the scopes of an application whose owner lets it have those of `allowed`. */
+/** The problem of the scopes of an application whose owner may give it those in `allowed`. */
 export function scopeProblems(
   scopes: readonly string[],
   { type, allowed }: { type: Application['type']; allowed: readonly string[] },
@@ -127,7 +127,7 @@ export function scopeProblems(
   return excessProblems(scopes, allowed, 'its owner');
 }
 
-/** What is wrong with scopes that must be some of those that `holder` has. */
+/** The problem of scopes that must be among those of `holder`. */
 export function excessProblems(
   scopes: readonly string[],
   allowed: readonly string[],

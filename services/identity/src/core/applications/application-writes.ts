@@ -14,7 +14,7 @@ const MAX_TRIES = 5;
 
 export type ApplicationWrites = {
   /**
-   * Revokes the tokens with lower epochs, if there are any, and tells every replica to read the applications anew. Durable
+   * Revokes the tokens with lower epochs, if there are any, and tells every replica to read the applications again. Durable
    * when it resolves. Of those that are over, API keys and grants end as well. Only then are the marks removed by which it would be resumed after a crash.
    */
   revoke(applications: readonly DueRevocation[]): Promise<void>;

@@ -60,9 +60,9 @@ export type Trust = EntityOf<typeof TRUST>;
 export const SECRET = {
   id: text(),
   hash: text(),
-  /** What its owner calls it. */
+  /** The name that its owner gave it. */
   label: text().default(null),
-  /** Its last characters, by which it can be told from others; null for one of an earlier version, or of the operator. */
+  /** Its last characters, to distinguish it from others; null for one of an earlier version, or of the operator. */
   lastFour: text().default(null),
   createdAt: date(),
   expiresAt: date().default(null),
@@ -70,7 +70,7 @@ export const SECRET = {
 };
 export type ClientSecret = EntityOf<typeof SECRET>;
 
-/** What OAuth calls a client, with what else we need to know of it. */
+/** An OAuth client, with further settings of ours. */
 export const APPLICATION = {
   /** The client_id. */
   id: id(),
@@ -80,9 +80,9 @@ export const APPLICATION = {
   owner: value<string | null>(),
   /** Marked by an admin: it acts as a machine in its own right, not under its owner's role. */
   trusted: boolean(),
-  /** Of a trusted application. */
+  /** The trust, of a trusted application. */
   trust: object(TRUST).optional(),
-  /** What it may ask for. */
+  /** The scopes that it may request. */
   scopes: value<readonly string[]>(),
   redirectUris: value<readonly string[]>().default([]),
   postLogoutRedirectUris: value<readonly string[]>().default([]),
@@ -97,9 +97,9 @@ export const APPLICATION = {
   dpopBound: boolean().default(false),
   /** Whether its authorization requests must be pushed (RFC 9126 §6). */
   requirePushedRequests: boolean().default(false),
-  /** What its ID tokens and logout tokens are signed with (OpenID Connect Registration §2). */
+  /** The algorithm of its ID tokens and logout tokens (OpenID Connect Registration §2). */
   idTokenAlgorithm: oneOf(ID_TOKEN_ALGORITHMS).default('RS256'),
-  /** What else it is held to. */
+  /** The security profile that it must follow. */
   securityProfile: oneOf(SECURITY_PROFILES).optional(),
   /** Two can be valid at a time, so that one can be replaced without downtime. */
   secrets: listOf(SECRET),
@@ -114,7 +114,7 @@ export const APPLICATION = {
 };
 export type Application = EntityOf<typeof APPLICATION>;
 
-/** What can be changed in an application; `undefined` removes what may be absent. */
+/** The changes of an application; `undefined` removes an optional value. */
 export type ApplicationChanges = Partial<
   Omit<
     Application,
@@ -137,13 +137,13 @@ export type ApplicationCache = {
   delete(id: string): unknown;
 };
 
-/** What lists of applications are filtered by. `name` holds words, of which the last may be unfinished. */
+/** The filters of lists of applications. `name` holds words, of which the last may be unfinished. */
 export type ApplicationField = 'id' | 'owner' | 'name';
 
 /** `over`: it was deleted or has another owner, so that its API keys and what people have allowed it end, too. */
 export type DueRevocation = { application: Application; over: boolean };
 
-/** What identity needs of a store of applications. Writes are durable when they resolve. */
+/** The store of applications. Writes are durable when they resolve. */
 export type ApplicationStore = {
   /** Inserts unless an application with this id exists; returns whether it did. */
   insertIfAbsent(application: Application): Promise<boolean>;
@@ -255,7 +255,7 @@ export function grantTypesOf(application: Pick<Application, 'type' | 'legacyImpl
 export function makeSecret(options: { expiresIn?: number | undefined; label?: string | undefined } = {}) {
   const secret = randomBytes(32).toString('base64url');
   const { expiresIn, label = null } = options;
-  // Of the 256 random bits, 232 stay unknown.
+  // 232 of the 256 random bits stay unknown.
   return { ...clientSecretOf(secret, expiresIn), label, lastFour: lastFourOf(secret), secret };
 }
 

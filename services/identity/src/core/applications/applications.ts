@@ -44,11 +44,11 @@ export type NotifyCredential = (
   credential: NewCredential,
 ) => void;
 
-/** What managing applications depends on. */
+/** The dependencies of managing applications. */
 export type ApplicationDependencies = {
   store: ApplicationStore;
   writes: ApplicationWrites;
-  /** What applications have beside their secrets. */
+  /** The credentials that applications have beside their secrets. */
   keys: readonly Pick<ApplicationKeys, 'hasAny' | 'removeAll'>[];
   accounts: { find: FindOwner };
   audit: Pick<Audit, 'record'>;
@@ -141,7 +141,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     }
   }
 
-  /** Those of an application's scopes that the manager may give it: to a trusted one, only an admin any. */
+  /** The scopes that the manager may give to the application: only an admin may give any to a trusted one. */
   async function grantable(manager: Manager, application: Application): Promise<readonly string[]> {
     if (application.trusted && manager.role !== 'admin') return [];
     const { within } = await ownerPermissions(application, accounts.find);

@@ -6,11 +6,11 @@ import type { Application, ApplicationStore } from './application.ts';
 /** The person who manages applications, and how. */
 export type Manager = { id: string; role: Role; clientId: string; origin: Origin };
 
-/** What has to be known about the account that owns an application. */
+/** The account that owns an application, as far as it matters here. */
 export type Owner = { role: Role; status: 'active' | 'inactive'; epoch: number };
 export type FindOwner<O extends Owner = Owner> = (id: string) => Promise<O | undefined>;
 
-/** What the owner of an application may do at this moment, which the application and its keys never exceed. */
+/** The current permissions of the owner of an application, which the application and its keys never exceed. */
 export type OwnerPermissions<O extends Owner = Owner> = {
   /** Undefined where no owner limits the application, or the owner is gone. */
   owner: O | undefined;

@@ -10,7 +10,7 @@ const CHARACTERS = /^[\w\-.~:/?#[\]@!$&'()+,;=%]+$/;
 
 type OfApplication = { type: ApplicationType; legacyImplicit: boolean };
 
-/** What is wrong with a redirect URI, as the end of a sentence. RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §2.1. */
+/** The problem of a redirect URI, as the end of a sentence. RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §2.1. */
 export function redirectUriProblem(uri: string, application: OfApplication): string | undefined {
   const url = URL.parse(uri);
   const problem = formProblem(uri, url);
@@ -49,7 +49,7 @@ function isReverseDomain(scheme: string): boolean {
 }
 
 /**
- * What is wrong with a post-logout redirect URI. As for redirect URIs, except that names of localhost are only for native
+ * The problem of a post-logout redirect URI. As for redirect URIs, except that names of localhost are only for native
  * applications: what such a name leads to is up to the machine. Others, while they are developed, may use 127.0.0.1 or [::1].
  */
 export function postLogoutUriProblem(uri: string, application: OfApplication): string | undefined {
@@ -74,7 +74,7 @@ export function hostOf(uri: string | undefined): string | undefined {
   return url !== null && /^https?:$/.test(url.protocol) ? url.host : undefined;
 }
 
-/** What is wrong with a URI for any use. */
+/** The problem of a URI for any use. */
 function formProblem(uri: string, url: URL | null): string | undefined {
   if (uri.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters`;
   if (uri.includes('*')) return 'must not have a wildcard';
@@ -96,7 +96,7 @@ function formProblem(uri: string, url: URL | null): string | undefined {
   return undefined;
 }
 
-/** What is wrong with a URI that we call. What its name leads to is judged when we connect (packages/outbound). */
+/** The problem of a URI that we call. The addresses of its host are checked when we connect (packages/outbound). */
 export function logoutUriProblem(uri: string): string | undefined {
   const url = URL.parse(uri);
   const problem = formProblem(uri, url);

@@ -16,14 +16,14 @@ type Settings = Pick<
 /** FAPI 2.0 Security Profile §5.4.1; Ed25519 is RFC 9864's name for what the profile calls EdDSA. */
 export const FAPI2_ALGORITHMS = ['PS256', 'ES256', 'EdDSA', 'Ed25519'];
 
-/** What a security profile requires, in changes that choose one and are silent about it. */
+/** The settings that a security profile requires, added to changes that choose one and leave them out. */
 export function withRequired<C extends ApplicationChanges>(changes: C, type: Application['type']): C {
   if (changes.securityProfile === undefined) return changes;
   const required = { dpopBound: true, idTokenAlgorithm: 'ES256' } as const;
   return { ...required, ...(type === 'machine' ? {} : { requirePushedRequests: true }), ...changes };
 }
 
-/** What in an application's settings does not go together with its security profile. */
+/** The settings of an application that conflict with its security profile. */
 export function securityProfileProblems(settings: Settings): FieldProblem[] {
   const { securityProfile: profile, type, jwks } = settings;
   if (profile === undefined) return [];

@@ -16,7 +16,7 @@ const BUFFERED = [
   'consent.refused',
   'token.revoked',
 ] as const;
-/** What operators do to queues, as the notifications service reports it. */
+/** The actions of operators on queues, as the notifications service reports them. */
 export const QUEUE_ACTIONS = [
   'queue.paused',
   'queue.resumed',
@@ -73,7 +73,7 @@ export type AuditEntry = {
   subject?: string;
   /** The client_id that it was done through, or to. */
   client?: string;
-  /** What somebody entered as their login; stored only as a hash, as people type passwords there. */
+  /** The login that somebody entered; stored only as a hash, as people type passwords there. */
   login?: string;
   /** Further plain values. Never a secret. */
   details?: Readonly<Record<string, unknown>>;
@@ -100,7 +100,7 @@ export type AuditStore = {
   lastSignIns(userIds: readonly string[]): Promise<ReadonlyMap<string, Date>>;
 };
 
-/** What the log can be filtered by. `at` has ranges only; the order is that of the ids, which is that of time. */
+/** The filters of the log. `at` has ranges only; the order is that of the ids, which is that of time. */
 export type AuditField = 'id' | 'at' | 'action' | 'actor' | 'subject' | 'client' | 'address';
 
 export type Audit = {
@@ -121,7 +121,7 @@ export function createAudit(options: {
   key: Buffer;
   keepDays: number;
   logger: Logger;
-  /** Is told of each entry. */
+  /** Called with each entry. */
   onRecord?(entry: AuditEntry): void;
 }): Audit {
   const { store, key, keepDays, logger } = options;
@@ -184,7 +184,7 @@ export function originOf(ctx: Context): Origin {
   return { address, userAgent, requestId };
 }
 
-/** What an entry says of a request to another service. */
+/** The fields of an entry that describe a request to another service. */
 export function entryOfRequest(by: RequestedBy): Pick<AuditEntry, 'actor' | 'client' | 'origin'> {
   const { user_id: actor, client_id: client, address, user_agent: userAgent, request_id: requestId } = by;
   return { actor, client, origin: { address, userAgent: userAgent ?? undefined, requestId } };

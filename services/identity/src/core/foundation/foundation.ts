@@ -12,7 +12,7 @@ import { createAuditStore } from '../audit/audit-store.ts';
 import type { IdentityConfig } from './identity-config.ts';
 import { IDENTITY_MIGRATIONS } from './migrations.ts';
 
-/** What a process may provide. It starts and stops the broadcast itself; without one, natsUrl must be set. */
+/** The dependencies that a process may provide. It starts and stops the broadcast itself; without one, natsUrl must be set. */
 export type IdentityDependencies = {
   broadcast?: Broadcast;
   /** Takes to analytics what was counted, which is sent over NATS otherwise. */

@@ -26,7 +26,7 @@ export type IdentityConfig = {
   rotateKeysEveryDays: number;
   /** Whether people may create accounts for themselves. */
   signUp: 'on' | 'off';
-  /** What /userinfo looks like for applications that do not pin it; `interface` by default. */
+  /** The format of /userinfo for applications that do not pin it; `interface` by default. */
   userInfo?: ProfilePins['userinfo'][number];
   /** Whether POST /api/v1/auth/login accepts passwords. */
   passwordLogin: 'on' | 'off';

@@ -22,11 +22,11 @@ export const ANONYMOUS_SESSION_SECONDS = 3600;
 
 const DAY = 86_400;
 
-/** What a stranger's requests store: the largest document in bytes, and the longest life in seconds. */
+/** The documents that a stranger's requests store: the largest size in bytes, and the longest life in seconds. */
 type Bound = CollectionBound & { bytes: number; seconds: number };
 
 /**
- * Of what strangers from many addresses can store together. The life of a pushed request is oidc-provider's (RFC 9126 §2.2), and
+ * The limits of the documents that strangers from many addresses can store together. The life of a pushed request is oidc-provider's (RFC 9126 §2.2), and
  * that of counters is in sign-in-throttle.ts.
  */
 export const BOUNDS: readonly Bound[] = [

@@ -20,7 +20,7 @@ type CounterDocument = {
 
 /** Sign-ins do not wait for the journal: a crash of the database may lose the counts of the last moments. */
 const writeConcern = { w: 1, journal: false } as const;
-/** Of two that create a counter at the same moment, one gets a duplicate key error and tries again. */
+/** When two processes create a counter at once, one gets a duplicate key error and tries again. */
 const MAX_TRIES = 3;
 
 /** The counters in MongoDB, one document each; defines its collection on the connection. */

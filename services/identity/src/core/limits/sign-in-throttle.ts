@@ -21,7 +21,7 @@ type NamedAccount = { id: string; username: string; email: string | null };
 
 /** One attempt to sign in, or a check of the current password, which has no login. */
 export type SignInAttempt = {
-  /** What was typed. */
+  /** The login as it was typed. */
   login?: string;
   /** The account that it names, if it names one. */
   account: NamedAccount | undefined;
@@ -64,7 +64,7 @@ export type SignInThrottle = {
 /** A silent one does not refuse an attempt: once it is full, the account is closed. */
 type Counter = { key: string; policy: ThrottlePolicy; silent?: boolean };
 
-/** What became of an attempt on one counter. */
+/** The outcome of an attempt on one counter. */
 export type Outcome = {
   admitted: boolean;
   /** The attempts in this window, including this one if it was admitted. */

@@ -25,7 +25,7 @@ export const DASHBOARD_SCOPES = [...ALL_SCOPES, MANAGE_APPS];
 /** The routes at which authorization requests arrive. */
 const REQUEST_ROUTES = new Set(['authorization', 'pushed_authorization_request']);
 
-/** What clients may do, and what their access tokens say. */
+/** The permissions of clients, and the contents of their access tokens. */
 export type Permissions = ReturnType<typeof createPermissions>;
 
 /** Finds out what the client of a request may do: as an application, as one of our services, or as our own pages. */
@@ -43,7 +43,7 @@ export function createPermissions(
     return clientId !== DASHBOARD_CLIENT && options.acceptsService(clientId, '') !== undefined;
   }
 
-  /** What tokens of the client may be for: a service's, the services that it may call; any other's, the API. */
+  /** The resources that tokens of the client may be for: of a service, the services that it may call; of any other client, the API. */
   function audiencesOf(clientId: string): readonly string[] {
     if (!isService(clientId)) return [api];
     return servicesCallableBy(clientId).map((service) => internalAudience(issuer, service));
@@ -68,7 +68,7 @@ export function createPermissions(
     return { ...permissions, application, scopes: permissions.within(application.scopes) };
   }
 
-  /** What the application may do and under whom, loaded once for each request. */
+  /** The permissions of the application and its owner, loaded once for each request. */
   function permissions(ctx: KoaContextWithOIDC, clientId: string) {
     const known = permissionsOf.get(ctx.oidc) ?? loadPermissions(clientId);
     permissionsOf.set(ctx.oidc, known);
@@ -139,7 +139,7 @@ export function createPermissions(
     return api;
   }
 
-  /** What an access token for a resource is: a JWT for the API or for one service, which these can verify themselves. */
+  /** The format of an access token for a resource: a JWT for the API or for one service, which these can verify themselves. */
   async function resourceServer(
     ctx: KoaContextWithOIDC,
     resource: string,

@@ -30,14 +30,14 @@ export type ProviderOptions = {
   /** Whether this is the secret of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;
   store: OidcStore;
-  /** What ends sessions. */
+  /** The part that ends sessions. */
   signOuts: SignOuts;
   extensions: readonly ProviderExtension[];
   /** The id of the browser that makes a request. */
   browserId(ctx: Context): string;
 };
 
-/** What a feature adds to oidc-provider, whenever that is built. */
+/** The options that a feature adds to oidc-provider whenever that is built. */
 export type ProviderExtension = {
   /** One of the features has them. */
   pages?: ProviderPages;

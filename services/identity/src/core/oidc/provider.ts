@@ -124,7 +124,7 @@ function configurationOf(
   };
 }
 
-/** What oidc-provider supports beyond the code flow. */
+/** The features of oidc-provider beyond the code flow. */
 function featuresOf(permissions: Permissions, pages: ProviderPages): NonNullable<Configuration['features']> {
   return {
     clientCredentials: { enabled: true },

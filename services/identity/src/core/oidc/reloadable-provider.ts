@@ -18,7 +18,7 @@ export type ReloadableProvider = {
   middleware: Middleware;
   current(): Provider;
   reload(keys: PrivateKeys): Promise<void>;
-  /** What made oidc-provider answer this request with server_error. */
+  /** The error for which oidc-provider responded with server_error. */
   serverErrorOf(ctx: Context): unknown;
 };
 
@@ -38,7 +38,7 @@ const ISSUED = ['access_token.issued', 'client_credentials.issued'];
 export function createReloadableProvider(
   options: Omit<ProviderOptions, 'keys'> & {
     logger: Logger;
-    /** Is told of each access token that was issued. */
+    /** Called for each access token that was issued. */
     onTokenIssued(clientId: string | undefined): void;
     signing: Pick<TokenSigning, 'change'>;
   },
@@ -52,7 +52,7 @@ export function createReloadableProvider(
     return parts;
   }
 
-  /** The caller is told little, so that nobody learns by trying. The operator finds the reason in the log. */
+  /** The response says little, so that nobody learns by trying. The operator finds the reason in the log. */
   function logError(ctx: KoaContextWithOIDC, thrown: Error): void {
     const { error, error_description, error_detail: reason } = thrown as errors.OIDCProviderError;
     logger.info(

@@ -19,9 +19,9 @@ export type StoredRevocation = EntityOf<typeof REVOCATION>;
 
 export type RevocationStore = {
   collection: string;
-  /** Of what is stored and what is put, keeps the higher epoch and the later expiry. Durable when it resolves. */
+  /** Keeps the higher epoch and the later expiry of the stored and the new revocation. Durable when it resolves. */
   put(entry: Omit<StoredRevocation, 'updatedAt' | 'revision'>): Promise<StoredRevocation>;
-  /** Those that have not been announced since they were written, at most a few hundred. */
+  /** The revocations that have not been announced since they were written, at most a few hundred. */
   pending(): Promise<StoredRevocation[]>;
   announced(entry: StoredRevocation): Promise<void>;
   /** Tokens are being issued that have expired at this time. */

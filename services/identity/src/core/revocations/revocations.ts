@@ -21,7 +21,7 @@ const ISSUING_MS = 30_000;
 /** Longer than verifiers keep our public keys. */
 const KEY_CACHE_SECONDS = 900;
 
-/** What is to be revoked; its expiry follows from when it is written. */
+/** A new revocation; its expiry follows from when it is written. */
 export type RevocationEntry = Omit<Revocation, 'expiresAt'>;
 
 export type RevocationPage = { revocations: Revocation[]; as_of: string; more: boolean };
@@ -30,7 +30,7 @@ export type Revocations = {
   /** Revokes credentials until the last one issued before now has expired. Durable when it resolves. */
   write(entries: readonly RevocationEntry[]): Promise<void>;
   /**
-   * What a listener that has seen everything up to `since` has missed; without `since`, all that is in force. When there
+   * The revocations after `since`; without `since`, all that are in force. When there
    * is more than a page of it, `more` is true, and `as_of` leads to the next one.
    */
   list(since: string | undefined): Promise<RevocationPage>;

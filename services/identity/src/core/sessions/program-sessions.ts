@@ -24,7 +24,7 @@ export type ProgramSessions = {
   endBelow(accountId: string, epoch: number): Promise<void>;
 };
 
-/** What an account has of all kinds. */
+/** The sessions of an account, of all kinds. */
 export async function listPrograms(
   kinds: readonly Pick<ProgramSessions, 'list'>[],
   account: { id: string; epoch: number },

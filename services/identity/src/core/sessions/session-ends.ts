@@ -4,7 +4,7 @@ import type { Logout, SignOuts } from '../oidc/epochs/sign-outs.ts';
 import type { ProgramSessions } from './program-sessions.ts';
 import type { SignInGenerations } from './sign-in-generations.ts';
 
-/** What the audit log says of an end. */
+/** The entry of the audit log for an end. */
 type Entry = Pick<AuditEntry, 'action' | 'origin' | 'actor'>;
 type Authorization = { sid?: string; grantId?: string; consentEpoch?: number };
 
@@ -40,7 +40,7 @@ export function createSessionEnds(options: {
     'sessionsOf' | 'grantsOf' | 'endSession' | 'endGrant' | 'endGrantsBelow' | 'endGrantsOfSession'
   >;
   programs: readonly Pick<ProgramSessions, 'end' | 'endAll' | 'endBelow'>[];
-  /** Are told of each end of a session at an application. */
+  /** Called at each end of a session at an application. */
   logoutListeners: readonly ((logout: Logout) => void)[];
   generations: Pick<SignInGenerations, 'current' | 'next'>;
   audit: Pick<Audit, 'record'>;
@@ -52,7 +52,7 @@ export function createSessionEnds(options: {
     return false;
   }
 
-  /** Of several that end a session at the same time, one notifies. Returns whose it was. */
+  /** When several calls end a session at the same time, one notifies. Returns the account of the session. */
   async function endSession(
     uid: string,
     { accountId, endGrants = true }: { accountId?: string; endGrants?: boolean } = {},

@@ -4,7 +4,7 @@ import type { TokenSigner } from './token-signer.ts';
 
 type Keys = { signer: TokenSigner; publicKeys: JWTVerifyGetKey };
 
-/** What signs tokens now, and finds the public key for one. Both throw `unavailable` until there are keys. */
+/** Signs tokens with the current keys, and finds the public key for one. Both throw `unavailable` until there are keys. */
 export type TokenSigning = {
   signer(): TokenSigner;
   publicKeys: JWTVerifyGetKey;

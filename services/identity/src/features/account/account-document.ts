@@ -4,7 +4,7 @@ import { type Content, html } from '@gatehouse/web/html';
 import { logo } from '@gatehouse/web/illustrations';
 import { htmlDocument } from '../../pages/document.ts';
 
-/** What surrounds every account page. `notice` says what has just been done. */
+/** The frame of every account page. `notice` says which change was made. */
 export type AccountFrame = {
   username: string;
   notice?: string | undefined;

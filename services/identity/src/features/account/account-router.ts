@@ -23,7 +23,7 @@ export const ACCOUNT_PAGES = {
 /** Takes from all own applications what they can authenticate by. */
 export const END_CREDENTIALS = '/account/applications/end-credentials';
 
-/** What every account page needs. */
+/** The dependencies of every account page. */
 export type AccountPage = {
   signedIn: SignedIn;
   frame: AccountFrame;

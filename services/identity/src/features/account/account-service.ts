@@ -4,7 +4,7 @@ import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Audit, Origin } from '../../core/audit/audit.ts';
 import type { SignInThrottle } from '../../core/limits/sign-in-throttle.ts';
 
-/** What people do with their own account on our pages. `origin` is where the request came from. */
+/** The use cases of people with their own account on our pages. `origin` is where the request came from. */
 export type AccountService = {
   /**
    * A new email address needs the current password, and a link to verify it is sent unless too many have been.
@@ -70,7 +70,7 @@ export function createAccountService(options: {
 
   return {
     async update(account, changes, { currentPassword, origin }) {
-      // Whoever controls the address can reset the password, so a session alone must not be enough.
+      // A person who controls the address can reset the password, so a session alone must not be enough.
       if (changes.email !== undefined) {
         requireCurrentPassword(currentPassword, 'email address');
         await throttled(account, origin, () => checkCurrentPassword(account, currentPassword));

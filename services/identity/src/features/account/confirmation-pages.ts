@@ -4,7 +4,7 @@ import { html } from '@gatehouse/web/html';
 import { standalonePage } from '../../pages/document.ts';
 import { type AccountFrame, accountDocument } from './account-document.ts';
 
-/** What is asked before an act that cannot be undone. */
+/** The question before an act that cannot be undone. */
 export type Question = Confirmation & { title: string };
 
 type QuestionModel = {

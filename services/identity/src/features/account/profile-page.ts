@@ -9,7 +9,7 @@ export const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', '
 export type ProfileModel = {
   frame: AccountFrame;
   form: PageForm;
-  /** What is stored, or what was entered before; absent and null leave the field empty. */
+  /** The stored values, or those entered before; absent and null leave the field empty. */
   values: { readonly [name in (typeof FIELDS)[number]]?: string | null | undefined };
   /** The state of the stored address. */
   email: 'verified' | 'unverified' | 'none';

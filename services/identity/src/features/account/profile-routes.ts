@@ -12,9 +12,9 @@ import type { AccountService } from './account-service.ts';
 import { passwordPage } from './password-page.ts';
 import { FIELDS, profilePage } from './profile-page.ts';
 
-/** Those that cannot be removed, only changed. */
+/** The fields that cannot be removed, only changed. */
 const REQUIRED = new Set<string>(['username', 'email', 'name']);
-/** What has just been done; `saved_and_link_sent` if the email address is a new one. */
+/** The messages after a change; `saved_and_link_sent` if the email address is a new one. */
 const PROFILE_NOTICES = {
   saved: 'Your profile is saved.',
   saved_and_link_sent:

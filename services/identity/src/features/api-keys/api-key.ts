@@ -51,7 +51,7 @@ export function apiKeyOf(
 
 export const MAX_KEYS = 50;
 
-/** What identity needs of a store of API keys. Writes are durable when they resolve. */
+/** The store of API keys. Writes are durable when they resolve. */
 export type ApiKeyStore = {
   /** Inserts it unless its application has MAX_KEYS; returns whether it did. */
   insert(key: ApiKey): Promise<boolean>;

@@ -61,7 +61,7 @@ export function createLogoutNotifications(options: {
         if (isLast) return logger.warn(about, 'an application could not be notified of a sign-out');
         logger.debug(about, 'an application could not be notified of a sign-out yet');
       }
-      // Whoever stops does not wait, and tries once more.
+      // A process that stops does not wait, and tries once more.
       await delay(wait, undefined, { signal: stopping.signal }).catch(() => {});
     }
   }

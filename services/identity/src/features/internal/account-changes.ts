@@ -8,13 +8,13 @@ import type { RevocationEntry } from '../../core/revocations/revocations.ts';
 
 /** A change of an account that matters to its security or to the audit log, as the users service reports it. */
 type AccountChange = {
-  /** That of the event, which may come again. */
+  /** The id of the event, which may come again. */
   id: string;
   user_id: string;
   epoch: number;
   sign_in_epoch: number;
   reason: string;
-  /** What the audit log says beside the reason. */
+  /** The details for the audit log beside the reason. */
   details?: Readonly<Record<string, unknown>>;
   /** The verified address before, if the reason is a new address. */
   previous_email?: string;

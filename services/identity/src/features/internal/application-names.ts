@@ -3,7 +3,7 @@ import { ACCOUNT_CLIENT, DASHBOARD_CLIENT } from '../../core/oidc/clients/client
 import type { ProgramSessions } from '../../core/sessions/program-sessions.ts';
 import type { Delegation } from './delegations.ts';
 
-/** Those of the parts of Gatehouse itself that sign people in. */
+/** The names of the first-party clients that sign people in. */
 const OUR_NAMES: Readonly<Record<string, string>> = {
   [DASHBOARD_CLIENT]: 'Gatehouse dashboard',
   [ACCOUNT_CLIENT]: 'Account pages',

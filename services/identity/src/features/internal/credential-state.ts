@@ -4,7 +4,7 @@ import type { FindOwner } from '../../core/applications/ownership.ts';
 import { isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
 import type { ProgramSessions } from '../../core/sessions/program-sessions.ts';
 
-/** What is remembered of the credential of a request: what it came from, and the epochs that these had. */
+/** The state of the credential of a request: its account, application, grant and key, and their epochs. */
 export type Credential = Pick<Caller, 'clientId' | 'grantId' | 'keyId' | 'epoch'> & {
   person: { id: string } | undefined;
 };

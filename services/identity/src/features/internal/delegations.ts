@@ -5,7 +5,7 @@ import { apiAudience, ROLES } from '@gatehouse/tokens/scopes';
 import type { TokenSigner } from '../../core/tokens/token-signer.ts';
 import type { Credential } from './credential-state.ts';
 
-/** What a caller has handed on to a service, which reads for them while they are away: never more than reading. */
+/** The access that a caller has delegated to a service, which reads for them while they are away: never more than reading. */
 export const DELEGATION = {
   /** The service that may read. */
   actor: text(),
@@ -20,7 +20,7 @@ export const DELEGATION = {
 };
 export type Delegation = EntityOf<typeof DELEGATION>;
 
-/** What identity needs of a store of delegations. They are found by the hash of their handle. */
+/** The store of delegations. They are found by the hash of their handle. */
 export type DelegationStore = {
   collection: string;
   insert(handleHash: string, delegation: Delegation): Promise<void>;
@@ -44,7 +44,7 @@ export type Delegations = {
 
 /** How long a service may read for somebody, in seconds. */
 const DELEGATION_SECONDS = 86_400;
-/** Of its tokens, in seconds; at most. */
+/** The maximum lifetime of its tokens, in seconds. */
 const TOKEN_SECONDS = 300;
 
 /** Reading on behalf of a caller, in the spirit of RFC 8693 §1.1: the tokens name the service as `act`. */
@@ -54,7 +54,7 @@ export function createDelegations(options: {
   /** Whether what the caller's credential came from is as it was. */
   isInForce: (credential: Credential) => Promise<boolean>;
   signer: () => TokenSigner;
-  /** That of other access tokens, in seconds: no token lives longer than its revocation is remembered. */
+  /** The lifetime of other access tokens, in seconds: no token lives longer than its revocation is remembered. */
   tokenLifetime: number;
 }): Delegations {
   const { issuer, store, isInForce } = options;
@@ -100,7 +100,7 @@ export function createDelegations(options: {
   };
 }
 
-/** Those of the caller's own token, the API key that it ends with, and the service that uses it (RFC 8693 §4.1). */
+/** The claims of the caller's own token, the API key that it ends with, and the service that uses it (RFC 8693 §4.1). */
 function claimsOf({ actor, subject, person, grantId, keyId, epoch }: Delegation): Record<string, unknown> {
   const origin = { act: { sub: actor }, ...(keyId === undefined ? {} : { api_key: keyId }) };
   if (person === undefined) return { ...origin, trusted: true, epoch };

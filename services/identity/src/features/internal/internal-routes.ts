@@ -63,7 +63,7 @@ const readCredentials = bodyValidator(
   }),
 );
 
-/** What an action was done to. Nothing else gets into the audit log from there. */
+/** The object of an action. Nothing else gets into the audit log from there. */
 const QueueDetails = Type.Object(
   {
     queue: Type.String(),
@@ -84,7 +84,7 @@ const readAction = bodyValidator(
 );
 
 /**
- * What the other services ask of identity. Every other service may list revocations; only users
+ * The requests of the other services to identity. Every other service may list revocations; only users
  * may report account changes and deleted people, and only notifications report what operators do to queues, read on a caller's behalf, and ask
  * who owns which application, how applications are called and which credentials of people have ended (see SERVICES in core). The
  * edge does not route any of it.
@@ -101,7 +101,7 @@ export function internalRoutes(options: {
   isInForce(credential: Credential): Promise<boolean>;
   /** Durable when it resolves; the same change may come again. */
   accountChanged(change: AccountChange): Promise<void>;
-  /** What identity holds about a deleted person will be erased. Durable when it resolves, and repeatable. */
+  /** Requests the erasure of a deleted person's data in identity. Durable when it resolves, and repeatable. */
   requestErasure(userId: string): Promise<void>;
   audit: Pick<Audit, 'record'>;
   /** The client ids of a person's applications. */

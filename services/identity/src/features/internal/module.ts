@@ -7,7 +7,7 @@ import { createDelegationStore } from './delegation-store.ts';
 import { createDelegations } from './delegations.ts';
 import { internalRoutes } from './internal-routes.ts';
 
-/** What the other services ask of identity. */
+/** The requests of the other services to identity. */
 export function internal(core: Core): IdentityModule {
   const { applications, authentication, provider, extensions } = core;
   const isInForce = createCredentialState({

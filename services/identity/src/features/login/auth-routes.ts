@@ -32,7 +32,7 @@ export type AuthRoutesOptions = {
   notices: Pick<Notices, 'signedIn'>;
   revocations: Pick<Revocations, 'write'>;
   endGrant(id: string): Promise<void>;
-  /** Is told of each access token that was issued. */
+  /** Called for each access token that was issued. */
   onTokenIssued(clientId: string): void;
 };
 
@@ -234,7 +234,7 @@ export function authRoutes(options: AuthRoutesOptions): Api {
         throw unauthenticated('The account has changed since then: log in again.', 'invalid_token');
       }
       const next = await sign(account, id, authTime);
-      // Of several concurrent requests, one gets the new token.
+      // One of several concurrent requests gets the new token.
       if (!(await logins.renew({ id, tokenId }, { account, tokenId: next.tokenId }, originOf(ctx)))) {
         throw unauthenticated('The access token has been revoked.', 'invalid_token');
       }

@@ -35,10 +35,10 @@ export const LOGIN = {
 };
 export type Login = EntityOf<typeof LOGIN>;
 
-/** What a new token of a login changes in it. */
+/** The changes of a login by a new token. */
 export type Renewal = Pick<Login, 'tokenId' | 'epoch' | 'address' | 'userAgent' | 'renewedAt' | 'lastUsedAt'>;
 
-/** What identity needs of a store of logins. Writes are durable when they resolve. */
+/** The store of logins. Writes are durable when they resolve. */
 export type LoginStore = {
   collection: string;
   insert(login: Login): Promise<void>;

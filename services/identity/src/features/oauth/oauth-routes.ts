@@ -19,7 +19,7 @@ const CLIENT_AUTHENTICATION = new Set(['client_secret', 'client_assertion', 'cli
 /** Replaces a token that is not valid. */
 const NO_TOKEN = 'no-token';
 
-/** What oidc-provider does not support and the interface does: JSON, JWTs to revoke, authorization requests as forms. */
+/** Additions to oidc-provider: JSON bodies, revoking JWTs, authorization requests as forms. */
 export function oauthRoutes(options: {
   handles: AccessTokenHandles;
   /** Throws `unauthenticated` for a token that is not valid. */

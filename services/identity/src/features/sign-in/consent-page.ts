@@ -11,7 +11,7 @@ export type ConsentModel = {
   application: RequestingApplication;
   account: { username: string; email?: string | null; role: Role };
   scopes: readonly string[];
-  /** Those of `scopes` that the person has not allowed before, if others have been. */
+  /** The scopes that the person has not allowed before, if others have been. */
   newScopes?: readonly string[] | undefined;
   links: { useAnotherAccount: string };
 };

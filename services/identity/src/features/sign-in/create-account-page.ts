@@ -7,7 +7,7 @@ import { type RequestingApplication, requestingApplication } from '../../pages/r
 export type CreateAccountModel = {
   form: PageForm;
   application?: RequestingApplication | undefined;
-  /** What was entered before; never the password. */
+  /** The values that were entered before; never the password. */
   values?: { username?: string; email?: string; name?: string } | undefined;
   /** Problems with other fields than those of the form are only in the summary. */
   problems?: readonly FieldProblem[] | undefined;

@@ -265,7 +265,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const known = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
     const grant =
       known ?? stampGrant(new Grant({ accountId: account.id, clientId: client }), account, details.session);
-    // What the page named, also if the person's role has become another since.
+    // The role that the page named, also if the person's role has changed since.
     const role = ROLES.find((name) => name === fields.get('role'));
     if (role === undefined) throw new ServiceError('invalid', 'The form must name the role.');
     if (known === undefined) stampConsent(grant, details, role);
@@ -287,7 +287,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   return router;
 }
 
-/** What is asked for, as scopes: those that the request names, and those that stand for the claims that it names. */
+/** The requested scopes: those that the request names, and those that stand for the claims that it names. */
 function requestedScopes({ params }: Interaction): string[] {
   const { userinfo, id_token } = JSON.parse(String(params.claims ?? '{}')) as Record<
     string,

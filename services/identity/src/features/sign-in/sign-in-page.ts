@@ -14,7 +14,7 @@ export type SignInProblem =
 export type SignInModel = {
   form: PageForm;
   application?: RequestingApplication | undefined;
-  /** What was entered before, or what the application suggests (login_hint). */
+  /** The login that was entered before, or that the application suggests (login_hint). */
   username?: string | undefined;
   /** Who is signed in already and has to enter the password again. */
   signedInAs?: string | undefined;

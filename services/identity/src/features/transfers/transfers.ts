@@ -13,7 +13,7 @@ import type { ApplicationWrites } from '../../core/applications/application-writ
 import { findManaged, type Manager, recordBy } from '../../core/applications/ownership.ts';
 import type { Audit } from '../../core/audit/audit.ts';
 
-/** What has to be known about the people of a transfer. */
+/** The accounts of a transfer, as far as they matter here. */
 export type Participant = {
   id: string;
   username: string;
@@ -30,7 +30,7 @@ export const TRANSFER = {
   applicationUpdatedAt: date(),
   /** The owner, or an admin. */
   offeredBy: text(),
-  /** That of the sender's account: what was offered with an earlier password, or in an earlier role, ends with it. */
+  /** The epoch of the sender's account: an offer ends when the sender's password or role changes. */
   senderEpoch: number(),
   to: text(),
   createdAt: date(),
@@ -41,7 +41,7 @@ export type PendingTransfer = EntityOf<typeof TRANSFER>;
 /** A pending transfer with what its recipient decides about. */
 export type OfferedTransfer = PendingTransfer & { application: Application; sender: Participant };
 
-/** What identity needs of a store of pending transfers. Writes are durable when they resolve. */
+/** The store of pending transfers. Writes are durable when they resolve. */
 export type TransferStore = {
   /**
    * Replaces the pending transfer of the application. False when the recipient has MAX_PENDING; undefined when another was
@@ -50,9 +50,9 @@ export type TransferStore = {
   insert(transfer: PendingTransfer): Promise<boolean | undefined>;
   /** The pending transfer of an application. */
   of(clientId: string): Promise<PendingTransfer | undefined>;
-  /** Those to a person, the oldest first. */
+  /** The transfers to a person, the oldest first. */
   to(userId: string): Promise<PendingTransfer[]>;
-  /** Of several concurrent calls, one gets true. */
+  /** One of several concurrent calls gets true. */
   remove(id: string): Promise<boolean>;
 };
 
@@ -67,11 +67,11 @@ export type Transfers = {
   /** The pending transfer of an application that the manager may see. Throws `not_found`. */
   pending(manager: Manager, id: string): Promise<OfferedTransfer>;
   cancel(manager: Manager, id: string): Promise<void>;
-  /** What the manager has been offered, the oldest first. */
+  /** The transfers to the manager, the oldest first. */
   received(manager: Manager): Promise<OfferedTransfer[]>;
   /**
    * Makes the manager the owner. What the application authenticates by, its tokens, its trust, what people have allowed it,
-   * and the address that is told of sign-outs end. Redirect URIs stay. Throws `conflict` when they have MAX_APPLICATIONS, or
+   * and the back-channel logout URI end. Redirect URIs stay. Throws `conflict` when they have MAX_APPLICATIONS, or
    * the sender may not give it to them any more.
    */
   accept(manager: Manager, transferId: string): Promise<Application>;
@@ -139,7 +139,7 @@ export function createTransfers(options: {
     return { ...transfer, application, sender: { ...sender, id: transfer.offeredBy } };
   }
 
-  /** Those to a person. Of MAX_PENDING, what has ended takes no place: nobody could see it to decline it. */
+  /** The transfers to a person. Ended ones do not count towards MAX_PENDING: nobody could see and decline them. */
   async function receivedBy(userId: string): Promise<OfferedTransfer[]> {
     const found = await Promise.all(
       (await transfers.to(userId)).map(async (transfer) => {

@@ -14,7 +14,7 @@ export type BucketDocument = {
   amounts?: Record<string, string>;
   /** The last batch of each sender that is counted. */
   senders?: Record<string, string>;
-  /** Of orders, which are counted as a whole: raised each time. */
+  /** The generation of the counts of orders, which are counted as a whole: raised each time. */
   revision?: number;
   expires_at: Date;
 };

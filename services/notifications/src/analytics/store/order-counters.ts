@@ -105,7 +105,7 @@ export function createOrderCounters(
       const expires_at = new Date(at.getTime() + keepDays.day * DAY_MS);
       const older = { _id, version: { $lt: order.version } };
       const update = { $set: { ...order, at, expires_at, pending_since: new Date() } };
-      // What is known is not older, or another version has just been stored.
+      // The stored version is not older, or another version has just been stored.
       if (!(await isNew(orders.updateOne(older, update, { upsert: true })))) {
         await orders.updateOne(older, update);
       }

@@ -39,7 +39,7 @@ export async function addToCounters(
   }
 }
 
-/** What a batch adds to each bucket, by the paths of its fields. */
+/** The increments of a batch for each bucket, by the paths of its fields. */
 function incrementsOf({ service: source, series }: CountedUsage, keepDays: RetentionDays) {
   const all = new Map<string, { bucket: BucketDocument; increments: Record<string, number> }>();
   for (const { start: minute, client, ...entry } of series) {

@@ -6,7 +6,7 @@ import { type Circuit, createCircuit } from './circuit.ts';
 import { guardedSend } from './guarded-send.ts';
 import type { Message, Provider } from './provider.ts';
 
-/** What a channel tells of a sending under way. */
+/** The context in which a channel sends a message. */
 export type Sending = {
   signal: AbortSignal;
   /** Called right before the provider gets the message, and with the response to whether it may have it. */
@@ -17,7 +17,7 @@ export type Sending = {
 export type Channel = {
   /** Resolves when a provider has accepted it; rejects with an error of jobs. */
   send(notification: Notification, sending: Sending): Promise<{ providerId: string | null }>;
-  /** Whether nothing can be sent just now. */
+  /** Whether nothing can be sent at the moment. */
   isOpen(): boolean;
   /** Since when the provider fails, and how. */
   failure: Circuit['failure'];

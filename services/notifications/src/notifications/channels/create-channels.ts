@@ -8,7 +8,7 @@ import { createPushProvider, type PushTarget, type VapidSettings } from './push-
 import { createSmsProvider } from './sms-provider.ts';
 import { createSmtpProvider } from './smtp-provider.ts';
 
-/** What messages are sent by. A type without a provider cannot be sent. */
+/** The providers of messages by type. A type without a provider cannot be sent. */
 export type ProviderSettings = {
   email?: { smtpUrl: string; from: string };
   sms?: { url: string; from: string };

@@ -2,7 +2,7 @@
 export type Message = {
   /** The id of the notification: the same in every attempt. */
   id: string;
-  /** Of an email that has one of its own. */
+  /** The subject of an email that has one. */
   subject?: string | undefined;
   text: string;
   isUrgent: boolean;

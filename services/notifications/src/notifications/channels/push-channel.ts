@@ -47,7 +47,7 @@ export function createPushChannel(options: {
     async send(notification, sending) {
       const subscriptions = await activeSubscriptionsOf(notification.userId);
       if (subscriptions.length === 0) throw new PermanentError('The recipient has no push subscription.');
-      /** Those whose push services may have the message. */
+      /** The subscriptions whose push services may have the message. */
       const given = new Set<PushSubscription>();
       const message = messageOf(notification);
       const results = await Promise.allSettled(

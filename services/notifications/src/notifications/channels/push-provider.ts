@@ -20,7 +20,7 @@ const NAME = 'The push service';
 const TIMEOUT_MS = 30_000;
 /** How long a push service keeps a message for a browser that is offline, in seconds. */
 const TTL_SECONDS = 3 * 86_400;
-/** What fits into one record of 4,096 bytes, with its header and tag (RFC 8291 §4). */
+/** The bytes that fit into one record of 4,096 bytes, with its header and tag (RFC 8291 §4). */
 const MAX_PAYLOAD_BYTES = 3993;
 
 /** The public key in base64url: the applicationServerKey with which browsers subscribe. */

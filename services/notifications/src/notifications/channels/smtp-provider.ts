@@ -39,7 +39,7 @@ export function subjectOf(text: Message['text']): string {
 /** By the reply code of the server (RFC 5321 §4.2.1); its text is left out, since it may have the address. */
 function rethrow(error: unknown): never {
   const options = { cause: error };
-  // What nodemailer has said, or the check of packages/mail.
+  // The error of nodemailer, or of the checks of packages/mail.
   const { cause, contentSent } = error instanceof SmtpError ? error : { cause: error, contentSent: false };
   const { code, responseCode, command } = Object(cause) as {
     code?: string;

@@ -2,7 +2,7 @@ import type { FieldProblem } from '@gatehouse/core/errors';
 import { date, type EntityOf, group, id, type ListFieldOf, number, text } from '@gatehouse/domain/fields';
 import type { ListSource } from '@gatehouse/domain/list-query';
 
-/** What a revocation may name: the epochs and ids of a credential. */
+/** The epochs and ids of a credential, which a revocation may name. */
 const CREDENTIAL = {
   clientId: text(),
   grantId: text().default(null),
@@ -26,7 +26,7 @@ export const PUSH_SUBSCRIPTION = {
 };
 export type PushSubscription = EntityOf<typeof PUSH_SUBSCRIPTION>;
 
-/** What has been revoked: credentials with a lower epoch or, without one, all with this id. */
+/** Revoked credentials: those with a lower epoch or, without one, all with this id. */
 export type Revoked = { kind: 'grant' | 'api_key' | 'client' | 'subject'; id: string; epoch?: number };
 
 export type PushSubscriptionField = ListFieldOf<typeof PUSH_SUBSCRIPTION>;
@@ -48,7 +48,7 @@ export type PushSubscriptionStore = {
   removeAllOf(userId: string): Promise<void>;
   /** Removes those whose credentials are revoked. */
   removeRevoked(revoked: readonly Revoked[]): Promise<void>;
-  /** Of those whose credentials have not been checked since, the next ones; registering one counts as a check. */
+  /** The next subscriptions whose credentials have not been checked since; registering one counts as a check. */
   longestUnchecked(since: Date, limit: number): Promise<PushSubscription[]>;
   /** Notes that their credentials were in force at this time. */
   checked(subscriptions: readonly PushSubscription[], at: Date): Promise<void>;

@@ -55,7 +55,7 @@ export function createNotificationStore(
     projection: { ...notifications.projection, first_priority: 1 },
     logger,
   });
-  /** Those that are accepted at the same time are inserted together. */
+  /** Notifications that are accepted at the same time are inserted together. */
   const insert = createBatches<StoredDocument, boolean>({
     max: MAX_BATCH,
     run: (documents) => insertNew(collection, documents),
@@ -109,7 +109,7 @@ export function createNotificationStore(
   return { ...notificationStore, keySweeper: keys.sweeper };
 }
 
-/** The update that leaves of a notification what is counted. */
+/** The update that keeps only the data of a notification that is counted. */
 const ANONYMOUS = [
   {
     $set: {
@@ -127,7 +127,7 @@ const ANONYMOUS = [
   { $unset: ['idempotency', 'subject'] },
 ];
 
-/** What a change by a person stores. */
+/** The stored fields of a change by a person. */
 function writeChange({ priority, status, job }: Notification) {
   // A new job is published after the write, or by the next sweep.
   const rest =

@@ -14,7 +14,7 @@ import {
 } from './pdf-table.ts';
 import { scaleOf } from './scale.ts';
 
-/** What does not fit into a document that people read; CSV and JSON have all. */
+/** The maximum number of rows, as people read the document; CSV and JSON have all rows. */
 export const PDF_ROWS = 10_000;
 
 const FOOTER = 24;

@@ -15,7 +15,7 @@ export const ROW_HEIGHT = 14;
 const CELL_PADDING = 5;
 /** The widths of columns are between these numbers of characters, and what the padding takes. */
 const CHARACTERS = { min: 5, max: 34, padding: 3 };
-/** Of a cell no more is looked at, however narrow it is. */
+/** The maximum number of characters of a cell that are measured. */
 const MAX_CHARACTERS = 120;
 const ELLIPSIS = '…';
 

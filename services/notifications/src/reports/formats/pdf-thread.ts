@@ -1,4 +1,4 @@
-// What runs in the thread of renderPdf(): the rows come as messages, null after the last, and the document goes to stdout.
+// The thread of renderPdf(): the rows come as messages, null after the last, and the document goes to stdout.
 import { on } from 'node:events';
 import { pipeline } from 'node:stream/promises';
 import { parentPort, workerData } from 'node:worker_threads';

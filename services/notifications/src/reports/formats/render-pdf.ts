@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { PermanentError } from '@gatehouse/events/job';
 import type { ReportDefinition, Row } from '../report-types.ts';
 
-/** What a document is about, and how its rows are shown. */
+/** The title of a document, and the layout of its rows. */
 export type PdfTask = {
   about: { title: string; lines: readonly string[] };
   definition: Pick<ReportDefinition, 'columns' | 'chart' | 'amounts'>;

@@ -10,7 +10,7 @@ import { snippetsOf } from './snippets.ts';
 /** A request that was made for somebody to see, without its credential. */
 type Exchange = { request: string; status: number; ms: number; body: string };
 
-/** What was chosen, and what came of it. */
+/** The chosen request, and its outcome. */
 type Try = { chosen: string; exchange?: Exchange; problem?: string | undefined };
 
 /** The requests that can be tried, with their paths. */

@@ -29,7 +29,7 @@ export const python = language((value) => JSON.stringify(value));
 export function discovery({ base, clientId }: Sample, hasSecret = true): Code {
   const secret = hasSecret ? js`process.env.CLIENT_SECRET` : js`undefined`;
   const authentication = hasSecret ? js`undefined` : js`client.None()`;
-  // Without TLS, as on a developer's own machine, openid-client has to be told so.
+  // Without TLS, as on a developer's own machine, openid-client has to allow insecure requests.
   const insecure = js`,\n  ${authentication}, { execute: [client.allowInsecureRequests] }`;
   const secure = hasSecret ? js`` : js`, ${authentication}`;
   return js`const config = await client.discovery(
@@ -38,7 +38,7 @@ export function discovery({ base, clientId }: Sample, hasSecret = true): Code {
 
 const SECRET = 'ut the client secret into the environment variable CLIENT_SECRET first.';
 
-/** What is said of a program that has a secret, by its tools. */
+/** The instructions for a program that has a secret, by its tools. */
 export const CURL = { id: 'curl', title: 'curl', before: `P${SECRET}` };
 export const FETCH = { id: 'fetch', title: 'JavaScript with fetch', before: `P${SECRET}` };
 export const PYTHON = { id: 'python', title: 'Python', before: `P${SECRET}` };

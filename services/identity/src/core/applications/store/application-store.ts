@@ -19,7 +19,7 @@ import {
 import { createApplicationLists } from './application-store-list.ts';
 
 type ApplicationDocument = StoredOf<typeof APPLICATION> & {
-  /** Of the name, for searches. */
+  /** The words of the name, for searches. */
   words?: string[];
   /** From 0 to MAX_APPLICATIONS - 1, unique for an owner, which limits their applications. Absent from deleted ones. */
   slot?: number;

@@ -13,16 +13,16 @@ type OidcDocument = {
   _id: string;
   /** The payload as JSON: its keys include URLs and client ids, which are no field names. */
   payload: string;
-  /** Of a session: what each client has in it, as JSON, by the client's id (see clientField). */
+  /** In a session: the authorization of each client as JSON, by the client's id (see clientField). */
   authorizations?: Readonly<Record<string, string>> | undefined;
   /** The hash of a session's id, which changes; its _id is the uid, which does not. */
   id_hash?: string | undefined;
   grant_id?: string | undefined;
-  /** Of a grant: that of the session in which it was made. */
+  /** In a grant: the uid of the session in which it was made. */
   uid?: string | undefined;
   account_id?: string | undefined;
   client_id?: string | undefined;
-  /** Of a grant: where its latest code or token went. */
+  /** In a grant: the destination of its latest code or token. */
   redirect_uri?: string | undefined;
   /** The account's sign_in_epoch when this was created; it has ended once the account's is higher. */
   epoch?: number | undefined;
@@ -46,7 +46,7 @@ type Spec = {
   ofAccount?: boolean;
 };
 
-/** What oidc-provider stores. */
+/** The kinds of objects that oidc-provider stores. */
 const KINDS = {
   Session: { collection: 'oidc_sessions', key: 'id_hash', credential: true, ofAccount: true },
   Interaction: { collection: 'oidc_interactions', pending: true },
@@ -75,7 +75,7 @@ export type OfAccount = {
   id: string;
   payload: AdapterPayload;
   expiresAt: Date | null;
-  /** Of a grant: where its latest code or token went. */
+  /** In a grant: the destination of its latest code or token. */
   redirectUri: string | undefined;
 };
 
@@ -189,7 +189,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
     async useOnce(name, until) {
       try {
         await collections.ReplayDetection.updateOne(
-          // Whoever does not find it expired tries to insert it, which only one can.
+          // A process that does not find it expired tries to insert it, in which only one succeeds.
           { _id: hash('sha256', name, 'base64url'), expires_at: { $lte: new Date() } },
           { $set: { payload: '{}', expires_at: until } },
           { upsert: true },
@@ -253,7 +253,7 @@ function selectorOf(kind: Kind, id: string): { id_hash: string } | { _id: string
   return kind === 'Session' ? { id_hash: keyOf(kind, id) } : { _id: keyOf(kind, id) };
 }
 
-/** What a session or grant becomes that has ended: it belongs to nobody. */
+/** The fields of a session or grant that has ended: it belongs to nobody. */
 function tombstone() {
   return {
     $set: { ended: true, payload: '{}', expires_at: new Date(Date.now() + TOMBSTONE_MS) },
@@ -265,7 +265,7 @@ async function bury(documents: Documents, filter: object): Promise<void> {
   await documents.updateOne({ ...filter, ended: { $ne: true } }, tombstone());
 }
 
-/** What oidc-provider gets back. `id` is given for credentials, whose ids are not stored. */
+/** The payload that oidc-provider gets back. `id` is given for credentials, whose ids are not stored. */
 function payloadOf(document: OidcDocument | null, id?: string): AdapterPayload | undefined {
   if (document === null || document.ended === true) return undefined;
   const { expires_at, consumed_at = null, payload: text, authorizations = {} } = document;
@@ -295,7 +295,7 @@ type ReadSession = { authorizations?: Authorizations; knownAuthorizations?: Auth
 const clientField = (id: string) => `authorizations.${encodeURIComponent(id).replaceAll('.', '%2E')}`;
 
 /**
- * What a request has changed in the authorizations of a session. Another tab may do the same with what it has read before: each
+ * The changes of a request in the authorizations of a session. Another tab may do the same with what it has read before: each
  * writes its own changes only, as a sign-out ends what the session knows.
  */
 function authorizationChanges({ authorizations = {}, knownAuthorizations: known = {} }: ReadSession) {
@@ -409,7 +409,7 @@ function once(
 
 /**
  * A refresh token that was rotated a moment ago is merely not found: there may be two tabs, or a response was lost.
- * Later, oidc-provider finds it consumed and ends the family (RFC 9700 §4.14.2). Whoever revokes it ends the family at any time (RFC 7009 §2.1).
+ * Later, oidc-provider finds it consumed and ends the family (RFC 9700 §4.14.2). Revoking it ends the family at any time (RFC 7009 §2.1).
  */
 function graceful(adapter: Adapter, seconds: number): Adapter {
   return {

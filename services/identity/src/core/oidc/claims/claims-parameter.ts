@@ -65,7 +65,7 @@ export function scopesOfClaims(names: readonly string[]): string[] {
     .map(([scope]) => scope);
 }
 
-/** What the claims parameter asks of /userinfo, as far as the person has allowed it: the access token remembers it. */
+/** The claims of /userinfo that the claims parameter requests, as far as the person has allowed them: the access token keeps them. */
 export function requestedOfUserInfo({ oidc }: KoaContextWithOIDC): { userinfo_claims?: string[] } {
   const { AuthorizationCode, RefreshToken, Grant } = oidc.entities;
   const { userinfo } = (AuthorizationCode ?? RefreshToken)?.claims ?? oidc.claims;

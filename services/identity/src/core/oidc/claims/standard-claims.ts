@@ -7,7 +7,7 @@ export const CLAIMS_OF_SCOPES = {
   email: ['email', 'email_verified'],
 };
 
-/** What is known of an account, as the claims of OpenID Connect Core §5.1: without unknown ones. */
+/** The claims of an account (OpenID Connect Core §5.1), without those that have no value. */
 export function standardClaims(account: Account): Record<string, string | number | boolean> {
   const { email } = account;
   const claims = {

@@ -8,7 +8,7 @@ import type { Applications } from '../../applications/applications.ts';
 import { ownerPermissions } from '../../applications/ownership.ts';
 import type { TokenSigning } from '../../tokens/token-signing.ts';
 
-/** What a token request may have for it to be answered here. */
+/** The parameters that a token request may have to be handled here. */
 const PARAMETERS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
 /** Headers to which oidc-provider responds: CORS, DPoP (RFC 9449), and attestations of clients. */
 const HEADERS = ['origin', 'dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop'];

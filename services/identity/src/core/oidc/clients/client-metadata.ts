@@ -78,7 +78,7 @@ export function dashboardClientMetadata(issuer: string): AdapterPayload {
   };
 }
 
-/** Whether it belongs to us: people are not told that an application asks them to sign in. */
+/** Whether it is first-party: pages do not say that an application asks people to sign in. */
 export function isFirstParty(clientId: string): boolean {
   return clientId === ACCOUNT_CLIENT || clientId === DASHBOARD_CLIENT;
 }

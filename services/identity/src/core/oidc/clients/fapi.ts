@@ -60,7 +60,7 @@ export function codeLifetime(client: Client, seconds: number): number {
   return isFapi2(client) ? Math.min(seconds, MAX_CODE_SECONDS) : seconds;
 }
 
-/** What a client's access tokens are signed with: RS256 is not for FAPI 2.0 (§5.4.1). */
+/** The algorithm of a client's access tokens: RS256 is not for FAPI 2.0 (§5.4.1). */
 export function accessTokenAlgorithm(client: Client, algorithm: SigningAlgorithm): SigningAlgorithm {
   return isFapi2(client) ? 'ES256' : algorithm;
 }

@@ -17,7 +17,7 @@ export function trackConsentEpochs(models: { Grant: unknown }): void {
   storeFields(models.Grant, ['consentEpoch', 'consentRole']);
 }
 
-/** What is asked on a consent page belongs to the consent epoch at that moment. */
+/** The question on a consent page belongs to the consent epoch at that moment. */
 export function addConsentEpoch(policy: interactionPolicy.DefaultPolicy): void {
   const prompt = policy.get('consent');
   if (prompt === undefined) throw new Error('there is no consent prompt');

@@ -14,10 +14,10 @@ import type { ProviderAccount } from '../claims/provider-account.ts';
 import { addConsentEpoch } from './consent-epochs.ts';
 import { storeFields } from './store-fields.ts';
 
-/** What we know about the browser in which somebody signed in; shown to them, so that they recognise it. */
+/** The browser in which somebody signed in; shown to them, so that they recognise it. */
 export type Device = { address: string; userAgent: string; signedInAt: string };
 
-/** What we add to oidc-provider's sessions and grants. */
+/** The fields that we add to oidc-provider's sessions and grants. */
 type Stamped = { epoch?: number };
 export type StampedSession = Session & Stamped & { device?: Device };
 
@@ -28,7 +28,7 @@ export type SignIn = {
   amr: string[];
   acr: string;
   epoch: number;
-  /** That of the account's sign-ins before the password was checked. */
+  /** The epoch of the account's sign-ins before the password was checked. */
   generation: string | undefined;
   /** The id of the browser in which the password was entered (see pages/browser-cookie.ts). */
   browser: string;
@@ -48,7 +48,7 @@ export function trackSignInEpochs(provider: Provider, browserId: (ctx: Context) 
     this.touched = true;
   };
   // A page of a sibling domain can plant the cookies of its own sign-in in another browser: they have no __Host- prefix, as
-  // they are for some paths only. Whoever enters the password there must not sign the other browser in.
+  // they are for some paths only. A person who enters the password there must not sign the other browser in.
   const { loginAccount } = provider.Session.prototype;
   provider.Session.prototype.loginAccount = function logIn(this: Session, details) {
     const { ctx } = Provider;

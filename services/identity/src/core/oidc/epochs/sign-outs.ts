@@ -5,7 +5,7 @@ import type { SignIn } from './sign-in-epochs.ts';
 /** That somebody's session at an application has ended. `sid` is the id by which the application knows it. */
 export type Logout = { clientId: string; accountId: string; sid: string; consentEpoch: number };
 
-/** What RP-initiated logout calls when the person has confirmed it. */
+/** The callback of RP-initiated logout when the person has confirmed it. */
 export type SignOuts = {
   /** Ends the session with this uid, at the request of an application if it is known. */
   signOut(uid: string, by: { origin: Origin; client?: string }): Promise<unknown>;

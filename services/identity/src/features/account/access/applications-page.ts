@@ -27,7 +27,7 @@ export type OwnApplicationView = {
     lastUse: LastUse | null;
   }[];
   keys: readonly { name: string; lastFour: string | null; lastUse: LastUse | null }[];
-  /** Of the application as a whole. */
+  /** The last use of the application as a whole. */
   lastUse: LastUse | null;
 };
 
@@ -77,7 +77,7 @@ ${hasPublicKeys && html`<div><dt>Public keys</dt><dd>The application signs its r
 </dl></li>`;
 }
 
-/** By what a secret can be told from others. */
+/** The last characters of a secret, which distinguish it from others. */
 const endingOf = ({ lastFour }: { lastFour: string | null }) =>
   lastFour !== null && html`ending in <code dir="ltr">…${lastFour}</code>, `;
 

@@ -9,7 +9,7 @@ import { isFirstParty } from '../../../core/oidc/clients/client-metadata.ts';
 export type Authorization = {
   clientId: string;
   name: string;
-  /** Of the redirect URIs that received codes or tokens. */
+  /** The hosts of the redirect URIs that received codes or tokens. */
   hosts: string[];
   scopes: string[];
   since: Date;
@@ -22,7 +22,7 @@ export type AuthorizedApplications = {
   revoke(accountId: string, clientId: string): Promise<boolean>;
 };
 
-/** What a person has allowed applications to do, seen from the person's side. */
+/** The permissions that a person has given to applications, as the person sees them. */
 export function createAuthorizedApplications(options: {
   store: Pick<OidcStore, 'grantsOf' | 'endGrant'>;
   applications: Pick<Applications, 'find'>;

@@ -32,7 +32,7 @@ export type SessionsModel = {
 };
 
 type Level = 'h2' | 'h3' | 'h4';
-/** What the page calls uses of a kind. */
+/** The names of sessions of a kind on the page. */
 type Kind = { id: string; level: 'h2' | 'h3'; several: string; since: string; end: string };
 
 const SESSIONS: Kind = {

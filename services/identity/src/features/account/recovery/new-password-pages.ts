@@ -15,7 +15,7 @@ import { offerToEndCredentials } from '../password-page.ts';
 
 export type ForgottenPasswordModel = {
   form: PageForm;
-  /** What was entered before. */
+  /** The login that was entered before. */
   login?: string | undefined;
   /** Seconds to wait when there were too many requests. */
   retryAfter?: number | undefined;

@@ -127,7 +127,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
       return showNewPassword(ctx, account, token, { error });
     }
-    // Whoever guesses passwords could otherwise close the account again before the person signs in.
+    // A person who guesses passwords could otherwise close the account again before the person signs in.
     await options.throttle.forgive(account);
     options.browser.rememberDevice(ctx, account.id);
     await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
