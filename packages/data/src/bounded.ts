@@ -36,10 +36,7 @@ export function createBoundKeeper(
     if ((await collection.estimatedDocumentCount()) <= max) return;
     let excess = (await collection.countDocuments(filter())) - max;
     if (excess <= 0) return;
-    logger.warn(
-      { collection: name, excess },
-      'a collection is full: the documents beyond its limit are removed',
-    );
+    logger.warn({ collection: name, excess }, 'a collection is full: removing the excess');
     for (; excess > 0 && !signal.aborted; excess -= BATCH) {
       const limit = Math.min(excess, BATCH);
       const first = await collection
@@ -54,14 +51,11 @@ export function createBoundKeeper(
     async run(signal) {
       for (const bound of bounds) {
         await keep(bound, signal).catch((error: unknown) => {
-          logger.warn(
-            { err: error, collection: bound.collection },
-            'the limit of a collection could not be enforced',
-          );
+          logger.warn({ err: error, collection: bound.collection }, 'a collection could not be limited');
         });
       }
     },
     everyMs: everySeconds * 1000,
-    onError: (error) => logger.warn({ err: error }, 'the limits of collections could not be enforced'),
+    onError: (error) => logger.warn({ err: error }, 'collections could not be limited'),
   });
 }

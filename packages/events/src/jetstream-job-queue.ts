@@ -89,10 +89,7 @@ function createJetStreamJobQueue(options: JobQueueOptions, service: Service): Jo
     const reply = message.reply ?? '';
     const job = decode(service.name, message);
     if (job === undefined) {
-      logger.error(
-        { subject: message.subject, bytes: message.data.length },
-        'dropped a message that is not a job',
-      );
+      logger.error({ subject: message.subject, bytes: message.data.length }, 'dropped an invalid job');
       nats.publish(reply, '+TERM');
       return undefined;
     }

@@ -40,15 +40,16 @@ export type ReportService = {
   file(id: string, requester: Requester): Promise<{ report: Report; fileId: string; bytes: number }>;
 };
 
-const NEW_STATE = { status: 'queued', progress: 0, rows: 0, version: 1 } as const;
-const NO_RESULT = {
+const NEW = {
+  status: 'queued',
+  progress: 0,
+  rows: 0,
   bytes: null,
   fileId: null,
   error: null,
-  startedAt: null,
-  completedAt: null,
-  expiresAt: null,
-};
+  version: 1,
+} as const;
+const NO_TIMES = { startedAt: null, completedAt: null, expiresAt: null };
 
 export function createReportService(options: {
   store: ReportStore;
@@ -89,18 +90,14 @@ export function createReportService(options: {
         const message = `must be within the last ${usageDays} days`;
         throw invalidFields([{ field: from === null ? 'to' : 'from', message }]);
       }
+      const request = { id, type, format, ...period, filters, requester: owner };
       const report: Report = {
-        id,
-        type,
-        format,
-        ...period,
-        filters,
-        requester: owner,
+        ...request,
         role: requester.person?.role ?? null,
         delegation: await delegate(),
         jobId: options.newJobId(),
-        ...NEW_STATE,
-        ...NO_RESULT,
+        ...NEW,
+        ...NO_TIMES,
         createdAt: now,
         updatedAt: now,
       };

@@ -28,10 +28,7 @@ const readHash = bodyValidator(
 );
 const createdShape = shape(
   'CreatedApiKey',
-  Type.Object({
-    ...KeyView.properties,
-    api_key: Type.String({ description: 'The key, which only this response contains.' }),
-  }),
+  Type.Object({ ...KeyView.properties, api_key: Type.String({ description: 'The key, shown only here.' }) }),
 );
 
 /** The API keys of applications. Errors are thrown. */

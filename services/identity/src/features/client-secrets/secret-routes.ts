@@ -17,9 +17,7 @@ import {
 } from '../applications/views.ts';
 
 const Secret = Type.Object({
-  label: Type.Optional(
-    Type.String({ description: 'A name for the secret, such as the server that uses it.' }),
-  ),
+  label: Type.Optional(Type.String({ description: 'A name, such as the server that uses it.' })),
   expires_in: Type.Optional(Lifetime),
 });
 const SecretView = Type.Object({
@@ -32,7 +30,7 @@ const SecretView = Type.Object({
 });
 const CreatedSecret = Type.Object({
   ...SecretView.properties,
-  client_secret: Type.String({ description: 'The secret, which only this response contains.' }),
+  client_secret: Type.String({ description: 'The secret, shown only here.' }),
 });
 const secretShape = shape('ClientSecret', SecretView, {
   id: 'sec_1',

@@ -8,7 +8,7 @@ const TransferView = Type.Object({
   id: Type.String(),
   sender: Type.Object(
     { id: Type.String(), username: Type.String() },
-    { description: 'The person who offers the application.' },
+    { description: 'The offering person.' },
   ),
   to: Type.String({ description: 'The id of the person who may accept the application.' }),
   created_at: Time,
