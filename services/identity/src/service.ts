@@ -22,6 +22,7 @@ import { clientSecrets } from './features/client-secrets/module.ts';
 import { internal } from './features/internal/module.ts';
 import { login } from './features/login/module.ts';
 import { oauth } from './features/oauth/module.ts';
+import { passkeys } from './features/passkeys/module.ts';
 import { sessions } from './features/sessions/module.ts';
 import { signIn } from './features/sign-in/module.ts';
 import { transfers } from './features/transfers/module.ts';
@@ -44,6 +45,7 @@ const FEATURES = [
   internal,
   signIn,
   account,
+  passkeys,
   backchannelLogout,
 ];
 

@@ -68,6 +68,8 @@ export function keyedApplication(key: string, scopes: string[]): FirstApplicatio
 }
 
 type BuildOptions = {
+  /** The host name of our pages; browsers have passkeys for names only. */
+  host?: 'localhost';
   /** Compares every response of identity's to the requests below with its OpenAPI document. */
   checkResponses?: boolean;
   rateLimit?: 'on' | 'off';
@@ -80,7 +82,7 @@ type BuildOptions = {
 /** Identity and users on a port of their own, with databases of their own, some applications and two people. */
 export async function build(t: TestScope, options: BuildOptions = {}) {
   const port = await freePort();
-  const base = `http://127.0.0.1:${port}`;
+  const base = `http://${options.host ?? '127.0.0.1'}:${port}`;
   const people = {
     admin: { id: newId('usr'), username: 'admin', email: 'admin@example.org' },
     ann: { id: newId('usr'), username: 'ann', email: 'ann@example.org' },

@@ -34,6 +34,7 @@ import { createFindClient } from './oidc/clients/clients.ts';
 import { createReloadableProvider } from './oidc/reloadable-provider.ts';
 import { createRevocationStore } from './revocations/revocation-store.ts';
 import { createRevocations } from './revocations/revocations.ts';
+import { createAccountRouter } from './sessions/account-router.ts';
 import { createBrowserSessions } from './sessions/browser-sessions.ts';
 import { createPasswordCheck } from './sessions/password-check.ts';
 import { createSessionEnds } from './sessions/session-ends.ts';
@@ -268,8 +269,10 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
 function createSigningIn(shared: Shared & Mailing & ReturnType<typeof createIssuing>) {
   const { config, provider, toServiceError } = shared;
   const lifetime = config.lifetimes.session;
+  const sessions = createBrowserSessions({ ...shared, provider: provider.current, lifetime });
   return {
-    sessions: createBrowserSessions({ ...shared, provider: provider.current, lifetime }),
+    sessions,
+    accountPages: createAccountRouter({ ...shared, sessions, signUp: config.signUp === 'on' }),
     checkPassword: createPasswordCheck(shared),
     pageErrors: createPageErrors(toServiceError),
   };

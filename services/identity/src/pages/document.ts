@@ -2,15 +2,17 @@ import { centeredPage, type PageParts, htmlDocument as wholeDocument } from '@ga
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { stylesheet } from './stylesheet.ts';
 
-const HEAD = { stylesheets: [stylesheet.path] };
+const stylesheets = [stylesheet.path];
 
 /** A page outside the account, for one thing to do or to read. Its heading is the title unless there is another. */
-export function standalonePage(page: PageParts & { heading?: string; body: Content }): string {
-  const { heading = page.title, body } = page;
-  return centeredPage({ ...page, body: html`<h1>${heading}</h1>\n${body}` }, HEAD);
+export function standalonePage(
+  page: PageParts & { heading?: string; scripts?: readonly string[]; body: Content },
+): string {
+  const { heading = page.title, body, scripts = [] } = page;
+  return centeredPage({ ...page, body: html`<h1>${heading}</h1>\n${body}` }, { stylesheets, scripts });
 }
 
-/** The document around a `<body>`. */
-export function htmlDocument(page: PageParts, body: Html): string {
-  return wholeDocument(page, body, HEAD);
+/** The document around a `<body>`, with the scripts at these paths. */
+export function htmlDocument(page: PageParts, body: Html, scripts: readonly string[] = []): string {
+  return wholeDocument(page, body, { stylesheets, scripts });
 }

@@ -1,14 +1,20 @@
 import type { Context, Middleware } from 'koa';
 
-/** Answers with a page. `formTargets` are the origins or schemes, other than our own, that its form may lead to. */
+/**
+ * Answers with a page.
+ *
+ * @param options.formTargets the origins or schemes, other than our own, that its form may lead to
+ * @param options.hasScripts whether it has scripts of ours
+ */
 export function sendPage(
   ctx: Context,
   html: string,
-  { status = 200, formTargets = [] }: { status?: number; formTargets?: readonly string[] } = {},
+  options: { status?: number; formTargets?: readonly string[]; hasScripts?: boolean } = {},
 ): void {
+  const { status = 200, formTargets = [], hasScripts = false } = options;
   ctx.status = status;
   ctx.type = 'text/html; charset=utf-8';
-  setPageHeaders(ctx, formTargets);
+  setPageHeaders(ctx, formTargets, hasScripts);
   ctx.body = html;
 }
 
@@ -18,12 +24,13 @@ export function seeOther(ctx: Context, location: string): void {
   ctx.redirect(location);
 }
 
-/** The headers of every page: no content but our own stylesheet, no frames, no caching. */
-export function setPageHeaders(ctx: Context, formTargets: readonly string[] = []): void {
+/** The headers of every page: no content but our own stylesheet, and scripts where there are some, no frames, no caching. */
+export function setPageHeaders(ctx: Context, formTargets: readonly string[] = [], hasScripts = false): void {
   ctx.set({
     'content-security-policy': [
       "default-src 'none'",
       "style-src 'self'",
+      ...(hasScripts ? ["script-src 'self'"] : []),
       "img-src 'self' data:",
       // Browsers apply it to redirects after a form as well, and ours end at the application.
       `form-action 'self' ${formTargets.join(' ')}`.trimEnd(),

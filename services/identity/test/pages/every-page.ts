@@ -4,10 +4,7 @@ import {
 } from '../../src/features/account/access/access-questions.ts';
 import { applicationsPage } from '../../src/features/account/access/applications-page.ts';
 import { sessionsPage } from '../../src/features/account/access/sessions-page.ts';
-import {
-  accountQuestionPage,
-  standaloneQuestionPage,
-} from '../../src/features/account/confirmation-pages.ts';
+import { ACCOUNT_PAGES } from '../../src/features/account/account-pages.ts';
 import { passwordPage } from '../../src/features/account/password-page.ts';
 import { profilePage } from '../../src/features/account/profile-page.ts';
 import {
@@ -24,9 +21,17 @@ import {
   newPasswordDonePage,
   newPasswordPage,
 } from '../../src/features/account/recovery/new-password-pages.ts';
+import {
+  addPasskeyPage,
+  PASSKEYS,
+  passkeysPage,
+  removePasskeyQuestion,
+  signInFields,
+} from '../../src/features/passkeys/passkey-pages.ts';
 import { consentPage } from '../../src/features/sign-in/consent-page.ts';
 import { createAccountPage } from '../../src/features/sign-in/create-account-page.ts';
 import { type SignInProblem, signInPage } from '../../src/features/sign-in/sign-in-page.ts';
+import { accountQuestionPage, standaloneQuestionPage } from '../../src/pages/account/confirmation-pages.ts';
 import { type ErrorPageKind, errorPage } from '../../src/pages/error-page.ts';
 import { signedOutPage, signOutPage, stillSignedInPage } from '../../src/pages/sign-out-pages.ts';
 
@@ -47,6 +52,7 @@ const SIGN_IN_PROBLEMS: SignInProblem[] = [
   { kind: 'too_many_attempts', retryAfter: 95 },
   { kind: 'known_devices_only' },
   { kind: 'unavailable' },
+  { kind: 'method', title: 'This passkey did not work', advice: 'Sign in with your password.' },
 ];
 
 /** Every page in each of its states, by name. `of` is asked for each text that comes from outside. */
@@ -57,16 +63,18 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   const frame = {
     username: of('ada'),
     signOut: form,
-    links: {
-      profile: '/account',
-      password: '/account/p',
-      applications: '/account/a',
-      sessions: '/account/s',
-    },
+    sections: [
+      { path: ACCOUNT_PAGES.profile, label: 'Profile' },
+      { path: ACCOUNT_PAGES.password, label: 'Password' },
+      { path: ACCOUNT_PAGES.applications, label: 'Applications' },
+      { path: ACCOUNT_PAGES.sessions, label: 'Sessions' },
+      { path: PASSKEYS, label: 'Passkeys' },
+    ],
   };
   const after = (notice: string) => ({ ...frame, notice });
   const links = { forgottenPassword: '/forgotten', createAccount: '/create' };
-  const signIn = { form, application, links, cancel: true };
+  const methods = [{ form, fields: signInFields({ challenge: of('challenge') }) }];
+  const signIn = { form, application, links, methods, scripts: ['/account/passkey.js'], cancel: true };
   const names = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
   const values = Object.fromEntries(names.map((name) => [name, of(name)]));
   const profile = { frame, form, values, sendLinkAgain: form };
@@ -97,10 +105,29 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     },
     { name: of('Spa'), clientId: 'app_2', hasPublicKeys: false, secrets: [], keys: [], lastUse: null },
   ];
+  const passkey = {
+    ...{ userId: 'usr_1', credentialId: 'c', publicKey: 'k', counter: 0, transports: [], createdAt: at },
+    ...{ isSyncable: true, rename: form },
+  };
+  const synced = { ...passkey, id: 'pky_1', name: of('iPhone'), isSynced: true, lastUsedAt: at };
+  const onKey = { ...passkey, id: 'pky_2', name: 'Key', isSynced: false, lastUsedAt: null };
+  const adding = {
+    ...{ frame, form, options: { rp: of('gatehouse') }, name: of('Chrome on Linux') },
+    scripts: ['/account/passkey.js'],
+  };
   const { name, host } = application;
   const authorized = { name, hosts: [host], scopes, since: at, revoke: form };
   return new Map([
-    ['sign in', signInPage({ form, links: { forgottenPassword: '/forgotten' }, cancel: false })],
+    [
+      'sign in',
+      signInPage({
+        ...signIn,
+        application: undefined,
+        links: { forgottenPassword: '/forgotten' },
+        methods: [],
+        cancel: false,
+      }),
+    ],
     ['sign in, application', signInPage(signIn)],
     ['sign in, prefilled', signInPage({ ...signIn, username: of('ada') })],
     ['sign in again', signInPage({ ...signIn, signedInAs: of('ada') })],
@@ -215,7 +242,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     [
       'question',
       accountQuestionPage({
-        ...{ frame, current: 'applications', form, refused: true },
+        ...{ frame, current: ACCOUNT_PAGES.applications, form, refused: true },
         question: endCredentialsQuestion(of('ada'), own, '/account'),
       }),
     ],
@@ -224,6 +251,22 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       standaloneQuestionPage({
         ...{ form, refused: false },
         question: endOthersQuestion({ sessions: 2, logins: 1, lastUsedAt: new Date() }, '/account'),
+      }),
+    ],
+    [
+      'passkeys',
+      passkeysPage({ frame, passkeys: [synced, onKey], add: '/add', problems: [problem('name')] }),
+    ],
+    ['passkeys, none', passkeysPage({ frame, passkeys: [], add: '/add' })],
+    ['passkeys, all', passkeysPage({ frame: after('Removed.'), passkeys: [onKey], add: undefined })],
+    ['add a passkey', addPasskeyPage(adding)],
+    ['add a passkey, problems', addPasskeyPage({ ...adding, problems: [problem('name')] })],
+    ['add a passkey, problem', addPasskeyPage({ ...adding, problem: 'The passkey could not be verified.' })],
+    [
+      'remove a passkey',
+      accountQuestionPage({
+        ...{ frame, current: PASSKEYS, form, refused: false },
+        question: removePasskeyQuestion(synced),
       }),
     ],
     [

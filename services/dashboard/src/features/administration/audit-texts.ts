@@ -23,6 +23,8 @@ export const ACTIONS: Record<string, string> = {
   'application.deleted': 'Application deleted',
   'secret.added': 'Client secret added',
   'secret.removed': 'Client secret removed',
+  'passkey.added': 'Passkey added',
+  'passkey.removed': 'Passkey removed',
   'api_key.created': 'API key created',
   'api_key.rotated': 'API key rotated',
   'api_key.revoked': 'API key revoked',

@@ -47,6 +47,7 @@ export type Notice =
   /** A new password was set with a mailed link. */
   | ({ kind: 'recovery_used' } & Occasion)
   | { kind: 'new_device'; device: string; address: string; at: Date }
+  | ({ kind: 'passkey_added' | 'passkey_removed'; passkey: string } & Occasion)
   | ({ kind: 'new_credential'; application: string } & NewCredential)
   | { kind: 'application_given' | 'application_offered'; application: string };
 
@@ -54,7 +55,7 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
   const account = `your ${PRODUCT} account ${plainName(username)}`;
   const fine = 'If it was you, you need not do anything.';
   const ask =
-    'Ask for a new password at once: open the page where you sign in, and choose “Forgotten your password?”.';
+    'Ask for a new password at once: open the page where you sign in, and choose “Forgotten your password?”. Then remove the passkeys of your account that are not yours.';
   switch (notice.kind) {
     case 'password_changed':
       return mail('Your password has been changed', [
@@ -73,7 +74,19 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
         `Somebody signed in to ${account} from a device that we have not seen before:`,
         `${plainName(notice.device)}, at the address ${notice.address}, on ${dateAndTimeText(notice.at)}.`,
         fine,
-        'If it was not you, somebody else knows your password. Sign in, change the password, and look at the sessions of your account.',
+        'If it was not you, somebody else can sign in as you. Sign in, change the password, and look at the sessions and passkeys of your account.',
+      ]);
+    case 'passkey_added':
+      return mail('A passkey was added to your account', [
+        `The passkey “${plainName(notice.passkey)}” was added to ${account} on ${occasion(notice)}. Whoever has it can sign in without your password.`,
+        fine,
+        'If it was not you, somebody else is in your account. Sign in, remove the passkey on the page “Passkeys” of your account, and change your password.',
+      ]);
+    case 'passkey_removed':
+      return mail('A passkey was removed from your account', [
+        `The passkey “${plainName(notice.passkey)}” of ${account} was removed on ${occasion(notice)}. It no longer signs anybody in.`,
+        fine,
+        `If it was not you, somebody else is in your account. ${ask}`,
       ]);
     case 'application_given':
       return mail('Your application has a new owner', [
@@ -103,7 +116,7 @@ export function emailChangedMail(model: { link: string; username: string; hours:
     'If it was you, you need not do anything.',
     'If it was not you, somebody else may be in your account. Open this link to restore this address:',
     { link: model.link, label: 'Restore this address' },
-    `It works once, for ${model.hours} hours. It ends all sessions of the account, and you choose a new password. Give the link to nobody.`,
+    `It works once, for ${model.hours} hours. It ends all sessions of the account and removes its passkeys, and you choose a new password. Give the link to nobody.`,
   ]);
 }
 

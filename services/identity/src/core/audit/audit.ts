@@ -43,6 +43,8 @@ const IMMEDIATE = [
   'application.deleted',
   'secret.added',
   'secret.removed',
+  'passkey.added',
+  'passkey.removed',
   'api_key.created',
   'api_key.rotated',
   'api_key.revoked',

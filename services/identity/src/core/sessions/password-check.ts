@@ -16,14 +16,20 @@ export type PasswordAttempt = {
   isKnownDevice(userId: string): boolean;
 };
 
-/** Somebody who has proved who they are. `generation` is that of the account's sign-ins when they began to. */
-export type Verified = { account: Account; generation: string | undefined };
+/**
+ * Somebody who has proved who they are. `generation` is that of the account's sign-ins when they began to, and `amr` names how
+ * (RFC 8176).
+ */
+export type Verified = { account: Account; generation: string | undefined; amr: readonly string[] };
 
 /**
  * The account with this username or verified email address and this password; undefined when there is none.
  * Throws `rate_limited` after too many failures, and `unavailable` when the accounts cannot be reached.
  */
 export type PasswordCheck = (ctx: Context, attempt: PasswordAttempt) => Promise<Verified | undefined>;
+
+/** The `amr` of a sign-in by password (RFC 8176 §2). */
+export const PASSWORD = ['pwd'];
 
 /** Checks a password, throttled and audited. Every way to sign in goes through here. */
 export function createPasswordCheck(options: {
@@ -71,6 +77,6 @@ export function createPasswordCheck(options: {
       client,
       subject: account.id,
     });
-    return { account, generation };
+    return { account, generation, amr: PASSWORD };
   };
 }

@@ -3,7 +3,7 @@ import type { IdentityModule } from '../../identity-module.ts';
 import { addAccessRoutes } from './access/access-routes.ts';
 import { createAuthorizedApplications } from './access/authorized-applications.ts';
 import { createOwnApplications } from './access/own-applications.ts';
-import { createAccountRouter } from './account-router.ts';
+import { ACCOUNT_PAGES } from './account-pages.ts';
 import { createAccountService } from './account-service.ts';
 import { addProfileRoutes } from './profile-routes.ts';
 import { recoveryRoutes } from './recovery/recovery-routes.ts';
@@ -11,8 +11,13 @@ import { addVerificationRoutes } from './recovery/verification-routes.ts';
 
 /** The pages on which people manage their account, and those that mailed links lead to. */
 export function account(core: Core): IdentityModule {
-  const { throttle, sessions, extensions } = core;
-  const pages = createAccountRouter({ ...core, signUp: core.config.signUp === 'on' });
+  const { throttle, sessions, extensions, accountPages: pages } = core;
+  pages.addSections(
+    { path: ACCOUNT_PAGES.profile, label: 'Profile' },
+    { path: ACCOUNT_PAGES.password, label: 'Password' },
+    { path: ACCOUNT_PAGES.applications, label: 'Applications' },
+    { path: ACCOUNT_PAGES.sessions, label: 'Sessions' },
+  );
   const own = createOwnApplications({ ...core, applicationKeys: extensions.applicationKeys });
   addProfileRoutes(pages, { account: createAccountService(core), sessions, own });
   addVerificationRoutes(pages, core);
@@ -23,5 +28,11 @@ export function account(core: Core): IdentityModule {
     applications: createAuthorizedApplications(core),
   });
   const countRequest = (address: string) => throttle.countMail({ address });
-  return { routers: [pages.router, recoveryRoutes({ ...core, own, countRequest })], pages: ['/account'] };
+  return {
+    routers: [
+      pages.router,
+      recoveryRoutes({ ...core, own, methods: extensions.signInMethods, countRequest }),
+    ],
+    pages: ['/account'],
+  };
 }

@@ -10,7 +10,8 @@ import {
 } from '@gatehouse/web/form';
 import { duration } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
-import { type AccountFrame, accountDocument } from './account-document.ts';
+import { type AccountFrame, accountDocument } from '../../pages/account/account-document.ts';
+import { ACCOUNT_PAGES } from './account-pages.ts';
 
 export type PasswordModel = {
   frame: AccountFrame;
@@ -46,7 +47,7 @@ export function passwordPage(model: PasswordModel): string {
     title: 'Password',
     failed: problems.length > 0 || retryAfter !== undefined,
     frame: model.frame,
-    current: 'password',
+    current: ACCOUNT_PAGES.password,
     body: html`${model.endCredentials !== undefined && offerToEndCredentials(html`<p class="buttons"><a class="danger" href="${model.endCredentials}">End all secrets and keys</a></p>`)}
 <p>A new password ends all your other sessions and the access of all applications that you have allowed.</p>
 ${retryAfter !== undefined && alertBox('Too many attempts', html`<p>Please wait ${duration(retryAfter)}, then try again.</p>`)}

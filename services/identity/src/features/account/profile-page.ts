@@ -1,7 +1,8 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/web/form';
 import { html } from '@gatehouse/web/html';
-import { type AccountFrame, accountDocument } from './account-document.ts';
+import { type AccountFrame, accountDocument } from '../../pages/account/account-document.ts';
+import { ACCOUNT_PAGES } from './account-pages.ts';
 
 /** The fields of the form that are part of the account. */
 export const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
@@ -31,7 +32,7 @@ export function profilePage(model: ProfileModel): string {
     title: 'Profile',
     failed: problems.length > 0,
     frame: model.frame,
-    current: 'profile',
+    current: ACCOUNT_PAGES.profile,
     body: html`${problemSummary(problems, [...FIELDS, 'current_password'])}
 ${form(
   model.form,

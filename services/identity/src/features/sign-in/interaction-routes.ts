@@ -16,7 +16,8 @@ import { stampConsent } from '../../core/oidc/epochs/consent-epochs.ts';
 import { signInOf, stampGrant } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import { ANOTHER_ACCOUNT, SIGN_UP } from '../../core/oidc/provider-options.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
-import type { PasswordCheck, Verified } from '../../core/sessions/password-check.ts';
+import { PASSWORD, type PasswordCheck, type Verified } from '../../core/sessions/password-check.ts';
+import type { SignInMethod } from '../../core/sessions/sign-in-method.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import { formProblems, SignInExpired } from '../../pages/page-errors.ts';
@@ -31,6 +32,8 @@ export type InteractionRoutesOptions = {
   accounts: Accounts;
   sessions: Pick<BrowserSessions, 'switchAccount'>;
   checkPassword: PasswordCheck;
+  /** Beside the password. */
+  methods: readonly SignInMethod[];
   mails: AccountMails;
   notices: Pick<Notices, 'signedIn'>;
   audit: Audit;
@@ -108,16 +111,23 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
         forgottenPassword: '/account/forgotten-password',
         ...(options.signUp ? { createAccount: `${pathOf(details)}/create-account` } : {}),
       },
+      methods: options.methods.map(({ name, fields }) => ({
+        form: forms.form(ctx, { action: `${pathOf(details)}/${name}`, context: details.uid }),
+        fields: fields(ctx, details.uid),
+      })),
+      scripts: options.methods.flatMap(({ scripts }) => scripts),
       cancel: application !== undefined,
     });
-    sendPage(ctx, html, { status: shown.status ?? 200, formTargets: formTarget(redirectUriOf(details)) });
+    const formTargets = formTarget(redirectUriOf(details));
+    const hasScripts = options.methods.length > 0;
+    sendPage(ctx, html, { status: shown.status ?? 200, formTargets, hasScripts });
   }
 
   async function signIn(
     ctx: Context,
     details: Interaction,
-    { account, generation }: Verified,
-    isKnown: boolean,
+    { account, generation, amr }: Verified,
+    isKnown = browser.isKnownDevice(ctx, account.id),
   ): Promise<void> {
     browser.rememberDevice(ctx, account.id);
     const by = { origin: originOf(ctx), browser: browser.id(ctx), isKnown };
@@ -127,7 +137,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       delete details.session;
       await details.save(details.exp - Math.floor(Date.now() / 1000));
     }
-    const login = signInOf(ctx, { account, generation, browser: browser.id(ctx) });
+    const login = signInOf(ctx, { account, generation, amr, browser: browser.id(ctx) });
     await finish(ctx, { login }, false);
   }
 
@@ -143,29 +153,34 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const details = await load(ctx, 'login');
     if (fields.has('cancel')) return finish(ctx, refused, false);
     const login = (fields.get('username') ?? '').trim();
-    try {
+    await orShowProblem(ctx, details, login, async () => {
       const verified = await options.checkPassword(ctx, {
         login,
         password: fields.get('password') ?? '',
         client: String(details.params.client_id),
         isKnownDevice: (userId) => browser.isKnownDevice(ctx, userId),
       });
-      if (verified !== undefined) {
-        return await signIn(ctx, details, verified, browser.isKnownDevice(ctx, verified.account.id));
-      }
-      return await showSignIn(ctx, details, {
-        username: login,
-        problem: { kind: 'wrong_password' },
-        status: 401,
-      });
-    } catch (error) {
+      if (verified !== undefined) return signIn(ctx, details, verified);
+      const problem = { kind: 'wrong_password' } as const;
+      return showSignIn(ctx, details, { username: login, problem, status: 401 });
+    });
+  });
+
+  /** Shows on the sign-in page what keeps the person from signing in. */
+  async function orShowProblem(
+    ctx: Context,
+    details: Interaction,
+    username: string | undefined,
+    attempt: () => Promise<void>,
+  ): Promise<void> {
+    await attempt().catch((error: unknown) => {
       const problem = signInProblem(error);
       if (problem === undefined) throw error;
       const { status, headers } = error as ServiceError;
       ctx.set(headers);
-      return showSignIn(ctx, details, { username: login, problem, status });
-    }
-  });
+      return showSignIn(ctx, details, { ...(username === undefined ? {} : { username }), problem, status });
+    });
+  }
 
   async function showCreateAccount(
     ctx: Context,
@@ -205,7 +220,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       });
       await audit.record({ action: 'account.created', origin, subject: account.id });
       await mails.sendVerification(account);
-      return await signIn(ctx, details, { account, generation: undefined }, true);
+      return await signIn(ctx, details, { account, generation: undefined, amr: PASSWORD }, true);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind === 'internal') throw error;
       return showCreateAccount(ctx, details, { values, error });
@@ -225,6 +240,19 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     };
     return { details, account, application, missing, scopes: requestedScopes(details) };
   }
+
+  router.post('/sign-in/:uid/:method', async (ctx, next) => {
+    const method = options.methods.find(({ name }) => name === ctx.params.method);
+    if (method === undefined) return next();
+    const fields = await readForm(ctx, 'login');
+    const details = await load(ctx, 'login');
+    const attempt = { interaction: details.uid, client: String(details.params.client_id) };
+    await orShowProblem(ctx, details, undefined, async () => {
+      const verified = await method.verify(ctx, fields, attempt);
+      if (verified !== undefined) return signIn(ctx, details, verified);
+      return showSignIn(ctx, details, { problem: { kind: 'method', ...method.problem }, status: 401 });
+    });
+  });
 
   router.get('/consent/:uid', async (ctx) => {
     const { details, account, application, missing, scopes } = await loadConsent(ctx);

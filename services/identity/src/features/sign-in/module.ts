@@ -11,6 +11,7 @@ export function signIn(core: Core): IdentityModule {
   const routes = interactionRoutes({
     ...core,
     provider: core.provider.current,
+    methods: core.extensions.signInMethods,
     roleIn: core.applications.roleIn,
     signUp: core.config.signUp === 'on',
     countSignUp: createAddressLimiter(SIGN_UPS, core.sharedLimits).count,

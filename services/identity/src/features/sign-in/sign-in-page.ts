@@ -1,6 +1,7 @@
 import { ALERT_ID, alertBox, field, form, type PageForm } from '@gatehouse/web/form';
 import { duration, named } from '@gatehouse/web/formatting';
-import { html } from '@gatehouse/web/html';
+import { type Content, html } from '@gatehouse/web/html';
+import type { SignInMethod } from '../../core/sessions/sign-in-method.ts';
 import { standalonePage } from '../../pages/document.ts';
 import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
 
@@ -9,7 +10,8 @@ export type SignInProblem =
   | { kind: 'wrong_password' }
   | { kind: 'too_many_attempts'; retryAfter: number }
   | { kind: 'known_devices_only' }
-  | { kind: 'unavailable' };
+  | { kind: 'unavailable' }
+  | ({ kind: 'method' } & SignInMethod['problem']);
 
 export type SignInModel = {
   form: PageForm;
@@ -20,12 +22,15 @@ export type SignInModel = {
   signedInAs?: string | undefined;
   problem?: SignInProblem | undefined;
   links: { forgottenPassword: string; createAccount?: string };
+  /** Ways to sign in beside the password, each a form. */
+  methods: readonly { form: PageForm; fields: Content }[];
+  scripts: readonly string[];
   /** Whether there is a second button, named `cancel`, to go back to the application. */
   cancel: boolean;
 };
 
 export function signInPage(model: SignInModel): string {
-  const { application, problem, signedInAs, links } = model;
+  const { application, problem, signedInAs, links, methods } = model;
   const username = model.username ?? signedInAs ?? '';
   const wrong = problem?.kind === 'wrong_password';
   const title = signedInAs === undefined ? 'Sign in' : 'Confirm that it is you';
@@ -33,16 +38,18 @@ export function signInPage(model: SignInModel): string {
   return standalonePage({
     title,
     failed: problem !== undefined,
+    scripts: model.scripts,
     body: html`<p class="before-asking">to continue to</p>${requestingApplication(application)}
-${signedInAs !== undefined && html`<p>You are signed in as ${named(signedInAs)}. Please enter your password again.</p>`}
+${signedInAs !== undefined && html`<p>You are signed in as ${named(signedInAs)}. Please sign in again.</p>`}
 ${problem && problemBox(problem)}
 ${form(
   model.form,
-  html`${field({ ...common, name: 'username', label: 'Username or email', value: username, autocomplete: 'username', autofocus: username === '' })}
+  html`${field({ ...common, name: 'username', label: 'Username or email', value: username, autocomplete: methods.length > 0 ? 'username webauthn' : 'username', autofocus: username === '' })}
 ${field({ ...common, name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: username !== '' })}
 <div class="buttons"><button class="primary">Sign in</button>
 ${model.cancel && html`<button class="secondary" name="cancel" value="cancel" formnovalidate>Cancel</button>`}</div>`,
 )}
+${methods.map((method) => form(method.form, method.fields))}
 <ul class="ways">
 <li><a href="${links.forgottenPassword}">Forgotten your password?</a></li>
 ${links.createAccount !== undefined && html`<li>New here? <a href="${links.createAccount}">Create an account</a></li>`}
@@ -64,6 +71,8 @@ function problemBox(problem: SignInProblem) {
         'Too many wrong passwords in a row',
         html`<p>For now, you can sign in to this account only in a browser that you have signed in with before. Or choose “Forgotten your password?” and follow the link in the mail.</p>`,
       );
+    case 'method':
+      return alertBox(problem.title, html`<p>${problem.advice}</p>`);
     case 'unavailable':
       return alertBox(
         'Signing in is not possible right now',

@@ -22,6 +22,8 @@ const NOTICES: [Notice, subject: string][] = [
     { kind: 'new_credential', what: 'an API key', name: 'Nightly', application: 'Lighthouse' },
     'A new API credential was created',
   ],
+  [{ kind: 'passkey_added', passkey: 'Phone', at, address }, 'A passkey was added to your account'],
+  [{ kind: 'passkey_removed', passkey: 'Phone', at, address }, 'A passkey was removed from your account'],
   [{ kind: 'application_given', application: 'Lighthouse' }, 'Your application has a new owner'],
   [{ kind: 'application_offered', application: 'Lighthouse' }, 'An application is offered to you'],
 ];

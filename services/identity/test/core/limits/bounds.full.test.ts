@@ -104,7 +104,7 @@ const FLOODS: {
 ];
 /** Bounded elsewhere, or not at all: a proof that goes too early would be accepted twice. A person has one link for each purpose. */
 const OTHERS = [
-  { collection: 'oidc_replay_detections', bytes: 256, seconds: 660 },
+  { collection: 'oidc_replay_detections', bytes: 256, seconds: 3600 },
   { collection: RATE_LIMITS, bytes: 256, seconds: 3600 },
   { collection: 'one_time_links', bytes: 512, seconds: 72 * 3600 },
 ];

@@ -113,12 +113,17 @@ export function signInPolicy() {
 /** The login by this request. */
 export function signInOf(
   ctx: Context,
-  { account, generation, browser }: { account: Account } & Pick<SignIn, 'generation' | 'browser'>,
+  {
+    account,
+    generation,
+    browser,
+    amr: [...amr],
+  }: { account: Account } & Pick<SignIn, 'generation' | 'browser'> & { amr: readonly string[] },
 ): SignIn {
   return {
     accountId: account.id,
     remember: true,
-    amr: ['pwd'],
+    amr: [...amr],
     acr: ACR,
     epoch: account.sign_in_epoch,
     generation,

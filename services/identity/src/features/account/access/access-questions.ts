@@ -1,6 +1,6 @@
 import { ago } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
-import type { Question } from '../confirmation-pages.ts';
+import type { Question } from '../../../pages/account/confirmation-pages.ts';
 import type { OwnApplicationView } from './applications-page.ts';
 
 /** Before all own applications lose what they can authenticate by. It asks for the username. */

@@ -4,11 +4,12 @@ import type { Context } from 'koa';
 import { type Audit, originOf } from '../../../core/audit/audit.ts';
 import type { OfAccount } from '../../../core/oidc/adapter/oidc-adapter.ts';
 import type { Device } from '../../../core/oidc/epochs/sign-in-epochs.ts';
+import type { AccountPage, AccountRouter } from '../../../core/sessions/account-router.ts';
 import { type BrowserSessions, MAX_LISTED } from '../../../core/sessions/browser-sessions.ts';
 import { listPrograms, type ProgramSessions } from '../../../core/sessions/program-sessions.ts';
 import type { KeptSession, SessionEnds } from '../../../core/sessions/session-ends.ts';
 import { sendPage } from '../../../pages/page-response.ts';
-import { ACCOUNT_PAGES, type AccountPage, type AccountRouter, END_CREDENTIALS } from '../account-router.ts';
+import { ACCOUNT_PAGES, END_CREDENTIALS } from '../account-pages.ts';
 import { endCredentialsQuestion, endOthersQuestion } from './access-questions.ts';
 import { applicationsPage } from './applications-page.ts';
 import type { AuthorizedApplications } from './authorized-applications.ts';
@@ -55,7 +56,7 @@ export function addAccessRoutes(
     return `${ACCOUNT_PAGES.applications}?done=revoked`;
   });
 
-  confirmed(END_CREDENTIALS, 'applications', async (ctx, { account }) => ({
+  confirmed(END_CREDENTIALS, ACCOUNT_PAGES.applications, async (ctx, { account }) => ({
     ...endCredentialsQuestion(
       account.username,
       await own.list(account.id, originOf(ctx)),
@@ -131,7 +132,7 @@ export function addAccessRoutes(
     return `${ACCOUNT_PAGES.sessions}?done=login_ended`;
   });
 
-  confirmed(END_OTHERS, 'sessions', async (ctx, { account, session }) => {
+  confirmed(END_OTHERS, ACCOUNT_PAGES.sessions, async (ctx, { account, session }) => {
     const others = (await sessions.list(account.id)).filter(({ id }) => id !== session.uid);
     const logins = await listPrograms(programs, account);
     const uses = [...others, ...logins].map((it) => it.lastUsedAt);

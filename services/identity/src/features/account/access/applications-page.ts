@@ -2,9 +2,10 @@ import type { Role } from '@gatehouse/tokens/scopes';
 import { form, type PageForm } from '@gatehouse/web/form';
 import { dateAndTime, day, hostname } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
+import { type AccountFrame, accountDocument } from '../../../pages/account/account-document.ts';
 import { describeScopes } from '../../../pages/scope-descriptions.ts';
 import { permissionGroups } from '../../sign-in/consent-page.ts';
-import { type AccountFrame, accountDocument } from '../account-document.ts';
+import { ACCOUNT_PAGES } from '../account-pages.ts';
 
 export type AuthorizedApplication = {
   name: string;
@@ -47,7 +48,7 @@ export function applicationsPage(model: ApplicationsModel): string {
   return accountDocument({
     title: 'Applications',
     frame: model.frame,
-    current: 'applications',
+    current: ACCOUNT_PAGES.applications,
     body: html`${
       applications.length === 0
         ? html`<p class="empty">No applications have access to your account. Applications that you allow appear here.</p>`

@@ -2,7 +2,8 @@ import { form, type PageForm } from '@gatehouse/web/form';
 import { dateAndTime, hostname } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
 import type { ListedSession } from '../../../core/sessions/program-sessions.ts';
-import { type AccountFrame, accountDocument } from '../account-document.ts';
+import { type AccountFrame, accountDocument } from '../../../pages/account/account-document.ts';
+import { ACCOUNT_PAGES } from '../account-pages.ts';
 
 /** A session in a browser, or a login at the API. */
 export type SessionView = Pick<ListedSession, 'address' | 'createdAt' | 'lastUsedAt'> & {
@@ -51,8 +52,8 @@ export function sessionsPage(model: SessionsModel): string {
   return accountDocument({
     title: 'Sessions',
     frame: model.frame,
-    current: 'sessions',
-    body: html`<p>These are the sessions of your account. If you do not recognise a session, end it, then change your password.</p>
+    current: ACCOUNT_PAGES.sessions,
+    body: html`<p>These are the sessions of your account. If you do not recognise a session, end it, change your password, and look at your passkeys.</p>
 ${others && html`<p class="buttons"><a class="danger" href="${model.endOthers}">Sign out of all other sessions</a></p>`}
 ${devices.map((device, index) => group(SESSIONS, device, index))}
 ${!isComplete && html`<p>Only the ${sessions.length} most recently used sessions are listed.</p>`}

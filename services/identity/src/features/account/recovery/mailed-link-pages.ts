@@ -58,7 +58,7 @@ export type UndoEmailChangeModel = {
 export function undoEmailChangePage(model: UndoEmailChangeModel): string {
   return standalonePage({
     title: 'Restore your email address',
-    body: html`<p>This restores the email address ${named(model.email)} of the account ${named(model.username)}. All sessions of the account end, its password stops working, and you choose a new password.</p>
+    body: html`<p>This restores the email address ${named(model.email)} of the account ${named(model.username)}. All sessions of the account end, its password and its passkeys stop working, and you choose a new password.</p>
 ${form(model.form, html`<div class="buttons"><button class="primary">Restore this address</button></div>`)}
 <p class="hint">If you changed the address yourself, close this page.</p>`,
   });

@@ -88,7 +88,7 @@ export type NewPasswordDoneModel = {
 export function newPasswordDonePage(model: NewPasswordDoneModel): string {
   return standalonePage({
     title: 'Your new password is saved',
-    body: html`<p>You are signed out everywhere. Sign in with the new password, or go back to your application.</p>
+    body: html`<p>You are signed out everywhere. Sign in with the new password, or go back to your application. Your passkeys still work: if somebody else knew your password, look at the passkeys in your account.</p>
 <p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>
 ${model.endCredentials !== undefined && offerToEndCredentials(form(model.endCredentials, html`<button class="danger">End all secrets and keys</button>`))}`,
   });

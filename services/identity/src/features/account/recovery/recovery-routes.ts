@@ -8,13 +8,15 @@ import { type AccountMails, NEW_PASSWORD_SECONDS } from '../../../core/accounts/
 import { isCurrentLink, type LinkPurpose, type OneTimeLinks } from '../../../core/accounts/one-time-link.ts';
 import { type Audit, originOf } from '../../../core/audit/audit.ts';
 import type { SignInThrottle } from '../../../core/limits/sign-in-throttle.ts';
+import type { SessionEnds } from '../../../core/sessions/session-ends.ts';
+import type { SignInMethod } from '../../../core/sessions/sign-in-method.ts';
+import { standaloneQuestionPage } from '../../../pages/account/confirmation-pages.ts';
 import type { BrowserCookie } from '../../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../../pages/csrf-forms.ts';
 import { formProblems } from '../../../pages/page-errors.ts';
 import { sendPage } from '../../../pages/page-response.ts';
 import { endCredentialsQuestion } from '../access/access-questions.ts';
 import type { OwnApplications } from '../access/own-applications.ts';
-import { standaloneQuestionPage } from '../confirmation-pages.ts';
 import { linkInvalidPage, undoEmailChangePage } from './mailed-link-pages.ts';
 import {
   credentialsEndedPage,
@@ -33,6 +35,8 @@ export type RecoveryRoutesOptions = {
   browser: Pick<BrowserCookie, 'rememberDevice'>;
   throttle: Pick<SignInThrottle, 'forgive'>;
   own: OwnApplications;
+  sessionEnds: Pick<SessionEnds, 'endAll'>;
+  methods: readonly Pick<SignInMethod, 'endAll'>[];
   /** Counts a request for a mail from this address; throws `rate_limited`. */
   countRequest(address: string): Promise<unknown>;
 };
@@ -196,13 +200,18 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     const { link } = (await undoable(token)) ?? {};
     if (link === undefined) return refuseLink(ctx, 'undo');
     let account: Account | undefined;
+    let passkeys = 0;
     const used = await links.use('undo_email_change', token, async () => {
       account = await accounts.restoreEmail(link.userId, link.email);
+      // Afterwards, as until then somebody who is signed in could add another one; and then the sessions that they began meanwhile.
+      for (const method of options.methods) passkeys += await method.endAll(link.userId);
+      await options.sessionEnds.endAll(link.userId, { action: 'session.ended', origin: originOf(ctx) });
       // The addresses that the account has had since are not this person's.
       await links.voidLater('undo_email_change', link);
     });
     if (!used || account === undefined) return refuseLink(ctx, 'undo');
-    await audit.record({ action: 'email.restored', origin: originOf(ctx), subject: account.id });
+    const details = { passkeys };
+    await audit.record({ action: 'email.restored', origin: originOf(ctx), subject: account.id, details });
     const next = await links.issue({
       purpose: 'new_password',
       userId: account.id,

@@ -3,8 +3,9 @@ import type { Context } from 'koa';
 import type { Accounts } from '../../../core/accounts/account.ts';
 import { isCurrentLink, type OneTimeLinks } from '../../../core/accounts/one-time-link.ts';
 import { type Audit, originOf } from '../../../core/audit/audit.ts';
+import type { AccountRouter } from '../../../core/sessions/account-router.ts';
 import { seeOther, sendPage } from '../../../pages/page-response.ts';
-import { ACCOUNT_PAGES, type AccountRouter } from '../account-router.ts';
+import { ACCOUNT_PAGES } from '../account-pages.ts';
 import {
   emailOfOtherAccountPage,
   emailVerifiedPage,

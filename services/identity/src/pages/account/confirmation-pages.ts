@@ -1,7 +1,7 @@
 import { type Confirmation, confirmation } from '@gatehouse/web/confirmation';
 import type { PageForm } from '@gatehouse/web/form';
 import { html } from '@gatehouse/web/html';
-import { standalonePage } from '../../pages/document.ts';
+import { standalonePage } from '../document.ts';
 import { type AccountFrame, accountDocument } from './account-document.ts';
 
 /** The question before an act that cannot be undone. */
@@ -15,9 +15,7 @@ type QuestionModel = {
 };
 
 /** A question among the account pages. */
-export function accountQuestionPage(
-  model: QuestionModel & { frame: AccountFrame; current: keyof AccountFrame['links'] },
-): string {
+export function accountQuestionPage(model: QuestionModel & { frame: AccountFrame; current: string }): string {
   const { question, form, refused, frame, current } = model;
   return accountDocument({
     title: question.title,

@@ -2,35 +2,32 @@ import { PRODUCT } from '@gatehouse/web/document';
 import { form, notice, type PageForm } from '@gatehouse/web/form';
 import { type Content, html } from '@gatehouse/web/html';
 import { logo } from '@gatehouse/web/illustrations';
-import { htmlDocument } from '../../pages/document.ts';
+import { htmlDocument } from '../document.ts';
+
+/** An account page that the navigation of all of them leads to. */
+export type AccountSection = { path: string; label: string };
 
 /** The frame of every account page. `notice` says which change was made. */
 export type AccountFrame = {
   username: string;
   notice?: string | undefined;
   signOut: PageForm;
-  links: { profile: string; password: string; applications: string; sessions: string };
+  sections: readonly AccountSection[];
 };
 
-const NAVIGATION: [page: keyof AccountFrame['links'], name: string][] = [
-  ['profile', 'Profile'],
-  ['password', 'Password'],
-  ['applications', 'Applications'],
-  ['sessions', 'Sessions'],
-];
-
-/** An account page with its navigation. */
+/** An account page with its navigation, in which `current` is the path of its section. */
 export function accountDocument(page: {
   title: string;
   failed?: boolean;
   frame: AccountFrame;
-  current: keyof AccountFrame['links'];
+  current: string;
+  scripts?: readonly string[];
   body: Content;
 }): string {
   const { frame, current } = page;
-  const items = NAVIGATION.map(
-    ([name, label]) =>
-      html`<li><a href="${frame.links[name]}"${name === current && html` aria-current="page"`}>${label}</a></li>`,
+  const items = frame.sections.map(
+    ({ path, label }) =>
+      html`<li><a href="${path}"${path === current && html` aria-current="page"`}>${label}</a></li>`,
   );
   return htmlDocument(
     page,
@@ -47,5 +44,6 @@ ${notice(frame.notice)}
 ${page.body}</main>
 </div>
 </body>`,
+    page.scripts,
   );
 }

@@ -2,26 +2,20 @@ import { isConfirmed } from '@gatehouse/web/confirmation';
 import type { PageForm } from '@gatehouse/web/form';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import { ACCOUNT_CLIENT } from '../../core/oidc/clients/client-metadata.ts';
-import { SIGN_UP } from '../../core/oidc/provider-options.ts';
-import type { BrowserSessions, SignedIn } from '../../core/sessions/browser-sessions.ts';
+import type { AccountFrame, AccountSection } from '../../pages/account/account-document.ts';
+import { accountQuestionPage, type Question } from '../../pages/account/confirmation-pages.ts';
 import { CsrfError, type CsrfForms } from '../../pages/csrf-forms.ts';
 import { seeOther, sendPage, setPageHeaders } from '../../pages/page-response.ts';
 import { signedOutPage } from '../../pages/sign-out-pages.ts';
 import { stylesheet } from '../../pages/stylesheet.ts';
-import type { AccountFrame } from './account-document.ts';
-import { accountQuestionPage, type Question } from './confirmation-pages.ts';
+import { ACCOUNT_CLIENT } from '../oidc/clients/client-metadata.ts';
+import { SIGN_UP } from '../oidc/provider-options.ts';
+import type { BrowserSessions, SignedIn } from './browser-sessions.ts';
 
-export const ACCOUNT_PAGES = {
-  profile: '/account',
-  password: '/account/password',
-  applications: '/account/applications',
-  sessions: '/account/sessions',
-  verification: '/account/verify-email',
-};
-
-/** Takes from all own applications what they can authenticate by. */
-export const END_CREDENTIALS = '/account/applications/end-credentials';
+/** Where the account begins. */
+const PROFILE = '/account';
+/** How old a sign-in may be, in seconds, for what gives lasting access to the account. */
+const FRESH_SECONDS = 300;
 
 /** The dependencies of every account page. */
 export type AccountPage = {
@@ -33,6 +27,8 @@ export type AccountPage = {
 /** Routes that only somebody who is signed in can use. */
 export type AccountRouter = {
   router: Router;
+  /** Adds pages to the navigation, after those that are there. */
+  addSections(...sections: AccountSection[]): void;
   /**
    * A page; anybody who is not signed in is sent to sign in first. `notices` are what it says of what has just been done, by
    * the name of that in the query.
@@ -42,6 +38,11 @@ export type AccountRouter = {
     show: (ctx: Context, page: AccountPage) => Promise<void> | void,
     notices?: Readonly<Record<string, string>>,
   ): void;
+  /**
+   * Whether the person has signed in within the last five minutes. Otherwise the browser is sent to sign in again, and from
+   * there to this page, and the request is answered.
+   */
+  isFresh(ctx: Context, signedIn: SignedIn, page: string): boolean;
   /** A form. `action` returns the page to go to, or undefined when it has answered itself. */
   post(
     path: string,
@@ -53,7 +54,7 @@ export type AccountRouter = {
    */
   confirmed(
     path: string,
-    current: keyof AccountFrame['links'],
+    current: string,
     ask: (ctx: Context, signedIn: SignedIn) => Promise<Question & { act(): Promise<string> }>,
   ): void;
   page(ctx: Context, signedIn: SignedIn): AccountPage;
@@ -64,10 +65,14 @@ export function createAccountRouter(options: {
   issuer: string;
   sessions: BrowserSessions;
   forms: CsrfForms;
+  /** Whether people may create accounts for themselves. */
   signUp: boolean;
 }): AccountRouter {
   const { sessions, forms } = options;
   const router = new Router({ sensitive: true });
+  const sections: AccountSection[] = [];
+  /** To which a sign-in may lead back. */
+  const paths = new Set<string>();
   const contextOf = ({ session }: SignedIn) => `account ${session.uid}`;
 
   router.get(stylesheet.path, (ctx) => {
@@ -91,18 +96,17 @@ export function createAccountRouter(options: {
   }
 
   if (options.signUp) {
-    router.get('/account/sign-up', (ctx) => askToSignIn(ctx, ACCOUNT_PAGES.profile, { [SIGN_UP]: 'yes' }));
+    router.get('/account/sign-up', (ctx) => askToSignIn(ctx, PROFILE, { [SIGN_UP]: 'yes' }));
   }
 
   router.get('/account/signed-in', (ctx) => {
-    const page = Object.values(ACCOUNT_PAGES).find((path) => path === ctx.query.state);
+    const page = String(ctx.query.state);
     setPageHeaders(ctx);
-    seeOther(ctx, ctx.query.error === undefined ? (page ?? ACCOUNT_PAGES.profile) : '/account/signed-out');
+    const known = paths.has(page) ? page : PROFILE;
+    seeOther(ctx, ctx.query.error === undefined ? known : '/account/signed-out');
   });
 
-  router.get('/account/signed-out', (ctx) =>
-    sendPage(ctx, signedOutPage({ links: { signIn: ACCOUNT_PAGES.profile } })),
-  );
+  router.get('/account/signed-out', (ctx) => sendPage(ctx, signedOutPage({ links: { signIn: PROFILE } })));
 
   async function requireSignedIn(ctx: Context): Promise<SignedIn> {
     const signedIn = await sessions.find(ctx);
@@ -114,14 +118,22 @@ export function createAccountRouter(options: {
     const form: AccountPage['form'] = (action, hidden = {}) =>
       forms.form(ctx, { action, hidden, context: contextOf(signedIn) });
     const { username } = signedIn.account;
-    const frame = { username, notice, signOut: form('/account/sign-out'), links: ACCOUNT_PAGES };
+    const frame = { username, notice, signOut: form('/account/sign-out'), sections };
     return { signedIn, form, frame };
   }
 
   const pages: AccountRouter = {
     router,
     page,
+    addSections: (...more) => void sections.push(...more),
+    isFresh(ctx, { session }, page) {
+      const isFresh = Date.now() / 1000 - Number(session.loginTs) <= FRESH_SECONDS;
+      // Not by max_age, about which oidc-provider and another replica's clock could disagree with this, and send the browser in circles.
+      if (!isFresh) askToSignIn(ctx, page, { prompt: 'login' });
+      return isFresh;
+    },
     get(path, show, notices = {}) {
+      paths.add(path);
       router.get(path, async (ctx) => {
         const signedIn = await sessions.find(ctx);
         if (signedIn === undefined) askToSignIn(ctx, path);
@@ -141,7 +153,7 @@ export function createAccountRouter(options: {
     },
     confirmed(path, current, ask) {
       const show = (ctx: Context, { frame, form }: AccountPage, question: Question, refused: boolean) => {
-        const html = accountQuestionPage({ question, frame, current, refused, form: form(path) });
+        const html = accountQuestionPage({ question, frame, current, refused, form: form(ctx.path) });
         sendPage(ctx, html, { status: refused ? 400 : 200 });
       };
       pages.get(path, async (ctx, shown) => show(ctx, shown, await ask(ctx, shown.signedIn), false));

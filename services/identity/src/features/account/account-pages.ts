@@ -1,0 +1,11 @@
+/** The pages of the account, and where they are. */
+export const ACCOUNT_PAGES = {
+  profile: '/account',
+  password: '/account/password',
+  applications: '/account/applications',
+  sessions: '/account/sessions',
+  verification: '/account/verify-email',
+};
+
+/** Takes from all own applications what they can authenticate by. */
+export const END_CREDENTIALS = '/account/applications/end-credentials';

@@ -1,0 +1,55 @@
+import { isIP } from 'node:net';
+import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
+import { deriveKeys } from '@gatehouse/core/sealing';
+import { createAsset } from '@gatehouse/web/asset';
+import Router from '@koa/router';
+import type { Core } from '../../core/core.ts';
+import { FAILED_PASSKEYS, INTERACTION_SECONDS } from '../../core/limits/bounds.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { createChallenges } from './challenges.ts';
+import { PASSKEYS } from './passkey-pages.ts';
+import { addPasskeyRoutes } from './passkey-routes.ts';
+import { passkeySignIn } from './passkey-sign-in.ts';
+import { createPasskeyStore } from './passkey-store.ts';
+import { createPasskeys } from './passkeys.ts';
+
+/** Signing in with passkeys (WebAuthn Level 3), and the pages on which people manage them. */
+export function passkeys(core: Core): IdentityModule {
+  const { hostname: rpId, origin } = new URL(core.issuer);
+  // Browsers have no passkeys for an IP address (WebAuthn Level 3 §5.1.3).
+  if (isIP(rpId.replace(/^\[|\]$/g, '')) !== 0) return {};
+  const script = createAsset('/account', 'passkey.js', [new URL('passkey.js', import.meta.url)]);
+  const passkeys = createPasskeys({
+    ...core,
+    rpId,
+    origin,
+    store: createPasskeyStore(core.connection),
+    challenges: createChallenges({
+      keys: deriveKeys(core.masterKeys, 'passkey challenges'),
+      seconds: INTERACTION_SECONDS,
+      useOnce: core.store.useOnce,
+    }),
+  });
+  core.extensions.signInMethods.push(
+    passkeySignIn({
+      ...core,
+      passkeys,
+      script: script.path,
+      failures: createAddressLimiter(FAILED_PASSKEYS, core.sharedLimits),
+    }),
+  );
+  core.accountPages.addSections({ path: PASSKEYS, label: 'Passkeys' });
+  addPasskeyRoutes(core.accountPages, { ...core, passkeys, script: script.path });
+  const router = new Router({ sensitive: true });
+  router.get(script.path, (ctx) => {
+    ctx.type = 'text/javascript; charset=utf-8';
+    ctx.set('cache-control', 'public, max-age=31536000, immutable');
+    ctx.body = script.text;
+  });
+  return {
+    routers: [router],
+    async erase(userId) {
+      await passkeys.removeAll(userId);
+    },
+  };
+}

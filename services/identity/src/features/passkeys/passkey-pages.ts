@@ -1,0 +1,113 @@
+import type { FieldProblem } from '@gatehouse/core/errors';
+import { alertBox, field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/web/form';
+import { ago, dateAndTime } from '@gatehouse/web/formatting';
+import { type Html, html } from '@gatehouse/web/html';
+import { type AccountFrame, accountDocument } from '../../pages/account/account-document.ts';
+import type { Question } from '../../pages/account/confirmation-pages.ts';
+import type { Passkey } from './passkey.ts';
+
+/** Where people manage their passkeys. */
+export const PASSKEYS = '/account/passkeys';
+
+/** What the sign-in page shows where the browser has passkeys. */
+export function signInFields(options: object): Html {
+  return html`<input type="hidden" name="passkey" data-passkey="get" data-options="${JSON.stringify(options)}">
+<div class="buttons" data-passkey-part hidden><button class="secondary">Sign in with a passkey</button></div>
+${failureBox('No passkey was used. Try again, or sign in with your password.')}`;
+}
+
+/** What the script says when the browser makes or uses no passkey; `duplicate` when the device has one already. */
+function failureBox(other: string, duplicate = other): Html {
+  return html`<p class="field-problem" role="status" data-other="${other}" data-duplicate="${duplicate}" hidden></p>`;
+}
+
+type PasskeyView = Pick<Passkey, 'id' | 'name' | 'isSynced' | 'isSyncable' | 'createdAt' | 'lastUsedAt'> & {
+  rename: PageForm;
+};
+
+export type PasskeysModel = {
+  frame: AccountFrame;
+  passkeys: readonly PasskeyView[];
+  /** The page on which one is added; undefined when there are as many as there can be. */
+  add: string | undefined;
+  /** What is wrong with the name that was given to one. */
+  problems?: readonly FieldProblem[] | undefined;
+};
+
+export function passkeysPage({ frame, passkeys, add, problems = [] }: PasskeysModel): string {
+  return accountDocument({
+    title: 'Passkeys',
+    failed: problems.length > 0,
+    frame,
+    current: PASSKEYS,
+    body: html`<p>A passkey signs you in with your fingerprint, your face, or the PIN of your device. It works on this site only, so no other site can steal it.</p>
+${problemSummary(problems, [])}
+${add === undefined ? html`<p>You have as many passkeys as an account can have. Remove one to add another.</p>` : html`<p class="buttons"><a class="primary" href="${add}">Add a passkey</a></p>`}
+${passkeys.length === 0 ? html`<p>You have no passkeys yet.</p>` : html`<ul class="cards">${passkeys.map(card)}</ul>`}`,
+  });
+}
+
+function card({ id, name, isSynced, isSyncable, createdAt, lastUsedAt, rename }: PasskeyView): Html {
+  const place = isSynced
+    ? 'Synced between your devices'
+    : isSyncable
+      ? 'On one device, not synced yet'
+      : 'On one device or security key';
+  return html`<li class="card"><h2 id="${id}"><bdi>${name}</bdi></h2>
+<dl class="card-facts">
+<div><dt>Stored</dt><dd>${place}</dd></div>
+<div><dt>Added</dt><dd>${dateAndTime(createdAt)}</dd></div>
+<div><dt>Last used</dt><dd>${lastUsedAt === null ? 'Never' : dateAndTime(lastUsedAt)}</dd></div>
+</dl>
+<details><summary>Rename<span class="visually-hidden"> ${name}</span></summary>
+${form(
+  rename,
+  html`<div class="field"><label for="name-${id}">New name</label><input id="name-${id}" name="name" value="${name}" autocomplete="off" dir="auto" required></div>
+<button class="secondary">Save the name</button>`,
+)}</details>
+<p class="buttons"><a class="danger" href="${PASSKEYS}/${id}/remove" aria-describedby="${id}">Remove</a></p></li>`;
+}
+
+export type AddPasskeyModel = {
+  frame: AccountFrame;
+  form: PageForm;
+  /** PublicKeyCredentialCreationOptionsJSON */
+  options: object;
+  name: string;
+  scripts: readonly string[];
+  problems?: readonly FieldProblem[] | undefined;
+  /** What is wrong, if it is not the name. */
+  problem?: string | undefined;
+};
+
+export function addPasskeyPage(model: AddPasskeyModel): string {
+  const { problems = [], problem } = model;
+  return accountDocument({
+    title: 'Add a passkey',
+    failed: problems.length > 0 || problem !== undefined,
+    frame: model.frame,
+    current: PASSKEYS,
+    scripts: model.scripts,
+    body: html`<p>Your browser asks where to save the passkey: on this device, in your password manager, on a phone, or on a security key.</p>
+${problem !== undefined && alertBox(problem)}${problemSummary(problems, ['name'])}
+<p data-no-passkey>This browser cannot add a passkey. Passkeys need JavaScript and a current browser.</p>
+${form(
+  model.form,
+  html`<input type="hidden" name="passkey" data-passkey="create" data-options="${JSON.stringify(model.options)}">
+<div data-passkey-part hidden>${field({ name: 'name', label: 'Name', hint: 'A name by which you recognise the passkey, such as that of the device.', value: model.name, autocomplete: 'off', required: true, problem: problemOf(problems, 'name') })}</div>
+${failureBox('No passkey was added. Try again.', 'This device already has a passkey for your account. Choose another device, or cancel.')}
+<div class="buttons" data-passkey-part hidden><button class="primary">Add a passkey</button><a class="secondary" href="${PASSKEYS}">Cancel</a></div>`,
+)}`,
+  });
+}
+
+/** Before a passkey is removed. */
+export function removePasskeyQuestion({ name, lastUsedAt }: Passkey): Question {
+  return {
+    title: 'Remove this passkey?',
+    lost: html`<p>The passkey <strong><bdi>${name}</bdi></strong>, ${lastUsedAt === null ? 'never used' : html`last used ${ago(lastUsedAt)}`}, no longer signs you in. Your sessions stay, and so does your password.</p>
+<p>The passkey remains on your device, where you can delete it as well.</p>`,
+    submit: 'Remove passkey',
+    back: PASSKEYS,
+  };
+}

@@ -1,0 +1,131 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import { describeUserAgent } from '@gatehouse/web/user-agent';
+import type { Context } from 'koa';
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import { type Audit, originOf } from '../../core/audit/audit.ts';
+import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
+import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
+import { CsrfError } from '../../pages/csrf-forms.ts';
+import { formProblems } from '../../pages/page-errors.ts';
+import { sendPage } from '../../pages/page-response.ts';
+import { MAX_PASSKEYS } from './passkey.ts';
+import { addPasskeyPage, PASSKEYS, passkeysPage, removePasskeyQuestion } from './passkey-pages.ts';
+import type { Passkeys } from './passkeys.ts';
+
+const ADD = `${PASSKEYS}/add`;
+const NOTICES = {
+  added: 'The passkey is added. You can sign in with it from now on.',
+  renamed: 'The new name is saved.',
+  removed: 'The passkey is removed.',
+};
+
+/** The pages on which people manage their own passkeys. */
+export function addPasskeyRoutes(
+  pages: AccountRouter,
+  options: {
+    passkeys: Passkeys;
+    mails: Pick<AccountMails, 'notify'>;
+    audit: Audit;
+    sessions: Pick<BrowserSessions, 'find'>;
+    script: string;
+  },
+): void {
+  const { passkeys, mails, audit } = options;
+
+  async function record(
+    ctx: Context,
+    kind: 'added' | 'removed',
+    userId: string,
+    { id, name }: { id: string; name: string },
+  ): Promise<void> {
+    const origin = originOf(ctx);
+    await audit.record({ action: `passkey.${kind}`, origin, subject: userId, details: { passkey: id } });
+    const { address } = origin;
+    void mails.notify(userId, { kind: `passkey_${kind}`, passkey: name, at: new Date(), address });
+  }
+
+  async function showList(
+    ctx: Context,
+    { signedIn: { account }, frame, form }: AccountPage,
+    error?: ServiceError,
+  ): Promise<void> {
+    const list = await passkeys.list(account.id);
+    const html = passkeysPage({
+      frame,
+      passkeys: list.map((it) => ({ ...it, rename: form(`${PASSKEYS}/${it.id}/rename`) })),
+      add: list.length < MAX_PASSKEYS ? ADD : undefined,
+      problems: error && formProblems(error),
+    });
+    sendPage(ctx, html, { status: error?.status ?? 200 });
+  }
+  pages.get(PASSKEYS, (ctx, page) => showList(ctx, page), NOTICES);
+
+  const contextOf = ({ signedIn: { session } }: Pick<AccountPage, 'signedIn'>) => `add ${session.uid}`;
+
+  async function showAdd(
+    ctx: Context,
+    page: AccountPage,
+    more: { name?: string; error?: ServiceError } = {},
+  ): Promise<void> {
+    const { signedIn, frame, form } = page;
+    const { error, name = describeUserAgent(ctx.get('user-agent')) } = more;
+    const html = addPasskeyPage({
+      frame,
+      form: form(ADD),
+      options: await passkeys.creationOptions(signedIn.account, contextOf(page)),
+      name,
+      scripts: [options.script],
+      ...(error?.details === undefined ? { problem: error?.message } : { problems: formProblems(error) }),
+    });
+    sendPage(ctx, html, { status: error?.status ?? 200, hasScripts: true });
+  }
+
+  // Whoever adds a passkey can come back at any time: an open session alone must not be enough for it.
+  pages.get(ADD, async (ctx, page) => {
+    if (pages.isFresh(ctx, page.signedIn, ADD)) await showAdd(ctx, page);
+  });
+
+  pages.post(ADD, async (ctx, signedIn, fields) => {
+    if (!pages.isFresh(ctx, signedIn, ADD)) return undefined;
+    const { account } = signedIn;
+    const name = fields.get('name') ?? '';
+    try {
+      const response = fields.get('passkey') ?? '';
+      const added = await passkeys.add(account, { name, response }, contextOf({ signedIn }));
+      // What has ended this session meanwhile may have removed the passkeys before this one was there.
+      if ((await options.sessions.find(ctx))?.account.id !== account.id) {
+        await passkeys.remove(account.id, added.id);
+        throw new CsrfError();
+      }
+      await record(ctx, 'added', account.id, added);
+      return `${PASSKEYS}?done=added`;
+    } catch (error) {
+      if (!(error instanceof ServiceError) || !['invalid', 'conflict'].includes(error.kind)) throw error;
+      await showAdd(ctx, pages.page(ctx, signedIn), { name, error });
+      return undefined;
+    }
+  });
+
+  pages.post(`${PASSKEYS}/:id/rename`, async (ctx, signedIn, fields) => {
+    try {
+      await passkeys.rename(signedIn.account.id, String(ctx.params.id), fields.get('name') ?? '');
+      return `${PASSKEYS}?done=renamed`;
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
+      await showList(ctx, pages.page(ctx, signedIn), error);
+      return undefined;
+    }
+  });
+
+  pages.confirmed(`${PASSKEYS}/:id/remove`, PASSKEYS, async (ctx, { account }) => {
+    const passkey = (await passkeys.list(account.id)).find(({ id }) => id === ctx.params.id);
+    if (passkey === undefined) throw new ServiceError('not_found', 'There is no such passkey.');
+    return {
+      ...removePasskeyQuestion(passkey),
+      async act() {
+        if (await passkeys.remove(account.id, passkey.id)) await record(ctx, 'removed', account.id, passkey);
+        return `${PASSKEYS}?done=removed`;
+      },
+    };
+  });
+}

@@ -1,0 +1,42 @@
+import { boolean, date, type EntityOf, id, number, text, value } from '@gatehouse/domain/fields';
+
+/** A credential of WebAuthn Level 3 with which a person signs in. */
+export const PASSKEY = {
+  id: id(),
+  userId: text(),
+  /** The name that its owner sees. */
+  name: text(),
+  /** The id that authenticators know it by, in base64url. */
+  credentialId: text(),
+  /** As COSE_Key (RFC 9052), in base64url. */
+  publicKey: text(),
+  /** Of its signatures; 0 for an authenticator that does not count. */
+  counter: number(),
+  transports: value<readonly string[]>(),
+  /** Whether it may be synced between devices, and whether it is. */
+  isSyncable: boolean(),
+  isSynced: boolean(),
+  createdAt: date(),
+  lastUsedAt: date().default(null),
+};
+export type Passkey = EntityOf<typeof PASSKEY>;
+
+/** Of one account. */
+export const MAX_PASSKEYS = 20;
+export const MAX_NAME = 60;
+
+/** What the service needs of a store of passkeys. Writes are durable when they resolve. */
+export type PasskeyStore = {
+  /** Inserts it unless the account has MAX_PASSKEYS; returns whether it did. Throws `conflict` if the credential is known. */
+  insert(passkey: Passkey): Promise<boolean>;
+  /** Those of an account, the oldest first. */
+  list(userId: string): Promise<Passkey[]>;
+  findByCredential(credentialId: string): Promise<Passkey | undefined>;
+  /** Records a use. Returns whether the passkey is there and its counter has grown, if it counts: of copies, one is behind. */
+  used(id: string, use: Pick<Passkey, 'counter' | 'isSynced'> & { at: Date }): Promise<boolean>;
+  /** Returns whether the account has it. */
+  rename(userId: string, id: string, name: string): Promise<boolean>;
+  remove(userId: string, id: string): Promise<boolean>;
+  /** Removes all of an account; returns how many there were. */
+  removeAll(userId: string): Promise<number>;
+};

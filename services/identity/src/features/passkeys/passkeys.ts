@@ -1,0 +1,248 @@
+import { bodyValidator, invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import { newId } from '@gatehouse/core/ids';
+import { PRODUCT } from '@gatehouse/web/document';
+import { Type } from 'typebox';
+import type { Account, Accounts } from '../../core/accounts/account.ts';
+import type { SignInGenerations } from '../../core/sessions/sign-in-generations.ts';
+import type { Challenges } from './challenges.ts';
+import { MAX_NAME, MAX_PASSKEYS, type Passkey, type PasskeyStore } from './passkey.ts';
+
+/** Passkeys of accounts: discoverable credentials (WebAuthn Level 3) that verify their user. */
+export type Passkeys = {
+  /** PublicKeyCredentialCreationOptionsJSON (WebAuthn Level 3 §5.1.8). `context` is the page, which the response has to name. */
+  creationOptions(account: Account, context: string): Promise<object>;
+  /**
+   * Adds what the browser made of creationOptions(). Throws `invalid` when it is not valid, or the account has MAX_PASSKEYS,
+   * and `conflict` when it has been added before.
+   */
+  add(account: Account, sent: { name: string; response: string }, context: string): Promise<Passkey>;
+  /** PublicKeyCredentialRequestOptionsJSON (§5.1.10): for any account, so that nobody learns which ones there are. */
+  requestOptions(context: string): object;
+  /**
+   * The account to which the browser's response to requestOptions() belongs, and the generation of its sign-ins before that
+   * was checked. An account is in the failure when the passkey was one of its own.
+   */
+  authenticate(response: string, context: string): Promise<Authentication | FailedAuthentication>;
+  /** Those of an account, the oldest first. */
+  list(userId: string): Promise<Passkey[]>;
+  /** Throws `not_found` and `invalid`. */
+  rename(userId: string, id: string, name: string): Promise<void>;
+  /** Returns whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
+  /** Returns how many there were. */
+  removeAll(userId: string): Promise<number>;
+};
+
+export type Authentication = { account: Account; passkey: Passkey; generation: string | undefined };
+export type FailedAuthentication = { account?: undefined; userId: string | undefined };
+
+const Text = Type.String();
+/** §7.1: at most 1023 bytes, here in base64url. */
+const CredentialId = Type.String({ maxLength: 1364 });
+const common = { id: CredentialId, rawId: CredentialId, type: Type.Literal('public-key') };
+const Created = Type.Object({
+  ...common,
+  response: Type.Object({
+    clientDataJSON: Text,
+    attestationObject: Text,
+    transports: Type.Optional(Type.Array(Type.String({ maxLength: 32 }), { maxItems: 10 })),
+  }),
+});
+const Used = Type.Object({
+  ...common,
+  response: Type.Object({
+    clientDataJSON: Text,
+    authenticatorData: Text,
+    signature: Text,
+    userHandle: Text,
+  }),
+});
+const readCreated = bodyValidator(Created);
+const readUsed = bodyValidator(Used);
+
+/** ES256, RS256 and EdDSA (RFC 9053), the preferred one first; Windows Hello has RS256 only. */
+const ALGORITHMS = [-7, -257, -8];
+/** How long a browser waits for the person, in milliseconds. */
+const TIMEOUT_MS = 300_000;
+/** §14.6.1: the id of a user, without personal data. */
+const userHandleOf = (userId: string) => Buffer.from(userId).toString('base64url');
+
+/**
+ * @param options.rpId the host name of our pages
+ * @param options.origin their origin
+ */
+export function createPasskeys(options: {
+  rpId: string;
+  origin: string;
+  store: PasskeyStore;
+  challenges: Challenges;
+  accounts: Pick<Accounts, 'find'>;
+  generations: Pick<SignInGenerations, 'current'>;
+}): Passkeys {
+  const { rpId, origin, store, challenges, accounts, generations } = options;
+  const expected = { expectedOrigin: origin, expectedRPID: rpId, requireUserVerification: true };
+
+  /** The challenge that was signed, if it was ours and is used for the first time. */
+  async function useChallenge(clientData: string, context: string): Promise<string | undefined> {
+    const { challenge } = Object(parsed(Buffer.from(clientData, 'base64url').toString('utf8'))) as {
+      challenge?: unknown;
+    };
+    if (typeof challenge !== 'string') return undefined;
+    return (await challenges.use(challenge, context)) ? challenge : undefined;
+  }
+
+  return {
+    async creationOptions({ id, username, name }, context) {
+      const known = await store.list(id);
+      return {
+        rp: { id: rpId, name: PRODUCT },
+        user: { id: userHandleOf(id), name: username, displayName: name },
+        challenge: challenges.issue(context),
+        pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
+        timeout: TIMEOUT_MS,
+        excludeCredentials: known.map(({ credentialId, transports }) => ({
+          type: 'public-key',
+          id: credentialId,
+          transports,
+        })),
+        authenticatorSelection: {
+          residentKey: 'required',
+          requireResidentKey: true,
+          userVerification: 'required',
+        },
+        attestation: 'none',
+      };
+    },
+
+    async add({ id: userId }, { name, response: text }, context) {
+      const chosen = nameOf(name);
+      const response = validated(readCreated, text);
+      if (response === undefined) throw new ServiceError('invalid', 'The browser sent no passkey.');
+      const challenge = await useChallenge(response.response.clientDataJSON, context);
+      const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
+      const verified =
+        challenge === undefined || !(await isWithoutAttestation(response.response.attestationObject))
+          ? undefined
+          : await verifyRegistrationResponse({
+              ...expected,
+              // It reads no others.
+              response: { ...response, clientExtensionResults: {} } as never,
+              expectedChallenge: challenge,
+              supportedAlgorithmIDs: ALGORITHMS,
+            }).catch(() => undefined);
+      if (
+        verified?.registrationInfo === undefined ||
+        verified.registrationInfo.credential.id !== response.id
+      ) {
+        throw new ServiceError('invalid', 'The passkey could not be verified. Try again.');
+      }
+      const { credential, credentialDeviceType, credentialBackedUp } = verified.registrationInfo;
+      const passkey: Passkey = {
+        id: newId('pky'),
+        userId,
+        name: chosen,
+        credentialId: credential.id,
+        publicKey: Buffer.from(credential.publicKey).toString('base64url'),
+        counter: credential.counter,
+        transports: response.response.transports ?? [],
+        isSyncable: credentialDeviceType === 'multiDevice',
+        isSynced: credentialBackedUp,
+        createdAt: new Date(),
+        lastUsedAt: null,
+      };
+      if (await store.insert(passkey)) return passkey;
+      throw new ServiceError(
+        'invalid',
+        `An account can have ${MAX_PASSKEYS} passkeys. Remove one that you no longer use first.`,
+      );
+    },
+
+    requestOptions: (context) => ({
+      rpId,
+      challenge: challenges.issue(context),
+      timeout: TIMEOUT_MS,
+      userVerification: 'required',
+      allowCredentials: [],
+    }),
+
+    async authenticate(text, context) {
+      const response = validated(readUsed, text);
+      const passkey = response && (await store.findByCredential(response.id));
+      const failed = { userId: passkey?.userId };
+      if (response === undefined || passkey === undefined) return failed;
+      const { userId, credentialId: id, counter } = passkey;
+      // Before the signature is checked: what ends all sessions from here on ends this sign-in, too.
+      const generation = await generations.current(userId);
+      const challenge = await useChallenge(response.response.clientDataJSON, context);
+      if (challenge === undefined || response.response.userHandle !== userHandleOf(userId)) return failed;
+      const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
+      // It throws for every response that is not valid, such as one of a counter that did not grow (§6.1.1).
+      const verified = await verifyAuthenticationResponse({
+        ...expected,
+        response: { ...response, clientExtensionResults: {} },
+        expectedChallenge: challenge,
+        credential: { id, counter, publicKey: new Uint8Array(Buffer.from(passkey.publicKey, 'base64url')) },
+      }).catch(() => undefined);
+      if (!verified?.verified) return failed;
+      const account = await accounts.find(userId);
+      if (account === undefined || account.status !== 'active') return failed;
+      const { newCounter, credentialDeviceType, credentialBackedUp: isSynced } = verified.authenticationInfo;
+      // §7.2: it says what it was when it was made.
+      if ((credentialDeviceType === 'multiDevice') !== passkey.isSyncable) return failed;
+      // After the account was read: if the passkey is removed before its sign-ins are ended, this one is among them.
+      const isUsed = await store.used(passkey.id, { counter: newCounter, isSynced, at: new Date() });
+      return isUsed ? { account, passkey: { ...passkey, isSynced }, generation } : failed;
+    },
+
+    list: store.list,
+
+    async rename(userId, id, name) {
+      if (!(await store.rename(userId, id, nameOf(name)))) {
+        throw new ServiceError('not_found', 'There is no such passkey.');
+      }
+    },
+
+    remove: store.remove,
+    removeAll: store.removeAll,
+  };
+}
+
+function nameOf(text: string): string {
+  const name = text.trim();
+  if (name === '') throw invalidFields([{ field: 'name', message: 'Enter a name.' }]);
+  if ([...name].length <= MAX_NAME) return name;
+  throw invalidFields([{ field: 'name', message: `Enter a name of at most ${MAX_NAME} characters.` }]);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function validated<T>(read: (body: unknown) => T, text: string): T | undefined {
+  try {
+    return read(parsed(text));
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === 'invalid') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Whether it is what a browser makes of `attestation: 'none'` (§5.4.7). The library verifies other kinds too, and for that fetches lists of
+ * revoked certificates from wherever the sender's certificate says.
+ */
+async function isWithoutAttestation(attestationObject: string): Promise<boolean> {
+  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');
+  try {
+    const decoded = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')));
+    const fmt = decoded.get('fmt');
+    return fmt === 'none' || (fmt === 'packed' && decoded.get('attStmt').get('x5c') === undefined);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,172 @@
+import {
+  accessibilityViolations,
+  type Browser,
+  inChromium,
+  openPage,
+  type Page,
+  pixelsTooWide,
+  SCREENS,
+} from '@gatehouse/testing/chromium';
+import t, { type Test } from 'tap';
+import { build, PASSWORD } from '../../build.ts';
+
+// Passkeys in a real browser, whose authenticators are virtual (WebDriver, WebAuthn Level 3 §11).
+
+await inChromium(t, async (chromium) => {
+  const built = await build(t, { host: 'localhost' });
+  const url = (path: string) => new URL(path, built.base).href;
+
+  /** A browser with an authenticator: the device itself, or a security key. */
+  async function device(t: Test, options: { transport?: 'internal' | 'usb'; isUserVerified?: boolean } = {}) {
+    const { page, complaints } = await openPage(t, chromium as Browser);
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send('WebAuthn.enable', { enableUI: false });
+    const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: options.transport ?? 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: options.isUserVerified ?? true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    const credentials = async () =>
+      (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
+    return { page, complaints, cdp, authenticatorId, credentials };
+  }
+
+  const title = (page: Page) => page.locator('h1').textContent();
+
+  async function signIn(page: Page, username = 'ann'): Promise<void> {
+    await page.goto(url('/account'));
+    await page.fill('#username', username);
+    await page.fill('#password', PASSWORD);
+    await page.click('button.primary');
+    await page.waitForURL(url('/account'));
+  }
+
+  async function addPasskey(page: Page, name: string): Promise<void> {
+    await page.goto(url('/account/passkeys'));
+    await page.click('text=Add a passkey');
+    await page.fill('#name', name);
+    await page.click('button.primary');
+    await page.waitForURL('**/account/passkeys?done=added');
+  }
+
+  async function signOut(page: Page): Promise<void> {
+    await page.click('text=Sign out');
+    await page.waitForURL('**/account/signed-out');
+  }
+
+  t.test('a passkey is added, signs in without a name, is renamed and removed', async (t) => {
+    const { page, complaints, cdp, authenticatorId, credentials } = await device(t);
+    await signIn(page);
+    await addPasskey(page, 'My laptop');
+    t.equal((await credentials()).length, 1);
+    t.match(await page.locator('.card').textContent(), /My laptop.*Never/s);
+    await signOut(page);
+    // Not by autofill, which a virtual authenticator answers at once.
+    await cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: false });
+    await page.goto(url('/account/passkeys'));
+    t.equal(await title(page), 'Sign in');
+    await cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: true });
+    await page.click('text=Sign in with a passkey');
+    await page.waitForURL(url('/account/passkeys'));
+    t.notMatch(await page.locator('.card').textContent(), 'Never');
+    await page.click('summary');
+    await page.fill('.card input[name=name]', 'Work laptop');
+    await page.click('text=Save the name');
+    t.match(await page.locator('.card').textContent(), /Work laptop/);
+    await page.click('text=Remove');
+    t.equal(await title(page), 'Remove this passkey?');
+    await page.click('button.danger');
+    await page.waitForURL('**?done=removed');
+    t.equal(await page.locator('.card').count(), 0);
+    t.strictSame(complaints, []);
+  });
+
+  t.test('autofill signs in as soon as the page is there', async (t) => {
+    const { page, complaints } = await device(t);
+    await signIn(page);
+    await addPasskey(page, 'Autofill');
+    await signOut(page);
+    await page.goto(url('/account/passkeys'));
+    // The virtual authenticator chooses the passkey in the list of the field by itself.
+    await page.waitForURL(url('/account/passkeys'));
+    t.notMatch(await page.locator('.card', { hasText: 'Autofill' }).textContent(), 'Never');
+    t.strictSame(complaints, []);
+  });
+
+  t.test('a second device has a passkey of its own, and one that is removed no longer works', async (t) => {
+    const [first, second] = [await device(t), await device(t, { transport: 'usb' })];
+    await signIn(first.page, 'admin');
+    await addPasskey(first.page, 'First');
+    await signIn(second.page, 'admin');
+    await addPasskey(second.page, 'Second');
+    t.equal(await second.page.locator('.card').count(), 2);
+    await second.page.locator('.card', { hasText: 'First' }).getByText('Remove').click();
+    await second.page.click('button.danger');
+    await signOut(first.page);
+    await first.page.goto(url('/account'));
+    await first.page.waitForSelector('[role=alert]');
+    t.match(await first.page.locator('[role=alert]').textContent(), /This passkey did not work/);
+    await signOut(second.page);
+    await second.page.goto(url('/account'));
+    await second.page.click('text=Sign in with a passkey');
+    await second.page.waitForURL(url('/account'));
+    t.equal(await title(second.page), 'Profile');
+  });
+
+  t.test(
+    'a device that cannot verify its user adds no passkey, and a device adds one only once',
+    async (t) => {
+      const unverified = await device(t, { isUserVerified: false });
+      await signIn(unverified.page);
+      await unverified.page.goto(url('/account/passkeys/add'));
+      await unverified.page.click('button.primary');
+      await unverified.page.waitForSelector('[role=status]:not([hidden])');
+      t.match(await unverified.page.locator('[role=status]').textContent(), /No passkey was added/);
+      const { page } = await device(t);
+      await signIn(page);
+      await addPasskey(page, 'Once');
+      await page.goto(url('/account/passkeys/add'));
+      await page.click('button.primary');
+      await page.waitForSelector('[role=status]:not([hidden])');
+      t.match(await page.locator('[role=status]').textContent(), /already has a passkey/);
+    },
+  );
+
+  t.test('without script, a password signs in and the page says why it adds no passkey', async (t) => {
+    const { page } = await openPage(t, chromium, { javaScriptEnabled: false });
+    await page.goto(url('/account/passkeys/add'));
+    t.notOk(await page.locator('text=Sign in with a passkey').isVisible());
+    await page.fill('#username', 'ann');
+    await page.fill('#password', PASSWORD);
+    await page.click('button.primary');
+    t.equal(await title(page), 'Add a passkey');
+    t.ok(await page.locator('text=This browser cannot add a passkey').isVisible());
+    t.notOk(await page.locator('button.primary').isVisible());
+  });
+
+  for (const screen of SCREENS) {
+    const { width } = screen.viewport;
+    t.test(`the pages fit and are accessible at ${width} pixels`, async (t) => {
+      const { page, complaints } = await openPage(t, chromium, screen);
+      await signIn(page);
+      for (const path of ['/account/passkeys', '/account/passkeys/add']) {
+        await page.goto(url(path));
+        t.strictSame(await accessibilityViolations(page), [], path);
+        t.equal(await pixelsTooWide(page), 0, path);
+      }
+      await page.goto(url('/account/passkeys'));
+      await page.locator('summary').first().click();
+      t.strictSame(await accessibilityViolations(page), []);
+      await page.click('text=Sign out');
+      await page.goto(url('/account'));
+      t.ok(await page.locator('text=Sign in with a passkey').isVisible());
+      t.strictSame(await accessibilityViolations(page), []);
+      t.strictSame(complaints, []);
+    });
+  }
+});
