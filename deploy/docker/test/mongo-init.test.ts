@@ -46,7 +46,7 @@ const PASSED_OVER = [
   'mongodb://a:b@mongo-1,mongo-2/users',
 ];
 
-t.test('what names no user of this MongoDB is passed over', async (t) => {
+t.test('URIs without a user of this MongoDB are skipped', async (t) => {
   for (const uri of PASSED_OVER) t.same(run({ USERS_MONGODB_URI: uri }), [], uri);
   t.same(run({ MONGODB_URI_OF_USERS: 'mongodb://users:b@mongo:27017/users' }), []);
 });

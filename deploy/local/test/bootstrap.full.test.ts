@@ -230,7 +230,7 @@ t.test('an install that is interrupted ends by the signal', parallel(), async (t
   );
 });
 
-t.test('of two at once one installs and the other waits', parallel(), async (t) => {
+t.test('one of two concurrent runs installs, and the other waits', parallel(), async (t) => {
   const tree = checkout(t);
   const slow = { ...tree, env: { ...tree.env, NPX_SECONDS: '1' } };
   const results = await Promise.all([runCode(slow, '0'), runCode(slow, '0')]);

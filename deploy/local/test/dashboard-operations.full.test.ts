@@ -132,7 +132,7 @@ t.test('reports: chosen, followed, downloaded, refused, cancelled', async (t) =>
   t.match(textOf(await admin.get('/dashboard/reports?type=sales')), 'Nothing matches this search.');
 });
 
-t.test('whoever is no admin or editor is told so on a page', async (t) => {
+t.test('people who are no admins or editors see a page that says so', async (t) => {
   const user = await signedIn(demo.user);
   for (const path of ['/queues', '/dead-letters', '/reports', '/signing-keys', '/audit']) {
     const page = await user.get(`/dashboard${path}`);

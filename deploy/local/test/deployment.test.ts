@@ -24,7 +24,7 @@ t.test(
   },
 );
 
-t.test('what docker-compose.yml sets for every service is not written again', async (t) => {
+t.test('settings that docker-compose.yml has for every service are not written again', async (t) => {
   const compose = parse(await readFile(join(ROOT, 'docker-compose.yml'), 'utf8'), {
     merge: true,
     maxAliasCount: -1,

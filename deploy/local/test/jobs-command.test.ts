@@ -8,7 +8,7 @@ const run = (...args: string[]) =>
     return [];
   });
 
-t.test('what is asked of it in a wrong way is said, with the usage, before anybody signs in', async (t) => {
+t.test('a wrong command is reported with the usage, before the sign-in', async (t) => {
   const wrong: [args: string[], problem: string][] = [
     [['frobnicate'], 'There is no command frobnicate.'],
     [['constructor'], 'There is no command constructor.'],

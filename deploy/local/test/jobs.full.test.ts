@@ -17,7 +17,7 @@ async function jobs(args: string[], env: Record<string, string> = {}) {
   return { status: child.exitCode, output: output() };
 }
 
-t.test('a mail server that npm start is told of is used, and seen to fail', async (t) => {
+t.test('the configured mail server of npm start is used, and its failures show', async (t) => {
   const own = temporaryDir(t);
   const gatehouse = await startGatehouse(t, own, {
     NOTIFICATIONS_SMTP_URL: `smtp://127.0.0.1:${await freePort()}`,

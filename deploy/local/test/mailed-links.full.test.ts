@@ -4,7 +4,7 @@ import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { startGatehouse, temporaryDir } from './gatehouse.ts';
 
-t.test('what npm start writes to a file says where a mail is, and holds no link from it', async (t) => {
+t.test('the log of npm start in a file says where a mail is, and has no link from it', async (t) => {
   const { base, output } = await startGatehouse(t, temporaryDir(t));
   const browser = createFormBrowser(base);
   const form = await browser.get('/account/forgotten-password');

@@ -135,7 +135,7 @@ t.test('settings that do not, each with its sentence', async (t) => {
   }
 });
 
-t.test('all problems are told at once, and no value is', async (t) => {
+t.test('all problems are reported at once, without values', async (t) => {
   const secret = 'mysecretvalue';
   const schema = {
     fine: text('FINE'),
@@ -158,7 +158,7 @@ t.test('all problems are told at once, and no value is', async (t) => {
   t.notMatch(error.message, secret);
 });
 
-t.test('what is thrown by a setting itself is not taken for a wrong value', async (t) => {
+t.test('an error of the setting itself is not taken for a wrong value', async (t) => {
   const broken: Setting<string> = {
     ...text('X'),
     read: () => {
@@ -190,7 +190,7 @@ t.test('the settings of every process', async (t) => {
   t.throws(() => readSettings(serverSettings, {}), { message: 'The setting PUBLIC_URL is required.' });
 });
 
-t.test('what a lenient parser would mend in silence is refused', async (t) => {
+t.test('values that a lenient parser would correct silently are refused', async (t) => {
   const cases = [
     [origin('X'), 'https://*'],
     [origin('X'), 'https:a.b'],

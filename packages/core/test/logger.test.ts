@@ -122,7 +122,7 @@ const HARMLESS: [label: string, logged: Record<string, unknown>][] = [
   ['counts', { tokens: 12, token_type: 'Bearer', scopes: ['read:users'] }],
 ];
 
-t.test('what is no secret stays', async (t) => {
+t.test('values that are no secrets stay', async (t) => {
   for (const [label, logged] of HARMLESS) t.match(JSON.parse(lineOf(logged)), logged, label);
 });
 

@@ -18,7 +18,7 @@ t.test('opens only under the same key and context, and only when unaltered', asy
   t.not(sealer.seal('secret', 'context'), sealed, 'a fresh nonce each time');
 });
 
-t.test('of several keys the first seals, and all open', async (t) => {
+t.test('the first of several keys seals, and all of them open', async (t) => {
   const [old, next, third] = [randomBytes(32), randomBytes(32), randomBytes(32)];
   const sealedBefore = createSealer([old]).seal('secret', 'context');
   const both = createSealer([next, third, old]);
@@ -28,7 +28,7 @@ t.test('of several keys the first seals, and all open', async (t) => {
   t.throws(() => both.open(sealedBefore, 'other'));
 });
 
-t.test('what earlier versions stored stays readable', async (t) => {
+t.test('values stored by earlier versions stay readable', async (t) => {
   const key = Buffer.alloc(32, 7);
   // A signing key, in base64url under a derived key, and the response to an idempotent request, in base64.
   const signingKey = 'w7ekQsYctatoyK2uvgOn_uY0wgfFvt-k37qY0KZQY1HCoW91bR335w';

@@ -338,19 +338,23 @@ const NEVER: [
   ['no host', () => 'mongodb://', { name: 'MongoParseError' }],
 ];
 
-t.test('what waits for a connection of the pool when it is closed is unavailable', parallel(), async (t) => {
-  const { database } = open(t, await testDatabase(t));
-  await database.start();
-  const things = database.connection.collection('things');
-  const operations = Array.from({ length: 500 }, (_, i) =>
-    i % 2 === 0 ? things.insertOne({ i }) : things.bulkWrite([{ insertOne: { document: { i } } }]),
-  );
-  const ended = outcomes(database, operations);
-  await database.stop();
-  const { failures, untold } = await ended;
-  t.ok(failures.length > 0);
-  t.same(untold, []);
-});
+t.test(
+  'operations that wait for a connection when the pool is closed are unavailable',
+  parallel(),
+  async (t) => {
+    const { database } = open(t, await testDatabase(t));
+    await database.start();
+    const things = database.connection.collection('things');
+    const operations = Array.from({ length: 500 }, (_, i) =>
+      i % 2 === 0 ? things.insertOne({ i }) : things.bulkWrite([{ insertOne: { document: { i } } }]),
+    );
+    const ended = outcomes(database, operations);
+    await database.stop();
+    const { failures, untold } = await ended;
+    t.ok(failures.length > 0);
+    t.same(untold, []);
+  },
+);
 
 t.test('errors that a retry cannot fix are thrown at once', parallel(), async (t) => {
   const mongo = await ownMongo(t, await temporaryDirectory(t));

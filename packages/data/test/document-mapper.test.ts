@@ -79,7 +79,7 @@ t.test('a document has the fields of its entity, under their names in documents'
   t.strictSame(Object.keys(mapper.projection), Object.keys(DOCUMENT));
 });
 
-t.test('what a document lacks has its default', async (t) => {
+t.test('a missing field of a document has its default', async (t) => {
   const { first_name: _, is_open, tags, subject, trust, last_used_at, last_address, ...rest } = DOCUMENT;
   const absent = { ...{ firstName: null, isOpen: false, tags: [], subject: undefined }, trust: undefined };
   t.strictSame(mapper.read({ _id: 'a', ...rest } as never), { ...ENTITY, ...absent, lastUse: null });
@@ -88,7 +88,7 @@ t.test('what a document lacks has its default', async (t) => {
   t.match(mapper.read({ _id: 'a' } as never), { id: 'a', role: undefined, lines: undefined });
 });
 
-t.test('what is absent from an entity is not stored, or stored as null', async (t) => {
+t.test('absent properties of an entity are not stored, or stored as null', async (t) => {
   const written = mapper.write({ ...ENTITY, subject: undefined, trust: undefined, lastUse: null });
   const { subject: _, trust: __, ...rest } = DOCUMENT;
   t.strictSame(written, { ...rest, last_used_at: null, last_address: null });

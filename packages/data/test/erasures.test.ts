@@ -59,7 +59,7 @@ t.test(
   },
 );
 
-t.test('what is erased in batches is erased to the last', async (t) => {
+t.test('an erasure in batches erases everything', async (t) => {
   const { connection } = await open(async () => {});
   const collection = connection.collection<{ _id: string }>('things');
   const ids = Array.from({ length: 1001 }, (_, i) => `${i}`);

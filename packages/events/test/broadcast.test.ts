@@ -165,7 +165,7 @@ async function contract(t: Test, prepare: (t: Test) => Promise<(logger: Logger) 
     t.equal(connections(), 1);
   });
 
-  t.test('what is no subject, and what is no JSON, is refused', async (t) => {
+  t.test('invalid subjects and values are refused', async (t) => {
     const { broadcast, start } = setUp(t);
     await start();
     for (const subject of ['', 'a b', 'a.*', '>', 'a..b', '.a', 'a\r\nPUB b 0']) {

@@ -2,7 +2,7 @@ import { recordingLogger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { createFailureLog } from '../src/failure-log.ts';
 
-t.test('of many failures, one is logged; of those that stopping causes, none', async (t) => {
+t.test('one of many failures is logged, and none that stopping causes', async (t) => {
   const { logger, lines } = recordingLogger();
   const stopping = new AbortController();
   const logFailure = createFailureLog(logger, 'a lease was lost', stopping.signal);

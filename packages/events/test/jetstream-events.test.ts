@@ -59,7 +59,7 @@ t.test('JetStream', { skip }, async (t) => {
     );
   });
 
-  t.test('what was acknowledged is there after the server was killed; the rest is rejected', async (t) => {
+  t.test('acknowledged events survive a kill of the server; the rest is rejected', async (t) => {
     const server = await startJetStream(t);
     const { events, stored, connected } = await setUp(t, server.url);
     const first = event();

@@ -82,7 +82,7 @@ t.test('a consumer that gives out nothing any more', { skip }, async (t) => {
     };
   }
 
-  t.test('of a queue: what is gone is not delivered', async (t) => {
+  t.test('a consumer of a queue: removed messages are not delivered', async (t) => {
     const { queue, worker, done, publish } = setUp('messages');
     await publish('sms', 0);
     for (let n = 0; n < GONE; n += 1) await publish('email', n);
@@ -93,7 +93,7 @@ t.test('a consumer that gives out nothing any more', { skip }, async (t) => {
     t.match(await queue.depth(), [{}, { lane: 'email', priority: 'normal', waiting: 0 }]);
   });
 
-  t.test('of a queue: the stream has lost what it has given out', async (t) => {
+  t.test('a consumer of a queue: the stream has lost delivered messages', async (t) => {
     const { worker, done, publish } = setUp('losses');
     for (let n = 0; n < 5; n += 1) await publish('email', n);
     const [path, copy] = [join(storeOf('TEST_LOSSES_NORMAL'), 'msgs'), join(folder, 'copy')];
@@ -113,7 +113,7 @@ t.test('a consumer that gives out nothing any more', { skip }, async (t) => {
     t.equal(done.size + after.done.size, 30);
   });
 
-  t.test('of events', async (t) => {
+  t.test('a consumer of events', async (t) => {
     const [name, durable, subject] = ['THINGS', 'reader', 'things.*'];
     const { streams, consumers } = await jetstreamManager(nats);
     const publish = async (n: number, subject = 'things.changed') => {

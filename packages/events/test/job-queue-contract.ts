@@ -143,7 +143,7 @@ export async function contract(t: Test, makeQueues: MakeQueues): Promise<void> {
     t.strictSame(counts, [24, 12, 4]);
   });
 
-  t.test('what waits is found at once, with one slot and any priority', async (t) => {
+  t.test('waiting jobs are found at once, with one slot and any priority', async (t) => {
     const { publish, work } = setUp(t);
     const { done, begun } = work(() => {}, { slots: 1 });
     for (const [i, priority] of [...PRIORITIES, ...PRIORITIES].entries()) {
@@ -414,7 +414,7 @@ export async function contract(t: Test, makeQueues: MakeQueues): Promise<void> {
     t.ok(next.begun.every(({ attempt }) => attempt === 1));
   });
 
-  t.test('what is not of this queue is refused', async (t) => {
+  t.test('jobs of another queue are refused', async (t) => {
     const { queue } = setUp(t);
     t.throws(() => queue.subject('high', 'fax'), TypeError);
     t.throws(() => queue.work({ lane: 'fax', handler() {}, slots: 1, timeoutMs: 1 }), TypeError);

@@ -48,7 +48,7 @@ t.test('each outcome says whether the job has ended', async (t) => {
   }
 });
 
-t.test('what was interrupted runs alone from then on', async (t) => {
+t.test('an interrupted job runs alone from then on', async (t) => {
   const it = job();
   await jobStates.begin(it, aMoment);
   await sleep(20);

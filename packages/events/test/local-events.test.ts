@@ -38,7 +38,7 @@ t.test('subjects with wildcards', async (t) => {
   }
 });
 
-t.test('what is no subject', async (t) => {
+t.test('invalid subjects', async (t) => {
   const { events } = setUp();
   for (const subject of ['', '.', 'users.', '.users', 'users..x', 'users.>.x', 'us*', 'users.x>', 'a b']) {
     t.throws(() => events.subscribe(subject, () => {}), { name: 'TypeError' }, `'${subject}'`);

@@ -119,23 +119,27 @@ t.test('with a server', { skip }, async (t) => {
     t.ok(performance.now() - begin < 5000);
   });
 
-  t.test('what is not JSON is dropped with a warning that does not quote it', parallel(), async (t) => {
-    const { url, port } = await startNats(t);
-    const { broadcast, got, lines, text, connections } = setUp(t, url);
-    await broadcast.start();
-    await until(() => connections() === 1, 5000);
-    const other = await connect({ servers: `127.0.0.1:${port}` });
-    t.teardown(() => other.close());
-    for (const payload of ['{"half":', '', 'a secret', Uint8Array.of(255, 254)])
-      other.publish(SUBJECT, payload);
-    other.publish(SUBJECT, '"good"');
-    await until(() => got.length === 1, 5000);
-    t.strictSame(got, ['good']);
-    const warnings = lines.filter(({ level }) => level === 'warn');
-    t.equal(warnings.length, 4);
-    t.match(warnings[2], { subject: SUBJECT, bytes: 8, msg: /not JSON/ });
-    t.notMatch(text(), /a secret/);
-  });
+  t.test(
+    'messages that are not JSON are dropped with a warning that does not quote them',
+    parallel(),
+    async (t) => {
+      const { url, port } = await startNats(t);
+      const { broadcast, got, lines, text, connections } = setUp(t, url);
+      await broadcast.start();
+      await until(() => connections() === 1, 5000);
+      const other = await connect({ servers: `127.0.0.1:${port}` });
+      t.teardown(() => other.close());
+      for (const payload of ['{"half":', '', 'a secret', Uint8Array.of(255, 254)])
+        other.publish(SUBJECT, payload);
+      other.publish(SUBJECT, '"good"');
+      await until(() => got.length === 1, 5000);
+      t.strictSame(got, ['good']);
+      const warnings = lines.filter(({ level }) => level === 'warn');
+      t.equal(warnings.length, 4);
+      t.match(warnings[2], { subject: SUBJECT, bytes: 8, msg: /not JSON/ });
+      t.notMatch(text(), /a secret/);
+    },
+  );
 
   t.test('credentials come from the URL and go into no log', parallel(), async (t) => {
     const secret = 'p@ss:w/rd';
@@ -234,7 +238,7 @@ t.test('with a server', { skip }, async (t) => {
   });
 });
 
-t.test('what is no URL of NATS is refused without quoting it', async (t) => {
+t.test('an invalid URL of NATS is refused without quoting it', async (t) => {
   for (const url of ['http://user:secret@host', 'secret', 'nats://', 'nats://user:secret@host:port']) {
     t.throws(() => createNatsBroadcast({ url, name: 'test', logger }), {
       message: 'The URL of NATS must be nats://host:port or tls://host:port.',

@@ -54,7 +54,7 @@ t.test('the events of each write are published, and its result is its own', asyn
   await t.rejects(published.fail(id), { message: id });
 });
 
-t.test('what no write of this process has published is found by the sweep', async (t) => {
+t.test('events that no write of this process has published are found by the sweep', async (t) => {
   const { store, heard, publisher } = await setUp(t);
   const published = publisher.publishing(store, ['change']);
   await published.insert({ id: 'a' });

@@ -31,7 +31,7 @@ t.test('the event comes as it was written', async (t) => {
   t.strictSame(got, [event]);
 });
 
-t.test('what a crash left between the write and the delivery, a new relay delivers', async (t) => {
+t.test('a new relay delivers events that a crash left between the write and the delivery', async (t) => {
   const { taken, relay, write, waiting } = await setUp(t);
   for (let i = 0; i < 250; i += 1) await write(`doc${i}`, `event${i}`);
   relay().start();
@@ -98,7 +98,7 @@ t.test('a search that an outage of the database has held up is repeated soon', a
   await until(() => taken.includes('a1'), 2500);
 });
 
-t.test('push waits no longer than it is told; the delivery goes on', async (t) => {
+t.test('push waits no longer than waitMs; the delivery goes on', async (t) => {
   const { taken, receiver, relay, write, waiting } = await setUp(t);
   const gate = Promise.withResolvers<void>();
   receiver.before = () => gate.promise;
@@ -170,7 +170,7 @@ t.test('stop ends the wait for a receiver that is away, and a relay that was nev
   t.ok(performance.now() - begin < 1000);
 });
 
-t.test('what this process knows of is delivered long before the next sweep', async (t) => {
+t.test('events that this process knows of are delivered long before the next sweep', async (t) => {
   const { taken, receiver, relay, write } = await setUp(t);
   const sender = relay({ sweepSeconds: 60 });
   sender.start();

@@ -40,7 +40,7 @@ t.test('a MONGODB_URI that accepts connections is used as it is', async (t) => {
   );
 });
 
-t.test('an unreachable MONGODB_URI is final, and its credentials are not told', async (t) => {
+t.test('an unreachable MONGODB_URI is final, and its credentials are not shown', async (t) => {
   t.equal(
     await messageFor('mongodb://anna:s3cret%2F@127.0.0.1:1/shop'),
     'The MongoDB of MONGODB_URI cannot be reached: 127.0.0.1:1 (ECONNREFUSED). ' +

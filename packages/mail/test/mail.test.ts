@@ -174,7 +174,7 @@ t.test('the outbox keeps mails as files that only their owner reads, and tells t
   await t.rejects(mail.send({ ...MAIL, to: 'a@b\nSubject: x' }), /the recipient/);
 });
 
-t.test('of the files, the newest are kept, and what is no mail is left alone', async (t) => {
+t.test('the newest files are kept, and files that are no mails are left alone', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-mail-'));
   t.teardown(() => rmSync(directory, { recursive: true }));
   for (const [i, kind] of ['mail', 'sms', 'mail', 'mail', 'mail'].entries()) {

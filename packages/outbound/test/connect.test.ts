@@ -47,7 +47,7 @@ t.test('networks that are allowed', async (t) => {
   t.equal((await createOutbound({ to: 'configured' }).fetch(`http://localhost:${port}/`)).status, 204);
 });
 
-t.test('what a name leads to is judged as a whole, and is where the connection goes', async (t) => {
+t.test('all addresses of a name are checked, and the connection goes to one of them', async (t) => {
   const { port, connections } = await listen(t);
   const responses: string[][] = [];
   let lookups = 0;

@@ -22,7 +22,7 @@ async function serve(t: Test, listener: RequestListener) {
 
 const local = { to: 'public', networks: ['127.0.0.1'] } as const;
 
-t.test('what is sent and what comes back', async (t) => {
+t.test('requests and responses', async (t) => {
   const { url } = await serve(t, async (request, response) => {
     const { method, url, headers } = request;
     const received = { method, url, type: headers['content-type'], agent: headers['user-agent'] };
@@ -152,7 +152,7 @@ t.test('an answer that is none', async (t) => {
   }
 });
 
-t.test('only the services of this deployment are told of a trace', async (t) => {
+t.test('only the services of this deployment get the trace context', async (t) => {
   const traces = await recordTraces(t);
   const { url } = await serve(t, (request, response) => response.end(request.headers.traceparent ?? 'none'));
   const heard = (options: Parameters<typeof createOutbound>[0]) => async () =>

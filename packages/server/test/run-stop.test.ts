@@ -115,14 +115,14 @@ t.test('stop tells load balancers first, and serves until its delay has passed',
   await t.rejects(fetch(`${url}/a`), { cause: { code: 'ECONNREFUSED' } });
 });
 
-t.test('what has not started has nothing to tell', async (t) => {
+t.test('services that have not started have no usage to send', async (t) => {
   const start = Promise.withResolvers<void>();
   const waiting = service('a', { start: () => start.promise, stop: async () => start.resolve() });
   const { running } = await serve(t, [waiting], { shutdownDelaySeconds: 60 });
   t.ok(await isSoon(running.stop()));
 });
 
-t.test('a request that was on its way is told that this is the end', async (t) => {
+t.test('a request that was on its way gets Connection: close', async (t) => {
   const { running, url } = await serve(t, [service('a')], { drainSeconds: 60 });
   const socket = await open(t, running.port, 'GET /health/ready HTTP/1.1\r\nhost: x\r\n');
   await fetch(`${url}/a`);

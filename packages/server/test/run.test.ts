@@ -24,7 +24,7 @@ t.test('requests go to the service with the longest prefix, by whole segments', 
   t.equal(await asked('/people/x'), 'users /people/x');
 });
 
-t.test('what no service has is 404 in JSON', async (t) => {
+t.test('unknown paths are 404 in JSON', async (t) => {
   const { url } = await serve(t, [service('a')]);
   for (const path of ['/', '/ab', '/A', '/x/a', '/health', '/health/live/x', '/%61']) {
     const response = await fetch(url + path, { method: 'POST', body: 'x' });
@@ -169,7 +169,7 @@ const MALFORMED: [label: string, sent: string, status: number][] = [
   ['a large URL', `GET /a?${'x'.repeat(20_000)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
 ];
 
-t.test('what is not HTTP is answered in JSON', async (t) => {
+t.test('invalid HTTP gets a response in JSON', async (t) => {
   const { running, url } = await serve(t, [service('a')]);
   for (const [label, sent, status] of MALFORMED) {
     const { head, body } = await respond(await open(t, running.port, sent));

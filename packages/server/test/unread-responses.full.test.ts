@@ -37,7 +37,7 @@ async function read(response: IncomingMessage): Promise<number> {
   return bytes;
 }
 
-t.test('of one caller’s responses that are not read, the latest are kept', async (t) => {
+t.test('the latest unread responses of a caller are kept', async (t) => {
   const unread: IncomingMessage[] = [];
   for (let i = 0; i < 20; i += 1) unread.push(await ask('192.0.2.1'));
   const reading = await ask('192.0.2.2');

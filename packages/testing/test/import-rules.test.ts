@@ -263,7 +263,7 @@ t.test('a rule that is broken once is reported once', async (t) => {
   ]);
 });
 
-t.test('what only looks like an import', async (t) => {
+t.test('text that only looks like an import', async (t) => {
   const texts = [
     `// import 'jose';`,
     `/* import a from 'jose';\n export * from 'jose' */`,

@@ -22,7 +22,7 @@ t.test('every row of docs/standards.md that implements something names tests tha
   }
 });
 
-t.test('what documents link to in the repository exists, to the heading', async (t) => {
+t.test('links of documents to files and headings in the repository work', async (t) => {
   const documents = globSync(['*.md', 'docs/**/*.md', 'packages/*/guides/*.md'], { cwd: ROOT });
   const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
   t.ok(documents.length > 40, `${documents.length} documents`);

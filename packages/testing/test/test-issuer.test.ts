@@ -90,7 +90,7 @@ t.test('API keys', async (t) => {
   await t.rejects(verify(`ApiKey ${key}`), DEAD);
 });
 
-t.test('what is revoked while the broadcast is cut', async (t) => {
+t.test('revocations while the broadcast is interrupted', async (t) => {
   const issuer = await createTestIssuer(t);
   const { verify } = await serviceOf(t, issuer);
   const token = await issuer.person('usr_1', 'user', '');

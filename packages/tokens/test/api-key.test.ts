@@ -36,7 +36,7 @@ t.test('every part is random in every place', async (t) => {
   for (const [place, seen] of places.entries()) t.ok(seen.size >= (first.get(place) ?? 62), `place ${place}`);
 });
 
-t.test('whatever is mistyped is found', async (t) => {
+t.test('typing errors are found', async (t) => {
   const { key } = newApiKey();
   let accepted = 0;
   for (let place = API_KEY_PREFIX.length; place < key.length; place += 1) {
@@ -51,7 +51,7 @@ t.test('whatever is mistyped is found', async (t) => {
   t.equal(accepted, 0, 'one character, or two exchanged');
 });
 
-t.test('what is no key', async (t) => {
+t.test('invalid keys', async (t) => {
   const { key } = newApiKey();
   const CASES: [label: string, text: string][] = [
     ['nothing', ''],

@@ -156,7 +156,7 @@ const RESPONSES: [label: string, reply: JsonResponse, expected: object][] = [
   ['no JSON', { status: 200, body: 'hidden' }, AWAY],
 ];
 
-t.test('what the service answers', async (t) => {
+t.test('the responses of the service', async (t) => {
   const state: { response: JsonResponse } = { response: { status: 200 } };
   const { url } = await serve(t, () => state.response);
   const { clientAt } = await setUp(t);

@@ -73,7 +73,7 @@ t.test('more revocations than fit: the log says what is refused', async (t) => {
   t.equal(lines.length, 1);
 });
 
-t.test('what is broadcast during the first fetch is not missed', async (t) => {
+t.test('revocations that are broadcast during the first fetch are not missed', async (t) => {
   const first = Promise.withResolvers<unknown>();
   const { feed, publish, isRevoked, listeners } = setUp(t, { fetch: () => first.promise });
   const started = feed.start();

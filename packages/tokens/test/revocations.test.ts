@@ -42,7 +42,7 @@ const MISSES: typeof HITS = [
   [MACHINE, 'subject', 'usr_9', 8],
 ];
 
-t.test('what each kind hits', async (t) => {
+t.test('the credentials that each kind revokes', async (t) => {
   for (const [isHit, cases] of [
     [true, HITS],
     [false, MISSES],
@@ -55,7 +55,7 @@ t.test('what each kind hits', async (t) => {
   }
 });
 
-t.test('of two entries the higher epoch and the later end hold', async (t) => {
+t.test('the higher epoch and the later end of two entries hold', async (t) => {
   const caller = callerWith({ epoch: { client: 0, subject: 5 } });
   const [low, high] = [5, 6].map(
     (epoch) => ({ kind: 'subject', id: 'usr_1', epoch, expiresAt: LATER }) as const,
@@ -103,7 +103,7 @@ t.test('an entry that is over when it comes still hits what was under way', asyn
   t.notOk(set.isRevoked(caller));
 });
 
-t.test('what does not fit is refused by its time of issue', async (t) => {
+t.test('credentials beyond the limit are refused by their time of issue', async (t) => {
   const set = createRevocationSet({ capacity: 3 });
   const add = (id: string, kind: 'token' | 'key' = 'token') => set.add({ kind, id, expiresAt: LATER });
   const isRevoked = (id: string, issuedAt: number, kid?: string) =>
@@ -133,7 +133,7 @@ t.test('what does not fit is refused by its time of issue', async (t) => {
   );
 });
 
-t.test('what has expired makes room before anything is refused', async (t) => {
+t.test('expired entries are removed before anything is refused', async (t) => {
   const set = createRevocationSet({ capacity: 2 });
   for (const id of ['a', 'b']) set.add({ kind: 'token', id, expiresAt: NOW });
   await pass(t, 200);

@@ -252,7 +252,7 @@ t.test('a token expires in the cache too', async (t) => {
   await t.rejects(verifier.verify(token), expired);
 });
 
-t.test('what is revoked is dead, known or new', async (t) => {
+t.test('revoked tokens are refused, known or new', async (t) => {
   const revoked = { kind: 'unauthenticated', message: 'The access token has been revoked.' };
   const revocations = createRevocationSet();
   const { verifier } = await setUp(t, { revocations }, [ours, foreign]);

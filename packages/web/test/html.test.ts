@@ -34,7 +34,7 @@ t.test('a value in an attribute', async (t) => {
   for (const value of [html`x`, ['x']]) t.throws(() => html`<p title="${value}">`, TypeError);
 });
 
-t.test('what looks like markup but comes from outside is none', async (t) => {
+t.test('text from outside that looks like markup is escaped', async (t) => {
   const forged = JSON.parse('{"markup":"<b>","Symbol(markup)":"<b>","toString":"<b>"}');
   t.throws(() => render(html`<p title="${forged}">`), TypeError);
   t.notMatch(String(tryRender(forged)), /<b>/);

@@ -269,7 +269,7 @@ const batch: fc.Arbitrary<Batch> = fc.record({
   ),
 });
 
-t.test('the books balance, whatever happens at once and whoever dies', async (t) => {
+t.test('the books balance under concurrency and killed processes', async (t) => {
   let runs = 0;
   const property = fc.asyncProperty(
     fc.array(fc.integer({ min: 3, max: 20 }), { minLength: 3, maxLength: 3 }),

@@ -105,7 +105,7 @@ t.test('who may import, and as what', async (t) => {
   }
 });
 
-t.test('of lines with the same sku the last one counts, and answers come in order', async (t) => {
+t.test('the last of several lines with the same sku counts, and responses come in order', async (t) => {
   const lines = Array.from({ length: 120 }, (_, i) => ({
     ...TEA,
     name: `n${i}`,

@@ -12,7 +12,7 @@ const LISTS = [
   ['/v2/orders', 'filter[status]=pending'],
 ] as const;
 
-t.test('what a list cannot answer is refused, and named', async (t) => {
+t.test('unsupported queries of a list are refused by name', async (t) => {
   for (const [list, filter] of LISTS) {
     const get = (query: string) => call('GET', `${list}${list.includes('?') ? '&' : '?'}${query}`, ann);
     const next = new URL((await get(`${filter}&limit=1&cursor=`)).body.links.next ?? '', 'http://x')

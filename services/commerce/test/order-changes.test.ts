@@ -30,7 +30,7 @@ async function placed(): Promise<Order> {
   return order;
 }
 
-t.test('of several that make the same change at once one wins, also in other processes', async (t) => {
+t.test('one of several concurrent equal changes wins, also across processes', async (t) => {
   const { id } = await placed();
   for (const status of CHANGES) {
     const results = await Promise.allSettled(
@@ -52,7 +52,7 @@ t.test('of several that make the same change at once one wins, also in other pro
   t.equal(version, history.length);
 });
 
-t.test('of several that make different changes at the same version one wins', async (t) => {
+t.test('one of several concurrent changes of the same version wins', async (t) => {
   for (let round = 0; round < 10; round += 1) {
     const { id } = await placed();
     const results = await Promise.allSettled(
@@ -69,7 +69,7 @@ t.test('of several that make different changes at the same version one wins', as
   }
 });
 
-t.test('whatever is tried at once, the history has no gap and no duplicate', async (t) => {
+t.test('concurrent changes leave no gap and no duplicate in the history', async (t) => {
   const { id } = await placed();
   const tries = ORDER_STATUSES.filter((status) => status !== 'cancelled');
   while ((await read(id)).status !== 'refunded') {

@@ -41,7 +41,7 @@ t.test('an order is at the prices of its time; cancelling returns the stock', as
   t.same([await stockOf(tea), await stockOf(cup)], [10, 3]);
 });
 
-t.test('what is wrong is named', async (t) => {
+t.test('errors name the field', async (t) => {
   const tea = await newProduct(5);
   const yen = await newProduct(5, { currency: 'JPY', price: 100 });
   const off = await newProduct(5, { status: 'inactive' });

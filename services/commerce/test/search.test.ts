@@ -52,7 +52,7 @@ t.test('words', async (t) => {
   t.equal(wordsOf('x'.repeat(100))[0]?.length, 40);
 });
 
-t.test('what is found, in which order', async (t) => {
+t.test('the matches and their order', async (t) => {
   const cases: [query: string, names: string[]][] = [
     ['q=tea', ['Green tea', 'Black tea', 'Teapot', 'Cup']],
     ['q=TEA', ['Green tea', 'Black tea', 'Teapot', 'Cup']],

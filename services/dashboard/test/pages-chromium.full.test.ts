@@ -92,7 +92,7 @@ await inChromium(t, async (browser) => {
     t.equal(await page.evaluate<number>('window.sent'), 2);
   });
 
-  t.test('what is loaded in the background never erases what is there', async (t) => {
+  t.test('content that is loaded in the background never erases a page', async (t) => {
     const { page } = await openPage(t, browser);
     await signIn(page);
     const href = paths.find((it) => it.endsWith('/usage')) ?? '';

@@ -382,7 +382,7 @@ t.test('pages of the dashboard', async (t) => {
     },
   );
 
-  await t.test('what people and developers type never becomes markup', async (t) => {
+  await t.test('texts of people and developers never become markup', async (t) => {
     const item = await built.call('POST', '/api/v1/items', 'ann', { name: HOSTILE, value: HOSTILE });
     const product = {
       name: HOSTILE,

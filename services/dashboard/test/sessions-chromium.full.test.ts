@@ -30,7 +30,7 @@ await inChromium(t, async (browser) => {
     t.match(await page.inputValue('#value'), '"a": "1 < 2"');
   });
 
-  await t.test('a page that loads anew by itself says that nobody asked', async (t) => {
+  await t.test('an automatic refresh of a page identifies itself', async (t) => {
     const application = { name: 'Polled', type: 'machine', scopes: ['read:data'] };
     const { body } = await built.call('POST', '/api/v1/applications', 'ann', application);
     await page.goto(url(`/dashboard/applications/${body.client_id}/usage`));

@@ -115,7 +115,7 @@ t.test('sign-ins of the dashboard', async (t) => {
     t.equal(heading(page), 'Items', 'and the last can be finished');
   });
 
-  await t.test('what is done through the dashboard is recorded with the browser', async (t) => {
+  await t.test('actions in the dashboard are recorded with the browser', async (t) => {
     const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
     const address = '203.0.113.20';
     const { browser, page } = await built.signedIn('editor', {
@@ -156,7 +156,7 @@ t.test('sign-ins of the dashboard', async (t) => {
     await changeRole('ann', 'user');
   });
 
-  await t.test('what strangers do counts for their own address', async (t) => {
+  await t.test('requests of strangers count for their own address', async (t) => {
     const { browser: known } = await built.signedIn('ann', { 'x-forwarded-for': '203.0.113.8' });
     const session = known.cookies('/dashboard').get(SESSION);
     const strangers = { 'x-forwarded-for': '198.51.100.1' };

@@ -20,7 +20,7 @@ t.test('every other service is a client, with its own secret', async (t) => {
   );
 });
 
-t.test('what is missing or short is named, and not quoted', async (t) => {
+t.test('missing and short settings are named, and not quoted', async (t) => {
   const requirement = (name: string) => `The setting ${name} is required.`;
   t.throws(() => readIdentityConfig(REQUIRED), {
     name: 'SettingsError',

@@ -56,7 +56,7 @@ t.test(
   },
 );
 
-t.test('what is taken from an application is known at every replica within a second', async (t) => {
+t.test('removals from an application are known at every replica within a second', async (t) => {
   const base = await built.replica({ masterKeys: [oldKey] });
   const admin = await built.login('admin');
   const manage = async (method: string, path: string, body?: unknown) => {

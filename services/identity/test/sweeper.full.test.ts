@@ -6,7 +6,7 @@ t.setTimeout(150_000);
 
 const EXPIRED = 20_000;
 
-t.test('what has expired is gone within a minute, and nobody waits for that', async (t) => {
+t.test('expired documents are removed within a minute, and nobody waits for that', async (t) => {
   const { database, json } = await build(t);
   const connection = await database();
 

@@ -176,7 +176,7 @@ t.test('a process that has its own job back tells the attempts apart', async (t)
   t.same(recorded, ['accepted']);
 });
 
-t.test('what may have been accepted is recorded as unknown when it fails', async (t) => {
+t.test('an attempt that may have been accepted is recorded as unknown when it fails', async (t) => {
   const jobStates = createNotificationJobStates({ attempts: one, onOutcome() {} });
   for (const [mayBeAccepted, outcome] of [
     [true, 'unknown'],

@@ -122,7 +122,7 @@ t.test('a push message may be accepted as long as one of its push services may h
   await sent;
 });
 
-t.test('what an answer of a provider means', async (t) => {
+t.test('the meaning of responses of a provider', async (t) => {
   const cases: [status: number, kind: string | undefined, mayBeAccepted: boolean][] = [
     [200, undefined, false],
     [201, undefined, false],

@@ -48,7 +48,7 @@ async function check(t: Test, from = identity) {
 const ids = async () => (await stored.find().sort({ _id: 1 }).toArray()).map(({ _id }) => _id);
 t.beforeEach(async () => void (await stored.deleteMany({})));
 
-t.test('what ended unheard of goes at the start, and the rest stays', async (t) => {
+t.test('subscriptions whose end was missed are removed at the start, and the rest stays', async (t) => {
   const stays = await register({ grantId: 'gnt_stays', keyId: 'key_stays' });
   await register({ grantId: 'gnt_ended' });
   await register({ keyId: 'key_ended' });

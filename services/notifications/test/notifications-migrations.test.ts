@@ -21,7 +21,7 @@ async function bucketOf(source: string, client: string) {
   return found;
 }
 
-t.test('what was counted by the release before is still there, once', async (t) => {
+t.test('counts of the release before are kept, once', async (t) => {
   const labels = { route: 'GET /v1/users/:id' };
   await collection('analytics_buckets').insertMany([
     {

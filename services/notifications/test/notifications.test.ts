@@ -161,7 +161,7 @@ t.test('every list is read by an index', async (t) => {
   }
 });
 
-t.test('what the queue has lost is published again', async (t) => {
+t.test('jobs that the queue has lost are published again', async (t) => {
   const lossy = await build(t, {
     providers: { capture: { directory: t.testdir() } },
     republishing: { everyMs: 100, overdueMs: 300 },

@@ -34,7 +34,7 @@ t.test('neither a message nor an address is in a log or an error, whatever happe
   t.notMatch(text(), /Nobody else|ann@|4930|t0ken/);
 });
 
-t.test('what operators see at /metrics', async (t) => {
+t.test('the metrics of queues at /metrics', async (t) => {
   const metrics = async () => (await fetch(`${base}/metrics`)).text();
   await until(async () => (await metrics()).includes('outcome="unknown"} 8'), 5000);
   // The depth of the queues is read now and then.

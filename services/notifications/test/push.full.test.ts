@@ -99,7 +99,7 @@ t.test('a person has ten subscriptions, and an endpoint one person', async (t) =
   t.equal((await count(bob)).length, 9, 'the browser has another user now');
 });
 
-t.test('of registrations of an endpoint at the same time, one remains', async (t) => {
+t.test('one of several concurrent registrations of an endpoint remains', async (t) => {
   for (let i = 0; i < 5; i += 1) {
     const { subscription } = pushService.subscribe();
     const tokens = [ann, bob, ann, bob, ann, bob];

@@ -64,7 +64,7 @@ t.test('who has no address gets nothing, and the notification says so', async (t
   }
 });
 
-t.test('what the provider refuses is not tried again', async (t) => {
+t.test('messages that the provider refuses are not tried again', async (t) => {
   gateway.state.mode = 'reject';
   const text = await ended(await notify({ type: 'sms' }));
   t.match(text, { status: 'failed', reason: 'The SMS gateway has refused it (400).' });
@@ -76,7 +76,7 @@ t.test('what the provider refuses is not tried again', async (t) => {
   t.equal(email.attempts.length, 1);
 });
 
-t.test('what the provider refuses for now is tried again', async (t) => {
+t.test('messages that the provider refuses for now are tried again', async (t) => {
   mail.state.refuse = 450;
   const id = await notify();
   await until(async () => (await read(id)).attempts.length >= 3, 5000);

@@ -273,7 +273,7 @@ t.test(
   },
 );
 
-t.test('how to reach a user is told to notifications, and to nobody else', async (t) => {
+t.test('only notifications can read the addresses of a user', async (t) => {
   const contacts = (id: string, credential: string | undefined) =>
     call('GET', `/internal/users/contacts/${id}`, credential);
   const draft = {

@@ -65,7 +65,7 @@ const CHANGES: [Changes, ends: [string, number, number][], changed: string[]][] 
   ],
 ];
 
-t.test('what a change does', async (t) => {
+t.test('the effects of a change', async (t) => {
   for (const [changes, ends, changed] of CHANGES) {
     const about = JSON.stringify(changes);
     const update = changeUser(ANN, changes, REVISION);
@@ -111,7 +111,7 @@ t.test('events carry ids, versions, epochs, roles and names of fields, and no ot
   });
 });
 
-t.test('the audit log is told what its own pages do not tell it', async (t) => {
+t.test("the audit log gets the changes that identity's own pages do not record", async (t) => {
   const by = {
     ...{ user_id: 'usr_admin', client_id: 'app_1', address: '192.0.2.1' },
     ...{ user_agent: 'Browser/1', request_id: 'req_1' },
@@ -199,7 +199,7 @@ t.test('only the current address can be verified', async (t) => {
   }
 });
 
-t.test('a confirmed address, and no other, is told of the next one', async (t) => {
+t.test('only a confirmed address gets a mail about the next one', async (t) => {
   const [told] = changeUser(ANN, { email: 'x@example.org' }, REVISION).events;
   t.match(told?.data, { reason: 'email', previous_email: 'ann@example.org', epoch: 5, sign_in_epoch: 2 });
   for (const email of ['ann@example.org', null]) {

@@ -45,7 +45,7 @@ t.test('identity has received a change when it is answered', async (t) => {
   await until(async () => (await collection.findOne({ _id: id })) === null, 5000);
 });
 
-t.test('what is only recorded is told to identity, and ends nothing', async (t) => {
+t.test('changes that are only recorded are sent to identity, and end nothing', async (t) => {
   const { id, path } = await created();
   const token = await issuer.person(id, 'user', 'read:users');
   await call('PUT', path, machine, { name: 'Some Body', username: 'renamed' });

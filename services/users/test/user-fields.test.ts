@@ -6,7 +6,7 @@ import t from 'tap';
 import { FIELD_LIMITS, fieldProblems } from '../src/user-fields.ts';
 import { keepsToOneScript } from '../src/username-scripts.ts';
 
-t.test('what the fields may hold', async (t) => {
+t.test('the values that the fields accept', async (t) => {
   const good = [
     { name: 'A' },
     { name: 'Ann-Marie O’Neil 3rd' },

@@ -208,7 +208,7 @@ t.test(
   },
 );
 
-t.test('of many who confirm an address at once, one gets it', async (t) => {
+t.test('one of many concurrent confirmations gets the address', async (t) => {
   const email = 'many-claims@example.org';
   const claims = [];
   for (let i = 0; i < 6; i += 1) claims.push(await created({ email, claimsEmail: 'unconfirmed' }));
@@ -223,7 +223,7 @@ t.test('ı and i are two letters', async (t) => {
   t.match(await users.lookUp('ılgın'), { username: 'ılgın' });
 });
 
-t.test('whoever tries which names and addresses are taken must wait after ten', async (t) => {
+t.test('people who try which names and addresses are taken must wait after ten', async (t) => {
   const taken = await created();
   await users.verifyEmail(taken.id, taken.email ?? '');
   const { id } = await created();

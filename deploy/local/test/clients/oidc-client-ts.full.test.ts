@@ -136,7 +136,7 @@ await inChromium(t, async (browser) => {
     t.equal(await statusIn(page, `${issuer}/userinfo`, bearer), 401, 'and that');
   });
 
-  t.test('a frame renews where the cookies are of the same site, and is told no where not', async (t) => {
+  t.test('a frame renews tokens on the same site, and gets an error on another', async (t) => {
     for (const origin of [SAME_SITE, ORIGIN]) {
       const { client_id } = await server.createApplication({
         name: 'Pages with a frame',

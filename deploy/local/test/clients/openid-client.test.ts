@@ -107,7 +107,7 @@ t.test('a web application: code, user info, introspection, refresh, revocation',
   });
 });
 
-t.test('what must not be believed', async (t) => {
+t.test('forged responses are rejected', async (t) => {
   const config = await discover(demo.web.client_id, client.ClientSecretBasic(demo.web.client_secret));
   const browser = server.browser();
   const verifier = client.randomPKCECodeVerifier();

@@ -102,7 +102,7 @@ t.test(
   },
 );
 
-t.test('what was checked before the body is checked before each line', async (t) => {
+t.test('checks before the body are repeated before each line', async (t) => {
   let checks = 0;
   check = async () => {
     checks += 1;

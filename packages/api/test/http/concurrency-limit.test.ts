@@ -36,7 +36,7 @@ t.test(
   },
 );
 
-t.test('who waits too long is refused, and told when to come again', async (t) => {
+t.test('a request that waits too long is refused with Retry-After', async (t) => {
   const limit = createConcurrencyLimit();
   const works = [createWork(), createWork(), createWork()] as const;
   const [first, second, third] = works.map(({ run }) => limit.run(person('ann'), run));

@@ -54,7 +54,7 @@ const NOT_JSON = [
   '{"a":{"\\u0063onstructor":{"prototype":1}}}',
 ];
 
-t.test('what is not JSON, or dangerous', async (t) => {
+t.test('invalid and dangerous JSON', async (t) => {
   for (const text of NOT_JSON) {
     t.throws(
       () => parse(text),
@@ -75,7 +75,7 @@ const NOT_UTF8: [label: string, bytes: number[]][] = [
   ['UTF-16 with its mark', [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
 ];
 
-t.test('what is not UTF-8', async (t) => {
+t.test('invalid UTF-8', async (t) => {
   const refused = { name: 'ServiceError', kind: 'invalid', message: 'The body is not valid UTF-8.' };
   for (const [label, bytes] of NOT_UTF8) t.throws(() => parseJsonBody(Buffer.from(bytes)), refused, label);
 });
@@ -118,7 +118,7 @@ const DEEP: [label: string, text: string][] = [
   ['__proto__ in them', nested('[', '{"__proto__":1}', ']')],
 ];
 
-t.test('what is nested deeply is parsed or refused, and no fault', async (t) => {
+t.test('deeply nested bodies are parsed or refused, without a fault', async (t) => {
   for (const [label, text] of DEEP) {
     try {
       parse(text);

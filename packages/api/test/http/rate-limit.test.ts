@@ -120,7 +120,7 @@ const ADDRESSES: [address: string, ...keys: string[]][] = [
   ['unknown', 'unknown'],
 ];
 
-t.test('what an address is counted under', async (t) => {
+t.test('the key of the counter of an address', async (t) => {
   for (const [address, ...keys] of ADDRESSES) t.same(addressKeys(address), keys, address);
 });
 

@@ -248,7 +248,7 @@ t.test('invalidFields', async (t) => {
   t.equal(other.details?.length, MAX_DETAILS, 'whatever makes the error');
 });
 
-t.test('what the schema does not name is not written', async (t) => {
+t.test('properties that the schema does not name are not written', async (t) => {
   const Inner = Type.Object({ a: Type.String() });
   const write = serializer(
     Type.Object({
@@ -279,13 +279,13 @@ t.test('what the schema does not name is not written', async (t) => {
   t.throws(() => write({ id: 'i' } as never), 'what is required must be there');
 });
 
-t.test('of a few words, the message names them', (t) => {
+t.test('the message for an enum names its values', (t) => {
   const validate = bodyValidator(Type.Object({ kind: Type.Unsafe<'a' | 'b'>({ enum: ['a', 'b'] }) }));
   t.throws(() => validate({ kind: 'c' }), { message: 'kind must be one of a, b.' });
   t.end();
 });
 
-t.test('of several types, the message names them', (t) => {
+t.test('the message for several types names them', (t) => {
   const either = Type.Unsafe<string | null>({ type: ['string', 'null'] });
   const validate = bodyValidator(Type.Object({ name: either }));
   for (const name of ['Ann', null]) t.strictSame(validate({ name }), { name });

@@ -24,7 +24,7 @@ const page = (count: number, hasPrevious: boolean, hasNext: boolean): Rows<numbe
   hasPrevious,
 });
 
-t.test('what a cursor asks the source for', async (t) => {
+t.test('the query that a cursor sends to the source', async (t) => {
   t.strictSame(keysetPage(7, undefined), { limit: 7 });
   t.strictSame(keysetPage(7, came({ inclusive: true, total: 4 })), {
     limit: 7,

@@ -48,7 +48,7 @@ const cursors = fc.record<Cursor, 'position' | 'direction' | 'inclusive' | 'page
 
 const textOf = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-t.test('what is written is read again, and needs no escaping in a URL', async () => {
+t.test('a cursor is read as it was written, and needs no escaping in a URL', async () => {
   fc.assert(
     fc.property(cursors, (cursor) => {
       const text = encodeCursor(cursor);
@@ -71,7 +71,7 @@ t.test('the longest sort key there is fits', async (t) => {
   t.strictSame(decodeCursor(encodeCursor(cursor)), cursor);
 });
 
-t.test('whatever else comes is no cursor, and nothing fails by it', async (t) => {
+t.test('any other text is an invalid cursor, without a fault', async (t) => {
   const good = encodeCursor(CURSOR);
   t.strictSame(decodeCursor(good), CURSOR);
   const [value, id, mode, page, hash, total] = ['ann', 'usr_1', 0, 2, 'h', 41];

@@ -134,7 +134,7 @@ const REFUSED: [field: FilterField<string>, operator: string, text: string, prob
   ].map((value): [FilterField<string>, string, string, RegExp] => [at, 'gte', value, DATE]),
 ];
 
-t.test('what is wrong', async (t) => {
+t.test('errors', async (t) => {
   for (const [field, operator, given, problem] of REFUSED) {
     const read = readFilter(field, operator, given);
     t.match(read, { problem }, `${field.type} ${operator} ${given.slice(0, 40)}`);

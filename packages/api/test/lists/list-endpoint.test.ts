@@ -165,7 +165,7 @@ t.test('a total that the rows show to be wrong is put right', async (t) => {
   }
 });
 
-t.test('what is asked wrongly, and what the source fails by', async (t) => {
+t.test('invalid queries, and errors of the source', async (t) => {
   const { source } = createArraySource(rows);
   const { reply } = endpoint(offsetEnvelope);
   await t.rejects(reply({ limit: '0' }, source), { kind: 'invalid', message: 'limit must be at least 1.' });
@@ -175,7 +175,7 @@ t.test('what is asked wrongly, and what the source fails by', async (t) => {
   t.throws(() => endpoint(pageEnvelope, { paging: 'offset' }), /\/v1\/rows: the envelope pages another way/);
 });
 
-t.test('what it says of itself', async (t) => {
+t.test('the documentation of the endpoint', async (t) => {
   const { query, responses } = endpoint(bareArray);
   t.hasProps(query.properties, ['limit', 'offset', 'cursor', 'filter[n]', 'n', 'sortBy']);
   t.match(responses, [{ type: 'array' }, { type: 'object', properties: { data: {}, links: {}, meta: {} } }]);

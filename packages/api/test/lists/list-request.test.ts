@@ -40,7 +40,7 @@ const readLegacy = listReader(legacy);
 const BY_ID = { field: 'id', descending: false } as const;
 const eq = (field: Field, value: string | number) => ({ field, operator: 'eq', values: [value] });
 
-t.test('what is absent', async (t) => {
+t.test('absent parameters', async (t) => {
   const rest = { conditions: [], sort: BY_ID, limit: 20, deprecated: false, linkParameters: [] };
   t.strictSame(readModern({}), { ...rest, page: { kind: 'offset', offset: 0 } });
   t.strictSame(readLegacy(Object.create(null)), { ...rest, page: { kind: 'offset', offset: 0 } });
@@ -204,7 +204,7 @@ const REFUSED: [query: Record<string, unknown>, field: string, message: string |
   [{ cursor: '', page: '1' }, 'cursor', 'cannot be given together with page'],
 ];
 
-t.test('what is refused, with the parameter at fault', async (t) => {
+t.test('errors name the parameter', async (t) => {
   for (const [query, field, message] of REFUSED) {
     const { kind, details } = failure(readLegacy, query);
     const label = JSON.stringify(query).slice(0, 80);
@@ -221,7 +221,7 @@ t.test('what is refused, with the parameter at fault', async (t) => {
   ]);
 });
 
-t.test('all that is wrong is told at once, up to what one reads', async (t) => {
+t.test('all errors are reported at once, up to a readable number', async (t) => {
   const { message, details } = failure(readLegacy, { limit: 'x', offset: '-1', 'filter[a]': 'b' });
   t.strictSame(
     details?.map(({ field }) => field),

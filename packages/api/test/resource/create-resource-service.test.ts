@@ -94,7 +94,7 @@ t.test('a shared path serves exactly the profiles that applications can pin', as
   });
 });
 
-t.test('what nobody could reach, or no request could choose, is an error at start', async (t) => {
+t.test('unreachable paths and profiles are errors at start', async (t) => {
   const definition = { name: 'x', prefixes: ['/v1/x'], document: { title: '', description: '' } };
   const paths = [{ prefix: '/v2/x', profiles: [] }];
   const config = {

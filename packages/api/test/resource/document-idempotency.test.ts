@@ -16,7 +16,7 @@ const taken = new ServiceError('conflict', 'taken');
 const refused = new ServiceError('invalid', 'refused');
 const broken = unavailable('broken');
 
-t.test('what was found before and after the creation decides', async (t) => {
+t.test('the documents found before and after the creation decide', async (t) => {
   const cases: [label: string, found: Found[], created: string | Error, expected: object][] = [
     ['the first request', [undefined], 'new', { text: 'new', headers: {} }],
     ['a repeated one', [done('old')], 'new', { text: 'old', headers: { 'idempotency-replayed': 'true' } }],
@@ -49,7 +49,7 @@ t.test('what was found before and after the creation decides', async (t) => {
   }
 });
 
-t.test('what is stored of a key', async (t) => {
+t.test('the stored fields of a key', async (t) => {
   const keys: (IdempotencyKey | undefined)[] = [];
   const ask = async (...args: Parameters<typeof request>) => {
     const findByKey = async () => undefined;

@@ -65,7 +65,7 @@ t.test('when the window has passed there is a new quota', async (t) => {
   t.match(await limiter.count('x'), { ratelimit: '"window";r=0;t=1' });
 });
 
-t.test('what has ended is swept', async (t) => {
+t.test('ended counters are swept', async (t) => {
   const [{ connection, store }] = replicas;
   await store.count('old', 0);
   const sweeper = createSweeper(connection, [RATE_LIMITS], { logger, everySeconds: 0.05 });

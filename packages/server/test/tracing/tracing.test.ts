@@ -192,7 +192,7 @@ t.test('work at the same time has parents of its own, and errors show their kind
   t.notMatch(collector.received(), MARK);
 });
 
-t.test('what a request has begun belongs to it for half a minute after its end', async (t) => {
+t.test('work that a request has started belongs to its trace for half a minute after its end', async (t) => {
   await record(t);
   const span = continueTrace(undefined, 'request', { kind: 'server' });
   span?.end();

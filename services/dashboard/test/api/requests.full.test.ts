@@ -64,7 +64,7 @@ t.test('requests for pages of the dashboard', async (t) => {
     }
   });
 
-  await t.test('what loads anew by itself neither extends a session nor begins one', async (t) => {
+  await t.test('automatic refreshes neither extend a session nor begin one', async (t) => {
     const database = await createConnection(config.mongodbUri).asPromise();
     t.teardown(() => database.close());
     const sessions = database.collection('sessions');
@@ -125,7 +125,7 @@ t.test('requests for pages of the dashboard', async (t) => {
     }
   });
 
-  await t.test('what another site sends is never shown as a form to send again', async (t) => {
+  await t.test('requests of another site are never shown as a form to send again', async (t) => {
     for (const site of ['cross-site', 'same-site', 'none', '']) {
       for (const [sent, status] of [
         [cookie, 403],
@@ -141,7 +141,7 @@ t.test('requests for pages of the dashboard', async (t) => {
     }
   });
 
-  await t.test('of forms without a session, a few are read at a time', async (t) => {
+  await t.test('a few forms without a session are read at a time', async (t) => {
     const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
     const path = '/dashboard/items/new';
     const slow = Array.from({ length: 64 }, () => {

@@ -46,7 +46,7 @@ t.test('guides are found by section, and operations', async (t) => {
   t.match(find('list users')[0]?.place, 'profile A, G');
 });
 
-t.test('what is about a word comes before what mentions it', async (t) => {
+t.test('pages about a word come before pages that mention it', async (t) => {
   for (const [query, href] of [
     ['idempotency', '/docs/guides/users-api#idempotency-key'],
     ['idempotency keys', '/docs/guides/users-api#idempotency-key'],
@@ -76,7 +76,7 @@ t.test('pages are called by their path, or as their topic', async (t) => {
   );
 });
 
-t.test('what has all words comes alone; where nothing has all, what has any', async (t) => {
+t.test('matches of all words come alone; without any, matches of some', async (t) => {
   const both = find('kubernetes zzzz users');
   t.ok(both.length > 0);
   t.same(find('zzzzqqqq'), []);

@@ -73,7 +73,7 @@ t.test('the documents are read once, by however many ask, and again by their ETa
   t.match(Object.keys((await describe()).document.paths), ['/identity/v2', '/users/v2'], 'until it is back');
 });
 
-t.test('what was never there is missing, by name, and is tried again soon', async (t) => {
+t.test('an unavailable document is missing, by name, and is tried again soon', async (t) => {
   const clock = t.intercept(performance, 'now', { value: () => now });
   t.teardown(() => clock.restore());
   let now = 1e6;

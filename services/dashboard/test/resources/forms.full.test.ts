@@ -99,7 +99,7 @@ t.test('forms of the dashboard', async (t) => {
     await built.call('PUT', `/v2${user}/role`, 'admin', { role: 'user' });
   });
 
-  await t.test('of two who save at once, neither loses what was saved', async (t) => {
+  await t.test('two people who save at once do not lose their changes', async (t) => {
     const { id } = await make('/api/v1/items', { name: 'a', value: 0 });
     const path = `/dashboard/items/${id}`;
     for (let i = 1; i <= 5; i += 1) {
@@ -221,7 +221,7 @@ t.test('forms of the dashboard', async (t) => {
     t.notMatch((await browser.get(one)).html, 'new-credential');
   });
 
-  await t.test('what is not there is not found, whatever name it has', async (t) => {
+  await t.test('unknown objects are not found, whatever their names', async (t) => {
     const app = await make('/api/v1/applications', { name: 'x', type: 'machine', scopes: ['read:data'] });
     const cases: [path: string, status: number, html?: RegExp][] = [
       ...['items', 'products', 'applications', 'users', 'dead-letters', 'queues'].flatMap((it) =>
@@ -377,7 +377,7 @@ t.test('forms of the dashboard', async (t) => {
     t.match(alertOf(wrong), 'This is not a valid secret');
   });
 
-  await t.test('what was typed stays when the API is away', async (t) => {
+  await t.test('entries stay when the API is away', async (t) => {
     const away = 'http://127.0.0.1:1';
     const { serviceUrls } = built.config;
     const origin = await built.replica({ serviceUrls: { ...serviceUrls, items: away } });

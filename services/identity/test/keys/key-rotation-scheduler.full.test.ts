@@ -141,7 +141,7 @@ t.test('a previous key is published until what it has signed has expired', async
   t.equal(one.dropped.length, 3, 'what has expired is no compromise');
 });
 
-t.test('a compromised key is told to every replica once, also after a restart', async (t) => {
+t.test('every replica learns of a compromised key once, also after a restart', async (t) => {
   const { scheduler, store, sealer, kids } = await setUp(t);
   const replicas = [scheduler(), scheduler()];
   await Promise.all(replicas.map((one) => one.start()));
@@ -189,7 +189,7 @@ t.test(
   },
 );
 
-t.test('a database that fails is told once, and does not end the watch', async (t) => {
+t.test('a failing database is logged once, and does not end the watch', async (t) => {
   const { scheduler, store, sealer, lines } = await setUp(t);
   let away = false;
   const one = scheduler({

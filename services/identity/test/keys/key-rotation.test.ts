@@ -72,7 +72,7 @@ t.test(
   },
 );
 
-t.test('of rotations that have seen the same current key one happens', async (t) => {
+t.test('one of several rotations of the same current key happens', async (t) => {
   const { store, sealer, kids } = await setUpKeys(t);
   await loadSigningKeys(store, sealer);
   for (const compromised of [false, true]) {

@@ -31,7 +31,7 @@ const SERVED: [path: string, accept: string, status: number, type: string][] = [
   ['/oauth2/logout?client_id=x', 'application/json', 400, 'application/json; charset=utf-8'],
 ];
 
-t.test('what the provider serves has the content types of the document', async (t) => {
+t.test('responses of the provider have the content types of the document', async (t) => {
   const check = createOpenApiCheck((await (await fetch(PATH)).json()) as object);
   for (const [path, accept, status, type] of SERVED) {
     const response = await fetch(base + path, { headers: { accept } });

@@ -33,7 +33,7 @@ t.test('moments are in UTC and say so', async (t) => {
   t.equal(render(day(date)), `${tag}5 March 2026 UTC</time>`);
 });
 
-t.test('a program on the same device is told from a site', async (t) => {
+t.test('a program on the same device is distinguished from a site', async (t) => {
   for (const host of ['127.0.0.1:49152', '[::1]:1', 'localhost']) {
     t.match(render(requestingApplication({ name: 'x', host })), /a program on this device, at/, host);
   }
@@ -129,7 +129,7 @@ t.test('for everybody the scopes about data concern the messages to them', async
   }
 });
 
-t.test('what admins do to queues, and whose usage figures are read, is said', async (t) => {
+t.test('scopes for queues and usage figures are described', async (t) => {
   const sentence = (scope: string, role: 'user' | 'editor' | 'admin') =>
     describeScopes([scope], role)[0]?.sentences[0]?.sentence;
   for (const role of ROLES) {
@@ -140,7 +140,7 @@ t.test('what admins do to queues, and whose usage figures are read, is said', as
   t.match(sentence('write:data', 'admin'), /failed/);
 });
 
-t.test('what says the same is said once; what has no words is named', async (t) => {
+t.test('equal descriptions are shown once; scopes without one are named', async (t) => {
   const [read] = describeScopes(['read:users', 'read:profile'], 'user');
   t.strictSame(
     read?.sentences.map(({ scopes }) => scopes),

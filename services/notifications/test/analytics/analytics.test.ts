@@ -9,7 +9,7 @@ const HOUR = 3_600_000;
 const now = minuteOf(Date.now());
 const isoOf = (minute: number) => new Date(minute * 60_000).toISOString();
 
-t.test('what services sent is answered by minute, hour and day', async (t) => {
+t.test('counts of services are returned by minute, hour and day', async (t) => {
   await send(
     batchOf({
       requests: [
@@ -150,7 +150,7 @@ t.test('orders and revenue follow the events of orders, whatever their sequence'
   t.match(await ask(`metric=orders&${range}`), { total: 5 }, 'it was placed all the same');
 });
 
-t.test('of two events of a new order that come at once, the newer one counts', async (t) => {
+t.test('the newer of two concurrent events of a new order counts', async (t) => {
   const created_at = new Date(Date.now() - 3 * HOUR).toISOString();
   const common = { currency: 'USD', total_amount: 1, created_at };
   const ids = Array.from({ length: 100 }, (_, i) => `ord_twice${i}`);

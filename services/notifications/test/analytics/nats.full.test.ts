@@ -58,7 +58,7 @@ t.test('over NATS, with the accounts of deploy/docker/nats.conf', { skip }, asyn
     }, 20_000);
   }
 
-  await t.test('what each service counts arrives, also while NATS is killed', async (t) => {
+  await t.test('the counts of each service arrive, also while NATS is killed', async (t) => {
     const clients = async () => {
       for (let i = 0; i < 10; i += 1) {
         await Promise.all(

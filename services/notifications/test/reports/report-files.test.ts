@@ -85,7 +85,7 @@ async function checkFile(t: { equal(a: unknown, b: unknown): void }, id: string)
   t.equal(JSON.parse(content.toString()).rows.length, 1);
 }
 
-t.test('the file of whoever completes a report is kept by another who was making it', async (t) => {
+t.test('the file of the process that completes a report is kept by another that was making it', async (t) => {
   for (const first of [0, 1]) {
     const id = await add();
     const attempts = [await begin(processWith(), id), await begin(processWith(), id)];
@@ -114,7 +114,7 @@ t.test('the file is kept when the report is completed, and only the answer to th
   await checkFile(t, id);
 });
 
-t.test('what killed processes have left of a report goes when it fails for good', async (t) => {
+t.test('files of killed processes are removed when a report fails for good', async (t) => {
   const jobStates = reportJobStates({ end: async () => {} } as unknown as JobStateStore, {
     onFailed: store.fail,
     onRequeued: store.requeue,

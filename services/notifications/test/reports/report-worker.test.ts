@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Report, ReportFileStore, ReportStore } from '../../src/reports/report.ts';
 import { createReportHandler } from '../../src/reports/report-worker.ts';
 
-t.test('what a killed process has left of a report that has ended is removed', async (t) => {
+t.test('files of a killed process are removed after the end of the report', async (t) => {
   for (const [ended, kept] of [
     [{ status: 'cancelled', fileId: null }, undefined],
     [{ status: 'expired', fileId: 'rpt_1.a' }, undefined],

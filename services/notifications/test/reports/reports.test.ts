@@ -240,7 +240,7 @@ t.test('downloading a report needs what asking for it does', async (t) => {
   t.equal((await download(id)).status, 200);
 });
 
-t.test('of requests at the same time, no more are accepted than the limit', async (t) => {
+t.test('no more concurrent requests are accepted than the limit', async (t) => {
   const lane = '/api/v1/queues/reports/all';
   const asker = await issuer.person('usr_busy', 'editor', ALL);
   t.equal((await call('PUT', lane, token, { paused: true })).status, 200);
@@ -264,7 +264,7 @@ t.test('reports of one requester are made one after the other', async (t) => {
   for (const { body } of await Promise.all(asked)) t.match(await ended(body.id), { status: 'completed' });
 });
 
-t.test('what was revoked meanwhile is not read', async (t) => {
+t.test('data is not read after a revocation', async (t) => {
   const asked = await call('POST', '/v2/reports/generate', token, { type: 'orders', format: 'csv' });
   issuer.delegations.clear();
   const report = await ended(asked.body.id);

@@ -59,7 +59,7 @@ for (const [name, lose] of Object.entries(LOSSES)) {
   });
 }
 
-t.test('of admins who take each other away at once, one is left', async (t) => {
+t.test('one of several admins who remove each other at once is left', async (t) => {
   for (let round = 0; round < 12; round += 1) {
     for (const count of [2, 3]) {
       await collection.deleteMany({});

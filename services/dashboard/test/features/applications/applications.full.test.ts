@@ -63,7 +63,7 @@ t.test('the settings of applications', async (t) => {
     });
   });
 
-  await t.test('what is wrong is said at its field, and nothing that was entered is lost', async (t) => {
+  await t.test('errors are shown at their fields, and nothing that was entered is lost', async (t) => {
     const form = await newForm('web');
     const wrong: [fields: Record<string, string>, at: string, message: RegExp][] = [
       [{ jwks: '{oops' }, 'jwks', /^The key set must be a JWK set in JSON: {"keys": \[…\]}\.$/],

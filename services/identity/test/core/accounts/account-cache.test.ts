@@ -26,7 +26,7 @@ t.test('an account that has changed is read again', async (t) => {
   t.same(await cache.find('usr_ann'), accountOf(3), 'that there was none is not kept');
 });
 
-t.test('what was read before a change is not kept after it', async (t) => {
+t.test('an account that was read before a change is not kept after it', async (t) => {
   const reads: ((account: Account) => void)[] = [];
   const cache = createAccountCache({ find: () => new Promise((resolve) => reads.push(resolve)) });
   const before = cache.find('usr_ann');

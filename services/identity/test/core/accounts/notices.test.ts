@@ -49,7 +49,7 @@ const NEW_DEVICE = 'A sign-in from a new device';
 const CHANGED = 'Your password has been changed';
 const CREDENTIAL = 'A new API credential was created';
 
-t.test('the first sign-in from a device is told', async (t) => {
+t.test('the first sign-in from a device causes a mail', async (t) => {
   const visitor = browser();
   await signInAndAllow(visitor, '/account');
   t.same(await subjects(1), [NEW_DEVICE]);
@@ -85,7 +85,7 @@ t.test('people get a mail when they are offered an application, and when theirs 
   await call('DELETE', `/api/v1/applications/${client_id}`, admin);
 });
 
-t.test('whatever an application can authenticate by is told to its owner', async (t) => {
+t.test('each new credential of an application causes a mail to its owner', async (t) => {
   const token = await login('curl/8.5.0');
   const admin = await built.login('admin');
   const root = '/api/v1/applications';
@@ -121,7 +121,7 @@ t.test('whatever an application can authenticate by is told to its owner', async
   t.equal((await subjects(3)).length, 3, 'not without end');
 });
 
-t.test('a new password is told, by whatever way, and what still works can be ended', async (t) => {
+t.test('each new password causes a mail, and remaining credentials can be ended', async (t) => {
   const visitor = browser();
   await signInAndAllow(visitor, '/account');
   t.same(await subjects(1), [NEW_DEVICE]);

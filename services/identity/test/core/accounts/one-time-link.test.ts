@@ -66,7 +66,7 @@ t.test('links that undo a change: one for each address, and the first voids thos
   t.match(await links.peek('undo_email_change', other), { email: 'b@a.org' }, 'that of another person, too');
 });
 
-t.test('of many that are asked for at once, one is left', async (t) => {
+t.test('one of many links that are requested at once is left', async (t) => {
   const draft = { purpose: 'new_password', ...ann, userId: 'usr_many', seconds: 60 } as const;
   const tokens = await Promise.all(Array.from({ length: 10 }, () => links.issue(draft)));
   const living = await Promise.all(tokens.map((token) => links.peek('new_password', token)));
@@ -79,7 +79,7 @@ t.test('an expired link is none, whether or not it has been swept', async (t) =>
   t.equal(await links.consume('new_password', token), undefined);
 });
 
-t.test('what is stored opens nothing', async (t) => {
+t.test('the stored values of a link open nothing', async (t) => {
   const token = await links.issue({ purpose: 'new_password', ...ann, seconds: 60 });
   const stored = await collection.findOne({ user_id: ann.userId });
   t.notMatch(JSON.stringify(stored), new RegExp(token));

@@ -13,7 +13,7 @@ const mailsTo = async (address: string) =>
 `),
   );
 
-t.test('a sign-up with a confirmed address is answered like any other, and its owner is told', async (t) => {
+t.test('a sign-up with a confirmed address gets the usual response, and its owner gets a mail', async (t) => {
   const responses = [];
   for (const [username, email] of [
     ['new-one', 'new@example.org'],

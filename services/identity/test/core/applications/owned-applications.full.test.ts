@@ -208,7 +208,7 @@ t.test('nor does an application outlive its owner’s account', async (t) => {
   }
 });
 
-t.test('whoever signs in to an application has no more than its owner there', async (t) => {
+t.test('people who sign in to an application have no more permissions than its owner', async (t) => {
   const owner = await newPerson('deputy');
   const redirectUri = 'https://deputy.example.org/callback';
   const made = await call('POST', '/api/v1/applications', owner.token, {

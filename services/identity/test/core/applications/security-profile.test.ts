@@ -49,7 +49,7 @@ t.test('security_profile fapi2 requires what it consists of', async (t) => {
   t.match(await call('PATCH', `/${id}`, { dpop_bound_access_tokens: false }), { status: 200 });
 });
 
-t.test('what does not go together is refused, naming the field', async (t) => {
+t.test('conflicting settings are refused by the name of the field', async (t) => {
   const { id } = await make(FAPI2);
   const secret = await make(WEB);
   for (const [name, wrong, field] of [

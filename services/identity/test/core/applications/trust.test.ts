@@ -101,7 +101,7 @@ t.test('a token of somebody who is no admin any more makes nothing trusted', asy
   }
 });
 
-t.test('whatever makes less of an application ends its tokens', async (t) => {
+t.test("every reduction of an application's permissions ends its tokens", async (t) => {
   const { id } = await make();
   const epoch = async () => (await revoked(id))[0]?.epoch;
   await call('PATCH', `/${id}`, { scopes: ['read:users', 'read:data', 'write:data'] });
@@ -125,7 +125,7 @@ t.test('whatever makes less of an application ends its tokens', async (t) => {
   t.equal(await epoch(), 4, 'unless it stands for itself');
 });
 
-t.test('an owner of many applications: what was begun is not begun anew', async (t) => {
+t.test('an owner of many applications: changes under way are not started again', async (t) => {
   const { id } = await make(MACHINE, 'usr_ben');
   const collection = api.connection.collection<{ _id: string }>('applications');
   const one = await collection.findOne({ _id: id });

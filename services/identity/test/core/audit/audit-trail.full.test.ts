@@ -37,14 +37,14 @@ t.test('who did what, when, from where', async (t) => {
   }
 });
 
-t.test('what is typed for a name is kept as a hash', async (t) => {
+t.test('a typed login is stored as a hash', async (t) => {
   const typed = 'a-password-in-the-wrong-field';
   await logIn(typed, 'x');
   await until(async () => (await log.countDocuments({ action: 'sign_in.failed' })) > 0, 5000);
   t.notMatch(JSON.stringify(await log.find({}).toArray()), typed);
 });
 
-t.test('what an admin does to an account', async (t) => {
+t.test('changes of an account by an admin', async (t) => {
   const admin = await login('admin');
   const draft = { username: 'bob', email: 'bob@example.org', password: PASSWORD };
   const id = String((await call('POST', '/v1/users', admin, draft)).body.id);

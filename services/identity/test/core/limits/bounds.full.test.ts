@@ -111,39 +111,42 @@ const OTHERS = [
 /** The counters of the requests themselves have three sizes of network, and each limit its own. */
 const MANY: Readonly<Record<string, number>> = { sign_in_counters: 5, rate_limits: 20 };
 
-t.test('what a stranger can store from one address is bounded in number, size and life', async (t) => {
-  const bounds = new Map([...BOUNDS, ...OTHERS].map((it) => [it.collection, it]));
-  for (const [i, flood] of FLOODS.entries()) {
-    const address = `127.0.0.${10 + i}`;
-    const before = await stored();
-    const begin = performance.now();
-    for (let sent = 0; sent < flood.times; sent += 20) {
-      await Promise.all(Array.from({ length: 20 }, (_, j) => flood.send(address, sent + j)));
-    }
-    const windows = 1 + Math.floor((performance.now() - begin) / 60_000);
-    // The audit log is written a moment later.
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    for (const [name, documents] of await stored()) {
-      const known = new Set(before.get(name)?.map(({ _id }) => String(_id)));
-      const fresh = documents.filter(({ _id }) => !known.has(String(_id)));
-      if (fresh.length === 0) continue;
-      const what = `${name}, of ${flood.name}`;
-      const bound = bounds.get(name);
-      if (bound === undefined) {
-        t.fail(`${what}: without a bound`);
-        continue;
+t.test(
+  'documents that a stranger can store from one address are limited in number, size and life',
+  async (t) => {
+    const bounds = new Map([...BOUNDS, ...OTHERS].map((it) => [it.collection, it]));
+    for (const [i, flood] of FLOODS.entries()) {
+      const address = `127.0.0.${10 + i}`;
+      const before = await stored();
+      const begin = performance.now();
+      for (let sent = 0; sent < flood.times; sent += 20) {
+        await Promise.all(Array.from({ length: 20 }, (_, j) => flood.send(address, sent + j)));
       }
-      const largest = Math.max(
-        ...fresh.map((it: Record<string, unknown>) => mongo.BSON.calculateObjectSize(it)),
-      );
-      const life = Math.max(...fresh.map(({ expires_at }) => (Number(expires_at) - Date.now()) / 1000));
-      t.comment(`${what}: ${fresh.length}, at most ${largest} bytes, ${Math.ceil(life)} s`);
-      t.ok(fresh.length <= flood.allowed * windows * (MANY[name] ?? 1), `${what}: ${fresh.length}`);
-      t.ok(largest <= bound.bytes, `${what}: ${largest} bytes`);
-      t.ok(life <= bound.seconds, `${what}: for ${life} s`);
+      const windows = 1 + Math.floor((performance.now() - begin) / 60_000);
+      // The audit log is written a moment later.
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      for (const [name, documents] of await stored()) {
+        const known = new Set(before.get(name)?.map(({ _id }) => String(_id)));
+        const fresh = documents.filter(({ _id }) => !known.has(String(_id)));
+        if (fresh.length === 0) continue;
+        const what = `${name}, of ${flood.name}`;
+        const bound = bounds.get(name);
+        if (bound === undefined) {
+          t.fail(`${what}: without a bound`);
+          continue;
+        }
+        const largest = Math.max(
+          ...fresh.map((it: Record<string, unknown>) => mongo.BSON.calculateObjectSize(it)),
+        );
+        const life = Math.max(...fresh.map(({ expires_at }) => (Number(expires_at) - Date.now()) / 1000));
+        t.comment(`${what}: ${fresh.length}, at most ${largest} bytes, ${Math.ceil(life)} s`);
+        t.ok(fresh.length <= flood.allowed * windows * (MANY[name] ?? 1), `${what}: ${fresh.length}`);
+        t.ok(largest <= bound.bytes, `${what}: ${largest} bytes`);
+        t.ok(life <= bound.seconds, `${what}: for ${life} s`);
+      }
     }
-  }
-});
+  },
+);
 
 t.test('a longer request is refused, pushed or not', async (t) => {
   const tooLong = `${longest()}%01`;
@@ -179,7 +182,7 @@ t.test('beyond the bound of strangers from everywhere, the first go; what people
   t.equal(status, 200);
 });
 
-t.test('what goes first is found by an index', async (t) => {
+t.test('the documents to remove first are found by an index', async (t) => {
   for (const { collection, filter = () => ({}), firstToGo, index } of BOUNDS) {
     const plan = await connection
       .collection(collection)

@@ -370,7 +370,7 @@ t.test('however a name is written, it is counted as one', async (t) => {
   await t.rejects(throttle.before(attempt({ login: 'miſſissippi' })), /try again/);
 });
 
-t.test('what is stored names nobody, and goes', async (t) => {
+t.test('stored counters name nobody, and expire', async (t) => {
   const { fail } = build();
   await fail({ login: 'a-telling-name', address: '192.0.2.123' });
   const stored = await connection.collection('sign_in_counters').find({}).toArray();

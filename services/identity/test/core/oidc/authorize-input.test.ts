@@ -147,7 +147,7 @@ t.test('nor is a bad one used to report what else is wrong', async (t) => {
   t.equal(page.url.origin, base);
 });
 
-t.test('developers are told that redirect URIs match to the slash', async (t) => {
+t.test('the error says that redirect URIs match to the slash', async (t) => {
   const { html } = await visit(authorizeUrl({ redirect_uri: `${WEB.redirect_uri}/` }));
   t.match(html, /invalid_redirect_uri.*character for character, a slash at the end included/);
 });

@@ -48,7 +48,7 @@ t.test('the fields of each answer (interface.md 2.1)', async (t) => {
   t.equal(body.scope, 'read:data');
 });
 
-t.test('what the tokens say', async (t) => {
+t.test('the claims of the tokens', async (t) => {
   const { access_token, id_token } = await tokensFor(built, { more: { nonce: 'n-1' } });
   const keys = createRemoteJWKSet(new URL(`${base}/.well-known/jwks.json`));
   const access = await jwtVerify(access_token, keys, {

@@ -57,7 +57,7 @@ t.test('the dashboard as a client', async (t) => {
     }
   });
 
-  await t.test('what is not asked for is not given', async (t) => {
+  await t.test('scopes that are not requested are not granted', async (t) => {
     const { body } = await signIn('ann', 'openid read:data');
     t.equal(body.scope, 'openid read:data');
     t.equal((await call('GET', '/api/v1/applications', String(body.access_token))).status, 403);

@@ -262,7 +262,7 @@ t.test('5.3.2.2, 12: a request_uri lives for less than 600 s', async (t) => {
   t.ok(Number(body.expires_in) > 0 && Number(body.expires_in) < 600);
 });
 
-t.test('5.3.2.2, 13: people are told who asks for what', async (t) => {
+t.test('5.3.2.2, 13: people see the application and the scopes that it requests', async (t) => {
   const { body } = await client.push();
   const stranger = built.browser();
   let page = await stranger.get(client.urlFor(body.request_uri));

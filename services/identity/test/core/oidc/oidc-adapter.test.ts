@@ -26,7 +26,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return list;
 }
 
-t.test('what is stored comes back, with keys that are URLs', async (t) => {
+t.test('stored payloads come back, with keys that are URLs', async (t) => {
   const grants = store.adapterFor('Grant');
   const payload = { jti: 'g1', accountId: 'usr_1', resources: { 'http://a.example/$api': 'read' }, exp: 99 };
   await grants.upsert('g1', payload, 60);
@@ -43,7 +43,7 @@ t.test('what is stored comes back, with keys that are URLs', async (t) => {
   t.same(denied, ['grant g1'], 'what was issued under it is denied');
 });
 
-t.test('of 20 that consume one code at once, one succeeds', async (t) => {
+t.test('one of 20 concurrent requests consumes a code', async (t) => {
   const codes = store.adapterFor('AuthorizationCode');
   await store.adapterFor('Grant').upsert('g', { jti: 'g' }, 60);
   await store.adapterFor('RefreshToken').upsert('r', { jti: 'r', grantId: 'g' }, 60);
@@ -118,7 +118,7 @@ t.test(
   },
 );
 
-t.test('what is older than the epoch of its account ends', async (t) => {
+t.test('objects older than the epoch of their account end', async (t) => {
   const sessions = store.adapterFor('Session');
   const grants = store.adapterFor('Grant');
   for (const epoch of [1, 2]) {
@@ -143,7 +143,7 @@ t.test('what is older than the epoch of its account ends', async (t) => {
   t.equal(ends.filter((ended) => ended?.accountId === 'usr_8').length, 1, 'one of several ends it');
 });
 
-t.test('what has ended is never stored again, under the same id or another', async (t) => {
+t.test('ended objects are never stored again, under the same id or another', async (t) => {
   const sessions = store.adapterFor('Session');
   const grants = store.adapterFor('Grant');
   const session = (more: object = {}) => ({ jti: '', uid: 'u-end', accountId: 'usr_7', ...more });
@@ -214,7 +214,7 @@ t.test(
   },
 );
 
-t.test('what was issued under a grant is denied before the grant goes', async (t) => {
+t.test('tokens of a grant are denied before the grant is removed', async (t) => {
   const grants = createOidcStore(database.connection.useDb('ending'), {
     findClient: async () => undefined,
     findAccessToken: () => undefined,

@@ -175,7 +175,7 @@ t.test('signing in as before after signing out: a consent of its own, tokens tha
   t.match(consent.url.pathname, /^\/consent\//);
 });
 
-t.test('an id_token_hint that is not ours is told as such (RP-Initiated Logout §4)', async (t) => {
+t.test('an id_token_hint that is not ours gets an error of its own (RP-Initiated Logout §4)', async (t) => {
   const { visitor, idToken } = await user();
   const [header = '', payload = '', signature = ''] = idToken.split('.');
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;

@@ -93,7 +93,7 @@ t.test('a password change on the account page: its own session goes on, and noth
   await isAllAlive(t, await signIn(username, `${PASSWORD} two`), id);
 });
 
-t.test('what a request that was under way writes back is over, too', async (t) => {
+t.test('writes of a request that was under way end, too', async (t) => {
   const { id, username } = await newPerson();
   const it = await signIn(username);
   const of = { account_id: id };

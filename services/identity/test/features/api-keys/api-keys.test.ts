@@ -61,7 +61,7 @@ t.test('a key is made, listed, used and revoked', async (t) => {
   );
 });
 
-t.test('what is refused', async (t) => {
+t.test('errors', async (t) => {
   const { id } = await make();
   for (const [name, body] of [
     ['no name', { name: undefined }],

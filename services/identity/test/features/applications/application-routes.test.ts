@@ -56,7 +56,7 @@ t.test('an application is made, read, changed and removed', async (t) => {
   t.notMatch(JSON.stringify(log), new RegExp(String(secret)));
 });
 
-t.test('what is refused names the field', async (t) => {
+t.test('errors name the field', async (t) => {
   const [uri = ''] = WEB.redirect_uris;
   const many = Array.from({ length: 21 }, (_, i) => `https://x.example/${i}`);
   const ofWeb: [string, object, string][] = [

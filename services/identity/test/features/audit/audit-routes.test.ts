@@ -145,7 +145,7 @@ t.test('times limit it to the millisecond, and pages neither repeat nor skip', a
   }
 });
 
-t.test('what cannot be asked for is named', async (t) => {
+t.test('errors name the parameter', async (t) => {
   for (const [query, field] of [
     ['?limit=0', 'limit'],
     ['?limit=101', 'limit'],

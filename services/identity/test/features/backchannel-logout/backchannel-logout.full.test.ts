@@ -79,7 +79,7 @@ async function setUp(t: Test, options: { networks?: string[]; host?: string; con
   return { ...built, newBrowser: built.browser, browser, heard, response: reply, seen, signIn };
 }
 
-t.test('an application that listens is told of a sign-out', async (t) => {
+t.test('an application with a logout URI is notified of a sign-out', async (t) => {
   const { base, people, browser, heard, signIn } = await setUp(t);
   const keys = createRemoteJWKSet(new URL(`${base}/.well-known/jwks.json`));
   /** OpenID Connect Back-Channel Logout §2.4. */
@@ -113,7 +113,7 @@ t.test('an application that listens is told of a sign-out', async (t) => {
   await check(second.sid);
 });
 
-t.test('it is told who has signed out of it alone, whoever owned it before', async (t) => {
+t.test('it is notified only of its own people, whoever owned it before', async (t) => {
   for (const consentEpoch of [0, 1]) {
     const { browser, heard, signIn } = await setUp(t, { consentEpoch });
     const { sid } = await signIn();
@@ -124,7 +124,7 @@ t.test('it is told who has signed out of it alone, whoever owned it before', asy
   }
 });
 
-t.test('that it does not answer keeps nobody signed in', async (t) => {
+t.test('an application that does not respond keeps nobody signed in', async (t) => {
   const { browser, heard, response: reply, signIn } = await setUp(t);
   reply.statuses = [500];
   await signIn();
@@ -172,7 +172,7 @@ t.test('nobody makes us connect to our neighbours, unless the operator allows th
   }
 });
 
-t.test('whatever ends a session tells the application, once', async (t) => {
+t.test('every end of a session notifies the application, once', async (t) => {
   const built = await setUp(t);
   const { call, heard, signIn } = built;
   const admin = await built.login('admin');

@@ -144,7 +144,7 @@ t.test('names of applications, as far as the one who delegated sees these', asyn
   t.equal(many.status, 400);
 });
 
-t.test('what is not valid', async (t) => {
+t.test('invalid requests', async (t) => {
   for (const credential of ['', 'Bearer', 'Bearer x', 'Basic YTpi', `Bearer ${service}`]) {
     t.equal((await ask('', { credential })).status, 404, credential.slice(0, 12));
   }

@@ -340,7 +340,7 @@ t.test('an API key by its hash', async (t) => {
   }
 });
 
-t.test('of at most 50 credentials, whether they have ended', async (t) => {
+t.test('the states of at most 50 credentials', async (t) => {
   const token = await built.serviceToken('notifications');
   const ended = (credentials: unknown) => call('POST', `${PREFIX}/ended-credentials`, token, { credentials });
   const epoch = { client: 0, subject: 0 };

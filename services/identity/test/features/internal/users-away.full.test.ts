@@ -32,7 +32,7 @@ t.test('while the users service is away', async (t) => {
   await until(async () => (await json({ ...credentials, ...owned })).status === 503, 10_000);
   const unavailable = { status: 503, body: { error: 'temporarily_unavailable', error_description: String } };
 
-  await t.test('who needs an account is told to try again', async (t) => {
+  await t.test('requests that need an account get 503', async (t) => {
     const page = await stranger.submit(signIn, { username: 'ann', password: PASSWORD });
     t.equal(page.status, 503);
     t.match(page.headers.get('retry-after'), /^\d+$/);
@@ -69,7 +69,7 @@ t.test('while the users service is away', async (t) => {
     t.equal((await browser.get('/account')).status, 503);
   });
 
-  await t.test('what needs none goes on', async (t) => {
+  await t.test('requests that need no account go on', async (t) => {
     t.match(await json({ ...credentials, ...MACHINE }), { status: 200 }, 'a trusted machine');
     t.equal((await call('GET', '/v1/users', machine)).status, 200);
     const own = `/v1/users/${people.ann.id}`;

@@ -53,7 +53,7 @@ t.test('one’s own tokens (RFC 7662 §2.2)', async (t) => {
   });
 });
 
-t.test('what is not active: nothing is said but that', async (t) => {
+t.test('inactive tokens: the response says nothing else', async (t) => {
   const { access_token, refresh_token } = await tokensFor(built, { browser });
   const spa = await tokensFor(built, { browser, client: SPA });
   const inactive = { active: false };

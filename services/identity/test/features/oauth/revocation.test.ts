@@ -119,7 +119,7 @@ t.test('revoking a refresh token ends its grant (RFC 7009 §2.1)', async (t) => 
   }
 });
 
-t.test('what is not the caller’s to revoke', async (t) => {
+t.test('tokens that the caller may not revoke', async (t) => {
   const { access_token, refresh_token } = await tokensFor(built);
   const machine = await machineToken();
   for (const [name, token] of [
@@ -297,7 +297,7 @@ t.test('signing out ends what was issued in the session', async (t) => {
   t.same(await statusesOf(built, elsewhere.access_token), ALIVE, 'another browser stays signed in');
 });
 
-t.test('taking back a permission ends its tokens; allowing anew works', async (t) => {
+t.test('revoking a permission ends its tokens; allowing it again works', async (t) => {
   const browser = built.browser();
   const web = await tokensFor(built, { browser });
   const spa = await tokensFor(built, { browser, client: SPA });

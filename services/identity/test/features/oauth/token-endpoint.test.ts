@@ -137,7 +137,7 @@ t.test('errors: {error, error_description}, never cached, the same on both paths
   }
 });
 
-t.test('what is not a token request', async (t) => {
+t.test('invalid token requests', async (t) => {
   const type = 'application/json';
   const cases: [string, Promise<{ status: number; body: Record<string, unknown> }>, number][] = [
     ['malformed JSON', json('{"grant_type":'), 400],

@@ -110,7 +110,7 @@ t.test('a native application is asked for every time, since others may pretend t
   }
 });
 
-t.test('what an application may ask for: prompt, max_age, login_hint', async (t) => {
+t.test('parameters of an application: prompt, max_age, login_hint', async (t) => {
   const nobody = browser();
   const none = await nobody.get(authorizeUrl({ prompt: 'none' }));
   t.match(responseOf(none), { error: 'login_required', state: 'some-state', iss: base });

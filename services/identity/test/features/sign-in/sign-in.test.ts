@@ -218,7 +218,7 @@ t.test('creating an account', async (t) => {
     }
   });
 
-  t.test('what is wrong stands at the field, and nothing is lost', async (t) => {
+  t.test('errors are shown at their fields, and nothing is lost', async (t) => {
     const visitor = browser();
     const page = await createAccount(visitor, authorizeUrl(), {
       username: 'a@b',

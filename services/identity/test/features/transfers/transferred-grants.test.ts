@@ -7,7 +7,7 @@ const SCOPE = 'openid read:users write:users';
 const built = await build(t);
 const { login, people } = built;
 
-t.test('what people allowed an application ends when it gets another owner', async (t) => {
+t.test('permissions that people gave an application end when it gets another owner', async (t) => {
   const [ann, admin] = [await login('ann'), await login('admin')];
   const draft = { name: 'Notes', type: 'spa', redirect_uris: [REDIRECT_URI], scopes: SCOPE.split(' ') };
   const { body } = await built.call('POST', '/api/v1/applications', ann, draft);

@@ -155,7 +155,7 @@ t.test('public keys and trust end with the old owner, and the new one’s change
   t.equal((await api.applicationStore.findNow(plain))?.epoch, epoch + 1);
 });
 
-t.test('what an old owner begins before, and finishes after, gives them nothing', async (t) => {
+t.test('requests that an old owner begins before, and finishes after, give them nothing', async (t) => {
   for (const [what, begin] of [
     ['a secret', (id: string) => call('POST', `/${id}/secrets`, {})],
     ['an API key', (id: string) => call('POST', `/${id}/api-keys`, { name: 'Key', scopes: ['read:data'] })],
@@ -211,7 +211,7 @@ t.test('who may give what to whom', async (t) => {
   t.equal(tries.filter(({ status }) => status === 429).length, 6, 'guesses are limited');
 });
 
-t.test('the old owner is not told of the new one’s people', async (t) => {
+t.test('the old owner is not notified of the new one’s people', async (t) => {
   const { id } = await make({ ...WEB, backchannel_logout_uri: 'https://web.example.org/sign-outs' });
   t.match((await give(id, 'ben')).body, { owner: 'usr_ben', backchannel_logout_uri: null });
 });

@@ -95,7 +95,7 @@ t.test('one of an earlier version has the defaults, and can be changed', async (
   t.match(await store.change(read, { name: 'New' }, false), { name: 'New', epoch: 0 });
 });
 
-t.test('those of earlier versions count against the limit, deleted ones do not', async (t) => {
+t.test('applications of earlier versions count towards the limit, deleted ones do not', async (t) => {
   const owner = 'usr_limit';
   const old = { name: 'Old', type: 'machine', owner, trusted: false, scopes: [], secrets: [], epoch: 0 };
   const documents = Array.from({ length: MAX_APPLICATIONS - 2 }, (_, i) => ({ ...old, _id: `app_old_${i}` }));
@@ -109,7 +109,7 @@ t.test('those of earlier versions count against the limit, deleted ones do not',
   await assertIndexed(t, connection, add);
 });
 
-t.test('own changes are seen at once, those of others within seconds or when it is told', async (t) => {
+t.test('own changes are seen at once, those of others within seconds or after a notification', async (t) => {
   const application = await insert();
   await store.findById(application.id);
   await store.change(application, { name: 'Changed here' }, false);
@@ -123,7 +123,7 @@ t.test('own changes are seen at once, those of others within seconds or when it 
   t.match(await store.findById(application.id), { name: 'Once more' });
 });
 
-t.test('what was being read when it was changed is not remembered', async (t) => {
+t.test('an application that changed while it was read is not cached', async (t) => {
   const { id } = await insert();
   const reading = store.findNow(id);
   store.forget(id);
@@ -132,7 +132,7 @@ t.test('what was being read when it was changed is not remembered', async (t) =>
   t.match(await store.findById(id), { name: 'Changed' });
 });
 
-t.test('of two changes to the same state, one is done', async (t) => {
+t.test('one of two changes to the same state is made', async (t) => {
   const application = await insert();
   const done = await Promise.all(
     Array.from({ length: 10 }, (_, i) => store.change(application, { name: `N${i}` }, false)),
@@ -140,7 +140,7 @@ t.test('of two changes to the same state, one is done', async (t) => {
   t.equal(done.filter((it) => it !== undefined).length, 1);
 });
 
-t.test('what may be absent can be taken away', async (t) => {
+t.test('optional values can be removed', async (t) => {
   const application = await insert({ backchannelLogoutUri: 'https://a.example/x', jwks: { keys: [] } });
   const changes = { backchannelLogoutUri: undefined, jwks: undefined };
   const changed = await store.change(application, changes, false);

@@ -156,7 +156,7 @@ t.test('a session that is ended does not come back through a request in flight',
   }
 });
 
-t.test('of more sessions than are listed, all end', async (t) => {
+t.test('all sessions end, even more than are listed', async (t) => {
   const visitor = await newPerson(built, 'max');
   const { sub } = decodeJwt((await ofWeb(visitor, 'max')).access);
   const database = await built.database();
@@ -188,7 +188,7 @@ t.test('of more sessions than are listed, all end', async (t) => {
   t.match((await visitor.get('/account/applications')).html, 'No applications have access to your account.');
 });
 
-t.test('what cannot be undone asks first', async (t) => {
+t.test('acts that cannot be undone ask first', async (t) => {
   const visitor = await newPerson(built, 'eve');
   const other = await signedIn(built, 'eve');
   const token = await built.login('eve');

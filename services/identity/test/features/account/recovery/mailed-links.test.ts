@@ -88,38 +88,41 @@ t.test('no mails that a thief asks for keep the owner from a new password', asyn
   t.equal(heading(await owner.get(link)), 'Choose a new password');
 });
 
-t.test('an address belongs to whoever proves it, and not to whoever entered it first', async (t) => {
-  const email = 'uma@example.org';
-  const thief = browser();
-  await createAccount(thief, '/account', { username: 'squatter', email });
-  const toStranger = await linkTo(built, email);
+t.test(
+  'an address belongs to the account that proves it, and not to the first that entered it',
+  async (t) => {
+    const email = 'uma@example.org';
+    const thief = browser();
+    await createAccount(thief, '/account', { username: 'squatter', email });
+    const toStranger = await linkTo(built, email);
 
-  const uma = browser();
-  const page = await createAccount(uma, '/account', { username: 'uma', email });
-  t.equal(page.url.pathname, '/account', 'an address that nobody has confirmed is free');
-  const link = await linkTo(built, email);
+    const uma = browser();
+    const page = await createAccount(uma, '/account', { username: 'uma', email });
+    t.equal(page.url.pathname, '/account', 'an address that nobody has confirmed is free');
+    const link = await linkTo(built, email);
 
-  const clicked = await uma.get(toStranger);
-  t.match([clicked.status, heading(clicked)], [403, 'This link is for another account']);
-  const forced = await uma.submit(await uma.get('/account'), {}, 'id="send-link-again"');
-  const csrf = /name="csrf" value="([^"]+)"/.exec(forced.html)?.[1] ?? '';
-  const fields = { csrf, token: new URL(toStranger).searchParams.get('token') ?? '' };
-  const sent = await send(built, 'POST', '/account/verify-email', { browser: uma, fields });
-  t.equal(sent.status, 400, 'nor by a form');
-  t.match((await thief.get('/account')).html, 'Not confirmed yet');
-  t.match((await browser().get(toStranger)).url.pathname, /^\/sign-in\//, 'nor without a sign-in');
+    const clicked = await uma.get(toStranger);
+    t.match([clicked.status, heading(clicked)], [403, 'This link is for another account']);
+    const forced = await uma.submit(await uma.get('/account'), {}, 'id="send-link-again"');
+    const csrf = /name="csrf" value="([^"]+)"/.exec(forced.html)?.[1] ?? '';
+    const fields = { csrf, token: new URL(toStranger).searchParams.get('token') ?? '' };
+    const sent = await send(built, 'POST', '/account/verify-email', { browser: uma, fields });
+    t.equal(sent.status, 400, 'nor by a form');
+    t.match((await thief.get('/account')).html, 'Not confirmed yet');
+    t.match((await browser().get(toStranger)).url.pathname, /^\/sign-in\//, 'nor without a sign-in');
 
-  const again = await linkTo(built, email);
-  t.not(again, link);
-  t.equal(heading(await uma.submit(await uma.get(again), {})), 'Your email address is confirmed');
-  t.equal(await shownAddress(thief), '', 'the other account has lost it');
-  t.equal((await thief.get(toStranger)).status, 400);
-  await signInAndAllow(browser(), '/account', email, PASSWORD);
+    const again = await linkTo(built, email);
+    t.not(again, link);
+    t.equal(heading(await uma.submit(await uma.get(again), {})), 'Your email address is confirmed');
+    t.equal(await shownAddress(thief), '', 'the other account has lost it');
+    t.equal((await thief.get(toStranger)).status, 400);
+    await signInAndAllow(browser(), '/account', email, PASSWORD);
 
-  const form = await thief.submit(
-    await thief.get('/account'),
-    { email, current_password: PASSWORD },
-    'name="username"',
-  );
-  t.equal(form.status, 409, 'a confirmed one is taken');
-});
+    const form = await thief.submit(
+      await thief.get('/account'),
+      { email, current_password: PASSWORD },
+      'name="username"',
+    );
+    t.equal(form.status, 409, 'a confirmed one is taken');
+  },
+);

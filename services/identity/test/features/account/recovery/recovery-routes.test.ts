@@ -30,7 +30,7 @@ t.test('a forgotten password', async (t) => {
     return { page, took: performance.now() - started };
   }
 
-  t.test('one answer for whoever is asked for; mail goes to a confirmed address alone', async (t) => {
+  t.test('the same response for every login; mail goes only to a confirmed address', async (t) => {
     await createAccount(browser(), authorizeUrl(), { username: 'una', email: 'una@example.org' });
     await linkTo(built, 'una@example.org');
     const responses = new Set<string>();
@@ -129,7 +129,7 @@ t.test('a forgotten password', async (t) => {
     t.equal((await browser().get(second)).status, 400);
   });
 
-  t.test('of two who press the button at once, one changes the password', async (t) => {
+  t.test('one of two concurrent submissions changes the password', async (t) => {
     await ask('admin');
     const link = await linkTo(built, 'admin@example.org');
     const visitor = browser();
