@@ -160,7 +160,7 @@ function firstUsers(demo: Demo) {
   return [account('admin'), account('user')];
 }
 
-/** Prints links to a terminal only: whoever reads what was written to a file could use them. The log says where the mail is. */
+/** Prints links to a terminal only: readers of a log file could use them. The log says where the mail is. */
 function showLink(logger: Logger) {
   return ({ to, link, file }: { to: string; link: string; file: string }): void => {
     if (process.stdout.isTTY) process.stdout.write(`\n  Mail to ${to}: ${link}\n\n`);

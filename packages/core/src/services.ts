@@ -119,7 +119,7 @@ export type ServiceName = keyof typeof TABLE;
 
 /**
  * Every service, the paths it serves, and who may call its internal routes. A path stands for itself and everything
- * below it, by whole segments. What depends on the set of services derives from this table or is tested against it;
+ * below it, by whole segments. Everything that depends on the set of services derives from this table or is tested against it;
  * `npm run deployment` writes what deployments need of it.
  */
 export const SERVICES: Readonly<Record<ServiceName, ServiceEntry>> = TABLE;

@@ -2,7 +2,7 @@ import type { Logger } from '@gatehouse/core/logger';
 import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
 import type { Connection } from 'mongoose';
 
-/** How many documents of a collection are kept at most; of those beyond, the first by `firstToGo` go. */
+/** The maximum number of documents of a collection; beyond it, the first by `firstToGo` are removed. */
 export type CollectionBound = {
   collection: string;
   max: number;

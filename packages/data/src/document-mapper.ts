@@ -12,7 +12,7 @@ import type { ListField } from './list-fields.ts';
 export type DocumentMapper<F extends Fields> = {
   /** The projection of reads: all fields. */
   projection: Readonly<Record<string, 1>>;
-  /** The entity of a document. What a projection has left out is undefined, or has its default. */
+  /** The entity of a document. Properties that a projection has left out are undefined, or have their defaults. */
   read(document: StoredOf<F>): EntityOf<F>;
   /** The fields of a document but for its id. Those of a group that is null are null. */
   write(entity: EntityOf<F>): Omit<StoredOf<F>, '_id'>;

@@ -10,7 +10,7 @@ import type { EventTransport } from './local-events.ts';
 /** How long a new stream keeps events. */
 const MAX_AGE_MS = 7 * 86_400_000;
 
-/** A durable consumer of events that match the filter; whoever the account lets may pull from it. */
+/** A durable consumer of events that match the filter; everybody whom the account permits may pull from it. */
 export type EventConsumer = { name: string; filter: string };
 
 /**

@@ -30,8 +30,8 @@ type Service = { connection: () => NatsConnection | undefined; name: string; log
 
 /**
  * The queues of a service in NATS JetStream. A queue has a stream for each priority, `{SERVICE}_{QUEUE}_{PRIORITY}`, with a
- * durable pull consumer for each lane, and the service a stream `{SERVICE}_DEAD_LETTERS`. What is missing is made when it is
- * needed; what exists is left as the operator has configured it.
+ * durable pull consumer for each lane, and the service a stream `{SERVICE}_DEAD_LETTERS`. Missing ones are created when they are
+ * needed; existing ones are left as the operator has configured them.
  *
  * @param service.connection the current connection, if there is one
  */

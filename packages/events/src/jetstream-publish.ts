@@ -72,7 +72,7 @@ function errorOf(response: Msg): Error | undefined {
     if (stream !== undefined && error === undefined) return undefined;
     return new Error(`NATS says: ${error?.description ?? 'no stream'}`);
   } catch {
-    // Not of a server: whoever hears the subject may answer. What a callback throws would end the reading of the connection.
+    // Not of a server: every subscriber of the subject may respond. An error in a callback would end the reading of the connection.
     return new Error('The response is not one of JetStream.');
   }
 }

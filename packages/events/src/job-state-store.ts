@@ -130,7 +130,7 @@ export function createJobStateStore(connection: Parameters<typeof defineCollecti
       if (document.holder === holder) return { attempt: document.attempts };
       if (document.ended) return 'ended';
       const busyMs = (document.leased_until?.getTime() ?? 0) - now.getTime();
-      // Near the end of the lease the clocks may disagree; whoever asks again soon gets the same response or another.
+      // Near the end of the lease the clocks may disagree; a repeated call soon gets the same response or another.
       return document.interrupted && busyMs <= 0 ? 'exclusive' : { busyMs: Math.max(busyMs, 0) };
     },
     async renew(job, attempt, leaseMs) {

@@ -100,7 +100,7 @@ export function createOutboxLane(options: OutboxLaneOptions): OutboxLane {
     return delivery;
   }
 
-  /** Delivers what is waiting now. What is written later is delivered by whoever has written it, or by a sweep. */
+  /** Delivers the events that wait now. Later ones are delivered by the process that writes them, or by a sweep. */
   async function deliverEvents(id: unknown): Promise<boolean> {
     let event: OutboxEvent | undefined;
     const events: string[] = [];

@@ -26,7 +26,7 @@ export type OutboxPublisher = {
 
 /**
  * Publishes the events of a collection: those of a write right after it, and others, such as those of a process that was
- * killed, at the next sweep. What is left of a deleted document goes with its last event.
+ * killed, at the next sweep. The rest of a deleted document is removed with its last event.
  *
  * @param options.transport where events go; without it nobody listens, and they are let go
  * @param options.receivers who gets the events of some subjects instead of the transport. None of them waits for another,

@@ -114,7 +114,7 @@ async function runAttempt(
   await persist(async () => {
     if (!isLost) await jobStates.end(job, attempt, outcome);
   }, shutdown);
-  // It may be that the outcome was recorded, and only the response was lost; whoever gets the job next finds out.
+  // The outcome may have been recorded, and only the response was lost; the next attempt finds out.
   if (isLost) return await delivery.retry(store.leaseMs);
   if ('retryInMs' in outcome) await delivery.retry(outcome.retryInMs);
   else await delivery.done();

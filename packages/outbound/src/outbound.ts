@@ -47,8 +47,8 @@ const WITHOUT_BODY = new Set([204, 205, 304]);
  *
  * @param options.to `configured` for URLs that the operator has set: any address, and connections are kept; `public` for those
  * that users or third parties have chosen: addresses of the public internet and of `networks` (addresses and CIDR ranges), and
- * each request has a connection of its own; `services` for those of this deployment, which are told of the trace that a request
- * belongs to
+ * each request has a connection of its own; `services` for those of this deployment, which get the trace context of the
+ * request
  */
 export function createOutbound(
   options: Bounds & ({ to: 'configured' | 'services' } | { to: 'public'; networks?: readonly string[] }),
@@ -65,7 +65,7 @@ export function createOutbound(
         })
       : new Agent({ connect: { timeout } });
 
-  /** Sends a request. What `receive` makes of the response is returned: it has to read or to destroy the body. */
+  /** Sends a request. Returns the result of `receive`, which has to read or to destroy the body of the response. */
   async function exchange<T extends { status: number }>(
     url: string | URL,
     init: OutboundInit,

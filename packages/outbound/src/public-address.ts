@@ -33,7 +33,7 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * Whether the hostname of a URL may be one of the public internet: a public address, or a name with a dot. What a name
+ * Whether the hostname of a URL may be one of the public internet: a public address, or a name with a dot. The address that a name
  * leads to is known at the connection only. Names of this machine (RFC 6761 §6.3) and those that end with a dot, by which
  * one host would have two names, are not.
  */

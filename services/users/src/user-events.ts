@@ -18,7 +18,7 @@ type AccountEvents = {
   start(): void;
   stop(): Promise<void>;
   /**
-   * Resolves when identity has received the change, or after MAX_WAIT_MS: it is then delivered later. What is only recorded is
+   * Resolves when identity has received the change, or after MAX_WAIT_MS: it is then delivered later. A change that is only recorded is
    * not waited for. Never rejects.
    */
   publishAccountChange(event: AccountChanged): Promise<void>;

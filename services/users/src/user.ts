@@ -22,7 +22,7 @@ export type UserField = ListFieldOf<typeof USER> | 'text';
 
 /** A user with the fields that are never returned. */
 export type Account = EntityOf<typeof ACCOUNT> & {
-  /** Whether somebody else had the address before, and neither has confirmed it: whoever does gets it. */
+  /** Whether somebody else had the address before, and neither has confirmed it: the first to confirm it gets it. */
   emailContested?: boolean;
 };
 

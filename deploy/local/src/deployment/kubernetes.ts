@@ -74,7 +74,7 @@ function container(service: DeployedService, ...args: string[]) {
   };
 }
 
-/** The variables of a service that others do not have. What is neither secret nor an address is in the ConfigMap. */
+/** The variables of a service that others do not have. Settings that are neither secrets nor addresses are in the ConfigMap. */
 function environment({ name, settings, calls, usesNats, process }: DeployedService) {
   const fromSecret = (key: string, isOptional: boolean) => ({
     name: key,

@@ -23,8 +23,8 @@ const SPACE = 0x20;
 
 /**
  * Reads the lines of a request's body one by one, no faster than they are taken. Lines without a character are skipped, but
- * counted. What checkAfterBody() asked to check is checked before each line. Ends without a problem when the client goes
- * away. What is left of a body that is not read to its end is discarded (see discardBody).
+ * counted. The checks of checkAfterBody() run before each line. Ends without a problem when the client goes
+ * away. The rest of a body that is not read to its end is discarded (see discardBody).
  */
 export async function* readLines(request: IncomingMessage, limits: LineLimits): AsyncGenerator<BodyLine> {
   // To be destroyed in place of the request, whose connection has to take the response.

@@ -10,7 +10,7 @@ type Taken = { left: number; headers: Record<string, string> };
 export type RateLimiter = {
   /**
    * Counts a request. Returns the rate limit headers (draft-ietf-httpapi-ratelimit-headers); when the quota is used
-   * up, throws `rate_limited` with these headers and Retry-After (RFC 9110 §10.2.3). What is refused is not counted.
+   * up, throws `rate_limited` with these headers and Retry-After (RFC 9110 §10.2.3). Refused requests are not counted.
    */
   count(key: string): Promise<Record<string, string>>;
   /** The same, with the number of requests that are left. */
@@ -86,7 +86,7 @@ export function createRateLimiter(policy: RatePolicy, shared?: RateLimitStore): 
 
 /**
  * Counts a request in several limits, in their order, and returns the headers of the tightest: that with the fewest requests left,
- * the first of equals. What one of them refuses counts for none.
+ * the first of equals. A request that one of them refuses counts for none.
  */
 export async function countAll(
   limits: readonly { limiter: RateLimiter; key: string }[],
@@ -108,7 +108,7 @@ export async function countAll(
 
 /**
  * Counts by address, which is the key: an IPv6 address also with the networks around it, each of which has twice the quota
- * of the one within it. What one of them refuses counts for none.
+ * of the one within it. A request that one of them refuses counts for none.
  */
 export function createAddressLimiter(policy: RatePolicy, shared?: RateLimitStore): AddressLimiter {
   const limiters = [1, 2, 4].map((times) =>

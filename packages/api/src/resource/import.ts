@@ -14,7 +14,7 @@ import { sendStream } from './json-response.ts';
 import type { ResourceTypes } from './profile.ts';
 import type { Resource, ResourcePath } from './resource.ts';
 
-/** The time ends before the server gives up the request (REQUEST_TIMEOUT_SECONDS), so that the end can be told. */
+/** The time ends before the server gives up the request (REQUEST_TIMEOUT_SECONDS), so that the last line can say so. */
 export const IMPORT_LIMITS = { lines: 10_000, bytes: 64 * 1024, seconds: 50 };
 /** How often a line is tried while something that it needs is unavailable, and the pause after the first time, which then doubles. */
 const TRIES = 5;

@@ -117,7 +117,7 @@ export function createTracer(
   };
 }
 
-/** A span that work can be a part of. Of a trace that is not sampled nothing is recorded: it has the ids that are passed on. */
+/** A span that work can be a part of. For a trace that is not sampled it only has the ids that are passed on. */
 class ActiveSpan implements Span {
   readonly traceId: string;
   readonly recorded: OpenTelemetrySpan | undefined;

@@ -39,7 +39,7 @@ export type Rotation = {
 
 /**
  * Makes the next key current, and a new next one; after a compromise both are new, since the next key is stored beside
- * the current one and leaks with it. Of several rotations that start from the same keys, one takes effect. Throws when the
+ * the current one and leaks with it. One of several rotations that start from the same keys takes effect. Throws when the
  * stored keys were sealed under another master key.
  */
 export async function rotateSigningKeys(

@@ -73,7 +73,7 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
 }
 
 /**
- * The changes that the caller may make. A status, and one's own email address, may be sent back as they are by whoever
+ * The changes that the caller may make. A status, and the caller's own email address, may be sent back as they are by a caller who
  * may not change them. A password set here does not need the current one, so it must not be the caller's own.
  */
 async function permittedChanges(

@@ -84,7 +84,7 @@ export function createUserStore(connection: Connection, counts: Counts = createC
     });
   }
 
-  /** Writes an address that somebody has proved to be theirs: whoever has it without proof loses it. */
+  /** Writes an address that somebody has proved to be theirs: an account that has it without proof loses it. */
   async function proven<T>(email: string, write: () => Promise<T>): Promise<T> {
     return write().catch(async (error: unknown) => {
       const holder = isTakenEmail(error) ? await holderOf(email) : null;

@@ -11,7 +11,7 @@ export type ApiDescription = {
   document: OpenApiDocument;
   json: string;
   etag: string;
-  /** The services that have not answered since this process started. What they serve is not in the document. */
+  /** The services that have not answered since this process started. Their operations are not in the document. */
   missing: readonly string[];
 };
 

@@ -9,7 +9,7 @@ import {
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
-/** A request with curl, with the first example of the body. What is to be filled in are shell variables. */
+/** A request with curl, with the first example of the body. Values to fill in are shell variables. */
 export function curlOf(
   document: OpenApiDocument,
   method: string,

@@ -39,7 +39,7 @@ export type OneTimeLinkStore = {
   restore(link: StoredLink): Promise<void>;
   /** Finds none that has expired. */
   find(purpose: LinkPurpose, tokenHash: string): Promise<OneTimeLink | undefined>;
-  /** Finds and removes it. Of several concurrent calls, one gets it. */
+  /** Finds and removes it. One of several concurrent calls gets it. */
   take(purpose: LinkPurpose, tokenHash: string): Promise<OneTimeLink | undefined>;
   /** Removes all links of a person. */
   removeAllOf(userId: string): Promise<void>;

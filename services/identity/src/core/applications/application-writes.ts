@@ -15,7 +15,7 @@ const MAX_TRIES = 5;
 export type ApplicationWrites = {
   /**
    * Revokes the tokens with lower epochs, if there are any, and tells every replica to read the applications again. Durable
-   * when it resolves. Of those that are over, API keys and grants end as well. Only then are the marks removed by which it would be resumed after a crash.
+   * when it resolves. API keys and grants of ended applications end as well. Only then are the marks removed by which it would be resumed after a crash.
    */
   revoke(applications: readonly DueRevocation[]): Promise<void>;
   /** The same for marked applications, of an owner or of all. Returns how many there were; others may be left. */

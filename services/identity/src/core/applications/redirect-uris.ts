@@ -5,7 +5,7 @@ import type { ApplicationType } from './application.ts';
 export const MAX_REDIRECT_URIS = 20;
 const MAX_LENGTH = 2000;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** The characters of RFC 3986 §2, except `*`: whoever writes it means a wildcard. */
+/** The characters of RFC 3986 §2, except `*`, which is meant as a wildcard. */
 const CHARACTERS = /^[\w\-.~:/?#[\]@!$&'()+,;=%]+$/;
 
 type OfApplication = { type: ApplicationType; legacyImplicit: boolean };

@@ -142,7 +142,7 @@ export function applicationRoutes(options: {
   return api;
 }
 
-/** The changes that a body asks for. What is absent from it is absent from the result. */
+/** The changes that a body asks for. Fields that are absent from it are absent from the result. */
 function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
   const { profiles, jwks, backchannel_logout_uri: backchannel, security_profile: securityProfile } = body;
   const unknown = Object.keys(profiles ?? {}).find((path) => !Object.hasOwn(PROFILE_PINS, path));

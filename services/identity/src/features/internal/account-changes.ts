@@ -18,7 +18,7 @@ type AccountChange = {
   details?: Readonly<Record<string, unknown>>;
   /** The verified address before, if the reason is a new address. */
   previous_email?: string;
-  /** Who made it through the API, and from where. What people change on our own pages is recorded there. */
+  /** Who made it through the API, and from where. Changes on our own pages are recorded there. */
   by?: RequestedBy;
 };
 

@@ -70,7 +70,7 @@ export type Transfers = {
   /** The transfers to the manager, the oldest first. */
   received(manager: Manager): Promise<OfferedTransfer[]>;
   /**
-   * Makes the manager the owner. What the application authenticates by, its tokens, its trust, what people have allowed it,
+   * Makes the manager the owner. The credentials of the application, its tokens, its trust, the permissions of people,
    * and the back-channel logout URI end. Redirect URIs stay. Throws `conflict` when they have MAX_APPLICATIONS, or
    * the sender may not give it to them any more.
    */

@@ -32,7 +32,7 @@ type TimeRange = { $gte: Date; $lt: Date };
 type Values = Required<Pick<BucketDocument, 'counts' | 'amounts'>>;
 
 /**
- * Counts orders by the interval in which they were placed, each with its latest version. What an order was counted as before is
+ * Counts orders by the interval in which they were placed, each with its latest version. The status under which an order was counted before is
  * not known where the process died halfway: so a bucket is counted as a whole, a minute from its orders and longer intervals from
  * shorter ones, and replaced only at the revision that it had before they were read. An order that has changed is marked until all
  * of its buckets are counted.

@@ -20,7 +20,7 @@ const FORMAT = {
 } as const;
 
 /**
- * A report as CSV (RFC 4180): a line of titles, then one for each row. What a spreadsheet would take for a formula is
+ * A report as CSV (RFC 4180): a line of titles, then one for each row. Text that a spreadsheet would take for a formula is
  * preceded by an apostrophe.
  */
 export async function* csvReport(

@@ -42,7 +42,7 @@ type Spec = {
   credential?: boolean;
   /** Whether it waits for a person to sign in to an application, whose client_id is stored. */
   pending?: boolean;
-  /** Whether it belongs to an account, by which it is found and ended. What has ended is never stored again. */
+  /** Whether it belongs to an account, by which it is found and ended. Ended objects are never stored again. */
   ofAccount?: boolean;
 };
 

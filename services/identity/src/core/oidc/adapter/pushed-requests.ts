@@ -18,7 +18,7 @@ export type PushedRequests = {
 /**
  * A pushed request (RFC 9126) lives for as long as oidc-provider says, and is used up when its code is issued (§4). People may
  * need longer to get there: so one that is gone is found as one that has expired, and using it up leaves a document, which a
- * second use cannot. Of several concurrent ones, one succeeds.
+ * second use cannot. One of several concurrent ones succeeds.
  */
 export function usedOnce(adapter: Adapter, requests: PushedRequests): Adapter {
   const invalid = () => new errors.InvalidRequestUri('request_uri is invalid, expired, or was already used');
