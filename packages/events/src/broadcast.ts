@@ -16,6 +16,8 @@ export type Broadcast = {
   subscribe(subject: string, listener: (message: unknown) => void): () => void;
   /** The listener is called after each connection, including the first, when the subscriptions are in force. */
   onReconnect(listener: () => void): () => void;
+  /** The listener is called whenever a connection has been lost, or a first one cannot be made. */
+  onDisconnect(listener: () => void): () => void;
   /** Resolves at once; connects in the background, however long that takes. */
   start(): Promise<void>;
   /** Delivers what has already arrived, then ends. A stopped broadcast cannot be started again. */

@@ -9,6 +9,8 @@ export type Listeners = {
   deliver(subject: string, json: string): void;
   addOnConnect(listener: () => void): () => void;
   connected(): void;
+  addOnDisconnect(listener: () => void): () => void;
+  disconnected(): void;
 };
 
 /** The listeners of one broadcast. */
@@ -16,12 +18,21 @@ export function createListeners(logger: Logger | undefined): Listeners {
   // Each listener has its own entry, because the same function may be added twice.
   const bySubject = new Map<string, Set<{ call: (message: unknown) => void }>>();
   const onConnect = new Set<{ call: () => void }>();
+  const onDisconnect = new Set<{ call: () => void }>();
 
   function run(action: () => unknown): void {
     // A listener may be an async function, whose rejection would end the process.
     (async () => action())().catch((error: unknown) => {
       logger?.error({ err: error }, 'a listener of the broadcast failed');
     });
+  }
+
+  function adder(entries: Set<{ call: () => void }>) {
+    return (listener: () => void) => {
+      const entry = { call: listener };
+      entries.add(entry);
+      return () => void entries.delete(entry);
+    };
   }
 
   return {
@@ -39,13 +50,13 @@ export function createListeners(logger: Logger | undefined): Listeners {
     deliver(subject, json) {
       for (const entry of [...(bySubject.get(subject) ?? [])]) run(() => entry.call(JSON.parse(json)));
     },
-    addOnConnect(listener) {
-      const entry = { call: listener };
-      onConnect.add(entry);
-      return () => void onConnect.delete(entry);
-    },
+    addOnConnect: adder(onConnect),
     connected() {
       for (const entry of [...onConnect]) run(entry.call);
+    },
+    addOnDisconnect: adder(onDisconnect),
+    disconnected() {
+      for (const entry of [...onDisconnect]) run(entry.call);
     },
   };
 }

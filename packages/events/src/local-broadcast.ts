@@ -22,6 +22,7 @@ export function createLocalBroadcast({ logger }: { logger?: Logger } = {}): Broa
     },
     subscribe: listeners.add,
     onReconnect: listeners.addOnConnect,
+    onDisconnect: listeners.addOnDisconnect,
     async start() {
       if (started) return;
       started = true;

@@ -8,6 +8,7 @@ import {
   type Subscription,
 } from '@nats-io/transport-node';
 import type { Broadcast } from './broadcast.ts';
+import { createFailureLog } from './failure-log.ts';
 import { checkSubject, createListeners, encode } from './listeners.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
@@ -15,7 +16,8 @@ const CONNECT_TIMEOUT_MS = 3000;
 const FLUSH_TIMEOUT_MS = 2000;
 /** The third ping without a response ends the connection. */
 const PING_INTERVAL_MS = 3000;
-const RETRY_DELAY_MS = { first: 100, max: 3000 };
+/** Short enough that what waits for a connection, such as a revocation, does not wait for a second. */
+const RETRY_DELAY_MS = { first: 100, max: 500 };
 
 export type NatsBroadcast = Broadcast & {
   /** The current connection, if there is one. */
@@ -40,6 +42,7 @@ export function createNatsBroadcast(options: {
   const stopping = new AbortController();
   /** The subscriptions of the current connection, by subject. */
   const subscriptions = new Map<string, Subscription>();
+  const logFailure = createFailureLog(logger, 'NATS cannot be reached', stopping.signal);
   let connection: NatsConnection | undefined;
   let running: Promise<void> | undefined;
 
@@ -54,8 +57,9 @@ export function createNatsBroadcast(options: {
         logger.warn('the connection to NATS was lost; reconnecting');
       } catch (error) {
         if (stopping.signal.aborted) return;
-        logger.warn({ err: error, retry_in_ms: delay }, 'NATS cannot be reached');
+        logFailure(error, { retry_in_ms: delay });
       }
+      listeners.disconnected();
       // Jitter, so that the replicas do not all reconnect at the same moment.
       await sleep(delay * (0.5 + Math.random() / 2), undefined, { signal: stopping.signal }).catch(() => {});
       delay = Math.min(delay * 2, RETRY_DELAY_MS.max);
@@ -122,6 +126,7 @@ export function createNatsBroadcast(options: {
       };
     },
     onReconnect: listeners.addOnConnect,
+    onDisconnect: listeners.addOnDisconnect,
     async start() {
       running ??= run();
     },

@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto';
 export type TestBroadcast = {
   subscribe(subject: string, listener: (message: unknown) => void): () => void;
   onReconnect(listener: () => void): () => void;
+  /** Never: what is cut does not show, as when a server does not respond. */
+  onDisconnect(listener: () => void): () => void;
   /** Sends the publisher's next message: a revocation or, without one, a heartbeat. */
   send(revocation?: unknown): void;
   /** Interrupts it: the publisher's messages, heartbeats included, are lost from now on. */
@@ -40,6 +42,7 @@ export function createTestBroadcast(t: { teardown(fn: () => void): void }, subje
       reconnected.add(listener);
       return () => void reconnected.delete(listener);
     },
+    onDisconnect: () => () => {},
     send,
     cut() {
       isCut = true;

@@ -14,6 +14,8 @@ export type RevocationBroadcast = {
   subscribe(subject: string, listener: (message: unknown) => void): () => void;
   /** Called after each (re)connection: messages sent before it may be lost. */
   onReconnect(listener: () => void): () => void;
+  /** Called when the connection is lost. */
+  onDisconnect(listener: () => void): () => void;
 };
 
 export type RevocationFeed = {
@@ -34,12 +36,14 @@ const RETRY_DELAY_MS = { first: 200, max: 5000 };
 const STARTUP_GRACE_MS = 1500;
 /** How often the log says that credentials are refused for want of room. */
 const FULL_LOG_INTERVAL_MS = 60_000;
+/** The pause between two fetches while there is no connection: what is revoked then must be known within a second, too. */
+const DISCONNECTED_POLL_MS = 300;
 /** The least time between two fetches, so that a flood of bad messages does not become a flood of fetches. */
 const MIN_FETCH_INTERVAL_MS = 50;
 
 /**
  * Keeps a RevocationSet up to date, from a snapshot and then from a broadcast. The broadcast may lose messages: whenever
- * one may be missing (a gap in a publisher's numbers, a silent publisher, a reconnection), the changes are fetched. They
+ * one may be missing (a gap in a publisher's numbers, a silent publisher, no connection), the changes are fetched. They
  * are fetched every minute in any case: a broadcast that has split passes on the messages of some publishers alone, and
  * nothing shows that there are others.
  * Durations are measured with this machine's clock alone, and `as_of` is opaque.
@@ -88,6 +92,7 @@ export function createRevocationFeed(options: {
   /** Failed fetches in a row. */
   let failures = 0;
   let isSilent = false;
+  let isConnected = true;
   let wasPolling = false;
   let startedAt = Number.NEGATIVE_INFINITY;
 
@@ -152,10 +157,10 @@ export function createRevocationFeed(options: {
     async run(signal) {
       isSilent = publishers.silent() > 0;
       const isDue = performance.now() >= rereadAt;
-      if (isSilent || gaps > closedGaps || isDue) await load(signal);
+      if (isSilent || !isConnected || gaps > closedGaps || isDue) await load(signal);
       if (signal.aborted) return;
       failures = 0;
-      reportPolling(isSilent);
+      reportPolling(isSilent || !isConnected);
       await sleep(MIN_FETCH_INTERVAL_MS, undefined, { signal }).catch(() => {});
     },
     onError(error) {
@@ -167,7 +172,9 @@ export function createRevocationFeed(options: {
         return jittered(Math.min(RETRY_DELAY_MS.first * 2 ** (failures - 1), RETRY_DELAY_MS.max));
       }
       if (failures === 0 && gaps > closedGaps) return 0;
-      if (failures > 0 || isSilent) return jittered(pollSeconds * 1000);
+      if (failures > 0) return jittered(pollSeconds * 1000);
+      if (!isConnected) return jittered(Math.min(DISCONNECTED_POLL_MS, pollSeconds * 1000));
+      if (isSilent) return jittered(pollSeconds * 1000);
       return Math.min(publishers.nextSilence(), Math.max(0, rereadAt - performance.now()) + 1);
     },
   });
@@ -188,7 +195,17 @@ export function createRevocationFeed(options: {
     set,
     async start() {
       // Before the first fetch, so that nothing revoked between the two is missed.
-      unsubscribes.push(broadcast.subscribe(REVOCATIONS_SUBJECT, receive), broadcast.onReconnect(openGap));
+      unsubscribes.push(
+        broadcast.subscribe(REVOCATIONS_SUBJECT, receive),
+        broadcast.onReconnect(() => {
+          isConnected = true;
+          openGap();
+        }),
+        broadcast.onDisconnect(() => {
+          isConnected = false;
+          openGap();
+        }),
+      );
       startedAt = performance.now();
       publishers.begin();
       following.start();

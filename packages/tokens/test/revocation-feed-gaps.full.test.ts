@@ -172,6 +172,25 @@ t.test('without heartbeats it polls', async (t) => {
   t.equal(identity.fetches.length, after, 'and then it polls no more');
 });
 
+t.test('without a connection it polls at once, until there is one again', async (t) => {
+  const made = setUp(t, { silentAfterSeconds: 10, pollSeconds: 10 });
+  const { feed, identity, publish, isRevoked, disconnect, reconnect } = made;
+  await feed.start();
+  publish('a');
+  disconnect();
+  for (const id of ['first', 'second']) {
+    identity.known = [...identity.known, revocationOf(id)];
+    const begun = performance.now();
+    await until(() => isRevoked(id), id);
+    t.ok(performance.now() - begun < 600, id);
+  }
+  reconnect();
+  await sleep(400);
+  const after = identity.fetches.length;
+  await sleep(800);
+  t.equal(identity.fetches.length, after, 'and then it polls no more');
+});
+
 t.test('one publisher of two goes silent', async (t) => {
   const { feed, identity, publish, isRevoked, lines } = setUp(t, { staleAfterSeconds: 0.5 });
   await feed.start();

@@ -25,6 +25,7 @@ export function setUp(t: Test, options: Options = {}) {
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
   const listeners = new Set<(message: unknown) => void>();
   const reconnected = new Set<() => void>();
+  const disconnected = new Set<() => void>();
   const identity = {
     known: [] as Revocation[],
     fetches: [] as (string | undefined)[],
@@ -41,6 +42,10 @@ export function setUp(t: Test, options: Options = {}) {
       onReconnect(listener) {
         reconnected.add(listener);
         return () => void reconnected.delete(listener);
+      },
+      onDisconnect(listener) {
+        disconnected.add(listener);
+        return () => void disconnected.delete(listener);
       },
     },
     async fetch(since) {
@@ -84,5 +89,8 @@ export function setUp(t: Test, options: Options = {}) {
   const reconnect = () => {
     for (const listener of reconnected) listener();
   };
-  return { feed, identity, lines, listeners, reconnected, send, publish, reconnect, isRevoked };
+  const disconnect = () => {
+    for (const listener of disconnected) listener();
+  };
+  return { feed, identity, lines, listeners, reconnected, send, publish, reconnect, disconnect, isRevoked };
 }

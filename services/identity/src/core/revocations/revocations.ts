@@ -99,14 +99,13 @@ export function createRevocations(options: {
 
   const onError = (error: unknown) => logger.debug({ err: error }, 'the revocation feed could not be served');
   const issuing = () => store.issuingUntil(new Date(Date.now() + tokenLifetime * 1000 + 2 * ISSUING_MS));
+  const repeating = createPeriodicTask({ run: repeat, everyMs: REPEAT_MS, onError });
+  // Those who listen may have had a connection again before.
+  const unsubscribe = broadcast.onReconnect(repeating.wake);
   const tasks = [
+    repeating,
     createPeriodicTask({ run: issuing, everyMs: ISSUING_MS, onError }),
     createPeriodicTask({ run: () => send(), everyMs: HEARTBEAT_MS, onError }),
-    createPeriodicTask({
-      run: repeat,
-      everyMs: REPEAT_MS,
-      onError,
-    }),
   ];
 
   async function put(
@@ -152,6 +151,7 @@ export function createRevocations(options: {
       for (const task of tasks) task.start();
     },
     async stop() {
+      unsubscribe();
       await Promise.all(tasks.map((task) => task.stop()));
     },
   };
