@@ -133,7 +133,7 @@ async function signInToTheShop(t: Test): Promise<void> {
   const GATEHOUSE = `http://localhost:${port}`;
   const child = spawn('node', ['shop.mjs'], {
     cwd: tree,
-    env: { ...env, GATEHOUSE, CLIENT_ID: web.client_id, CLIENT_SECRET: web.client_secret },
+    env: { ...env, GATEHOUSE, WEB_CLIENT_ID: web.client_id, WEB_CLIENT_SECRET: web.client_secret },
     stdio: 'inherit',
   });
   t.teardown(() => child.kill());

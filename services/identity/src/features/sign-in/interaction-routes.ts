@@ -112,7 +112,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
         ...(options.signUp ? { createAccount: `${pathOf(details)}/create-account` } : {}),
       },
       methods: options.methods.map(({ name, fields }) => ({
-        form: forms.form(ctx, { action: `${pathOf(details)}/${name}`, context: details.uid }),
+        form: forms.form(ctx, { action: `${pathOf(details)}/methods/${name}`, context: details.uid }),
         fields: fields(ctx, details.uid),
       })),
       scripts: options.methods.flatMap(({ scripts }) => scripts),
@@ -241,7 +241,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     return { details, account, application, missing, scopes: requestedScopes(details) };
   }
 
-  router.post('/sign-in/:uid/:method', async (ctx, next) => {
+  router.post('/sign-in/:uid/methods/:method', async (ctx, next) => {
     const method = options.methods.find(({ name }) => name === ctx.params.method);
     if (method === undefined) return next();
     const fields = await readForm(ctx, 'login');
