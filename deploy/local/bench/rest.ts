@@ -38,7 +38,7 @@ function processes(): Map<number, Process> {
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       const seconds = (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      const name = /(\w+)\/src\/main\.ts|engine-host|nats-server|mongod/.exec(command);
+      const name = /(\w+)\/src\/(?:main|service)\.ts|engine-host|nats-server|mongod/.exec(command);
       all.set(pid, { parent: Number(fields[1]), name: name?.[1] ?? name?.[0] ?? 'other', seconds });
     } catch {
       // It has ended meanwhile.

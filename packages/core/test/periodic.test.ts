@@ -98,7 +98,7 @@ t.test('the pause may depend on how long the last run took', async (t) => {
   t.ok((pauses[0] ?? 0) >= 15, `${pauses[0]}`);
 });
 
-t.test('wake() ends a pause, and does nothing else', async (t) => {
+t.test('wake() ends a pause, or skips the next one, and does nothing else', async (t) => {
   let runs = 0;
   let finish = Promise.withResolvers<void>();
   const task = createPeriodicTask({
@@ -112,18 +112,41 @@ t.test('wake() ends a pause, and does nothing else', async (t) => {
   });
   task.wake();
   task.start();
-  task.wake();
   finish.resolve();
   await sleep(10);
-  t.equal(runs, 1, 'not before the start, nor during a run');
+  t.equal(runs, 1, 'not before the start');
   finish = Promise.withResolvers();
   task.wake();
   await sleep(10);
   t.equal(runs, 2);
+  task.wake();
   finish.resolve();
+  await sleep(10);
+  t.equal(runs, 3, 'a run that had begun before may have missed what has changed');
   const stopped = task.stop();
   task.wake();
   await stopped;
   await sleep(10);
-  t.equal(runs, 2, 'nor after the end');
+  t.equal(runs, 3, 'nor after the end');
+});
+
+t.test('tasks of a process wake it together', async (t) => {
+  const times: number[] = [];
+  const ended = Promise.withResolvers<void>();
+  for (const startMs of [0, 130, 210]) {
+    await sleep(startMs);
+    const task = createPeriodicTask({
+      run() {
+        times.push(performance.now());
+        if (times.length === 3) ended.resolve();
+      },
+      everyMs: 1000,
+      onError: ignore,
+    });
+    task.start();
+    t.teardown(task.stop);
+  }
+  await ended.promise;
+  const spread = Math.max(...times) - Math.min(...times);
+  t.ok(spread < 50 || Math.abs(spread - 500) < 50, `within ${spread} ms`);
 });

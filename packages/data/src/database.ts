@@ -40,8 +40,11 @@ const TIMEOUTS = {
   socket: 10_000,
   ping: 1500,
 };
-/** How often the connection is checked, and how long the driver has to reconnect by itself. */
-const WATCH = { everyMs: 2000, reconnectAfterMs: 6000 };
+/**
+ * How often the connection is checked, how long an operation may wait for its response before the server is asked whether it is
+ * there, and how long the driver has to reconnect by itself.
+ */
+const WATCH = { everyMs: 2000, responseMs: 250, reconnectAfterMs: 6000 };
 /** How often the driver asks the server how it is, where nobody else does; as long as its default. */
 const HEARTBEAT_MS = 10_000;
 const RETRY_DELAY_MS = { first: 200, max: 5000 };
@@ -62,15 +65,20 @@ export function createDatabase(options: {
   const { uri, name, logger, migrations, migrateAtStart = 'on' } = options;
   // Without buffering, an operation without a connection fails at once (503). Before the first connection that holds
   // only if the mongoose instance is configured so, hence a separate instance.
-  const connection = new mongoose.Mongoose({ bufferCommands: false }).createConnection();
+  const connection = new mongoose.Mongoose({
+    bufferCommands: false,
+    autoIndex: false,
+    autoCreate: false,
+  }).createConnection();
   const stopping = new AbortController();
   let unreachableSince: number | undefined;
   let heardAt = Number.NEGATIVE_INFINITY;
-  /** Whether an operation is under way, which a hung server would not answer. */
-  let isUsed = () => false;
+  /** Whether an operation has waited for long, to which a hung server may never respond. */
+  let isWaiting = () => false;
   let appliesMigrations = migrateAtStart === 'on';
   let isMigrated = false;
   let poolMetrics: (() => MetricFamily[]) | undefined;
+  let client: mongoose.mongo.MongoClient | undefined;
   const watching = createPeriodicTask({
     run: watch,
     everyMs: WATCH.everyMs,
@@ -78,12 +86,9 @@ export function createDatabase(options: {
   });
 
   async function connect(): Promise<void> {
-    await connection.openUri(uri, {
+    client = new mongoose.mongo.MongoClient(uri, {
       ...(namesDatabase(uri) ? {} : { dbName: name }),
       appName: `gatehouse-${name}`,
-      autoIndex: false,
-      autoCreate: false,
-      bufferCommands: false,
       serverSelectionTimeoutMS: TIMEOUTS.serverSelection,
       connectTimeoutMS: TIMEOUTS.connect,
       waitQueueTimeoutMS: TIMEOUTS.waitQueue,
@@ -94,8 +99,13 @@ export function createDatabase(options: {
       writeConcern: writeConcernOf(uri),
       maxPoolSize: 50,
     });
-    poolMetrics = observePool(connection.getClient());
-    const client = connection.getClient();
+    // For lost connections, which an operation would notice, too: its pools look ten times a second otherwise, and the
+    // parser of its options does not know this one.
+    Object.assign(client.options, { minPoolSizeCheckFrequencyMS: HEARTBEAT_MS });
+    client.setMaxListeners(0);
+    poolMetrics = observePool(client);
+    await client.connect();
+    connection.setClient(client);
     heardAt = performance.now();
     client.on('serverHeartbeatSucceeded', () => {
       heardAt = performance.now();
@@ -103,10 +113,10 @@ export function createDatabase(options: {
     client.on('serverHeartbeatFailed', () => {
       heardAt = Number.NEGATIVE_INFINITY;
     });
-    const using = new Set<number>();
-    client.on('connectionCheckedOut', ({ connectionId }) => using.add(Number(connectionId)));
-    client.on('connectionCheckedIn', ({ connectionId }) => using.delete(Number(connectionId)));
-    isUsed = () => using.size > 0;
+    const usedSince = new Map<unknown, number>();
+    client.on('connectionCheckedOut', ({ connectionId }) => usedSince.set(connectionId, performance.now()));
+    client.on('connectionCheckedIn', ({ connectionId }) => usedSince.delete(connectionId));
+    isWaiting = () => [...usedSince.values()].some((since) => performance.now() - since > WATCH.responseMs);
     // Before the indexes: a unique one may need what they change.
     isMigrated = false;
     if (migrations !== undefined) {
@@ -133,6 +143,7 @@ export function createDatabase(options: {
         if (stopping.signal.aborted) break;
         const isTemporary = isUnreachable(error, connection);
         await connection.close().catch(() => {});
+        await client?.close().catch(() => {});
         if (!isTemporary) throw error;
         logger.warn({ err: error, retry_in_ms: delay }, 'the database cannot be reached');
       }
@@ -145,7 +156,7 @@ export function createDatabase(options: {
   /** Reconnects when the driver has not done so by itself. */
   async function watch(): Promise<void> {
     // At rest the heartbeats are enough.
-    const isAtRest = !isUsed() && performance.now() - heardAt < HEARTBEAT_MS + TIMEOUTS.connect;
+    const isAtRest = !isWaiting() && performance.now() - heardAt < HEARTBEAT_MS + TIMEOUTS.connect;
     const isWell = isAtRest || (await responds());
     // Heartbeats have a connection of their own: the ping may wait for others that have all connections of the pool.
     if (isWell || performance.now() - heardAt < WATCH.everyMs) {
@@ -178,9 +189,9 @@ export function createDatabase(options: {
   async function stop(): Promise<void> {
     const watchStopped = watching.stop();
     stopping.abort();
-    // mongoose would wait until a pending connection is established; the driver aborts it.
-    if (connection.readyState === mongoose.ConnectionStates.connecting) await connection.getClient()?.close();
     await connection.close();
+    // One that is not established yet.
+    await client?.close();
     await watchStopped;
   }
 

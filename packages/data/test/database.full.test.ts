@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import timers from 'node:timers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDatabase, type Database } from '@gatehouse/data/database';
 import { type LocalMongo, startLocalMongo } from '@gatehouse/local-mongo/start';
@@ -252,6 +253,23 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+t.test('a connection that nobody uses does not wake the process', parallel(), async (t) => {
+  const { database } = open(t, await testDatabase(t));
+  await database.start();
+  const { setTimeout: original } = timers;
+  t.teardown(() => Object.assign(timers, { setTimeout: original }));
+  let checks = 0;
+  // The driver's default for the interval between two checks of a pool.
+  Object.assign(timers, {
+    setTimeout: (callback: () => void, ms: number) => {
+      if (ms === 100 && new Error().stack?.includes('connection_pool')) checks += 1;
+      return original(callback, ms);
+    },
+  });
+  await sleep(1000);
+  t.equal(checks, 0);
+});
 
 t.test('the server is not pinged while it answers', parallel(), async (t) => {
   const { database } = open(t, `${await testDatabase(t)}&monitorCommands=true`);

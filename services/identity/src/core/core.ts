@@ -50,8 +50,8 @@ const USERS_TIMEOUT_SECONDS = 10;
 const REUSE_GRACE = 10;
 /** Every token request needs its application: it may be some seconds old. */
 const APPLICATION_CACHE = { max: 1000, ttl: 5000 };
-/** How soon revocations that a crash kept from being written are resumed. */
-const RESUME_MS = 5000;
+/** How soon revocations that a crash kept from being written are resumed, and where no other process may have crashed. */
+const RESUME_MS = { shared: 5000, alone: 30_000 };
 /** Above every epoch of an account. */
 const ALL_EPOCHS = { epoch: Number.MAX_SAFE_INTEGER, signInEpoch: Number.MAX_SAFE_INTEGER };
 
@@ -125,7 +125,7 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
     longestTokenSeconds: MAX_ACCESS_TOKEN_SECONDS + CLOCK_MARGIN,
     /** How a task resumes revocations. */
     resuming: {
-      everyMs: RESUME_MS,
+      everyMs: shared.isOnlyWriter ? RESUME_MS.alone : RESUME_MS.shared,
       immediately: true,
       onError: (error: unknown) =>
         foundation.logger.warn({ err: error }, 'revocations could not be resumed; trying again'),
@@ -146,7 +146,8 @@ type Shared = ReturnType<typeof createFoundation> & {
 
 /** The source of the revocation feed, and the feed as this service itself follows it. */
 function createRevoking(shared: Shared) {
-  const { config, connection, broadcast, isOnlyWriter, applicationStore, accountCache, logger } = shared;
+  const { config, connection, broadcast, isOnlyWriter, applicationStore, accountCache, extensions, logger } =
+    shared;
   const { lifetimes, staleAfterSeconds } = config;
   const store = createRevocationStore(connection);
   const tokenLifetime = lifetimes.accessToken + CLOCK_MARGIN;
@@ -162,9 +163,11 @@ function createRevoking(shared: Shared) {
     fetch: revocations.list,
     logger,
     // Perhaps by another replica.
-    onRevocation: ({ kind, id }) => {
+    onRevocation: (revocation) => {
+      const { kind, id } = revocation;
       if (kind === 'client') applicationStore.forget(id);
       if (kind === 'subject') accountCache.forget(id);
+      for (const listen of extensions.revocationListeners) listen(revocation);
     },
     ...(staleAfterSeconds === undefined ? {} : { staleAfterSeconds }),
   });

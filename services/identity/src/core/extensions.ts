@@ -1,3 +1,4 @@
+import type { Revocation } from '@gatehouse/tokens/revocations';
 import type { ApplicationKeys } from './applications/application-keys.ts';
 import type { Logout } from './oidc/epochs/sign-outs.ts';
 import type { ProviderExtension } from './oidc/provider-options.ts';
@@ -12,6 +13,8 @@ export type Extensions = {
   signInMethods: SignInMethod[];
   /** Called at each end of a session at an application. */
   logoutListeners: ((logout: Logout) => void)[];
+  /** Called for each revocation by any replica, more than once for some. */
+  revocationListeners: ((revocation: Revocation) => void)[];
   /** Erase what they hold about a person who has been deleted. */
   erasers: ((userId: string) => Promise<void>)[];
 };
@@ -23,6 +26,7 @@ export function createExtensions(): Extensions {
     provider: [],
     signInMethods: [],
     logoutListeners: [],
+    revocationListeners: [],
     erasers: [],
   };
 }

@@ -22,7 +22,7 @@ export type KeyRotationScheduler = {
   /** Loads the keys, makes missing ones and calls onChange. Rejects when that fails, as under another master key. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Looks for changes at once: this process has rotated a key. */
+  /** Looks for changes at once: a key has been rotated. */
   wake(): void;
   /** The keys that the service works with. Throws before start(). */
   current(): SigningKeySet;
@@ -48,7 +48,7 @@ export type KeyRotationSchedulerOptions = {
 
 /** Rotates the signing keys on schedule, and notices rotations by other replicas and from the command line. */
 export function createKeyRotationScheduler(options: KeyRotationSchedulerOptions): KeyRotationScheduler {
-  const { store, sealer, logger, checkEverySeconds = 2 } = options;
+  const { store, sealer, logger, checkEverySeconds = 5 } = options;
   const schedule = {
     minAgeSeconds: options.rotateEveryDays * 24 * 3600,
     minPublishedSeconds: PUBLISHED_BEFORE_SIGNING,

@@ -26,6 +26,10 @@ export function keys(core: Core): IdentityModule {
     onDropped: (kid) => revocations.write([{ kind: 'key', id: kid }]),
     logger,
   });
+  // Another replica has dropped a key, with which this one must not sign any more.
+  core.extensions.revocationListeners.push(({ kind }) => {
+    if (kind === 'key') scheduler.wake();
+  });
   const administration = createKeyAdministration({ store, sealer, audit, onRotated: scheduler.wake });
   return {
     apis: [signingKeyRoutes({ ...core, keys: administration })],

@@ -119,11 +119,20 @@ t.test('several keys at once; and what is refused names the field', async (t) =>
 });
 
 t.test('after a compromise, nothing that the keys have signed is accepted', async (t) => {
+  const replica = await built.replica();
   const before = await keys();
   const kids = ['ES256', 'RS256'].map((alg) => kidOf(before, alg, 'current'));
   const after = keysIn(await rotate({ kids, compromised: true }));
   const published = after.filter(({ state }) => state !== 'retired').map(({ kid }) => kid);
   for (const { kid } of before) t.notOk(published.includes(kid), kid);
+  const atReplica = async () => {
+    const { keys } = (await (await fetch(`${replica}/.well-known/jwks.json`)).json()) as {
+      keys: { kid: string }[];
+    };
+    return keys.every(({ kid }) => published.includes(kid));
+  };
+  await until(atReplica, 1000);
+  t.pass('another replica learns of it long before it looks at the database');
   await until(async () => (await call('GET', PATH, admin)).status === 401, 5000);
   const again = await login('admin');
   t.same(keysIn(await rotate({ kids, compromised: true }, again)), after, 'a repeated request does nothing');
