@@ -77,6 +77,9 @@ export type UserService = {
    * themselves.
    */
   checkCurrentPassword(id: string, password: string): Promise<void>;
+  hasPassword(id: string): Promise<boolean>;
+  /** Ends all tokens and sessions. Callers make sure that there is another way to sign in. */
+  removePassword(id: string): Promise<User>;
   /** The user with this username or verified email, active or not. */
   lookUp(login: string): Promise<User | undefined>;
   /** Throws a WrongPasswordError when a current password is given and wrong, and `rate_limited` after too many. */
@@ -270,6 +273,15 @@ export function createUserService({
     async checkCurrentPassword(id, password) {
       await checkPasswordOf(id, password);
     },
+
+    async hasPassword(id) {
+      const hash = await store.passwordHashOf(id);
+      if (hash === undefined) throw notFound();
+      return hash !== null;
+    },
+
+    removePassword: (id) =>
+      changeSecurity(id, { reason: 'password', passwordHash: null }, undefined, undefined),
 
     async lookUp(login) {
       return (await store.findByLogin(loginOf(login)))?.user;

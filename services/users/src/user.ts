@@ -68,14 +68,14 @@ export type UserChanges = Partial<Omit<Pick<UserRecord, ChangeableField>, 'email
 export type UserUpdate = UserChanges & { password?: string; currentPassword?: string };
 
 /** Changes for the store. With `currentHash` they are made only if the password is still the one that was checked. */
-export type AccountChanges = UserChanges & { passwordHash?: string; currentHash?: string };
+export type AccountChanges = UserChanges & { passwordHash?: string | null; currentHash?: string };
 
 /**
  * A change that ends tokens. With `currentHash` it is made only if the password is still the one that was checked. A
  * change of the password and a deactivation end sessions, too.
  */
 export type SecurityChange =
-  | { reason: 'password'; passwordHash: string; currentHash?: string }
+  | { reason: 'password'; passwordHash: string | null; currentHash?: string }
   | { reason: 'role'; role: UserRole }
   | { reason: 'status'; status: UserStatus };
 

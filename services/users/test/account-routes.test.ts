@@ -1,3 +1,4 @@
+import { newId } from '@gatehouse/core/ids';
 import { internalRoutesOf, isUnder, SERVICE_NAMES, SERVICES } from '@gatehouse/core/services';
 import Fastify from 'fastify';
 import t from 'tap';
@@ -212,6 +213,26 @@ t.test('a new password raises the epochs', async (t) => {
   t.match(await put({ new_password: 'third horse' }), { status: 200, body: { epoch: 2 } });
 });
 
+t.test('an account may have an id that was chosen before, and no password', async (t) => {
+  const id = newId('usr');
+  const { path, username } = await created({ id, password: undefined });
+  t.equal(path, `/internal/users/accounts/${id}`);
+  t.match(await call('GET', `${path}/password`, token), { status: 200, body: { exists: false } });
+  t.same((await check(username, PASSWORD)).body, { account: null });
+  const again = await call('POST', '/internal/users/accounts', token, draft({ id }));
+  t.equal(again.status, 409, 'the id is taken');
+  for (const bad of ['usr_', 'app_01m892pwax0017yw6afgsb00sd', `${id}x`]) {
+    t.equal((await call('POST', '/internal/users/accounts', token, draft({ id: bad }))).status, 400, bad);
+  }
+  t.equal((await call('PUT', `${path}/password`, token, { new_password: 'another horse' })).status, 200);
+  t.match(await call('GET', `${path}/password`, token), { body: { exists: true } });
+  const removed = await call('DELETE', `${path}/password`, token);
+  t.match(removed, { status: 200, body: { id, epoch: 2, sign_in_epoch: 2 } }, 'sessions end');
+  t.same((await check(username, 'another horse')).body, { account: null });
+  t.match(await call('DELETE', `${path}/password`, token), { status: 200, body: { epoch: 2 } }, 'repeatable');
+  t.equal((await call('GET', '/internal/users/accounts/usr_nobody/password', token)).status, 404);
+});
+
 t.test('only identity has access, with a token for this audience', async (t) => {
   const { path } = await created();
   const routes: [string, string, unknown][] = [
@@ -220,7 +241,9 @@ t.test('only identity has access, with a token for this audience', async (t) => 
     ['GET', path, undefined],
     ['POST', '/internal/users/accounts', draft()],
     ['PATCH', path, { name: 'x' }],
+    ['GET', `${path}/password`, undefined],
     ['PUT', `${path}/password`, { new_password: 'another horse' }],
+    ['DELETE', `${path}/password`, undefined],
     ['PUT', `${path}/verified-email`, { email: 'x@example.org' }],
   ];
   const cases: [string, string | undefined, number][] = [

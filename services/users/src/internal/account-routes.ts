@@ -1,5 +1,7 @@
 import { bodyValidator, serializer } from '@gatehouse/api/http/schema';
 import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { ServiceError } from '@gatehouse/core/errors';
+import { isId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { internalPrefix } from '@gatehouse/core/services';
 import { inSnakeCase } from '@gatehouse/domain/fields';
@@ -31,7 +33,13 @@ const readCheck = bodyValidator(Type.Object({ login: Text, password: Text }));
 const readCurrent = bodyValidator(Type.Object({ password: Text }));
 const readLookup = bodyValidator(Type.Object({ login: Text }));
 const readNew = bodyValidator(
-  Type.Object({ username: Text, email: Text, password: Text, name: Type.Optional(Text) }),
+  Type.Object({
+    id: Type.Optional(Text),
+    username: Text,
+    email: Text,
+    password: Type.Optional(Text),
+    name: Type.Optional(Text),
+  }),
 );
 /** The fields that a person may remove from their account. */
 const REMOVABLE = PROPERTIES.filter(
@@ -82,14 +90,10 @@ export function mountAccountRoutes(
   );
 
   app.post(`${PREFIX}/accounts`, guard, async (request, reply) => {
-    const { username, email, password, name } = readNew(request.body);
-    const draft = {
-      username,
-      email,
-      password,
-      claimsEmail: 'any' as const,
-      ...(name === undefined ? {} : { name }),
-    };
+    const { id, username, email, password, name } = readNew(request.body);
+    if (id !== undefined && !isId('usr', id)) throw new ServiceError('invalid', 'This is no id of a user.');
+    // Field by field: the body may hold others, such as a role.
+    const draft = { username, email, ...omitUndefined({ id, password, name }), claimsEmail: 'any' as const };
     return sendAccount(reply.code(201), await users.create(draft));
   });
 
@@ -117,6 +121,14 @@ export function mountAccountRoutes(
     const change = { newPassword, ...(currentPassword === undefined ? {} : { currentPassword }) };
     return sendAccount(reply, await users.changePassword(request.params.id, change));
   });
+
+  app.get<OneAccount>(`${one}/password`, guard, async (request) => ({
+    exists: await users.hasPassword(request.params.id),
+  }));
+
+  app.delete<OneAccount>(`${one}/password`, guard, async (request, reply) =>
+    sendAccount(reply, await users.removePassword(request.params.id)),
+  );
 
   app.put<OneAccount>(`${one}/verified-email`, guard, async (request, reply) =>
     sendAccount(reply, await users.verifyEmail(request.params.id, readEmail(request.body).email)),

@@ -34,7 +34,17 @@ export type Accounts = {
   checkCurrentPassword(id: string, password: string): Promise<void>;
   /** By username or verified email address. */
   lookUp(login: string): Promise<Account | undefined>;
-  create(draft: { username: string; email: string; password: string; name?: string }): Promise<Account>;
+  /** Without a password for somebody who signs in in another way. Throws `conflict` when the id is that of an account. */
+  create(draft: {
+    id?: string;
+    username: string;
+    email: string;
+    password?: string;
+    name?: string;
+  }): Promise<Account>;
+  hasPassword(id: string): Promise<boolean>;
+  /** Ends tokens and sessions. Callers make sure that there is another way to sign in. */
+  removePassword(id: string): Promise<Account>;
   update(id: string, changes: AccountChanges): Promise<Account>;
   /** Without the current password only for a person who has been identified in another way. */
   changePassword(id: string, passwords: { next: string; current?: string }): Promise<Account>;

@@ -37,6 +37,12 @@ export function createUsersClient(internal: InternalClient): Accounts {
         new_password: next,
         ...(current === undefined ? {} : { current_password: current }),
       }),
+    async hasPassword(id) {
+      const response = await internal.request('GET', `${pathOf(id)}/password`);
+      if (response.status >= 400) throw errorOf(response.status, response.body);
+      return (response.body as { exists: boolean }).exists;
+    },
+    removePassword: (id) => required('DELETE', `${pathOf(id)}/password`),
     verifyEmail: (id, email) => required('PUT', `${pathOf(id)}/verified-email`, { email }),
     restoreEmail: (id, email) => required('PUT', `${pathOf(id)}/restored-email`, { email }),
   };
