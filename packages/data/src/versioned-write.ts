@@ -4,6 +4,7 @@ import { allowsVersion, type IfVersion } from '@gatehouse/domain/if-version';
 import type { DocumentCollection } from './collection.ts';
 import type { Counts } from './counts.ts';
 import { duplicateKeyField } from './duplicate-key.ts';
+import { insertNew } from './insert-new.ts';
 import { type OutboxEvent, outboxEvent } from './outbox.ts';
 
 /** The version and time of a write. */
@@ -47,6 +48,8 @@ export type VersionedDocument = {
  */
 type VersionedWrites<T> = {
   insert(aggregate: T, events?: readonly DomainEvent[]): Promise<void>;
+  /** Inserts those whose unique fields are free, with one command, and returns for each whether it was inserted. */
+  insertFree(entries: readonly { aggregate: T; events: readonly DomainEvent[] }[]): Promise<boolean[]>;
   /** Returns the decision: the change that was made, or undefined for none. */
   update<C extends Change<T> | undefined>(
     id: string,
@@ -143,11 +146,21 @@ export function createVersionedWrites<
     throw (field === undefined ? undefined : duplicate?.(field)) ?? error;
   }
 
+  function newDocument(aggregate: T, events: readonly DomainEvent[]) {
+    return { _id: aggregate.id, ...fieldsOf(aggregate), outbox: outboxEvents(events) };
+  }
+
   return {
     async insert(aggregate, events = []) {
-      const document = { _id: aggregate.id, ...fieldsOf(aggregate), outbox: outboxEvents(events) };
+      const document = newDocument(aggregate, events);
       const insert = () => collection.insertOne(document).catch(rethrowDuplicate);
       await counts.resize(insert, () => 1);
+    },
+
+    insertFree(entries) {
+      const documents = entries.map(({ aggregate, events }) => newDocument(aggregate, events));
+      const insert = () => insertNew(collection, documents);
+      return counts.resize(insert, (inserted) => inserted.filter(Boolean).length);
     },
 
     update: (id, decide, ifVersion) =>

@@ -2,13 +2,13 @@ import type { RateLimiter } from '@gatehouse/api/http/rate-limit';
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
-import { defaultsOf } from '@gatehouse/domain/fields';
 import { loginKey } from '@gatehouse/domain/folded-key';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import { isCommonPassword } from './common-passwords.ts';
 import { derivedUsername, MAX_DERIVATIONS } from './derived-username.ts';
+import { newUserRecord } from './new-user.ts';
 import {
   type AccountChanged,
   type Login,
@@ -17,7 +17,6 @@ import {
   TakenError,
   type User,
   type UserField,
-  type UserRecord,
   type UserRole,
   type UserStatus,
   type UserStore,
@@ -25,13 +24,15 @@ import {
   userOf,
   WrongPasswordError,
 } from './user.ts';
-import { draftProblems, fieldProblems, PASSWORD_LENGTH, USER } from './user-fields.ts';
+import { draftProblems, fieldProblems, PASSWORD_LENGTH } from './user-fields.ts';
 
 /** Hashes passwords for storage, and checks them against their hash. */
 export type Passwords = {
   hash(password: string): Promise<string>;
   /** False without a hash, after the same time as with one. */
   verify(hash: string | null, password: string): Promise<boolean>;
+  /** Whether a hash, of which this is the password, was made by another program or at another cost, and should be replaced. */
+  isOutdated(hash: string, password: string): boolean;
 };
 
 /** The dependencies of the use cases. */
@@ -135,7 +136,17 @@ export function createUserService({
     if (hash === undefined) throw notFound();
     const right = await passwords.verify(hash, bounded(password));
     if (!right || hash === null) throw new WrongPasswordError();
-    return hash;
+    return (await renewed(id, hash, password)) ?? checkPasswordOf(id, password);
+  }
+
+  /**
+   * The hash after one that is outdated has been replaced, of which this is the password. Undefined if somebody else has
+   * replaced it meanwhile, who may have set another password.
+   */
+  async function renewed(id: string, hash: string, password: string): Promise<string | undefined> {
+    if (!passwords.isOutdated(hash, password)) return hash;
+    const next = await passwords.hash(password);
+    return (await store.replacePasswordHash(id, hash, next)) ? next : undefined;
   }
 
   /** The same, with the failures counted by user and source. Throws `rate_limited` after too many. */
@@ -220,7 +231,7 @@ export function createUserService({
       const passwordHash = password === undefined ? null : await hashNew(password);
       for (let attempt = 0; ; attempt += 1) {
         const chosen = username ?? derivedUsername(draft, attempt);
-        const record = recordOf(draft, { id, username: chosen });
+        const record = newUserRecord(draft, { id, username: chosen });
         try {
           const events = await store.insert(
             { ...record, passwordHash },
@@ -266,8 +277,11 @@ export function createUserService({
 
     async checkPassword(login, password) {
       const account = await store.findByLogin(loginOf(login));
-      const right = await passwords.verify(account?.passwordHash ?? null, bounded(password));
-      return right && account?.user.status === 'active' ? account.user : undefined;
+      const hash = account?.passwordHash ?? null;
+      const right = await passwords.verify(hash, bounded(password));
+      if (!right || hash === null || account?.user.status !== 'active') return undefined;
+      await renewed(account.user.id, hash, password);
+      return account.user;
     },
 
     async checkCurrentPassword(id, password) {
@@ -313,27 +327,6 @@ export function createUserService({
       await forgive(id);
       return restored;
     },
-  };
-}
-
-/** A new user, as of now. */
-function recordOf(draft: NewUser, { id, username }: { id: string; username: string }): UserRecord {
-  const now = new Date();
-  const { name = null, firstName = null, lastName = null, email = null, role, status } = draft;
-  return {
-    ...defaultsOf(USER),
-    id,
-    username,
-    email,
-    emailVerified: email !== null && (draft.emailVerified ?? false),
-    name,
-    firstName,
-    lastName,
-    role: role ?? 'user',
-    status: status ?? 'active',
-    version: 1,
-    createdAt: now,
-    updatedAt: now,
   };
 }
 

@@ -119,11 +119,20 @@ export type Login = { usernameKey: string } | { emailKey: string };
 export type UserStore = ListSource<UserField, User> & {
   /** Throws a TakenError when the id, the username or the email belongs to another user. */
   insert(account: Account, claim?: EmailClaim, by?: RequestedBy): Promise<AccountChanged[]>;
+  /** Inserts those whose id, username and email are free, with one command, and returns for each whether it was inserted. */
+  insertFree(accounts: readonly Account[]): Promise<boolean[]>;
+  /** Which of these ids belong to users, of whom some may be deleted but not yet forgotten. */
+  findKnown(ids: readonly string[]): Promise<Set<string>>;
   findById(id: string): Promise<User | undefined>;
   /** By a username or a verified email, in one query. */
   findByLogin(login: Login): Promise<{ user: User; passwordHash: string | null } | undefined>;
   /** Null for a user without a password, undefined for an unknown one. */
   passwordHashOf(id: string): Promise<string | null | undefined>;
+  /**
+   * Replaces a hash by another one of the same password; false if it is no longer the current one. This changes nothing that others
+   * see: neither version nor epochs, and there is no event.
+   */
+  replacePasswordHash(id: string, from: string, to: string): Promise<boolean>;
   /** Throws a TakenError, as insert does. */
   update(
     id: string,

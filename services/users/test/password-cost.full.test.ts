@@ -2,6 +2,7 @@ import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { verify } from '@node-rs/argon2';
 import t from 'tap';
+import { hashOf } from '../src/hashes/hash-notations.ts';
 import { createPasswords } from '../src/passwords.ts';
 import { createUserStore } from '../src/store/user-store.ts';
 import { createUserService } from '../src/user-service.ts';
@@ -10,7 +11,7 @@ const WARM_UP = 30;
 const ROUNDS = 61;
 const PASSWORD = 'correct horse';
 
-const { store } = await startTestDatabase(t, { define: createUserStore });
+const { store, connection } = await startTestDatabase(t, { define: createUserStore });
 const limiter = (name: string, quota: number, seconds: number) => createRateLimiter({ name, quota, seconds });
 const users = createUserService({
   store,
@@ -60,11 +61,17 @@ t.test('the same answer after the same time for every kind of user', async (t) =
   const inactive = await created('inactive');
   await users.changeStatus(inactive.id, 'inactive');
   const none = await users.create({ username: 'none', email: 'none@example.org' });
+  const imported = await users.create({ username: 'imported', email: 'imported@example.org' });
+  const cheap = hashOf('{SSHA}TGKsrHe8F6t6o8QlPKxeRv3hjfEgJGSs');
+  await connection
+    .collection('users')
+    .updateOne({ username: 'imported' }, { $set: { password_hash: cheap } });
   const medians = await mediansOf({
     unknown: () => users.checkPassword('nobody-of-this-name', PASSWORD),
     'unknown email': () => users.checkPassword('nobody@example.org', PASSWORD),
     wrong: () => users.checkPassword(active.username, 'wrong horse'),
     inactive: () => users.checkPassword(inactive.username, PASSWORD),
+    'a hash of another program': () => users.checkPassword(imported.username, PASSWORD),
     'no password': () => users.checkPassword(none.username, PASSWORD),
     'a login of 10 kB': () => users.checkPassword('ﷺ'.repeat(10_000), PASSWORD),
     'a password of 250 kB': () => users.checkPassword(active.username, 's\u0323\u0307'.repeat(50_000)),

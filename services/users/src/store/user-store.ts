@@ -51,7 +51,7 @@ export function createUserStore(connection: Connection, counts: Counts = createC
     storedAs,
     counts,
   });
-  const writes = createVersionedWrites({
+  const versioned = createVersionedWrites({
     collection,
     noun: 'user',
     read: accountOf,
@@ -62,6 +62,22 @@ export function createUserStore(connection: Connection, counts: Counts = createC
       return field && new TakenError(field);
     },
   });
+
+  /** A hash that is replaced while another change is written stays, unless that is a change of the password. */
+  const writes: typeof versioned = {
+    ...versioned,
+    update: (id, decide, ifVersion) =>
+      versioned.update(
+        id,
+        (it, revision) => {
+          const change = decide(it, revision);
+          return change?.next.passwordHash === it.passwordHash
+            ? { ...change, unwritten: ['password_hash'] }
+            : change;
+        },
+        ifVersion,
+      ),
+  };
 
   /** Who has the address, apart from those who contest it. */
   const holderOf = (email: string) =>
@@ -125,6 +141,24 @@ export function createUserStore(connection: Connection, counts: Counts = createC
         writes.insert({ ...account, emailContested }, events),
       );
       return accountChanges;
+    },
+
+    insertFree: (accounts) =>
+      versioned.insertFree(
+        accounts.map((account) => ({ aggregate: account, events: createUser(account).events })),
+      ),
+
+    async findKnown(ids) {
+      const found = await collection.find({ _id: { $in: [...ids] } }, { projection: { _id: 1 } }).toArray();
+      return new Set(found.map(({ _id }) => _id));
+    },
+
+    async replacePasswordHash(id, from, to) {
+      const { matchedCount } = await collection.updateOne(
+        { _id: id, password_hash: from },
+        { $set: { password_hash: to } },
+      );
+      return matchedCount === 1;
     },
 
     async findById(id) {
