@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 
 // Crockford's base 32 in lower case: it sorts like the number that it encodes, and has no i, l, o, u.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -64,6 +64,20 @@ export function isId(prefix: string, text: string): boolean {
     text.startsWith(`${prefix}_`) &&
     /^[0-9a-hjkmnp-tv-z]+$/.test(text.slice(prefix.length + 1))
   );
+}
+
+/** UUIDs, and the ids of Firebase and of MongoDB: no id of another kind here, nor the name of a service, is such a text. */
+const IMPORTED_USER_ID = /^[A-Za-z0-9-]{20,64}$/;
+
+/** Whether the text is a well-formed id of a user: one of ours, or one that an imported account brought along. */
+export function isUserId(text: string): boolean {
+  return isId('usr', text) || IMPORTED_USER_ID.test(text);
+}
+
+/** An id that is always the same for the same text. */
+export function derivedId(prefix: string, text: string): string {
+  const digest = createHash('sha256').update(text).digest().subarray(0, LENGTH);
+  return `${prefix}_${Array.from(digest, (byte) => ALPHABET[byte % ALPHABET.length]).join('')}`;
 }
 
 /** The characters of an id that are its milliseconds. */

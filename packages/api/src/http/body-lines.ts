@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { ServiceError } from '@gatehouse/core/errors';
 import { discardBody } from '@gatehouse/server/discard-body';
-import { checkAgain, MAX_CHUNKS } from './request-body.ts';
+import { isBlank, splitLines } from './lines.ts';
+import { checkAgain } from './request-body.ts';
 
 /** Lines of JSON (https://github.com/ndjson/ndjson-spec). */
 export const NDJSON = 'application/x-ndjson';
@@ -17,9 +18,6 @@ export type LineLimits = {
   /** How long it may take until all lines have been read. */
   seconds: number;
 };
-
-const LINE_FEED = 0x0a;
-const SPACE = 0x20;
 
 /**
  * Reads the lines of a request's body one by one, no faster than they are taken. Lines without a character are skipped, but
@@ -38,12 +36,12 @@ export async function* readLines(request: IncomingMessage, limits: LineLimits): 
   try {
     request.on('close', onClose).pipe(body);
     if (request.destroyed) onClose();
-    for await (const bytes of split(body, limits.bytes)) {
+    for await (const bytes of splitLines(body, limits.bytes)) {
       number += 1;
       if (number > limits.lines) {
         throw new ServiceError('too_large', `A body has at most ${limits.lines} lines.`);
       }
-      if (bytes?.some((byte) => byte > SPACE) === false) continue;
+      if (bytes !== undefined && isBlank(bytes)) continue;
       await checkAgain(request);
       const problem = new ServiceError('too_large', `The line is larger than ${limits.bytes} bytes.`);
       yield bytes === undefined ? { number, problem, isLast: false } : { number, bytes };
@@ -59,28 +57,4 @@ export async function* readLines(request: IncomingMessage, limits: LineLimits): 
     body.destroy();
     await discardBody(request);
   }
-}
-
-/** The lines without their ends; undefined for one of more than `limit` bytes, of which no more is kept. */
-async function* split(body: AsyncIterable<Buffer>, limit: number): AsyncGenerator<Buffer | undefined> {
-  let parts: Buffer[] = [];
-  let size = 0;
-  const take = () => {
-    const line = size > limit ? undefined : Buffer.concat(parts);
-    [parts, size] = [[], 0];
-    return line;
-  };
-  for await (const chunk of body) {
-    for (let begin = 0; begin < chunk.length; ) {
-      const end = chunk.indexOf(LINE_FEED, begin);
-      const part = chunk.subarray(begin, end === -1 ? undefined : end);
-      size += part.length;
-      if (size > limit) parts = [];
-      else if (parts.push(part) === MAX_CHUNKS) parts = [Buffer.concat(parts)];
-      if (end === -1) break;
-      yield take();
-      begin = end + 1;
-    }
-  }
-  if (size > 0) yield take();
 }

@@ -1,4 +1,4 @@
-import { isId } from '@gatehouse/core/ids';
+import { isId, isUserId } from '@gatehouse/core/ids';
 import { foldedKey } from '@gatehouse/domain/folded-key';
 import type { Api } from './api.ts';
 import { ApiError } from './api-error.ts';
@@ -19,14 +19,18 @@ export const USER_HINT = 'Username, email or ID';
 export async function userIdOf(api: Api, named: string): Promise<string> {
   if (named === '' || isId('usr', named)) return named;
   const field = named.includes('@') ? 'email' : 'username';
-  const query = { cursor: '', limit: 1, ...filters({ [field]: named }) };
-  const { data } = await api.get<ApiPage<{ id: string; username: string; email: string | null }>>(
-    '/kb/api/v1/users',
-    query,
-  );
+  const usersWith = (field: string) =>
+    api.get<ApiPage<{ id: string; username: string; email: string | null }>>('/kb/api/v1/users', {
+      ...{ cursor: '', limit: 1 },
+      ...filters({ [field]: named }),
+    });
+  // An id that an imported account brought along: it comes first, since anybody can choose it as a username.
+  if (isUserId(named) && (await usersWith('id')).data.length > 0) return named;
+  const { data } = await usersWith(field);
   // A filter may also be a pattern.
   const found = data.find((user) => foldedKey(user[field] ?? '') === foldedKey(named));
   if (found !== undefined) return found.id;
+  if (isUserId(named)) return named;
   throw new ApiError(
     400,
     `There is no user with the ${field === 'email' ? 'email address' : 'username'} “${named}”.`,

@@ -1,5 +1,5 @@
 import { ServiceError } from '@gatehouse/core/errors';
-import { isId } from '@gatehouse/core/ids';
+import { isId, isUserId } from '@gatehouse/core/ids';
 import { requestInfo } from '@gatehouse/server/requests';
 import Router from '@koa/router';
 import type { Context } from 'koa';
@@ -95,8 +95,9 @@ export function createDashboardRouter(options: {
       csrf: sent?.token ?? forms.token(session),
       param: (name) => String(ctx.params[name]),
       id(prefix) {
-        if (!isId(prefix, String(ctx.params.id))) throw notFound();
-        return String(ctx.params.id);
+        const id = String(ctx.params.id);
+        if (!(prefix === 'usr' ? isUserId(id) : isId(prefix, id))) throw notFound();
+        return id;
       },
       query: (name) => {
         const value = ctx.query[name];

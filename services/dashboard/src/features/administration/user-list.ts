@@ -1,4 +1,4 @@
-import { isId } from '@gatehouse/core/ids';
+import { isUserId } from '@gatehouse/core/ids';
 import type { Api } from '../../api/api.ts';
 import { attempt } from '../../api/attempt.ts';
 import { type ApiPage, beginsWith, filters } from '../../api/pages.ts';
@@ -35,8 +35,11 @@ export async function listUsers(
   { q = '', sort = '', cursor, ...equal }: Readonly<Record<string, string>>,
 ): Promise<ApiPage<ApiUser>> {
   const order = SORTS.get(sort) ?? NEWEST_FIRST;
-  const query = { cursor, ...findBy(q), ...filters(equal), ...order };
-  const page = await api.get<ApiPage<ApiUser>>('/kb/api/v1/users', query);
+  const pageOf = (found: Record<string, string>) =>
+    api.get<ApiPage<ApiUser>>('/kb/api/v1/users', { cursor, ...found, ...filters(equal), ...order });
+  // A long name may look like an id.
+  const byId = isUserId(q) ? await pageOf(filters({ id: q })) : undefined;
+  const page = byId?.data.length === 1 ? byId : await pageOf(findBy(q));
   if (page.data.length === 0) return page;
   const ids = { cursor: '', 'filter[id][in]': page.data.map(({ id }) => id).join(',') };
   const others = await Promise.all(
@@ -69,7 +72,6 @@ export async function withLastSignIns(api: Api, page: ApiPage<ApiUser>): Promise
 
 function findBy(q: string): Record<string, string> {
   if (q === '') return {};
-  if (isId('usr', q)) return filters({ id: q });
   return q.includes('@') && !q.startsWith('@') ? beginsWith('email', q) : { q: q.replace(/^@/, '') };
 }
 

@@ -1,7 +1,7 @@
 import type { RateLimiter } from '@gatehouse/api/http/rate-limit';
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
-import { isId, newId } from '@gatehouse/core/ids';
+import { isId, isUserId, newId } from '@gatehouse/core/ids';
 import { date, type EntityOf, id, number, text } from '@gatehouse/domain/fields';
 import { ROLES, type Role } from '@gatehouse/tokens/scopes';
 import {
@@ -104,7 +104,10 @@ export function createTransfers(options: {
   const { store, transfers, accounts, writes, audit, attempts } = options;
 
   async function recipientOf(manager: Manager, { owner }: Application, to: string): Promise<string> {
-    const found = isId('usr', to) ? await accounts.find(to) : await accounts.lookUp(to);
+    // An id that an imported account brought along may look like a name.
+    const found =
+      (isUserId(to) ? await accounts.find(to) : undefined) ??
+      (isId('usr', to) ? undefined : await accounts.lookUp(to));
     const recipient = found && { id: to, ...found };
     if (recipient?.status !== 'active' || isHigher(recipient, manager)) {
       const message = 'Enter an active user whose role is not higher than yours.';
