@@ -28,6 +28,7 @@ const TABLE = {
       '/api/v1/applications',
       '/api/v1/transfers',
       '/api/v1/sessions',
+      '/api/v1/factors',
       '/api/v1/audit',
       '/api/v1/signing-keys',
       '/sign-in',

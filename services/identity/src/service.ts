@@ -17,12 +17,14 @@ import { account } from './features/account/module.ts';
 import { apiKeys } from './features/api-keys/module.ts';
 import { applications } from './features/applications/module.ts';
 import { auditLog } from './features/audit/module.ts';
+import { authenticatorApp } from './features/authenticator-app/module.ts';
 import { backchannelLogout } from './features/backchannel-logout/module.ts';
 import { clientSecrets } from './features/client-secrets/module.ts';
 import { internal } from './features/internal/module.ts';
 import { login } from './features/login/module.ts';
 import { oauth } from './features/oauth/module.ts';
 import { passkeys } from './features/passkeys/module.ts';
+import { security } from './features/security/module.ts';
 import { sessions } from './features/sessions/module.ts';
 import { signIn } from './features/sign-in/module.ts';
 import { transfers } from './features/transfers/module.ts';
@@ -46,6 +48,8 @@ const FEATURES = [
   signIn,
   account,
   passkeys,
+  authenticatorApp,
+  security,
   backchannelLogout,
 ];
 

@@ -10,7 +10,7 @@ import type { Service } from '@gatehouse/server/service';
 import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
 import { createOpenApiCheck } from '@gatehouse/testing/openapi-check';
 import { freePort } from '@gatehouse/testing/processes';
-import { logger } from '@gatehouse/testing/test-logger';
+import { logger as silent } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { internalAudience } from '@gatehouse/tokens/scopes';
 import { createUsersService } from '@gatehouse/users';
@@ -74,6 +74,8 @@ type BuildOptions = {
   checkResponses?: boolean;
   rateLimit?: 'on' | 'off';
   mongodbUri?: string;
+  /** Of identity; silent by default. */
+  logger?: typeof silent;
   masterKey?: Buffer;
   config?: Partial<IdentityConfig>;
   applications?: readonly FirstApplication[];
@@ -81,6 +83,7 @@ type BuildOptions = {
 
 /** Identity and users on a port of their own, with databases of their own, some applications and two people. */
 export async function build(t: TestScope, options: BuildOptions = {}) {
+  const { logger = silent } = options;
   const port = await freePort();
   const base = `http://${options.host ?? '127.0.0.1'}:${port}`;
   const people = {

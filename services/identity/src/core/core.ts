@@ -37,6 +37,8 @@ import { createRevocations } from './revocations/revocations.ts';
 import { createAccountRouter } from './sessions/account-router.ts';
 import { createBrowserSessions } from './sessions/browser-sessions.ts';
 import { createPasswordCheck } from './sessions/password-check.ts';
+import { createRememberedBrowserStore } from './sessions/remembered-browser-store.ts';
+import { createSecondFactors } from './sessions/second-factors.ts';
 import { createSessionEnds } from './sessions/session-ends.ts';
 import { createSignInGenerations } from './sessions/sign-in-generations.ts';
 import { createServiceClients, createServiceTokens } from './tokens/service-tokens.ts';
@@ -102,7 +104,7 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
       for (const program of extensions.programs) if (program.clientId === clientId) program.used(grantId);
     },
   });
-  const { sessionEnds, store, generations } = issuing;
+  const { sessionEnds, store, generations, remembered } = issuing;
   extensions.erasers.push((userId) => sessionEnds.endBelow(userId, ALL_EPOCHS), mailing.removeLinksOf);
   const erasures = createErasures(foundation.connection, {
     async erase(userId) {
@@ -130,7 +132,7 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
       onError: (error: unknown) =>
         foundation.logger.warn({ err: error }, 'revocations could not be resumed; trying again'),
     },
-    collections: [...store.collections, ...ofMails, revoked, generations.collection],
+    collections: [...store.collections, ...ofMails, revoked, generations.collection, remembered.collection],
   };
 }
 
@@ -237,7 +239,8 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
   const applicationWrites = createApplicationWrites(applicationParts);
   const applications = createApplications({ ...applicationParts, writes: applicationWrites });
   const generations = createSignInGenerations(connection);
-  const sessionEnds = createSessionEnds({ ...extensions, store, generations, audit });
+  const remembered = createRememberedBrowserStore(connection);
+  const sessionEnds = createSessionEnds({ ...extensions, store, generations, remembered, audit });
   const cookieKeys = deriveKeys(config.masterKeys, 'cookies').map((key) => key.toString('base64url'));
   const formKeys = deriveKeys(config.masterKeys, 'forms');
   const browser = createBrowserCookie(formKeys);
@@ -260,6 +263,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     applicationWrites,
     applications,
     generations,
+    remembered,
     sessionEnds,
     cookieKeys,
     browser,
@@ -270,13 +274,15 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
 
 /** How people sign in on our pages. */
 function createSigningIn(shared: Shared & Mailing & ReturnType<typeof createIssuing>) {
-  const { config, provider, toServiceError } = shared;
+  const { config, extensions, provider, toServiceError } = shared;
   const lifetime = config.lifetimes.session;
   const sessions = createBrowserSessions({ ...shared, provider: provider.current, lifetime });
+  const secondFactors = createSecondFactors({ ...shared, sources: extensions.secondFactors });
   return {
     sessions,
     accountPages: createAccountRouter({ ...shared, sessions, signUp: config.signUp === 'on' }),
-    checkPassword: createPasswordCheck(shared),
+    secondFactors,
+    checkPassword: createPasswordCheck({ ...shared, secondFactors }),
     pageErrors: createPageErrors(toServiceError),
   };
 }

@@ -2,7 +2,9 @@ import type { Revocation } from '@gatehouse/tokens/revocations';
 import type { ApplicationKeys } from './applications/application-keys.ts';
 import type { Logout } from './oidc/epochs/sign-outs.ts';
 import type { ProviderExtension } from './oidc/provider-options.ts';
+import type { FactorList, SecurityPart } from './sessions/listed-factors.ts';
 import type { ProgramSessions } from './sessions/program-sessions.ts';
+import type { SecondFactorSource } from './sessions/second-factor.ts';
 import type { SignInMethod } from './sessions/sign-in-method.ts';
 
 /** The callbacks that features add to the core and to one another, each when it is created. Read when a request needs it. */
@@ -11,6 +13,11 @@ export type Extensions = {
   programs: ProgramSessions[];
   provider: ProviderExtension[];
   signInMethods: SignInMethod[];
+  secondFactors: SecondFactorSource[];
+  /** The factors that people and admins see and remove. */
+  factors: FactorList[];
+  /** The parts of the page on how an account is signed in to, in their order there. */
+  securityParts: SecurityPart[];
   /** Called at each end of a session at an application. */
   logoutListeners: ((logout: Logout) => void)[];
   /** Called for each revocation by any replica, more than once for some. */
@@ -25,6 +32,9 @@ export function createExtensions(): Extensions {
     programs: [],
     provider: [],
     signInMethods: [],
+    secondFactors: [],
+    factors: [],
+    securityParts: [],
     logoutListeners: [],
     revocationListeners: [],
     erasers: [],

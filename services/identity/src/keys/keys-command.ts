@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/core/logger';
 import type { KeyList, Sealer } from '@gatehouse/core/sealing';
 import { createDatabase } from '@gatehouse/data/database';
+import type { Connection } from 'mongoose';
 import { PUBLISHED_BEFORE_SIGNING, type Rotation, rotateSigningKeys } from './key-rotation.ts';
 import { resealSigningKeys } from './resealing.ts';
 import { createSigningKeyStore } from './signing-key-store.ts';
@@ -13,12 +14,21 @@ import { createSigningKeySealer, type SigningKeyStore } from './signing-keys.ts'
  */
 export type KeysTask = 'rotate' | 'rotate compromised' | 'reseal';
 
+/** Secrets that a feature stores under the master keys. `reseal` returns how many there are; it may be repeated. */
+export type SealedSecrets = {
+  /** In the plural. */
+  name: string;
+  reseal(connection: Connection, masterKeys: KeyList): Promise<number>;
+};
+
 /** The commands `npm run keys:rotate` and `keys:reseal`. Writes the changes, or the failure, and returns the exit status. */
 export async function keysCommand(options: {
   task: KeysTask;
   mongodbUri: string;
   masterKeys: KeyList;
   write: (line: string) => void;
+  /** What else is sealed under the master keys. */
+  sealed?: readonly SealedSecrets[];
   /** How long to wait for the database. */
   maxWaitSeconds?: number;
 }): Promise<number> {
@@ -26,6 +36,16 @@ export async function keysCommand(options: {
   const logger = createLogger({ name: 'keys', level: 'silent', readable: false });
   const database = createDatabase({ uri: options.mongodbUri, name: 'identity', logger });
   const store = createSigningKeyStore(database.connection);
+
+  async function resealOthers(): Promise<string[]> {
+    const lines: string[] = [];
+    for (const it of options.sealed ?? []) {
+      const count = await it.reseal(database.connection, options.masterKeys);
+      lines.push(`All ${count} ${it.name} are sealed under it, too.`);
+    }
+    return lines;
+  }
+
   try {
     const connected = database.start().then(() => true);
     connected.catch(() => {});
@@ -36,7 +56,7 @@ export async function keysCommand(options: {
     const sealer = createSigningKeySealer(options.masterKeys);
     const lines =
       task === 'reseal'
-        ? await reseal(store, sealer)
+        ? [...(await reseal(store, sealer)), ...(await resealOthers())]
         : await rotate(store, sealer, task === 'rotate compromised');
     for (const line of lines) write(line);
     return 0;

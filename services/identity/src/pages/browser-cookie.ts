@@ -2,17 +2,18 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { KeyList } from '@gatehouse/core/sealing';
 import type { Context } from 'koa';
 
-/** How many accounts a browser is known to have signed in to. */
-const MAX_DEVICE_MARKS = 5;
+/** How many accounts a browser is known to have signed in to; one with a second factor counts twice. */
+const MAX_DEVICE_MARKS = 8;
 const YEAR_MS = 365 * 86_400_000;
 
 /** A signed cookie by which a browser is recognised before anybody has signed in. */
 export type BrowserCookie = {
   /** The random id of this browser; sets the cookie when there is none. */
   id(ctx: Context): string;
-  /** Whether somebody has signed in to this account in this browser before. */
-  isKnownDevice(ctx: Context, userId: string): boolean;
-  rememberDevice(ctx: Context, userId: string): void;
+  /** Whether somebody has signed in to this account in this browser before; with a second factor, if that is said. */
+  isKnownDevice(ctx: Context, userId: string, factor?: 'second factor'): boolean;
+  /** Once for a response: it writes what the request came with, and this. */
+  rememberDevice(ctx: Context, userId: string, factor?: 'second factor'): void;
   /** The id of this browser if somebody has signed in to any account in it. */
   signedInBefore(ctx: Context): string | undefined;
 };
@@ -21,9 +22,12 @@ export type BrowserCookie = {
 export function createBrowserCookie(keys: KeyList): BrowserCookie {
   const read = (ctx: Context) => (ctx.cookies.get(nameOf(ctx), { signed: true }) ?? '').split('.');
   /** One for each key. By the id of the account: its names can change, and go to others. */
-  const marksOf = (browser: string, userId: string) =>
+  const marksOf = (browser: string, userId: string, factor?: 'second factor') =>
     keys.map((key) =>
-      createHmac('sha256', key).update(`device ${browser} ${userId}`).digest('base64url').slice(0, 16),
+      createHmac('sha256', key)
+        .update(`device ${browser} ${userId}${factor === undefined ? '' : ` ${factor}`}`)
+        .digest('base64url')
+        .slice(0, 16),
     );
 
   function write(ctx: Context, id: string, marks: readonly string[]): void {
@@ -51,19 +55,23 @@ export function createBrowserCookie(keys: KeyList): BrowserCookie {
 
   return {
     id,
-    isKnownDevice(ctx, userId) {
-      const marks = marksOf(id(ctx), userId);
+    isKnownDevice(ctx, userId, factor) {
+      const marks = marksOf(id(ctx), userId, factor);
       return read(ctx)
         .slice(1)
         .some((mark) => marks.includes(mark));
     },
-    rememberDevice(ctx, userId) {
+    rememberDevice(ctx, userId, factor) {
       const browser = id(ctx);
-      const marks = marksOf(browser, userId);
+      const marks = [
+        marksOf(browser, userId),
+        ...(factor === undefined ? [] : [marksOf(browser, userId, factor)]),
+      ];
       const others = read(ctx)
         .slice(1)
-        .filter((other) => !marks.includes(other));
-      write(ctx, browser, [...marks.slice(0, 1), ...others].slice(0, MAX_DEVICE_MARKS));
+        .filter((other) => !marks.flat().includes(other));
+      const own = marks.flatMap((ofKeys) => ofKeys.slice(0, 1));
+      write(ctx, browser, [...own, ...others].slice(0, MAX_DEVICE_MARKS));
     },
     signedInBefore: (ctx) => (read(ctx).length > 1 ? id(ctx) : undefined),
   };

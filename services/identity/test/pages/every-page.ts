@@ -1,3 +1,4 @@
+import type { Content } from '@gatehouse/web/html';
 import {
   endCredentialsQuestion,
   endOthersQuestion,
@@ -5,7 +6,7 @@ import {
 import { applicationsPage } from '../../src/features/account/access/applications-page.ts';
 import { sessionsPage } from '../../src/features/account/access/sessions-page.ts';
 import { ACCOUNT_PAGES } from '../../src/features/account/account-pages.ts';
-import { passwordPage } from '../../src/features/account/password-page.ts';
+import { passwordPage, passwordPart } from '../../src/features/account/password-page.ts';
 import { profilePage } from '../../src/features/account/profile-page.ts';
 import {
   emailOfOtherAccountPage,
@@ -22,16 +23,29 @@ import {
   newPasswordPage,
 } from '../../src/features/account/recovery/new-password-pages.ts';
 import {
+  authenticatorAppPart,
+  recoveryCodesPage,
+  recoveryCodesPart,
+  removeAppQuestion,
+  renewCodesQuestion,
+  setUpPage,
+} from '../../src/features/authenticator-app/authenticator-app-pages.ts';
+import { qrCode } from '../../src/features/authenticator-app/qr-code.ts';
+import {
   addPasskeyPage,
   PASSKEYS,
   passkeysPage,
+  passkeysPart,
   removePasskeyQuestion,
   signInFields,
 } from '../../src/features/passkeys/passkey-pages.ts';
+import { rememberedBrowsersPart, securityPage } from '../../src/features/security/security-page.ts';
 import { consentPage } from '../../src/features/sign-in/consent-page.ts';
 import { createAccountPage } from '../../src/features/sign-in/create-account-page.ts';
+import { type CodeProblem, secondFactorPage } from '../../src/features/sign-in/second-factor-page.ts';
 import { type SignInProblem, signInPage } from '../../src/features/sign-in/sign-in-page.ts';
 import { accountQuestionPage, standaloneQuestionPage } from '../../src/pages/account/confirmation-pages.ts';
+import { SECURITY } from '../../src/pages/account/security-path.ts';
 import { type ErrorPageKind, errorPage } from '../../src/pages/error-page.ts';
 import { signedOutPage, signOutPage, stillSignedInPage } from '../../src/pages/sign-out-pages.ts';
 
@@ -52,8 +66,19 @@ const SIGN_IN_PROBLEMS: SignInProblem[] = [
   { kind: 'too_many_attempts', retryAfter: 95 },
   { kind: 'known_devices_only' },
   { kind: 'unavailable' },
+  { kind: 'too_late' },
   { kind: 'method', title: 'This passkey did not work', advice: 'Sign in with your password.' },
 ];
+
+const CODE_PROBLEMS: CodeProblem[] = [
+  { kind: 'wrong_code' },
+  { kind: 'too_many_codes', retryAfter: 840 },
+  { kind: 'known_browsers_only' },
+];
+const QR_CODE = await qrCode(
+  'otpauth://totp/Gatehouse:ada?secret=ABCDEFGHIJKLMNOPQRSTUVWXYZ234567',
+  'QR code',
+);
 
 /** Every page in each of its states, by name. `of` is asked for each text that comes from outside. */
 export function everyPage(of: (text: string) => string): Map<string, string> {
@@ -69,6 +94,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       { path: ACCOUNT_PAGES.applications, label: 'Applications' },
       { path: ACCOUNT_PAGES.sessions, label: 'Sessions' },
       { path: PASSKEYS, label: 'Passkeys' },
+      { path: SECURITY, label: 'Security' },
     ],
   };
   const after = (notice: string) => ({ ...frame, notice });
@@ -115,6 +141,35 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ...{ frame, form, options: { rp: of('gatehouse') }, name: of('Chrome on Linux') },
     scripts: ['/account/passkey.js'],
   };
+  const factors = [
+    {
+      ...{ name: 'authenticator_app', amr: [], verify: async () => true },
+      field: {
+        label: of('Code from your authenticator app'),
+        hint: of('The six digits that the app shows now.'),
+        inputmode: 'numeric',
+        autocomplete: 'one-time-code',
+      },
+    },
+    {
+      ...{ name: 'recovery_code', amr: [], verify: async () => true },
+      field: { label: 'Recovery code', hint: 'One of the codes that you kept.', autocomplete: 'off' },
+    },
+  ];
+  const secondFactor = {
+    ...{ form, application, username: of('ada'), factors, methods: [], scripts: [] },
+    links: { signIn: '/sign-in' },
+  };
+  const app = {
+    ...{ userId: 'usr_1', id: 'app_1', sealedSecret: 's', lastStep: 1, createdAt: at, recoverySalt: 's' },
+    ...{ lastUsedAt: at, recoveryCodes: ['a', 'b'] },
+  };
+  const appSetUp = { frame, form, qrCode: QR_CODE, secret: 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567' };
+  const security = (parts: Record<string, Content>) =>
+    securityPage({
+      frame,
+      parts: Object.entries(parts).map(([title, content]) => ({ title, content })),
+    });
   const { name, host } = application;
   const authorized = { name, hosts: [host], scopes, since: at, revoke: form };
   return new Map([
@@ -135,6 +190,49 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       `sign in, ${it.kind}`,
       signInPage({ ...signIn, username: of('ada'), problem: it }),
     ]),
+    ['second factor', secondFactorPage(secondFactor)],
+    ['second factor, passkey', secondFactorPage({ ...secondFactor, methods, scripts: signIn.scripts })],
+    ...CODE_PROBLEMS.map((problem): [string, string] => [
+      `second factor, ${problem.kind}`,
+      secondFactorPage({ ...secondFactor, problem }),
+    ]),
+    ['set up an app', setUpPage(appSetUp)],
+    ['set up an app, problem', setUpPage({ ...appSetUp, problem: 'That is not the code of this key.' })],
+    [
+      'recovery codes',
+      recoveryCodesPage({
+        frame: after('The app is set up.'),
+        ...{ codes: [of('AAAA-BBBB-CCCC-DDDD'), 'EEEE-FFFF-GGGG-HHHH'], download: form },
+      }),
+    ],
+    ...[removeAppQuestion(app), renewCodesQuestion(app)].map((question): [string, string] => [
+      question.title,
+      accountQuestionPage({ ...{ frame, current: SECURITY, form, refused: false }, question }),
+    ]),
+    [
+      'security, nothing',
+      security({
+        Password: passwordPart(),
+        Passkeys: passkeysPart(0),
+        'Authenticator app': authenticatorAppPart(undefined),
+        'Recovery codes': recoveryCodesPart(undefined),
+        'Remembered browsers': rememberedBrowsersPart([]),
+      }),
+    ],
+    [
+      'security, all',
+      security({
+        Passkeys: passkeysPart(2),
+        'Authenticator app': authenticatorAppPart(app),
+        'Recovery codes': recoveryCodesPart(app),
+        'Remembered browsers': rememberedBrowsersPart([
+          {
+            ...{ id: 'b1', name: of('Firefox on Windows'), address: of('::1') },
+            ...{ createdAt: at, lastUsedAt: at, forget: form },
+          },
+        ]),
+      }),
+    ],
     ['create account', createAccountPage({ form, application, links: { signIn: '/sign-in' } })],
     [
       'create account, problems',

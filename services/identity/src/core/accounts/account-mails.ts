@@ -17,7 +17,8 @@ import type { LinkPurpose, OneTimeLinks } from './one-time-link.ts';
 /** How long a link works. */
 export const NEW_PASSWORD_SECONDS = 30 * 60;
 const VERIFY_EMAIL_SECONDS = 24 * 3600;
-const UNDO_EMAIL_CHANGE_SECONDS = 72 * 3600;
+/** How long a change of address can be undone. */
+export const UNDO_EMAIL_CHANGE_SECONDS = 72 * 3600;
 
 /** The mails about a person's account. One that cannot be sent is logged, and not an error. */
 export type AccountMails = {

@@ -48,6 +48,11 @@ export type Notice =
   | ({ kind: 'recovery_used' } & Occasion)
   | { kind: 'new_device'; device: string; address: string; at: Date }
   | ({ kind: 'passkey_added' | 'passkey_removed'; passkey: string } & Occasion)
+  | ({ kind: 'app_added' | 'app_removed' | 'recovery_codes_renewed' } & Occasion)
+  /** Somebody signed in with a recovery code; `left` are the others. */
+  | ({ kind: 'recovery_code_used'; left: number } & Occasion)
+  /** Somebody who knows the password has entered too many wrong codes. */
+  | ({ kind: 'codes_guessed' } & Occasion)
   | ({ kind: 'new_credential'; application: string } & NewCredential)
   | { kind: 'application_given' | 'application_offered'; application: string };
 
@@ -88,6 +93,36 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
         fine,
         `If it was not you, somebody else is in your account. ${ask}`,
       ]);
+    case 'app_added':
+      return mail('An authenticator app was set up for your account', [
+        `An authenticator app was set up for ${account} on ${occasion(notice)}. Signing in with your password takes a code of that app from now on.`,
+        fine,
+        'If it was not you, somebody else is in your account. If you are still signed in, change your password and remove the app on the page “Security” of your account. If not, ask an admin to remove it.',
+      ]);
+    case 'app_removed':
+      return mail('The authenticator app was removed from your account', [
+        `The authenticator app of ${account} was removed on ${occasion(notice)}. Your password alone signs you in.`,
+        'If it was you, or you asked an admin for it, you need not do anything.',
+        `If not, somebody else may be in your account. ${ask}`,
+      ]);
+    case 'recovery_codes_renewed':
+      return mail('You have new recovery codes', [
+        `New recovery codes were made for ${account} on ${occasion(notice)}. The old ones no longer work.`,
+        fine,
+        `If it was not you, somebody else is in your account. ${ask}`,
+      ]);
+    case 'recovery_code_used':
+      return mail('A recovery code was used', [
+        `Somebody signed in to ${account} with your password and a recovery code on ${occasion(notice)}. ${notice.left === 0 ? 'You have no codes left: get new ones on the page “Security” of your account.' : `You have ${notice.left} left.`}`,
+        fine,
+        `If it was not you, somebody else has your password and your codes. ${ask} Get new recovery codes as well.`,
+      ]);
+    case 'codes_guessed':
+      return mail('Somebody has your password', [
+        `Somebody entered the password of ${account} and then too many wrong codes, last on ${occasion(notice)}. Nobody could sign in that way.`,
+        fine,
+        `If it was not you, somebody else knows your password. ${ask}`,
+      ]);
     case 'application_given':
       return mail('Your application has a new owner', [
         `The application “${plainName(notice.application)}” of ${account} has a new owner. You can no longer manage it, and its secrets and API keys no longer work.`,
@@ -116,7 +151,7 @@ export function emailChangedMail(model: { link: string; username: string; hours:
     'If it was you, you need not do anything.',
     'If it was not you, somebody else may be in your account. Open this link to restore this address:',
     { link: model.link, label: 'Restore this address' },
-    `It works once, for ${model.hours} hours. It ends all sessions of the account and removes its passkeys, and you choose a new password. Give the link to nobody.`,
+    `It works once, for ${model.hours} hours. It ends all sessions of the account, removes its passkeys, and an authenticator app that was set up lately, and you choose a new password. Give the link to nobody.`,
   ]);
 }
 

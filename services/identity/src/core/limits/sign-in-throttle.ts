@@ -7,6 +7,7 @@ import { loginKey } from '@gatehouse/domain/folded-key';
 import {
   ACCOUNT,
   ADDRESSES,
+  CODES,
   IN_A_ROW,
   MAILS_FROM_ADDRESS,
   MAILS_TO_RECIPIENT,
@@ -57,6 +58,16 @@ export type SignInThrottle = {
   abandoned(attempt: CountedAttempt): Promise<void>;
   /** Somebody has proved by a mailed link that the account is theirs: the failures so far do not count. */
   forgive(account: NamedAccount): Promise<void>;
+  /**
+   * Counts a guess of a second factor, before it is checked: of an account, browsers that have signed in with one before have a
+   * limit of their own. Throws `rate_limited`. What it returns is to be called when the code was right.
+   */
+  countCode(guess: {
+    id: string;
+    /** The account's sign_in_epoch: after a new password, a new row of failures begins. */
+    epoch: number;
+    isKnownDevice: boolean;
+  }): Promise<{ wasRight(): Promise<void> }>;
   /** Counts a requested mail by its recipient, by who asks, or both; throws `rate_limited`. */
   countMail(by: { recipient?: string; address?: string }): Promise<void>;
 };
@@ -87,10 +98,10 @@ export type SignInCounters = {
 
 /** There were too many failures in a row: the account opens to browsers that have signed in to it before. */
 export class KnownDevicesOnly extends ServiceError {
-  constructor() {
+  constructor(what: 'passwords' | 'codes') {
     super(
       'rate_limited',
-      'Too many wrong passwords in a row: sign in where you have signed in before, or set a new password by mail.',
+      `Too many wrong ${what} in a row: sign in where you have signed in before, or set a new password by mail.`,
     );
   }
 }
@@ -215,7 +226,7 @@ export function createSignInThrottle(options: {
       if (again) continue;
       const visible = refused.filter(({ silent }) => silent !== true);
       throw visible.some(({ policy }) => policy === IN_A_ROW)
-        ? new KnownDevicesOnly()
+        ? new KnownDevicesOnly('passwords')
         : tooManyAttempts(visible);
     }
   }
@@ -265,6 +276,23 @@ export function createSignInThrottle(options: {
       await Promise.all(rowsOf(account).map((key) => store.reset(key)));
     },
     abandoned: (attempt) => end(attempt, (pair, shared) => store.giveBack([pair, ...shared])),
+    async countCode({ id, epoch, isKnownDevice }) {
+      const of = ['code', isKnownDevice ? 'known' : 'unknown', id];
+      const row = keyOf('row', ...of, String(epoch));
+      const window = keyOf(...of);
+      const outcomes = await takeAll([
+        { key: window, policy: CODES },
+        { key: row, policy: IN_A_ROW },
+      ]);
+      const refused = outcomes.filter(({ admitted }) => !admitted);
+      if (refused.some(({ key }) => key === row)) throw new KnownDevicesOnly('codes');
+      if (refused.length > 0) throw tooManyAttempts(refused);
+      return {
+        async wasRight() {
+          await Promise.all([store.reset(row), store.giveBack([window])]);
+        },
+      };
+    },
     async countMail({ recipient, address }) {
       const outcomes = await takeAll([
         ...(recipient === undefined ? [] : [{ key: keyOf('mail', recipient), policy: MAILS_TO_RECIPIENT }]),

@@ -41,6 +41,16 @@ export const ADDRESSES: readonly ThrottlePolicy[] = [50, 100, 200].map((free) =>
 export const IN_A_ROW: ThrottlePolicy = { free: 100, delays: [YEAR], window: YEAR, sliding: true };
 /** One account from everywhere: it slows attempts down, but never refuses one. */
 export const ACCOUNT: ThrottlePolicy = { free: 20, delays: [0], window: HOUR, sliding: false };
+/**
+ * Guesses of a second factor of one account, of 10^6 codes of which three are right: the window ends 15 minutes after the last
+ * one, so that no 15 minutes have more.
+ */
+export const CODES: ThrottlePolicy = {
+  free: 10,
+  delays: [15 * MINUTE],
+  window: 15 * MINUTE,
+  sliding: true,
+};
 /** After three, one in ten minutes: however often a stranger asks, the owner's latest link must work for a while. */
 export const MAILS_TO_RECIPIENT: ThrottlePolicy = {
   free: 3,

@@ -39,7 +39,7 @@ export type AccountRouter = {
     notices?: Readonly<Record<string, string>>,
   ): void;
   /**
-   * Whether the person has signed in within the last five minutes. Otherwise the browser is sent to sign in again, and from
+   * Whether the person has signed in within the last five minutes, with the second factor if the account has one. Otherwise the browser is sent to sign in again, and from
    * there to this page, and the request is answered.
    */
   isFresh(ctx: Context, signedIn: SignedIn, page: string): boolean;
@@ -50,12 +50,14 @@ export type AccountRouter = {
   ): void;
   /**
    * An act that cannot be undone: GET asks and changes nothing; POST acts if the response came with it, and asks again
-   * otherwise. `act` returns the page to go to.
+   * otherwise. `act` returns the page to go to, or undefined when it has answered itself. `fresh`: for somebody who has signed
+   * in within the last five minutes.
    */
   confirmed(
     path: string,
     current: string,
-    ask: (ctx: Context, signedIn: SignedIn) => Promise<Question & { act(): Promise<string> }>,
+    ask: (ctx: Context, signedIn: SignedIn) => Promise<Question & { act(): Promise<string | undefined> }>,
+    options?: { fresh?: boolean },
   ): void;
   page(ctx: Context, signedIn: SignedIn): AccountPage;
 };
@@ -127,7 +129,8 @@ export function createAccountRouter(options: {
     page,
     addSections: (...more) => void sections.push(...more),
     isFresh(ctx, { session }, page) {
-      const isFresh = Date.now() / 1000 - Number(session.loginTs) <= FRESH_SECONDS;
+      const isRemembered = session.device?.isRemembered === true;
+      const isFresh = !isRemembered && Date.now() / 1000 - Number(session.loginTs) <= FRESH_SECONDS;
       // Not by max_age, about which oidc-provider and another replica's clock could disagree with this, and send the browser in circles.
       if (!isFresh) askToSignIn(ctx, page, { prompt: 'login' });
       return isFresh;
@@ -151,13 +154,17 @@ export function createAccountRouter(options: {
         if (next !== undefined) seeOther(ctx, next);
       });
     },
-    confirmed(path, current, ask) {
+    confirmed(path, current, ask, { fresh = false } = {}) {
+      const isStale = (ctx: Context, signedIn: SignedIn) => fresh && !pages.isFresh(ctx, signedIn, path);
       const show = (ctx: Context, { frame, form }: AccountPage, question: Question, refused: boolean) => {
         const html = accountQuestionPage({ question, frame, current, refused, form: form(ctx.path) });
         sendPage(ctx, html, { status: refused ? 400 : 200 });
       };
-      pages.get(path, async (ctx, shown) => show(ctx, shown, await ask(ctx, shown.signedIn), false));
+      pages.get(path, async (ctx, shown) => {
+        if (!isStale(ctx, shown.signedIn)) show(ctx, shown, await ask(ctx, shown.signedIn), false);
+      });
       pages.post(path, async (ctx, signedIn, fields) => {
+        if (isStale(ctx, signedIn)) return undefined;
         const question = await ask(ctx, signedIn);
         if (isConfirmed(fields.get('confirmation'), question)) return question.act();
         show(ctx, page(ctx, signedIn), question, true);

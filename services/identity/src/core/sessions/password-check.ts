@@ -5,6 +5,7 @@ import type { Context } from 'koa';
 import type { Account, Accounts } from '../accounts/account.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import type { SignInThrottle } from '../limits/sign-in-throttle.ts';
+import type { SecondFactor } from './second-factor.ts';
 import type { SignInGenerations } from './sign-in-generations.ts';
 
 export type PasswordAttempt = {
@@ -22,24 +23,32 @@ export type PasswordAttempt = {
  */
 export type Verified = { account: Account; generation: string | undefined; amr: readonly string[] };
 
+/** Who has signed in with a first factor, and the second factors of which one is needed as well. */
+export type WithFactors = Verified & { factors: readonly SecondFactor[] };
+
 /**
- * The account with this username or verified email address and this password; undefined when there is none.
+ * The account with this username or verified email address and this password, and the second factors of which it needs one as
+ * well; undefined when there is none.
  * Throws `rate_limited` after too many failures, and `unavailable` when the accounts cannot be reached.
  */
-export type PasswordCheck = (ctx: Context, attempt: PasswordAttempt) => Promise<Verified | undefined>;
+export type PasswordCheck = (ctx: Context, attempt: PasswordAttempt) => Promise<WithFactors | undefined>;
 
 /** The `amr` of a sign-in by password (RFC 8176 §2). */
 export const PASSWORD = ['pwd'];
 
-/** Checks a password, throttled and audited. Every way to sign in goes through here. */
+/**
+ * Checks a password, throttled and audited. A sign-in that needs a second factor is in the audit log once that is right. Every
+ * way to sign in with a password goes through here.
+ */
 export function createPasswordCheck(options: {
   accounts: Accounts;
   throttle: SignInThrottle;
   generations: Pick<SignInGenerations, 'current'>;
+  secondFactors: { of(userId: string): Promise<SecondFactor[]> };
   audit: Audit;
   logger: Logger;
 }): PasswordCheck {
-  const { accounts, throttle, generations, audit } = options;
+  const { accounts, throttle, generations, secondFactors, audit } = options;
   return async (ctx, { login: typed, password, client, isKnownDevice }) => {
     const login = loginKey(typed);
     const known = await accounts.lookUp(login);
@@ -71,12 +80,15 @@ export function createPasswordCheck(options: {
     throttle.succeeded(attempt).catch((error: unknown) => {
       options.logger.warn({ err: error }, 'a sign-in could not be deducted from the count of attempts');
     });
-    await audit.record({
-      action: 'sign_in.succeeded',
-      origin: originOf(ctx),
-      client,
-      subject: account.id,
-    });
-    return { account, generation, amr: PASSWORD };
+    const factors = await secondFactors.of(account.id);
+    if (factors.length === 0) {
+      await audit.record({
+        action: 'sign_in.succeeded',
+        origin: originOf(ctx),
+        client,
+        subject: account.id,
+      });
+    }
+    return { account, generation, amr: PASSWORD, factors };
   };
 }

@@ -2,6 +2,7 @@ import type { Audit, AuditEntry } from '../audit/audit.ts';
 import type { OfAccount, OidcStore } from '../oidc/adapter/oidc-adapter.ts';
 import type { Logout, SignOuts } from '../oidc/epochs/sign-outs.ts';
 import type { ProgramSessions } from './program-sessions.ts';
+import type { RememberedBrowsers } from './remembered-browser.ts';
 import type { SignInGenerations } from './sign-in-generations.ts';
 
 /** The entry of the audit log for an end. */
@@ -19,8 +20,8 @@ export type SessionEnds = SignOuts & {
   endSessions(accountId: string, matches: (session: OfAccount) => boolean, entry: Entry): Promise<void>;
   endLogins(accountId: string, ids: readonly string[], entry: Entry): Promise<void>;
   /**
-   * Ends all sessions, logins and grants of the account, also grants whose session is gone and sign-ins under way. What is signed in by `keep`
-   * remains.
+   * Ends all sessions, logins and grants of the account, also grants whose session is gone and sign-ins under way, and forgets the
+   * browsers that are remembered. What is signed in by `keep` remains.
    */
   endAll(accountId: string, entry: Entry, keep?: KeptSession): Promise<void>;
   /** Ends what is older than a change of the account, which is recorded by itself. */
@@ -43,9 +44,10 @@ export function createSessionEnds(options: {
   /** Called at each end of a session at an application. */
   logoutListeners: readonly ((logout: Logout) => void)[];
   generations: Pick<SignInGenerations, 'current' | 'next'>;
+  remembered: Pick<RememberedBrowsers, 'forgetAll'>;
   audit: Pick<Audit, 'record'>;
 }): SessionEnds {
-  const { store, programs, logoutListeners, generations, audit } = options;
+  const { store, programs, logoutListeners, generations, remembered, audit } = options;
 
   async function endOfProgram(accountId: string, id: string): Promise<boolean> {
     for (const { end } of programs) if (await end(accountId, id)) return true;
@@ -100,6 +102,7 @@ export function createSessionEnds(options: {
       const kept = new Set(Object.values(keep?.authorizations ?? {}).map(({ grantId }) => grantId));
       // First: a sign-in that is under way is either found here, or finds that it has come too late.
       await generations.next(accountId);
+      await remembered.forgetAll(accountId);
       for (const program of programs) await program.endAll(accountId);
       for await (const { id } of store.sessionsOf(accountId)) {
         if (id !== keep?.uid) await endSession(id, { accountId });
@@ -108,6 +111,7 @@ export function createSessionEnds(options: {
       await audit.record({ ...entry, subject: accountId });
     },
     async endBelow(accountId, { epoch, signInEpoch }) {
+      await remembered.forgetAll(accountId, signInEpoch);
       for await (const { id } of store.sessionsOf(accountId, signInEpoch))
         await endSession(id, { accountId });
       await store.endGrantsBelow(accountId, signInEpoch);

@@ -18,6 +18,8 @@ export type SignInMethod = {
     form: ReadonlyMap<string, string>,
     attempt: { interaction: string; client: string },
   ): Promise<Verified | undefined>;
+  /** Whether the account can be signed in to by it. */
+  isSetUp(userId: string): Promise<boolean>;
   /** Ends the method for an account whose owner has lost it to somebody else; returns how many credentials that were. */
   endAll(userId: string): Promise<number>;
 };

@@ -5,6 +5,7 @@ import { createAuthorizedApplications } from './access/authorized-applications.t
 import { createOwnApplications } from './access/own-applications.ts';
 import { ACCOUNT_PAGES } from './account-pages.ts';
 import { createAccountService } from './account-service.ts';
+import { passwordPart } from './password-page.ts';
 import { addProfileRoutes } from './profile-routes.ts';
 import { recoveryRoutes } from './recovery/recovery-routes.ts';
 import { addVerificationRoutes } from './recovery/verification-routes.ts';
@@ -18,6 +19,10 @@ export function account(core: Core): IdentityModule {
     { path: ACCOUNT_PAGES.applications, label: 'Applications' },
     { path: ACCOUNT_PAGES.sessions, label: 'Sessions' },
   );
+  extensions.securityParts.push({
+    title: 'Password',
+    content: passwordPart,
+  });
   const own = createOwnApplications({ ...core, applicationKeys: extensions.applicationKeys });
   addProfileRoutes(pages, { account: createAccountService(core), sessions, own });
   addVerificationRoutes(pages, core);
@@ -31,7 +36,11 @@ export function account(core: Core): IdentityModule {
   return {
     routers: [
       pages.router,
-      recoveryRoutes({ ...core, own, methods: extensions.signInMethods, countRequest }),
+      recoveryRoutes({
+        ...{ ...core, own, countRequest },
+        methods: extensions.signInMethods,
+        secondFactorSources: extensions.secondFactors,
+      }),
     ],
     pages: ['/account'],
   };

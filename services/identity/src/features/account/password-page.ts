@@ -33,6 +33,12 @@ export function offerToEndCredentials(way: Html): Html {
 ${way}</section>`;
 }
 
+/** The password on the page about how an account is signed in to. */
+export function passwordPart(): Html {
+  return html`<p>Your password and your username, or your confirmed email address, sign you in.</p>
+<p class="buttons"><a class="secondary" href="${ACCOUNT_PAGES.password}">Change the password</a></p>`;
+}
+
 export function passwordPage(model: PasswordModel): string {
   const { problems = [], retryAfter } = model;
   const focused = FIELDS.find((name) => problemOf(problems, name) !== undefined);

@@ -1,4 +1,4 @@
-import { plainBody } from '@gatehouse/api/http/error-bodies';
+import { type ErrorBody, plainBody } from '@gatehouse/api/http/error-bodies';
 import { ServiceError } from '@gatehouse/core/errors';
 import { type Caller, unauthenticated } from '@gatehouse/tokens/caller';
 import { apiAudience, ceilingOf, MANAGE_APPS } from '@gatehouse/tokens/scopes';
@@ -9,7 +9,8 @@ import type { Notices } from '../../core/accounts/notices.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Lifetimes } from '../../core/oidc/provider-options.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
-import type { PasswordCheck } from '../../core/sessions/password-check.ts';
+import type { PasswordCheck, Verified, WithFactors } from '../../core/sessions/password-check.ts';
+import type { SecondFactors } from '../../core/sessions/second-factors.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import type { TokenSigning } from '../../core/tokens/token-signing.ts';
 import { type Api, createApi } from '../../http/api.ts';
@@ -24,6 +25,7 @@ export type AuthRoutesOptions = {
   passwordLogin: boolean;
   accounts: Accounts;
   checkPassword: PasswordCheck;
+  secondFactors: Pick<SecondFactors, 'verify'>;
   audit: Audit;
   signing: Pick<TokenSigning, 'signer'>;
   authentication: Pick<Authentication, 'authenticate' | 'countUnauthenticated' | 'verifySignature'>;
@@ -39,6 +41,11 @@ export type AuthRoutesOptions = {
 const Login = Type.Object({
   username: Type.String({ description: 'A username, or a verified email address.' }),
   password: Type.String(),
+  code: Type.Optional(
+    Type.String({
+      description: 'A code of the authenticator app, or a recovery code, of an account that has one.',
+    }),
+  ),
 });
 const OrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
@@ -65,6 +72,31 @@ const permissions = shape(
   }),
 );
 
+/** The password is right, and the account has a second factor, of which no code was sent. */
+class MfaRequired extends ServiceError {
+  constructor() {
+    super(
+      'forbidden',
+      'This account has a second factor: send a code of its authenticator app, or a recovery code, as `code`.',
+    );
+  }
+}
+
+/** `{error}`, with a code for programs to act on where a second factor is missing. */
+const errorBody: ErrorBody = {
+  write: (error) =>
+    error instanceof MfaRequired ? { error: 'mfa_required', message: error.message } : plainBody.write(error),
+  schema: Type.Object(
+    {
+      error: Type.String({
+        description: 'A human-readable message, or a code: `mfa_required`, `rate_limited`.',
+      }),
+      message: Type.Optional(Type.String({ description: 'What to do, beside `mfa_required`.' })),
+    },
+    { title: 'ApiErrorText', additionalProperties: false },
+  ),
+};
+
 /** The challenge is for those that take a credential. */
 const ERROR_HEADERS = {
   unauthenticated: { 'WWW-Authenticate': 'sometimes' },
@@ -78,7 +110,7 @@ export function authRoutes(options: AuthRoutesOptions): Api {
   const { authenticate, countUnauthenticated, verifySignature } = options.authentication;
   const api = createApi({
     prefix: '/api/v1/auth',
-    errors: { body: plainBody, headers: ERROR_HEADERS },
+    errors: { body: errorBody, headers: ERROR_HEADERS },
     // Not every endpoint takes a credential, and each in its own way.
     identify: async () => ({}),
   });
@@ -121,11 +153,21 @@ export function authRoutes(options: AuthRoutesOptions): Api {
     }
   }
 
+  async function withSecondFactor(ctx: Context, verified: WithFactors, code = ''): Promise<Verified> {
+    if (verified.factors.length === 0) return verified;
+    if (code === '') throw new MfaRequired();
+    const attempt = { code, client: LOGIN_CLIENT, isKnownDevice: false };
+    const signedIn = await options.secondFactors.verify(ctx, verified, attempt);
+    if (signedIn === undefined) throw new ServiceError('unauthenticated', 'The code is not right.');
+    return signedIn;
+  }
+
   api.post('login', '/login', {
     summary: 'Log in with a password',
     description:
       'For first-party programs, as they handle the password: other applications use the authorization code flow ' +
-      '(RFC 9700 §2.4). A deployment can turn it off.',
+      '(RFC 9700 §2.4). A deployment can turn it off. For an account with an authenticator app, the login without a `code` ' +
+      'is a 403 with the error `mfa_required`.',
     body: shape('Login', Login, { username: 'ada', password: 'correct horse battery' }),
     responses: ok('The login.', loginResult),
     kinds: ['unauthenticated', 'forbidden', 'rate_limited', 'unavailable'],
@@ -137,7 +179,7 @@ export function authRoutes(options: AuthRoutesOptions): Api {
         );
       }
     },
-    async handle({ ctx, body: { username, password } }) {
+    async handle({ ctx, body: { username, password, code } }) {
       const verified = await options.checkPassword(ctx, {
         login: username,
         password,
@@ -147,7 +189,7 @@ export function authRoutes(options: AuthRoutesOptions): Api {
       if (verified === undefined) {
         throw new ServiceError('unauthenticated', 'The username or the password is not right.');
       }
-      const { account, generation } = verified;
+      const { account, generation } = await withSecondFactor(ctx, verified, code);
       const id = logins.newId();
       const { tokenId, response } = await sign(account, id, Math.floor(Date.now() / 1000));
       await logins.begin({ id, account, tokenId }, originOf(ctx));

@@ -7,11 +7,12 @@ import type { Core } from '../../core/core.ts';
 import { FAILED_PASSKEYS, INTERACTION_SECONDS } from '../../core/limits/bounds.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { createChallenges } from './challenges.ts';
-import { PASSKEYS } from './passkey-pages.ts';
+import { PASSKEYS, passkeysPart } from './passkey-pages.ts';
 import { addPasskeyRoutes } from './passkey-routes.ts';
 import { passkeySignIn } from './passkey-sign-in.ts';
 import { createPasskeyStore } from './passkey-store.ts';
 import { createPasskeys } from './passkeys.ts';
+import { createRecordPasskey } from './record-passkey.ts';
 
 /** Signing in with passkeys (WebAuthn Level 3), and the pages on which people manage them. */
 export function passkeys(core: Core): IdentityModule {
@@ -38,8 +39,22 @@ export function passkeys(core: Core): IdentityModule {
       failures: createAddressLimiter(FAILED_PASSKEYS, core.sharedLimits),
     }),
   );
+  const record = createRecordPasskey(core);
+  core.extensions.factors.push({
+    list: async (userId) => (await passkeys.list(userId)).map((it) => ({ ...it, type: 'passkey' })),
+    async remove(userId, id, by) {
+      const passkey = (await passkeys.list(userId)).find((it) => it.id === id);
+      if (passkey === undefined || !(await passkeys.remove(userId, id))) return false;
+      await record('removed', userId, passkey, by);
+      return true;
+    },
+  });
+  core.extensions.securityParts.push({
+    title: 'Passkeys',
+    content: async ({ signedIn }) => passkeysPart((await passkeys.list(signedIn.account.id)).length),
+  });
   core.accountPages.addSections({ path: PASSKEYS, label: 'Passkeys' });
-  addPasskeyRoutes(core.accountPages, { ...core, passkeys, script: script.path });
+  addPasskeyRoutes(core.accountPages, { ...core, passkeys, record, script: script.path });
   const router = new Router({ sensitive: true });
   router.get(script.path, (ctx) => {
     ctx.type = 'text/javascript; charset=utf-8';

@@ -21,6 +21,12 @@ function failureBox(other: string, duplicate = other): Html {
   return html`<p class="field-problem" role="status" data-other="${other}" data-duplicate="${duplicate}" hidden></p>`;
 }
 
+/** The passkeys on the page about how an account is signed in to. */
+export function passkeysPart(count: number): Html {
+  return html`<p>${count === 0 ? 'You have no passkeys.' : `You have ${count} ${count === 1 ? 'passkey' : 'passkeys'}.`} A passkey signs you in without a password and without a code.</p>
+<p class="buttons"><a class="secondary" href="${PASSKEYS}">${count === 0 ? 'Add a passkey' : 'Manage passkeys'}</a></p>`;
+}
+
 type PasskeyView = Pick<Passkey, 'id' | 'name' | 'isSynced' | 'isSyncable' | 'createdAt' | 'lastUsedAt'> & {
   rename: PageForm;
 };

@@ -1,8 +1,7 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import { describeUserAgent } from '@gatehouse/web/user-agent';
 import type { Context } from 'koa';
-import type { AccountMails } from '../../core/accounts/account-mails.ts';
-import { type Audit, originOf } from '../../core/audit/audit.ts';
+import { originOf } from '../../core/audit/audit.ts';
 import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
@@ -11,6 +10,7 @@ import { sendPage } from '../../pages/page-response.ts';
 import { MAX_PASSKEYS } from './passkey.ts';
 import { addPasskeyPage, PASSKEYS, passkeysPage, removePasskeyQuestion } from './passkey-pages.ts';
 import type { Passkeys } from './passkeys.ts';
+import type { RecordPasskey } from './record-passkey.ts';
 
 const ADD = `${PASSKEYS}/add`;
 const NOTICES = {
@@ -24,25 +24,12 @@ export function addPasskeyRoutes(
   pages: AccountRouter,
   options: {
     passkeys: Passkeys;
-    mails: Pick<AccountMails, 'notify'>;
-    audit: Audit;
+    record: RecordPasskey;
     sessions: Pick<BrowserSessions, 'find'>;
     script: string;
   },
 ): void {
-  const { passkeys, mails, audit } = options;
-
-  async function record(
-    ctx: Context,
-    kind: 'added' | 'removed',
-    userId: string,
-    { id, name }: { id: string; name: string },
-  ): Promise<void> {
-    const origin = originOf(ctx);
-    await audit.record({ action: `passkey.${kind}`, origin, subject: userId, details: { passkey: id } });
-    const { address } = origin;
-    void mails.notify(userId, { kind: `passkey_${kind}`, passkey: name, at: new Date(), address });
-  }
+  const { passkeys, record } = options;
 
   async function showList(
     ctx: Context,
@@ -97,7 +84,7 @@ export function addPasskeyRoutes(
         await passkeys.remove(account.id, added.id);
         throw new CsrfError();
       }
-      await record(ctx, 'added', account.id, added);
+      await record('added', account.id, added, { origin: originOf(ctx) });
       return `${PASSKEYS}?done=added`;
     } catch (error) {
       if (!(error instanceof ServiceError) || !['invalid', 'conflict'].includes(error.kind)) throw error;
@@ -123,7 +110,9 @@ export function addPasskeyRoutes(
     return {
       ...removePasskeyQuestion(passkey),
       async act() {
-        if (await passkeys.remove(account.id, passkey.id)) await record(ctx, 'removed', account.id, passkey);
+        if (await passkeys.remove(account.id, passkey.id)) {
+          await record('removed', account.id, passkey, { origin: originOf(ctx) });
+        }
         return `${PASSKEYS}?done=removed`;
       },
     };

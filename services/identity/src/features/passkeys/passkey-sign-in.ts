@@ -49,6 +49,7 @@ export function passkeySignIn(options: {
       return { account, generation, amr: [passkey.isSynced ? 'swk' : 'hwk', 'user', 'mfa'] };
     },
 
+    isSetUp: async (userId) => (await passkeys.list(userId)).length > 0,
     endAll: passkeys.removeAll,
   };
 }

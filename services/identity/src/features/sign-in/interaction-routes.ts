@@ -16,7 +16,11 @@ import { stampConsent } from '../../core/oidc/epochs/consent-epochs.ts';
 import { signInOf, stampGrant } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import { ANOTHER_ACCOUNT, SIGN_UP } from '../../core/oidc/provider-options.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
+import type { WithFactors } from '../../core/sessions/password-check.ts';
 import { PASSWORD, type PasswordCheck, type Verified } from '../../core/sessions/password-check.ts';
+import type { RememberedBrowsers } from '../../core/sessions/remembered-browser.ts';
+import type { SecondFactors } from '../../core/sessions/second-factors.ts';
+import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import type { SignInMethod } from '../../core/sessions/sign-in-method.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
@@ -25,6 +29,7 @@ import { formTarget, seeOther, sendPage } from '../../pages/page-response.ts';
 import type { RequestingApplication } from '../../pages/requesting-application.ts';
 import { consentPage } from './consent-page.ts';
 import { createAccountPage } from './create-account-page.ts';
+import { addSecondFactorRoutes, secondFactorPath } from './second-factor-routes.ts';
 import { type SignInProblem, signInPage } from './sign-in-page.ts';
 
 export type InteractionRoutesOptions = {
@@ -34,6 +39,9 @@ export type InteractionRoutesOptions = {
   checkPassword: PasswordCheck;
   /** Beside the password. */
   methods: readonly SignInMethod[];
+  secondFactors: SecondFactors;
+  remembered: RememberedBrowsers;
+  sessionEnds: Pick<SessionEnds, 'isOver'>;
   mails: AccountMails;
   notices: Pick<Notices, 'signedIn'>;
   audit: Audit;
@@ -56,7 +64,7 @@ export function interactionUrl({ prompt, uid, params }: Interaction): string {
 
 /** Signing in, creating an account, and consent: what happens between an authorization request and its response. */
 export function interactionRoutes(options: InteractionRoutesOptions): Router {
-  const { accounts, audit, browser, forms, mails } = options;
+  const { accounts, audit, browser, forms, mails, secondFactors } = options;
   const router = new Router({ sensitive: true });
 
   async function load(ctx: Context, prompt: 'login' | 'consent'): Promise<Interaction> {
@@ -88,6 +96,15 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     return { name: client?.clientName ?? id, host: hostOf(redirectUriOf(details)) };
   }
 
+  /** The forms of these methods, and the scripts for them. */
+  const formsOf = (ctx: Context, details: Interaction, methods: readonly SignInMethod[]) => ({
+    methods: methods.map(({ name, fields }) => ({
+      form: forms.form(ctx, { action: `${pathOf(details)}/methods/${name}`, context: details.uid }),
+      fields: fields(ctx, details.uid),
+    })),
+    scripts: methods.flatMap(({ scripts }) => scripts),
+  });
+
   async function showSignIn(
     ctx: Context,
     details: Interaction,
@@ -111,11 +128,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
         forgottenPassword: '/account/forgotten-password',
         ...(options.signUp ? { createAccount: `${pathOf(details)}/create-account` } : {}),
       },
-      methods: options.methods.map(({ name, fields }) => ({
-        form: forms.form(ctx, { action: `${pathOf(details)}/methods/${name}`, context: details.uid }),
-        fields: fields(ctx, details.uid),
-      })),
-      scripts: options.methods.flatMap(({ scripts }) => scripts),
+      ...formsOf(ctx, details, options.methods),
       cancel: application !== undefined,
     });
     const formTargets = formTarget(redirectUriOf(details));
@@ -123,13 +136,34 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     sendPage(ctx, html, { status: shown.status ?? 200, formTargets, hasScripts });
   }
 
-  async function signIn(
+  /** Ends the sign-in of somebody who has proved a first factor, or goes on to the second if one is needed. */
+  async function signIn(ctx: Context, details: Interaction, verified: Verified | WithFactors): Promise<void> {
+    const { account, amr } = verified;
+    const factors = 'factors' in verified ? verified.factors : await secondFactors.of(account.id);
+    if (amr.includes('mfa') || factors.length === 0) return complete(ctx, details, verified);
+    // Whoever is asked to sign in again proves all of it.
+    const isAgain = details.prompt.reasons.some((it) => it === 'login_prompt' || it === 'max_age');
+    if (isAgain || !(await options.remembered.isRemembered(browser.id(ctx), account))) {
+      await secondFactors.hold(ctx, details, verified);
+      return seeOther(ctx, secondFactorPath(details.uid));
+    }
+    await audit.record({
+      action: 'sign_in.succeeded',
+      origin: originOf(ctx),
+      client: String(details.params.client_id),
+      subject: account.id,
+      details: { second_factor: 'remembered_browser' },
+    });
+    return complete(ctx, details, verified, { isRemembered: true });
+  }
+
+  async function complete(
     ctx: Context,
     details: Interaction,
     { account, generation, amr }: Verified,
-    isKnown = browser.isKnownDevice(ctx, account.id),
+    { isRemembered = false, isKnown = browser.isKnownDevice(ctx, account.id) } = {},
   ): Promise<void> {
-    browser.rememberDevice(ctx, account.id);
+    browser.rememberDevice(ctx, account.id, amr.includes('mfa') ? 'second factor' : undefined);
     const by = { origin: originOf(ctx), browser: browser.id(ctx), isKnown };
     await options.notices.signedIn(account, by);
     // Otherwise oidc-provider would sign the other account out, with a form that a script submits.
@@ -137,7 +171,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       delete details.session;
       await details.save(details.exp - Math.floor(Date.now() / 1000));
     }
-    const login = signInOf(ctx, { account, generation, amr, browser: browser.id(ctx) });
+    const login = signInOf(ctx, { account, generation, amr, isRemembered, browser: browser.id(ctx) });
     await finish(ctx, { login }, false);
   }
 
@@ -220,7 +254,8 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       });
       await audit.record({ action: 'account.created', origin, subject: account.id });
       await mails.sendVerification(account);
-      return await signIn(ctx, details, { account, generation: undefined, amr: PASSWORD }, true);
+      const verified = { account, generation: undefined, amr: PASSWORD };
+      return await complete(ctx, details, verified, { isKnown: true });
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind === 'internal') throw error;
       return showCreateAccount(ctx, details, { values, error });
@@ -252,6 +287,13 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       if (verified !== undefined) return signIn(ctx, details, verified);
       return showSignIn(ctx, details, { problem: { kind: 'method', ...method.problem }, status: 401 });
     });
+  });
+
+  addSecondFactorRoutes(router, {
+    ...{ ...options, applicationOf, formsOf, complete },
+    load: (ctx) => load(ctx, 'login'),
+    targetsOf: (details) => formTarget(redirectUriOf(details)),
+    restart: (ctx, details) => showSignIn(ctx, details, { problem: { kind: 'too_late' }, status: 400 }),
   });
 
   router.get('/consent/:uid', async (ctx) => {

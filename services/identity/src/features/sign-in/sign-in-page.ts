@@ -11,6 +11,7 @@ export type SignInProblem =
   | { kind: 'too_many_attempts'; retryAfter: number }
   | { kind: 'known_devices_only' }
   | { kind: 'unavailable' }
+  | { kind: 'too_late' }
   | ({ kind: 'method' } & SignInMethod['problem']);
 
 export type SignInModel = {
@@ -73,6 +74,11 @@ function problemBox(problem: SignInProblem) {
       );
     case 'method':
       return alertBox(problem.title, html`<p>${problem.advice}</p>`);
+    case 'too_late':
+      return alertBox(
+        'Please sign in again',
+        html`<p>The code has to be entered within ten minutes of the password, in the same browser. Nothing was lost.</p>`,
+      );
     case 'unavailable':
       return alertBox(
         'Signing in is not possible right now',

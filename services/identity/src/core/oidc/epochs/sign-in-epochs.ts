@@ -15,7 +15,13 @@ import { addConsentEpoch } from './consent-epochs.ts';
 import { storeFields } from './store-fields.ts';
 
 /** The browser in which somebody signed in; shown to them, so that they recognise it. */
-export type Device = { address: string; userAgent: string; signedInAt: string };
+export type Device = {
+  address: string;
+  userAgent: string;
+  signedInAt: string;
+  /** Whether the sign-in did without a second factor, as the browser is remembered. */
+  isRemembered?: boolean;
+};
 
 /** The fields that we add to oidc-provider's sessions and grants. */
 type Stamped = { epoch?: number };
@@ -35,6 +41,13 @@ export type SignIn = {
   device: Device;
 };
 
+/** What has been proved of a sign-in that goes on with a second factor; a field of its interaction. */
+export type FirstFactor = Pick<SignIn, 'accountId' | 'epoch' | 'generation' | 'amr' | 'browser'> & {
+  /** In milliseconds since the epoch. */
+  until: number;
+};
+export const FIRST_FACTOR = 'firstFactor';
+
 /**
  * A password change and a deactivation end every earlier sign-in: sessions and grants store the account's sign_in_epoch
  * and are valid only while it is current. Deleting them would not be enough, as one may be in use.
@@ -42,6 +55,7 @@ export type SignIn = {
 export function trackSignInEpochs(provider: Provider, browserId: (ctx: Context) => string): void {
   storeFields(provider.Session, ['epoch', 'device', 'knownAuthorizations']);
   storeFields(provider.Grant, ['epoch', 'sessionUid']);
+  storeFields(provider.Interaction, [FIRST_FACTOR]);
   // By default it has the session under the old id destroyed, which would end it (see oidc-adapter.ts).
   provider.Session.prototype.resetIdentifier = function reset(this: { jti: string; touched: boolean }) {
     this.jti = randomBytes(32).toString('base64url');
@@ -118,7 +132,11 @@ export function signInOf(
     generation,
     browser,
     amr: [...amr],
-  }: { account: Account } & Pick<SignIn, 'generation' | 'browser'> & { amr: readonly string[] },
+    isRemembered,
+  }: { account: Account } & Pick<SignIn, 'generation' | 'browser'> & {
+      amr: readonly string[];
+      isRemembered: boolean;
+    },
 ): SignIn {
   return {
     accountId: account.id,
@@ -132,6 +150,7 @@ export function signInOf(
       address: requestInfo(ctx.req).address,
       userAgent: ctx.get('user-agent').slice(0, 300),
       signedInAt: new Date().toISOString(),
+      ...(isRemembered ? { isRemembered } : {}),
     },
   };
 }

@@ -4,10 +4,15 @@ import type { PageForm } from '@gatehouse/web/form';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../../../core/accounts/account.ts';
-import { type AccountMails, NEW_PASSWORD_SECONDS } from '../../../core/accounts/account-mails.ts';
+import {
+  type AccountMails,
+  NEW_PASSWORD_SECONDS,
+  UNDO_EMAIL_CHANGE_SECONDS,
+} from '../../../core/accounts/account-mails.ts';
 import { isCurrentLink, type LinkPurpose, type OneTimeLinks } from '../../../core/accounts/one-time-link.ts';
 import { type Audit, originOf } from '../../../core/audit/audit.ts';
 import type { SignInThrottle } from '../../../core/limits/sign-in-throttle.ts';
+import type { SecondFactorSource } from '../../../core/sessions/second-factor.ts';
 import type { SessionEnds } from '../../../core/sessions/session-ends.ts';
 import type { SignInMethod } from '../../../core/sessions/sign-in-method.ts';
 import { standaloneQuestionPage } from '../../../pages/account/confirmation-pages.ts';
@@ -37,6 +42,7 @@ export type RecoveryRoutesOptions = {
   own: OwnApplications;
   sessionEnds: Pick<SessionEnds, 'endAll'>;
   methods: readonly Pick<SignInMethod, 'endAll'>[];
+  secondFactorSources: readonly Pick<SecondFactorSource, 'removeSince'>[];
   /** Counts a request for a mail from this address; throws `rate_limited`. */
   countRequest(address: string): Promise<unknown>;
 };
@@ -200,17 +206,21 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     const { link } = (await undoable(token)) ?? {};
     if (link === undefined) return refuseLink(ctx, 'undo');
     let account: Account | undefined;
-    let passkeys = 0;
+    let [passkeys, apps] = [0, 0];
+    // Before the change and since, somebody else may have set one up to keep the owner out. An older one is the owner's: a link in
+    // an old mailbox does not get past it.
+    const since = new Date(link.expiresAt.getTime() - 2 * UNDO_EMAIL_CHANGE_SECONDS * 1000);
     const used = await links.use('undo_email_change', token, async () => {
       account = await accounts.restoreEmail(link.userId, link.email);
       // Afterwards, as until then somebody who is signed in could add another one; and then the sessions that they began meanwhile.
       for (const method of options.methods) passkeys += await method.endAll(link.userId);
+      for (const it of options.secondFactorSources) apps += await it.removeSince(link.userId, since);
       await options.sessionEnds.endAll(link.userId, { action: 'session.ended', origin: originOf(ctx) });
       // The addresses that the account has had since are not this person's.
       await links.voidLater('undo_email_change', link);
     });
     if (!used || account === undefined) return refuseLink(ctx, 'undo');
-    const details = { passkeys };
+    const details = { passkeys, authenticator_apps: apps };
     await audit.record({ action: 'email.restored', origin: originOf(ctx), subject: account.id, details });
     const next = await links.issue({
       purpose: 'new_password',

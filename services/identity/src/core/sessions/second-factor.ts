@@ -1,0 +1,21 @@
+import type { Field } from '@gatehouse/web/form';
+import type { Origin } from '../audit/audit.ts';
+
+/** A code that the owner of an account can give beside the password. */
+export type SecondFactor = {
+  /** Its name in forms and in the audit log. */
+  name: string;
+  /** Its methods in the `amr` of a sign-in (RFC 8176 §2), beside `mfa`. */
+  amr: readonly string[];
+  /** Its field on the sign-in page. */
+  field: Pick<Field, 'label' | 'hint' | 'inputmode' | 'autocomplete'>;
+  /** Whether the code is right, which uses it up: of several concurrent calls with one code, one gets true. */
+  verify(code: string, origin: Origin): Promise<boolean>;
+};
+
+export type SecondFactorSource = {
+  /** Those that the account has, in the order in which they are offered; none, unless the account needs one to sign in. */
+  of(userId: string): Promise<SecondFactor[]>;
+  /** Removes those that have been set up since, with an account that somebody else had; returns how many they were. */
+  removeSince(userId: string, time: Date): Promise<number>;
+};

@@ -1,0 +1,108 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Context } from 'koa';
+import type { Interaction } from 'oidc-provider';
+import type { Account, Accounts } from '../accounts/account.ts';
+import type { AccountMails } from '../accounts/account-mails.ts';
+import { type Audit, type Origin, originOf } from '../audit/audit.ts';
+import type { SignInThrottle } from '../limits/sign-in-throttle.ts';
+import { FIRST_FACTOR, type FirstFactor } from '../oidc/epochs/sign-in-epochs.ts';
+import type { Verified, WithFactors } from './password-check.ts';
+import type { SecondFactor, SecondFactorSource } from './second-factor.ts';
+import type { SessionEnds } from './session-ends.ts';
+
+export type SecondFactors = {
+  of(userId: string): Promise<SecondFactor[]>;
+  /**
+   * The sign-in with the second factor, if the code is right for one of the account's. Audited; throws `rate_limited` after ten
+   * guesses in 15 minutes, which are counted for all replicas together.
+   */
+  verify(
+    ctx: Context,
+    verified: WithFactors,
+    attempt: { code: string; client: string; isKnownDevice: boolean },
+  ): Promise<Verified | undefined>;
+  /** Stores at the server that the first factor is proved, for this sign-in and this browser. */
+  hold(ctx: Context, interaction: Interaction, verified: Verified): Promise<void>;
+  /** Whose first factor is proved in this sign-in; undefined when that is too long ago, or has been ended by something since. */
+  held(ctx: Context, interaction: Interaction): Promise<WithFactors | undefined>;
+};
+
+type Held = Interaction & { [FIRST_FACTOR]?: FirstFactor };
+
+/** How long the second factor may take after the first, in milliseconds. */
+const HELD_MS = 10 * 60_000;
+/** Longer than any code that is right. */
+const MAX_CODE = 64;
+
+export function createSecondFactors(options: {
+  sources: readonly SecondFactorSource[];
+  accounts: Pick<Accounts, 'find'>;
+  sessionEnds: Pick<SessionEnds, 'isOver'>;
+  throttle: Pick<SignInThrottle, 'countCode'>;
+  browser: { id(ctx: Context): string };
+  mails: Pick<AccountMails, 'notify'>;
+  audit: Audit;
+}): SecondFactors {
+  const { sources, accounts, sessionEnds, throttle, browser, mails, audit } = options;
+
+  const of = async (userId: string) => (await Promise.all(sources.map((it) => it.of(userId)))).flat();
+
+  async function rightFactor(factors: readonly SecondFactor[], code: string, origin: Origin) {
+    const plain = code.replaceAll(/[\s-]/g, '').toUpperCase();
+    if (plain === '' || plain.length > MAX_CODE) return undefined;
+    for (const factor of factors) if (await factor.verify(plain, origin)) return factor;
+    return undefined;
+  }
+
+  return {
+    of,
+    async verify(ctx, { factors, account, generation, amr }, { code, client, isKnownDevice }) {
+      const origin = originOf(ctx);
+      const entry = { origin, client, subject: account.id };
+      const counted = await throttle
+        .countCode({ id: account.id, epoch: account.sign_in_epoch, isKnownDevice })
+        .catch((error: unknown) => {
+          // Whoever gets here knows the password.
+          if (error instanceof ServiceError && error.kind === 'rate_limited') {
+            void mails.notify(account.id, { kind: 'codes_guessed', at: new Date(), address: origin.address });
+          }
+          throw error;
+        });
+      const factor = await rightFactor(factors, code, origin);
+      if (factor === undefined) {
+        const details = { second_factor: 'wrong' };
+        await audit.record({ ...entry, action: 'sign_in.failed', actor: null, details });
+        return undefined;
+      }
+      await counted.wasRight();
+      const details = { second_factor: factor.name };
+      await audit.record({ ...entry, action: 'sign_in.succeeded', details });
+      return { account, generation, amr: [...amr, ...factor.amr, 'mfa'] };
+    },
+
+    async hold(ctx, interaction: Held, { account, generation, amr }) {
+      interaction[FIRST_FACTOR] = {
+        accountId: account.id,
+        epoch: account.sign_in_epoch,
+        generation,
+        amr: [...amr],
+        browser: browser.id(ctx),
+        until: Date.now() + HELD_MS,
+      };
+      await interaction.save(interaction.exp - Math.floor(Date.now() / 1000));
+    },
+
+    async held(ctx, { [FIRST_FACTOR]: first }: Held) {
+      if (first === undefined || first.until <= Date.now() || first.browser !== browser.id(ctx))
+        return undefined;
+      const { accountId, epoch, generation, amr } = first;
+      const account: Account | undefined = await accounts.find(accountId);
+      // A new password has ended the sign-in.
+      if (account?.status !== 'active' || account.sign_in_epoch !== epoch) return undefined;
+      if (await sessionEnds.isOver({ accountId, generation })) return undefined;
+      const factors = await of(accountId);
+      // An admin may just have removed them: the password alone is then enough, but has to be entered again.
+      return factors.length === 0 ? undefined : { account, generation, amr, factors };
+    },
+  };
+}

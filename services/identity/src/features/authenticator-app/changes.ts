@@ -1,0 +1,45 @@
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import type { Audit, AuditAction, Origin } from '../../core/audit/audit.ts';
+import type { RememberedBrowsers } from '../../core/sessions/remembered-browser.ts';
+import type { AuthenticatorApps } from './authenticator-apps.ts';
+
+const CHANGES = {
+  added: { action: 'authenticator_app.added', kind: 'app_added' },
+  removed: { action: 'authenticator_app.removed', kind: 'app_removed' },
+  'codes renewed': { action: 'recovery_codes.renewed', kind: 'recovery_codes_renewed' },
+} as const satisfies Record<string, { action: AuditAction; kind: string }>;
+
+/** Who has made a change; by default the owner of the account. */
+type By = { origin: Origin; actor?: string };
+
+/** The changes of authenticator apps, which are audited and mailed to their owners. */
+export type AppChanges = {
+  record(change: keyof typeof CHANGES, userId: string, by: By): Promise<void>;
+  /** Returns whether there was one. */
+  remove(userId: string, id: string, by: By): Promise<boolean>;
+};
+
+export function createAppChanges(options: {
+  apps: Pick<AuthenticatorApps, 'remove'>;
+  remembered: Pick<RememberedBrowsers, 'forgetAll'>;
+  mails: Pick<AccountMails, 'notify'>;
+  audit: Audit;
+}): AppChanges {
+  const { apps, remembered, mails, audit } = options;
+
+  async function record(change: keyof typeof CHANGES, userId: string, by: By): Promise<void> {
+    const { action, kind } = CHANGES[change];
+    await audit.record({ ...by, action, subject: userId });
+    void mails.notify(userId, { kind, at: new Date(), address: by.origin.address });
+  }
+
+  return {
+    record,
+    async remove(userId, id, by) {
+      if (!(await apps.remove(userId, id))) return false;
+      await remembered.forgetAll(userId);
+      await record('removed', userId, by);
+      return true;
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { Core } from '../../core/core.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { authenticatorAppPart, recoveryCodesPart } from './authenticator-app-pages.ts';
+import { addAuthenticatorAppRoutes } from './authenticator-app-routes.ts';
+import { createAuthenticatorAppStore } from './authenticator-app-store.ts';
+import { createAuthenticatorApps } from './authenticator-apps.ts';
+import { createAppChanges } from './changes.ts';
+import { authenticatorAppFactors } from './second-factors.ts';
+
+/** Codes of an authenticator app (RFC 6238) as a second factor, and recovery codes for when the app is lost. */
+export function authenticatorApp(core: Core): IdentityModule {
+  const { extensions, accountPages } = core;
+  const apps = createAuthenticatorApps({ ...core, store: createAuthenticatorAppStore(core.connection) });
+  const changes = createAppChanges({ ...core, apps });
+  extensions.secondFactors.push(authenticatorAppFactors({ ...core, apps }));
+  extensions.factors.push({
+    async list(userId) {
+      const app = await apps.find(userId);
+      if (app === undefined) return [];
+      const { id, createdAt, lastUsedAt, recoveryCodes } = app;
+      return [
+        {
+          id,
+          type: 'authenticator_app',
+          name: null,
+          createdAt,
+          lastUsedAt,
+          recoveryCodesLeft: recoveryCodes.length,
+        },
+      ];
+    },
+    remove: changes.remove,
+  });
+  extensions.securityParts.push(
+    {
+      title: 'Authenticator app',
+      content: async ({ signedIn }) => authenticatorAppPart(await apps.find(signedIn.account.id)),
+    },
+    {
+      title: 'Recovery codes',
+      content: async ({ signedIn }) => recoveryCodesPart(await apps.find(signedIn.account.id)),
+    },
+  );
+  addAuthenticatorAppRoutes(accountPages, { ...core, apps, changes });
+  return {
+    async erase(userId) {
+      await apps.removeSince(userId);
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import type { Audit, Origin } from '../../core/audit/audit.ts';
+import type { Passkey } from './passkey.ts';
+
+/** Records that a passkey was added or removed, by its owner unless an actor is named, and mails it to the owner. */
+export type RecordPasskey = (
+  change: 'added' | 'removed',
+  userId: string,
+  passkey: Pick<Passkey, 'id' | 'name'>,
+  by: { origin: Origin; actor?: string },
+) => Promise<void>;
+
+export function createRecordPasskey(options: {
+  mails: Pick<AccountMails, 'notify'>;
+  audit: Audit;
+}): RecordPasskey {
+  const { mails, audit } = options;
+  return async (change, userId, { id, name }, by) => {
+    await audit.record({ action: `passkey.${change}`, ...by, subject: userId, details: { passkey: id } });
+    const { address } = by.origin;
+    void mails.notify(userId, { kind: `passkey_${change}`, passkey: name, at: new Date(), address });
+  };
+}

@@ -1,0 +1,104 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Caller } from '@gatehouse/tokens/caller';
+import type { Context } from 'koa';
+import { type Static, Type } from 'typebox';
+import type { Account, Accounts } from '../../core/accounts/account.ts';
+import { originOf } from '../../core/audit/audit.ts';
+import type { FactorList } from '../../core/sessions/listed-factors.ts';
+import { type Api, createManagedApi } from '../../http/api.ts';
+import { requireFirstParty } from '../../http/first-party.ts';
+import { done, listOf, ok, shape } from '../../openapi/operations.ts';
+
+/** How old a login may be, in seconds, by which people remove their own. */
+const FRESH_SECONDS = 300;
+
+const FactorQuery = Type.Object({
+  user_id: Type.Optional(
+    Type.String({
+      description:
+        'The user whose factors these are; by default the caller. Only admins may name another user.',
+    }),
+  ),
+});
+const Time = Type.String({ format: 'date-time' });
+const factorShape = shape(
+  'Factor',
+  Type.Object({
+    id: Type.String(),
+    type: Type.String({ enum: ['passkey', 'authenticator_app'] }),
+    name: Type.Union([Type.String(), Type.Null()], { description: 'The name of a passkey.' }),
+    created_at: Time,
+    last_used_at: Type.Union([Time, Type.Null()]),
+    recovery_codes_left: Type.Optional(Type.Integer({ description: 'Of an authenticator app.' })),
+  }),
+  {
+    ...{ id: 'app_01m7g9w2k0000c4v8x3r6t5n1z', type: 'authenticator_app', name: null },
+    ...{ created_at: '2026-11-02T09:30:00.000Z', last_used_at: null, recovery_codes_left: 10 },
+  },
+);
+
+/**
+ * /api/v1/factors: the passkeys and second factors of an account, never their secrets. People see and remove their own; admins
+ * those of others, named by `user_id`. Errors are thrown.
+ */
+export function factorRoutes(options: {
+  authenticate(ctx: Context): Promise<Caller>;
+  accounts: Pick<Accounts, 'find'>;
+  factors: readonly FactorList[];
+}): Api {
+  const { accounts, factors } = options;
+  const api = createManagedApi('/api/v1/factors', async (ctx) => {
+    const caller = await options.authenticate(ctx);
+    return { caller, person: requireFirstParty(caller, 'Factors') };
+  });
+
+  /** Whose factors the request is about. */
+  async function accountOf(
+    person: NonNullable<Caller['person']>,
+    { user_id: id = person.id }: Static<typeof FactorQuery>,
+  ): Promise<Account> {
+    if (id !== person.id && person.role !== 'admin') {
+      throw new ServiceError('forbidden', 'Only an admin may see and remove the factors of others.');
+    }
+    const account = await accounts.find(id);
+    if (account === undefined) throw new ServiceError('not_found', 'There is no such user.');
+    return account;
+  }
+
+  api.get('list', '/', {
+    summary: 'List passkeys and second factors',
+    query: FactorQuery,
+    responses: ok('The factors of the person, without their secrets.', listOf('Factors', factorShape)),
+    kinds: ['not_found'],
+    async handle({ person, query }) {
+      const { id } = await accountOf(person, query);
+      const lists = await Promise.all(factors.map(({ list }) => list(id)));
+      return {
+        data: lists.flat().map(({ recoveryCodesLeft, ...it }) => ({
+          ...{ id: it.id, type: it.type, name: it.name },
+          ...{ created_at: it.createdAt, last_used_at: it.lastUsedAt },
+          ...(recoveryCodesLeft === undefined ? {} : { recovery_codes_left: recoveryCodesLeft }),
+        })),
+      };
+    },
+  });
+
+  api.delete('remove', '/:id', {
+    summary: 'Remove a passkey or an authenticator app',
+    description:
+      'An app goes with its recovery codes. People remove their own with the token of a login of the last five minutes.',
+    query: FactorQuery,
+    responses: done('The factor is removed, and its owner gets a mail.'),
+    async handle({ ctx, caller, person, query, params }) {
+      const { id } = await accountOf(person, query);
+      const age = Date.now() / 1000 - (caller.authTime ?? 0);
+      if (id === person.id && age > FRESH_SECONDS) {
+        throw new ServiceError('forbidden', 'Log in again: the login must be of the last five minutes.');
+      }
+      const by = { origin: originOf(ctx), actor: caller.subject };
+      for (const { remove } of factors) if (await remove(id, params.id, by)) return;
+      throw new ServiceError('not_found', 'There is no such factor.');
+    },
+  });
+  return api;
+}

@@ -1,0 +1,86 @@
+import { ALERT_ID, alertBox, field, form, type PageForm } from '@gatehouse/web/form';
+import { duration, named } from '@gatehouse/web/formatting';
+import { type Content, html } from '@gatehouse/web/html';
+import { REMEMBERED_DAYS } from '../../core/sessions/remembered-browser.ts';
+import type { SecondFactor } from '../../core/sessions/second-factor.ts';
+import { standalonePage } from '../../pages/document.ts';
+import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
+
+/** Why a code was refused. `retryAfter` is in seconds. */
+export type CodeProblem =
+  | { kind: 'wrong_code' }
+  | { kind: 'too_many_codes'; retryAfter: number }
+  | { kind: 'known_browsers_only' };
+
+export type SecondFactorModel = {
+  form: PageForm;
+  application?: RequestingApplication | undefined;
+  username: string;
+  /** The one to use comes first; the others are offered below. */
+  factors: readonly Pick<SecondFactor, 'name' | 'field'>[];
+  problem?: CodeProblem | undefined;
+  /** Other ways to sign in to the account, which need no code. */
+  methods: readonly { form: PageForm; fields: Content }[];
+  scripts: readonly string[];
+  /** To begin again, as with another account. */
+  links: { signIn: string };
+};
+
+/** The field of the box that makes this browser remembered. */
+export const REMEMBER = 'remember_browser';
+
+export function secondFactorPage(model: SecondFactorModel): string {
+  const { factors, problem, methods } = model;
+  const [first, ...others] = factors;
+  const input = (it: Pick<SecondFactor, 'name' | 'field'>, isFirst: boolean) =>
+    field({
+      ...it.field,
+      ...{ name: it.name, required: true, autofocus: isFirst },
+      ...(isFirst ? { invalid: problem?.kind === 'wrong_code', describedBy: problem && ALERT_ID } : {}),
+    });
+  return standalonePage({
+    title: 'Enter a code',
+    failed: problem !== undefined,
+    scripts: model.scripts,
+    body: html`<p class="before-asking">to continue to</p>${requestingApplication(model.application)}
+<p>The account ${named(model.username)} needs a code in addition to the password.</p>
+${problem && problemBox(problem)}
+${methods.map((method) => form(method.form, method.fields))}
+${
+  first !== undefined &&
+  form(
+    model.form,
+    html`${input(first, true)}
+<div class="check"><input type="checkbox" id="${REMEMBER}" name="${REMEMBER}" value="yes" autocomplete="off"><label for="${REMEMBER}">Do not ask for a code in this browser for ${REMEMBERED_DAYS} days</label></div>
+<div class="buttons"><button class="primary">Sign in</button></div>`,
+  )
+}
+${others.map(
+  (other) => html`<details><summary>Use a ${other.field.label.toLowerCase()}</summary>
+${form(model.form, html`${input(other, false)}<div class="buttons"><button class="secondary">Sign in with this code</button></div>`)}</details>`,
+)}
+<ul class="ways">
+<li><a href="${model.links.signIn}">Sign in with another account</a></li>
+</ul>`,
+  });
+}
+
+function problemBox(problem: CodeProblem) {
+  switch (problem.kind) {
+    case 'wrong_code':
+      return alertBox(
+        'That code is not right',
+        html`<p>Each code works once. Wait until your app shows the next one, and check that the clock of its device is right.</p>`,
+      );
+    case 'too_many_codes':
+      return alertBox(
+        'Too many codes',
+        html`<p>Please wait ${duration(problem.retryAfter)}, then try again.</p>`,
+      );
+    case 'known_browsers_only':
+      return alertBox(
+        'Too many wrong codes in a row',
+        html`<p>For now, you can sign in to this account only in a browser in which you have entered a code before. Or set a new password: choose “Forgotten your password?” on the sign-in page.</p>`,
+      );
+  }
+}
