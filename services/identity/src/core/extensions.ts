@@ -6,6 +6,7 @@ import type { FactorList, SecurityPart } from './sessions/listed-factors.ts';
 import type { ProgramSessions } from './sessions/program-sessions.ts';
 import type { SecondFactorSource } from './sessions/second-factor.ts';
 import type { SignInMethod } from './sessions/sign-in-method.ts';
+import type { SignUpMethod } from './sessions/sign-up-method.ts';
 
 /** The callbacks that features add to the core and to one another, each when it is created. Read when a request needs it. */
 export type Extensions = {
@@ -18,6 +19,7 @@ export type Extensions = {
   factors: FactorList[];
   /** The parts of the page on how an account is signed in to, in their order there. */
   securityParts: SecurityPart[];
+  signUpMethods: SignUpMethod[];
   /** Called at each end of a session at an application. */
   logoutListeners: ((logout: Logout) => void)[];
   /** Called for each revocation by any replica, more than once for some. */
@@ -35,6 +37,7 @@ export function createExtensions(): Extensions {
     secondFactors: [],
     factors: [],
     securityParts: [],
+    signUpMethods: [],
     logoutListeners: [],
     revocationListeners: [],
     erasers: [],

@@ -38,6 +38,7 @@ import {
   passkeysPart,
   removePasskeyQuestion,
   signInFields,
+  signUpFields,
 } from '../../src/features/passkeys/passkey-pages.ts';
 import { rememberedBrowsersPart, securityPage } from '../../src/features/security/security-page.ts';
 import { consentPage } from '../../src/features/sign-in/consent-page.ts';
@@ -100,6 +101,16 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   const after = (notice: string) => ({ ...frame, notice });
   const links = { forgottenPassword: '/forgotten', createAccount: '/create' };
   const methods = [{ form, fields: signInFields({ challenge: of('challenge') }) }];
+  const signUp = {
+    methods: [
+      signUpFields({
+        options: { rp: { id: of('rp') } },
+        user: { name: 'user', value: of('usr') },
+        unknown: of('pk'),
+      }),
+    ],
+    scripts: ['/account/passkey.js'],
+  };
   const signIn = { form, application, links, methods, scripts: ['/account/passkey.js'], cancel: true };
   const names = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
   const values = Object.fromEntries(names.map((name) => [name, of(name)]));
@@ -233,11 +244,12 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
         ]),
       }),
     ],
-    ['create account', createAccountPage({ form, application, links: { signIn: '/sign-in' } })],
+    ['create account', createAccountPage({ form, application, ...signUp, links: { signIn: '/sign-in' } })],
     [
       'create account, problems',
       createAccountPage({
         form,
+        ...signUp,
         values: { username: of('ada'), email: of('ada@'), name: of('Ada') },
         problems: ['username', 'email', 'password', 'other'].map(problem),
         links: { signIn: '/sign-in' },

@@ -10,6 +10,7 @@ import { createChallenges } from './challenges.ts';
 import { PASSKEYS, passkeysPart } from './passkey-pages.ts';
 import { addPasskeyRoutes } from './passkey-routes.ts';
 import { passkeySignIn } from './passkey-sign-in.ts';
+import { passkeySignUp } from './passkey-sign-up.ts';
 import { createPasskeyStore } from './passkey-store.ts';
 import { createPasskeys } from './passkeys.ts';
 import { createRecordPasskey } from './record-passkey.ts';
@@ -53,6 +54,7 @@ export function passkeys(core: Core): IdentityModule {
     title: 'Passkeys',
     content: async ({ signedIn }) => passkeysPart((await passkeys.list(signedIn.account.id)).length),
   });
+  core.extensions.signUpMethods.push(passkeySignUp({ ...core, passkeys, script: script.path }));
   core.accountPages.addSections({ path: PASSKEYS, label: 'Passkeys' });
   addPasskeyRoutes(core.accountPages, { ...core, passkeys, record, script: script.path });
   const router = new Router({ sensitive: true });

@@ -16,6 +16,25 @@ export function signInFields(options: object): Html {
 ${failureBox('No passkey was used. Try again, or sign in with your password.')}`;
 }
 
+export type SignUpModel = {
+  options: object;
+  /** The field with the id that the passkey is made for. */
+  user: { name: string; value: string };
+  /** The id of a credential that the browser has made and that belongs to no account. */
+  unknown: string | undefined;
+};
+
+/** The part of the form for a new account that makes a passkey for it, where the browser can. */
+export function signUpFields({ options, user, unknown }: SignUpModel): Html {
+  return html`<input type="hidden" name="${user.name}" value="${user.value}">
+<input type="hidden" name="passkey" data-passkey="sign-up" data-options="${JSON.stringify(options)}"${unknown !== undefined && html` data-unknown="${unknown}"`}>
+<div data-passkey-part hidden>
+<p class="hint">A passkey signs you in with your fingerprint, your face, or the PIN of your device. There is no password to remember, and none to steal.</p>
+${failureBox('No passkey was created, and no account. Try again, or choose a password.')}
+<div class="buttons"><button class="primary">Create account with a passkey</button>
+<button type="button" class="secondary" data-use-password>Use a password instead</button></div></div>`;
+}
+
 /** What the script says when the browser makes or uses no passkey; `duplicate` when the device has one already. */
 function failureBox(other: string, duplicate = other): Html {
   return html`<p class="field-problem" role="status" data-other="${other}" data-duplicate="${duplicate}" hidden></p>`;

@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { SignInMethod } from '../../core/sessions/sign-in-method.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
+import { amrOf } from './passkey.ts';
 import { signInFields } from './passkey-pages.ts';
 import type { Passkeys } from './passkeys.ts';
 
@@ -45,8 +46,7 @@ export function passkeySignIn(options: {
       const { account, passkey, generation } = result;
       const details = { ...entry.details, passkey: passkey.id };
       await audit.record({ ...entry, action: 'sign_in.succeeded', subject: account.id, details });
-      // RFC 8176 §2: the key, as the authenticator says of it, in hardware or synced; the person was there; and was verified, a second factor.
-      return { account, generation, amr: [passkey.isSynced ? 'swk' : 'hwk', 'user', 'mfa'] };
+      return { account, generation, amr: amrOf(passkey) };
     },
 
     isSetUp: async (userId) => (await passkeys.list(userId)).length > 0,

@@ -1,8 +1,9 @@
 // Makes a passkey, or signs in with one: `data-options` of the field says with what, and its form is sent with the result.
 const field = document.querySelector('input[data-passkey]');
 const { form } = field;
-const isNew = field.dataset.passkey === 'create';
+const kind = field.dataset.passkey;
 const failure = form.querySelector('[data-other]');
+const passwordPart = form.querySelector('[data-password-part]');
 let pending;
 
 /** Calls the authenticator in place of a call that may still wait. */
@@ -11,16 +12,21 @@ async function call(more = {}) {
   pending = new AbortController();
   const { signal } = pending;
   const options = JSON.parse(field.dataset.options);
-  if (isNew) {
-    return navigator.credentials.create({
-      publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options),
+  if (kind === 'get') {
+    return navigator.credentials.get({
+      publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options),
       signal,
+      ...more,
     });
   }
-  return navigator.credentials.get({
-    publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options),
+  if (kind === 'sign-up') {
+    const { username, name } = form.elements;
+    options.user.name = username.value.trim();
+    options.user.displayName = name.value.trim() || options.user.name;
+  }
+  return navigator.credentials.create({
+    publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options),
     signal,
-    ...more,
   });
 }
 
@@ -43,17 +49,37 @@ async function offer() {
   }
 }
 
+/** Shows one of the two ways to create an account. The fields of the other are neither checked nor sent. */
+function choose(isPassword) {
+  for (const it of form.querySelectorAll('[data-passkey-part]')) it.hidden = isPassword;
+  if (passwordPart === null) return;
+  passwordPart.hidden = !isPassword;
+  for (const it of passwordPart.querySelectorAll('input')) it.disabled = !isPassword;
+}
+
 if (window.PublicKeyCredential?.parseCreationOptionsFromJSON) {
-  for (const it of form.querySelectorAll('[data-passkey-part]')) it.hidden = false;
+  const hasChosenPassword = passwordPart?.querySelector('.field-problem') != null;
+  choose(hasChosenPassword);
+  form.querySelector('[data-use-password]')?.addEventListener('click', () => {
+    choose(true);
+    passwordPart.querySelector('input').focus();
+  });
   document.querySelector('[data-no-passkey]')?.remove();
+  // Otherwise the browser keeps offering it.
+  const { unknown, options } = field.dataset;
+  if (unknown !== undefined) {
+    const { rp } = JSON.parse(options);
+    PublicKeyCredential.signalUnknownCredential?.({ rpId: rp.id, credentialId: unknown }).catch(() => {});
+  }
   form.addEventListener('submit', async (event) => {
+    if (passwordPart?.hidden === false) return;
     event.preventDefault();
     failure.hidden = true;
     await call().then(send, (error) => {
       show(error);
-      if (!isNew) offer();
+      if (kind === 'get') offer();
     });
   });
   // Not again by itself what has just failed.
-  if (!isNew && document.querySelector('.alert') === null) offer();
+  if (kind === 'get' && document.querySelector('.alert') === null) offer();
 }

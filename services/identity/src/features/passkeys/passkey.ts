@@ -21,6 +21,14 @@ export const PASSKEY = {
 };
 export type Passkey = EntityOf<typeof PASSKEY>;
 
+/**
+ * How somebody has signed in with it (RFC 8176 §2): with a key that is, as the authenticator says, in hardware or synced; in
+ * person; and verified by the authenticator, a second factor.
+ */
+export function amrOf({ isSynced }: Pick<Passkey, 'isSynced'>): string[] {
+  return [isSynced ? 'swk' : 'hwk', 'user', 'mfa'];
+}
+
 /** Of one account. */
 export const MAX_PASSKEYS = 20;
 export const MAX_NAME = 60;

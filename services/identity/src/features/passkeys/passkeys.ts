@@ -10,13 +10,20 @@ import { MAX_NAME, MAX_PASSKEYS, type Passkey, type PasskeyStore } from './passk
 
 /** Passkeys of accounts: discoverable credentials (WebAuthn Level 3) that verify their user. */
 export type Passkeys = {
-  /** PublicKeyCredentialCreationOptionsJSON (WebAuthn Level 3 §5.1.8). `context` is the page, which the response has to name. */
-  creationOptions(account: Account, context: string): Promise<object>;
+  /**
+   * PublicKeyCredentialCreationOptionsJSON (WebAuthn Level 3 §5.1.8), also for an account that is being created. `context` is the
+   * page, which the response has to name.
+   */
+  creationOptions(account: Pick<Account, 'id' | 'username' | 'name'>, context: string): Promise<object>;
   /**
    * Adds what the browser made of creationOptions(). Throws `invalid` when it is not valid, or the account has MAX_PASSKEYS,
    * and `conflict` when it has been added before.
    */
-  add(account: Account, sent: { name: string; response: string }, context: string): Promise<Passkey>;
+  add(
+    account: Pick<Account, 'id'>,
+    sent: { name: string; response: string },
+    context: string,
+  ): Promise<Passkey>;
   /** PublicKeyCredentialRequestOptionsJSON (§5.1.10): for any account, so that nobody learns which ones there are. */
   requestOptions(context: string): object;
   /**

@@ -1,6 +1,6 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/web/form';
-import { html } from '@gatehouse/web/html';
+import { type Content, html } from '@gatehouse/web/html';
 import { standalonePage } from '../../pages/document.ts';
 import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
 
@@ -12,9 +12,12 @@ export type CreateAccountModel = {
   /** Problems with other fields than those of the form are only in the summary. */
   problems?: readonly FieldProblem[] | undefined;
   links: { signIn: string };
+  /** Ways to create an account without a password, each a part of the form. */
+  methods: readonly Content[];
+  scripts: readonly string[];
 };
 
-const FIELDS = ['username', 'email', 'password', 'name'];
+const FIELDS = ['username', 'email', 'name', 'password'];
 
 export function createAccountPage(model: CreateAccountModel): string {
   const { application, values = {}, problems = [] } = model;
@@ -27,15 +30,17 @@ export function createAccountPage(model: CreateAccountModel): string {
   return standalonePage({
     title: 'Create an account',
     failed: problems.length > 0,
+    scripts: model.scripts,
     body: html`<p class="before-asking">to continue to</p>${requestingApplication(application)}
 ${problemSummary(problems, FIELDS)}
 ${form(
   model.form,
   html`${field({ ...common('username'), label: 'Username', hint: '3 to 64 letters, digits, dots, underscores, plus signs and hyphens.', value: values.username, autocomplete: 'username', required: true })}
 ${field({ ...common('email'), label: 'Email', hint: 'We will send you a link to confirm the address.', type: 'email', value: values.email, autocomplete: 'email', required: true })}
-${field({ ...common('password'), label: 'Password', hint: 'At least 8 characters. A few random words make a good password.', type: 'password', autocomplete: 'new-password', minlength: 8, required: true })}
 ${field({ ...common('name'), label: 'Name', hint: 'The name that you want to be called by.', value: values.name, autocomplete: 'name' })}
-<div class="buttons"><button class="primary">Create account</button></div>`,
+${model.methods}
+<div data-password-part>${field({ ...common('password'), label: 'Password', hint: 'At least 8 characters. A few random words make a good password.', type: 'password', autocomplete: 'new-password', minlength: 8, required: true })}
+<div class="buttons"><button class="primary">Create account</button></div></div>`,
 )}
 <ul class="ways"><li>Already have an account? <a href="${model.links.signIn}">Sign in</a></li></ul>`,
   });

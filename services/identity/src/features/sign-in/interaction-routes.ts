@@ -22,6 +22,7 @@ import type { RememberedBrowsers } from '../../core/sessions/remembered-browser.
 import type { SecondFactors } from '../../core/sessions/second-factors.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import type { SignInMethod } from '../../core/sessions/sign-in-method.ts';
+import type { PreparedAccount, SignUpMethod } from '../../core/sessions/sign-up-method.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import { formProblems, SignInExpired } from '../../pages/page-errors.ts';
@@ -42,6 +43,8 @@ export type InteractionRoutesOptions = {
   secondFactors: SecondFactors;
   remembered: RememberedBrowsers;
   sessionEnds: Pick<SessionEnds, 'isOver'>;
+  /** Ways to create an account without a password. */
+  signUpMethods: readonly SignUpMethod[];
   mails: AccountMails;
   notices: Pick<Notices, 'signedIn'>;
   audit: Audit;
@@ -219,20 +222,45 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   async function showCreateAccount(
     ctx: Context,
     details: Interaction,
-    shown: { values?: { username: string; email: string; name: string }; error?: ServiceError } = {},
+    shown: {
+      values?: { username: string; email: string; name: string };
+      error?: ServiceError;
+      /** A form of which no account was made. */
+      refused?: ReadonlyMap<string, string> | undefined;
+    } = {},
   ): Promise<void> {
     if (!options.signUp) throw new ServiceError('not_found', 'Accounts cannot be created here.');
     const application = await applicationOf(details);
-    const { values, error } = shown;
+    const { values, error, refused: refusedForm } = shown;
     const html = createAccountPage({
       form: forms.form(ctx, { action: `${pathOf(details)}/create-account`, context: details.uid }),
       application,
       values,
       problems: error && formProblems(error),
       links: { signIn: pathOf(details) },
+      methods: await Promise.all(
+        options.signUpMethods.map(({ content }) => content(ctx, details.uid, refusedForm)),
+      ),
+      scripts: options.signUpMethods.flatMap(({ scripts }) => scripts),
     });
     const formTargets = formTarget(redirectUriOf(details));
-    sendPage(ctx, html, { status: error?.status ?? 200, formTargets });
+    const hasScripts = options.signUpMethods.length > 0;
+    sendPage(ctx, html, { status: error?.status ?? 200, formTargets, hasScripts });
+  }
+
+  async function createAccount(
+    { name, ...required }: { username: string; email: string; name: string },
+    by: PreparedAccount | { password: string },
+  ): Promise<Account> {
+    const way = 'discard' in by ? { id: by.id } : by;
+    try {
+      return await accounts.create({ ...required, ...way, ...(name === '' ? {} : { name }) });
+    } catch (error) {
+      // Whether the account exists is not known when users did not respond.
+      const isRefused = error instanceof ServiceError && error.status < 500;
+      if (isRefused && 'discard' in by) await by.discard();
+      throw error;
+    }
   }
 
   router.get('/sign-in/:uid/create-account', async (ctx) => showCreateAccount(ctx, await load(ctx, 'login')));
@@ -246,19 +274,21 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const origin = originOf(ctx);
     try {
       await options.countSignUp(origin.address);
-      const { name, ...required } = values;
-      const account = await accounts.create({
-        ...required,
-        password: fields.get('password') ?? '',
-        ...(name === '' ? {} : { name }),
-      });
-      await audit.record({ action: 'account.created', origin, subject: account.id });
+      const method = options.signUpMethods.find(({ field }) => (fields.get(field) ?? '') !== '');
+      const prepared = await method?.prepare(ctx, fields, details.uid);
+      const account = await createAccount(values, prepared ?? { password: fields.get('password') ?? '' });
+      const how = prepared === undefined ? {} : { details: prepared.details };
+      await audit.record({ action: 'account.created', origin, subject: account.id, ...how });
       await mails.sendVerification(account);
-      const verified = { account, generation: undefined, amr: PASSWORD };
+      const verified = { account, generation: undefined, amr: prepared?.amr ?? PASSWORD };
       return await complete(ctx, details, verified, { isKnown: true });
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind === 'internal') throw error;
-      return showCreateAccount(ctx, details, { values, error });
+      return showCreateAccount(ctx, details, {
+        values,
+        error,
+        refused: error.status < 500 ? fields : undefined,
+      });
     }
   });
 

@@ -12,6 +12,7 @@ export function signIn(core: Core): IdentityModule {
     ...core,
     provider: core.provider.current,
     methods: core.extensions.signInMethods,
+    signUpMethods: core.extensions.signUpMethods,
     roleIn: core.applications.roleIn,
     signUp: core.config.signUp === 'on',
     countSignUp: createAddressLimiter(SIGN_UPS, core.sharedLimits).count,

@@ -137,6 +137,52 @@ await inChromium(t, async (chromium) => {
     },
   );
 
+  t.test('an account is created with a passkey, or with a password where somebody prefers one', async (t) => {
+    const openSignUp = async (page: Page, username: string) => {
+      await page.goto(url('/account/sign-up'));
+      await page.fill('#username', username);
+      await page.fill('#email', `${username}@example.org`);
+    };
+    const { page, complaints, credentials } = await device(t);
+    await openSignUp(page, 'keyed');
+    t.notOk(await page.locator('#password').isVisible());
+    await page.click('text=Create account with a passkey');
+    await page.waitForURL(url('/account'));
+    const [credential] = await credentials();
+    t.equal(credential?.userName, 'keyed', 'the name that the browser shows');
+    await signOut(page);
+    await page.goto(url('/account'));
+    // The virtual authenticator chooses the passkey by itself.
+    await page.waitForURL(url('/account'));
+    t.equal(await page.inputValue('#username'), 'keyed');
+    await signOut(page);
+    t.strictSame(complaints, []);
+
+    const other = await device(t);
+    await openSignUp(other.page, 'worded');
+    await other.page.click('text=Use a password instead');
+    await other.page.fill('#password', 'short');
+    await other.page.evaluate("document.querySelector('#password').minLength = 1");
+    await other.page.click('text=Create account >> visible=true');
+    t.match(await other.page.locator('[role=alert]').textContent(), /password/);
+    t.ok(await other.page.locator('#password').isVisible(), 'the choice is kept');
+    await other.page.fill('#password', PASSWORD);
+    await other.page.click('text=Create account >> visible=true');
+    await other.page.waitForURL(url('/account'));
+    t.equal((await other.credentials()).length, 0);
+
+    const third = await device(t);
+    await openSignUp(third.page, 'ann');
+    await third.page.click('text=Create account with a passkey');
+    await third.page.waitForSelector('[role=alert]');
+    await third.page.waitForTimeout(500);
+    t.equal(
+      (await third.credentials()).length,
+      0,
+      'the browser forgets a passkey that belongs to no account',
+    );
+  });
+
   t.test('without script, a password signs in and the page says why it adds no passkey', async (t) => {
     const { page } = await openPage(t, chromium, { javaScriptEnabled: false });
     await page.goto(url('/account/passkeys/add'));
@@ -166,6 +212,10 @@ await inChromium(t, async (chromium) => {
       await page.goto(url('/account'));
       t.ok(await page.locator('text=Sign in with a passkey').isVisible());
       t.strictSame(await accessibilityViolations(page), []);
+      await page.goto(url('/account/sign-up'));
+      t.equal(await title(page), 'Create an account');
+      t.strictSame(await accessibilityViolations(page), []);
+      t.equal(await pixelsTooWide(page), 0);
       t.strictSame(complaints, []);
     });
   }
