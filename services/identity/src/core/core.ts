@@ -36,6 +36,7 @@ import { createRevocationStore } from './revocations/revocation-store.ts';
 import { createRevocations } from './revocations/revocations.ts';
 import { createAccountRouter } from './sessions/account-router.ts';
 import { createBrowserSessions } from './sessions/browser-sessions.ts';
+import { createLastWay } from './sessions/last-way.ts';
 import { createPasswordCheck } from './sessions/password-check.ts';
 import { createRememberedBrowserStore } from './sessions/remembered-browser-store.ts';
 import { createSecondFactors } from './sessions/second-factors.ts';
@@ -280,6 +281,7 @@ function createSigningIn(shared: Shared & Mailing & ReturnType<typeof createIssu
   const secondFactors = createSecondFactors({ ...shared, sources: extensions.secondFactors });
   return {
     sessions,
+    lastWay: createLastWay({ ...shared, methods: shared.extensions.signInMethods }),
     accountPages: createAccountRouter({ ...shared, sessions, signUp: config.signUp === 'on' }),
     secondFactors,
     checkPassword: createPasswordCheck({ ...shared, secondFactors }),

@@ -114,7 +114,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   const signIn = { form, application, links, methods, scripts: ['/account/passkey.js'], cancel: true };
   const names = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
   const values = Object.fromEntries(names.map((name) => [name, of(name)]));
-  const profile = { frame, form, values, sendLinkAgain: form };
+  const profile = { frame, form, values, hasPassword: true, sendLinkAgain: form };
   const scopes = ['openid', 'profile', 'email', 'read:users', 'write:users', 'read:data', of('else')];
   const consent = { form, application, scopes, links: { useAnotherAccount: '/other' } };
   const at = new Date('2026-03-05T14:07:09Z');
@@ -223,7 +223,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     [
       'security, nothing',
       security({
-        Password: passwordPart(),
+        Password: passwordPart(true),
         Passkeys: passkeysPart(0),
         'Authenticator app': authenticatorAppPart(undefined),
         'Recovery codes': recoveryCodesPart(undefined),
@@ -322,15 +322,22 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       'password',
       passwordPage({
         frame: after('Your new password is saved. All other devices and applications are signed out.'),
-        form,
+        ...{ form, hasPassword: true, remove: '/remove' },
         endCredentials: '/end',
       }),
     ],
     [
       'password, problems',
-      passwordPage({ frame, form, problems: ['current_password', 'new_password'].map(problem) }),
+      passwordPage({
+        frame,
+        form,
+        hasPassword: true,
+        problems: ['current_password', 'new_password'].map(problem),
+      }),
     ],
-    ['password, wait', passwordPage({ frame, form, retryAfter: 30 })],
+    ['password, wait', passwordPage({ frame, form, hasPassword: true, retryAfter: 30 })],
+    ['password, none', passwordPage({ frame, form, hasPassword: false })],
+    ['profile, no password', profilePage({ ...profile, hasPassword: false, email: 'verified' })],
     [
       'applications',
       applicationsPage({
@@ -365,10 +372,19 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ],
     [
       'passkeys',
-      passkeysPage({ frame, passkeys: [synced, onKey], add: '/add', problems: [problem('name')] }),
+      passkeysPage({
+        frame,
+        passkeys: [synced, onKey],
+        add: '/add',
+        isOnlyWay: false,
+        problems: [problem('name')],
+      }),
     ],
-    ['passkeys, none', passkeysPage({ frame, passkeys: [], add: '/add' })],
-    ['passkeys, all', passkeysPage({ frame: after('Removed.'), passkeys: [onKey], add: undefined })],
+    ['passkeys, none', passkeysPage({ frame, passkeys: [], add: '/add', isOnlyWay: false })],
+    [
+      'passkeys, all',
+      passkeysPage({ frame: after('Removed.'), passkeys: [onKey], add: undefined, isOnlyWay: true }),
+    ],
     ['add a passkey', addPasskeyPage(adding)],
     ['add a passkey, problems', addPasskeyPage({ ...adding, problems: [problem('name')] })],
     ['add a passkey, problem', addPasskeyPage({ ...adding, problem: 'The passkey could not be verified.' })],

@@ -64,7 +64,7 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
   switch (notice.kind) {
     case 'password_changed':
       return mail('Your password has been changed', [
-        `The password of ${account} was changed on ${occasion(notice)}. Other devices and all programs are signed out.`,
+        `The password of ${account} was changed or removed on ${occasion(notice)}. Other devices and all programs are signed out.`,
         fine,
         `If it was not you, somebody else may be in your account. ${ask}`,
       ]);

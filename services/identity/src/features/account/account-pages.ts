@@ -2,6 +2,7 @@
 export const ACCOUNT_PAGES = {
   profile: '/account',
   password: '/account/password',
+  removePassword: '/account/password/remove',
   applications: '/account/applications',
   sessions: '/account/sessions',
   verification: '/account/verify-email',

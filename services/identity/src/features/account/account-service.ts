@@ -1,27 +1,31 @@
 import { ServiceError } from '@gatehouse/core/errors';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { Account, AccountChanges, Accounts } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Audit, Origin } from '../../core/audit/audit.ts';
 import type { SignInThrottle } from '../../core/limits/sign-in-throttle.ts';
+import type { LastWay } from '../../core/sessions/last-way.ts';
 
 /** The use cases of people with their own account on our pages. `origin` is where the request came from. */
 export type AccountService = {
   /**
-   * A new email address needs the current password, and a link to verify it is sent unless too many have been.
+   * A new email address needs the current password, if the account has one, and a link to verify it is sent unless too many have been.
    * Throws what the accounts refuse, `invalid` without the password, `forbidden` for a wrong one and `rate_limited`
    * after too many.
    */
   update(
     account: Account,
     changes: AccountChanges,
-    more: { currentPassword: string; origin: Origin },
+    more: { currentPassword: string | undefined; origin: Origin },
   ): Promise<{ linkSent: boolean }>;
-  /** Throws as `update` does. */
+  /** Throws as `update` does. Without the current one, for somebody who has just signed in to an account that has none. */
   changePassword(
     account: Account,
-    passwords: { next: string; current: string },
+    passwords: { next: string; current: string | undefined },
     origin: Origin,
   ): Promise<Account>;
+  /** For somebody who has just signed in. Ends all sessions. Throws `conflict` if nothing else signs in to the account. */
+  removePassword(account: Account, origin: Origin): Promise<Account>;
   /** Throws `rate_limited`. */
   sendVerification(account: Account, origin: Origin): Promise<void>;
 };
@@ -31,8 +35,9 @@ export function createAccountService(options: {
   throttle: SignInThrottle;
   mails: AccountMails;
   audit: Audit;
+  lastWay: LastWay;
 }): AccountService {
-  const { accounts, throttle, mails, audit } = options;
+  const { accounts, throttle, mails, audit, lastWay } = options;
 
   /** Runs a check of the account's password, which throws `forbidden` for a wrong one, as an attempt to sign in. */
   async function throttled<T>(account: Account, { address }: Origin, check: () => Promise<T>): Promise<T> {
@@ -71,7 +76,7 @@ export function createAccountService(options: {
   return {
     async update(account, changes, { currentPassword, origin }) {
       // A person who controls the address can reset the password, so a session alone must not be enough.
-      if (changes.email !== undefined) {
+      if (changes.email !== undefined && currentPassword !== undefined) {
         requireCurrentPassword(currentPassword, 'email address');
         await throttled(account, origin, () => checkCurrentPassword(account, currentPassword));
       }
@@ -87,10 +92,22 @@ export function createAccountService(options: {
         throw error;
       }
     },
-    async changePassword(account, passwords, origin) {
-      requireCurrentPassword(passwords.current, 'password');
-      const changed = await throttled(account, origin, () => accounts.changePassword(account.id, passwords));
+    async changePassword(account, { next, current }, origin) {
+      if (current !== undefined) requireCurrentPassword(current, 'password');
+      const change = () => accounts.changePassword(account.id, { next, ...omitUndefined({ current }) });
+      const changed = await (current === undefined ? change() : throttled(account, origin, change));
       await audit.record({ action: 'password.changed', origin, subject: account.id });
+      return changed;
+    },
+    async removePassword(account, origin) {
+      await lastWay.requireOther(account.id, 'password');
+      const changed = await accounts.removePassword(account.id);
+      await audit.record({
+        action: 'password.changed',
+        origin,
+        subject: account.id,
+        details: { removed: true },
+      });
       return changed;
     },
     sendVerification,

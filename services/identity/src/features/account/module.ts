@@ -21,10 +21,10 @@ export function account(core: Core): IdentityModule {
   );
   extensions.securityParts.push({
     title: 'Password',
-    content: passwordPart,
+    content: async ({ signedIn }) => passwordPart(await core.accounts.hasPassword(signedIn.account.id)),
   });
   const own = createOwnApplications({ ...core, applicationKeys: extensions.applicationKeys });
-  addProfileRoutes(pages, { account: createAccountService(core), sessions, own });
+  addProfileRoutes(pages, { ...core, account: createAccountService(core), sessions, own });
   addVerificationRoutes(pages, core);
   addAccessRoutes(pages, {
     ...core,

@@ -11,11 +11,15 @@ import {
 import { duration } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
 import { type AccountFrame, accountDocument } from '../../pages/account/account-document.ts';
+import type { Question } from '../../pages/account/confirmation-pages.ts';
 import { ACCOUNT_PAGES } from './account-pages.ts';
 
 export type PasswordModel = {
   frame: AccountFrame;
   form: PageForm;
+  hasPassword: boolean;
+  /** The page that asks whether to remove it; undefined when nothing else signs in. */
+  remove?: string | undefined;
   /** Problems of `current_password` and `new_password`. */
   problems?: readonly FieldProblem[] | undefined;
   /** Seconds to wait when the current password was wrong too often. */
@@ -34,10 +38,19 @@ ${way}</section>`;
 }
 
 /** The password on the page about how an account is signed in to. */
-export function passwordPart(): Html {
-  return html`<p>Your password and your username, or your confirmed email address, sign you in.</p>
-<p class="buttons"><a class="secondary" href="${ACCOUNT_PAGES.password}">Change the password</a></p>`;
+export function passwordPart(hasPassword: boolean): Html {
+  return html`<p>${hasPassword ? 'Your password and your username, or your confirmed email address, sign you in.' : 'You have no password, so nobody can guess or steal it.'}</p>
+<p class="buttons"><a class="secondary" href="${ACCOUNT_PAGES.password}">${hasPassword ? 'Change the password' : 'Set a password'}</a></p>`;
 }
+
+/** Before the password is removed. */
+export const REMOVE_PASSWORD_QUESTION: Question = {
+  title: 'Remove your password?',
+  lost: html`<p>Your password no longer signs you in. You sign in with a passkey or another account that you have connected.</p>
+<p>All your other sessions end, and so does the access of all applications that you have allowed.</p>`,
+  submit: 'Remove password',
+  back: ACCOUNT_PAGES.password,
+};
 
 export function passwordPage(model: PasswordModel): string {
   const { problems = [], retryAfter } = model;
@@ -55,15 +68,21 @@ export function passwordPage(model: PasswordModel): string {
     frame: model.frame,
     current: ACCOUNT_PAGES.password,
     body: html`${model.endCredentials !== undefined && offerToEndCredentials(html`<p class="buttons"><a class="danger" href="${model.endCredentials}">End all secrets and keys</a></p>`)}
-<p>A new password ends all your other sessions and the access of all applications that you have allowed.</p>
+<p>${model.hasPassword ? '' : 'You have no password: you sign in without one. '}A new password ends all your other sessions and the access of all applications that you have allowed.</p>
 ${retryAfter !== undefined && alertBox('Too many attempts', html`<p>Please wait ${duration(retryAfter)}, then try again.</p>`)}
 ${problemSummary(problems, FIELDS)}
 ${form(
   model.form,
   html`${usernameForPasswordManagers(model.frame.username)}
-${field({ ...common('current_password'), label: 'Current password', autocomplete: 'current-password' })}
+${model.hasPassword && field({ ...common('current_password'), label: 'Current password', autocomplete: 'current-password' })}
 ${field({ ...common('new_password'), label: 'New password', hint: 'At least 8 characters. A few random words make a good password.', autocomplete: 'new-password', minlength: 8 })}
-<div class="buttons"><button class="primary">Change password</button></div>`,
-)}`,
+<div class="buttons"><button class="primary">${model.hasPassword ? 'Change password' : 'Set password'}</button></div>`,
+)}
+${
+  model.remove !== undefined &&
+  html`<section class="card"><h2>Sign in without a password</h2>
+<p>You have another way to sign in. Without a password, nobody can guess or steal it.</p>
+<p class="buttons"><a class="danger" href="${model.remove}">Remove the password</a></p></section>`
+}`,
   });
 }

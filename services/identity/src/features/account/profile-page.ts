@@ -14,6 +14,7 @@ export type ProfileModel = {
   values: { readonly [name in (typeof FIELDS)[number]]?: string | null | undefined };
   /** The state of the stored address. */
   email: 'verified' | 'unverified' | 'none';
+  hasPassword: boolean;
   /** Sends the link that confirms the address again. */
   sendLinkAgain: PageForm;
   problems?: readonly FieldProblem[] | undefined;
@@ -40,7 +41,7 @@ ${form(
 ${field({ ...common('username'), label: 'Username', autocomplete: 'username', required: true })}
 ${field({ ...common('email'), label: 'Email', type: 'email', autocomplete: 'email', required: model.email !== 'none', describedBy: 'email-state' })}
 ${emailState(model.email)}
-${field({ name: 'current_password', label: 'Current password', hint: 'Required only to change the email address.', type: 'password', autocomplete: 'current-password', problem: problemOf(problems, 'current_password') })}
+${model.hasPassword && field({ name: 'current_password', label: 'Current password', hint: 'Required only to change the email address.', type: 'password', autocomplete: 'current-password', problem: problemOf(problems, 'current_password') })}
 </fieldset>
 <fieldset><legend>About you</legend>
 ${field({ ...common('name'), label: 'Name', hint: 'The name that you want to be called by.', autocomplete: 'name', required: true })}

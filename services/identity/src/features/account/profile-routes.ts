@@ -1,16 +1,17 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Context } from 'koa';
-import type { AccountChanges } from '../../core/accounts/account.ts';
+import type { AccountChanges, Accounts } from '../../core/accounts/account.ts';
 import { originOf } from '../../core/audit/audit.ts';
 import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
+import type { LastWay } from '../../core/sessions/last-way.ts';
 import { formProblems } from '../../pages/page-errors.ts';
 import { sendPage } from '../../pages/page-response.ts';
 import type { OwnApplications } from './access/own-applications.ts';
 import { ACCOUNT_PAGES, END_CREDENTIALS } from './account-pages.ts';
 import type { AccountService } from './account-service.ts';
-import { passwordPage } from './password-page.ts';
+import { passwordPage, REMOVE_PASSWORD_QUESTION } from './password-page.ts';
 import { FIELDS, profilePage } from './profile-page.ts';
 
 /** The fields that cannot be removed, only changed. */
@@ -24,27 +25,35 @@ const PROFILE_NOTICES = {
 };
 const PASSWORD_NOTICES = {
   saved: 'Your new password is saved. All other devices and applications are signed out.',
+  removed: 'Your password is removed. All other devices and applications are signed out.',
 };
 /** Errors that are shown in the form, as the person can correct them. */
 const CORRECTABLE = new Set(['invalid', 'conflict', 'forbidden', 'rate_limited']);
 
 /** The account pages for the profile and the password. */
 export function addProfileRoutes(
-  { get, post, page }: AccountRouter,
-  options: { account: AccountService; sessions: BrowserSessions; own: Pick<OwnApplications, 'list'> },
+  { get, post, page, isFresh, confirmed }: AccountRouter,
+  options: {
+    account: AccountService;
+    accounts: Pick<Accounts, 'hasPassword'>;
+    lastWay: LastWay;
+    sessions: BrowserSessions;
+    own: Pick<OwnApplications, 'list'>;
+  },
 ): void {
-  const { account: service, sessions, own } = options;
+  const { account: service, accounts, lastWay, sessions, own } = options;
 
-  function showProfile(
+  async function showProfile(
     ctx: Context,
     { signedIn: { account }, frame, form }: AccountPage,
     more: { values?: Record<string, string>; error?: ServiceError } = {},
-  ): void {
+  ): Promise<void> {
     const { error } = more;
     const html = profilePage({
       frame,
       form: form(ACCOUNT_PAGES.profile),
       values: { ...account, ...more.values },
+      hasPassword: await accounts.hasPassword(account.id),
       email: account.email === null ? 'none' : account.email_verified ? 'verified' : 'unverified',
       sendLinkAgain: form('/account/verification'),
       problems: error && formProblems(error),
@@ -70,15 +79,18 @@ export function addProfileRoutes(
     if (Object.keys(changes).length === 0) return `${ACCOUNT_PAGES.profile}?done=saved`;
     try {
       requireCountryCode(changes.phone);
+      const hasPassword = changes.email === undefined || (await accounts.hasPassword(account.id));
+      // Whoever has no password to give proves by a new sign-in who they are.
+      if (!hasPassword && !isFresh(ctx, signedIn, ACCOUNT_PAGES.profile)) return undefined;
       const { linkSent } = await service.update(account, changes as AccountChanges, {
-        currentPassword: fields.get('current_password') ?? '',
+        currentPassword: hasPassword ? (fields.get('current_password') ?? '') : undefined,
         origin: originOf(ctx),
       });
       return `${ACCOUNT_PAGES.profile}?done=${linkSent ? 'saved_and_link_sent' : 'saved'}`;
     } catch (error) {
       if (!(error instanceof ServiceError) || !CORRECTABLE.has(error.kind)) throw error;
       ctx.set(error.headers);
-      showProfile(ctx, page(ctx, signedIn), { values, error });
+      await showProfile(ctx, page(ctx, signedIn), { values, error });
       return undefined;
     }
   });
@@ -90,12 +102,18 @@ export function addProfileRoutes(
 
   async function showPassword(ctx: Context, page: AccountPage, error?: ServiceError) {
     const { frame, form, signedIn } = page;
+    const { id } = signedIn.account;
+    const hasPassword = await accounts.hasPassword(id);
+    if (!hasPassword && !isFresh(ctx, signedIn, ACCOUNT_PAGES.password)) return;
     const offers =
       frame.notice !== undefined && (await own.list(signedIn.account.id, originOf(ctx))).length > 0;
     const limited = error?.kind === 'rate_limited';
     const html = passwordPage({
       frame,
       form: form(ACCOUNT_PAGES.password),
+      hasPassword,
+      remove:
+        hasPassword && (await lastWay.hasOther(id, 'password')) ? ACCOUNT_PAGES.removePassword : undefined,
       endCredentials: offers ? END_CREDENTIALS : undefined,
       retryAfter: limited ? Number(error.headers['retry-after']) : undefined,
       problems: error === undefined || limited ? undefined : passwordProblems(error),
@@ -106,9 +124,11 @@ export function addProfileRoutes(
   get(ACCOUNT_PAGES.password, (ctx, page) => showPassword(ctx, page), PASSWORD_NOTICES);
 
   post(ACCOUNT_PAGES.password, async (ctx, signedIn, fields) => {
+    const hasPassword = await accounts.hasPassword(signedIn.account.id);
+    if (!hasPassword && !isFresh(ctx, signedIn, ACCOUNT_PAGES.password)) return undefined;
     const passwords = {
       next: fields.get('new_password') ?? '',
-      current: fields.get('current_password') ?? '',
+      current: hasPassword ? (fields.get('current_password') ?? '') : undefined,
     };
     try {
       const changed = await service.changePassword(signedIn.account, passwords, originOf(ctx));
@@ -120,6 +140,20 @@ export function addProfileRoutes(
       return undefined;
     }
   });
+
+  confirmed(
+    ACCOUNT_PAGES.removePassword,
+    ACCOUNT_PAGES.password,
+    async (ctx, signedIn) => ({
+      ...REMOVE_PASSWORD_QUESTION,
+      async act() {
+        const changed = await service.removePassword(signedIn.account, originOf(ctx));
+        await sessions.renew(ctx, { ...signedIn, account: changed });
+        return `${ACCOUNT_PAGES.password}?done=removed`;
+      },
+    }),
+    { fresh: true },
+  );
 }
 
 /**

@@ -9,7 +9,7 @@ import type { IdentityModule } from '../../identity-module.ts';
 import { createChallenges } from './challenges.ts';
 import { PASSKEYS, passkeysPart } from './passkey-pages.ts';
 import { addPasskeyRoutes } from './passkey-routes.ts';
-import { passkeySignIn } from './passkey-sign-in.ts';
+import { PASSKEY_METHOD, passkeySignIn } from './passkey-sign-in.ts';
 import { passkeySignUp } from './passkey-sign-up.ts';
 import { createPasskeyStore } from './passkey-store.ts';
 import { createPasskeys } from './passkeys.ts';
@@ -41,11 +41,18 @@ export function passkeys(core: Core): IdentityModule {
     }),
   );
   const record = createRecordPasskey(core);
+  /** Throws `conflict` for the last passkey of an account that nothing else signs in to. */
+  async function requireOther(userId: string): Promise<void> {
+    if ((await passkeys.list(userId)).length <= 1) await core.lastWay.requireOther(userId, PASSKEY_METHOD);
+  }
   core.extensions.factors.push({
     list: async (userId) => (await passkeys.list(userId)).map((it) => ({ ...it, type: 'passkey' })),
     async remove(userId, id, by) {
       const passkey = (await passkeys.list(userId)).find((it) => it.id === id);
-      if (passkey === undefined || !(await passkeys.remove(userId, id))) return false;
+      if (passkey === undefined) return false;
+      // An admin can: the owner then asks for a new password.
+      if (by.actor === userId) await requireOther(userId);
+      if (!(await passkeys.remove(userId, id))) return false;
       await record('removed', userId, passkey, by);
       return true;
     },
@@ -56,7 +63,7 @@ export function passkeys(core: Core): IdentityModule {
   });
   core.extensions.signUpMethods.push(passkeySignUp({ ...core, passkeys, script: script.path }));
   core.accountPages.addSections({ path: PASSKEYS, label: 'Passkeys' });
-  addPasskeyRoutes(core.accountPages, { ...core, passkeys, record, script: script.path });
+  addPasskeyRoutes(core.accountPages, { ...core, passkeys, record, requireOther, script: script.path });
   const router = new Router({ sensitive: true });
   router.get(script.path, (ctx) => {
     ctx.type = 'text/javascript; charset=utf-8';

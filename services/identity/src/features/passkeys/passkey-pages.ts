@@ -55,11 +55,13 @@ export type PasskeysModel = {
   passkeys: readonly PasskeyView[];
   /** The page on which one is added; undefined when there are as many as there can be. */
   add: string | undefined;
+  /** Whether nothing but the one passkey signs in to the account. */
+  isOnlyWay: boolean;
   /** What is wrong with the name that was given to one. */
   problems?: readonly FieldProblem[] | undefined;
 };
 
-export function passkeysPage({ frame, passkeys, add, problems = [] }: PasskeysModel): string {
+export function passkeysPage({ frame, passkeys, add, isOnlyWay, problems = [] }: PasskeysModel): string {
   return accountDocument({
     title: 'Passkeys',
     failed: problems.length > 0,
@@ -68,11 +70,14 @@ export function passkeysPage({ frame, passkeys, add, problems = [] }: PasskeysMo
     body: html`<p>A passkey signs you in with your fingerprint, your face, or the PIN of your device. It works on this site only, so no other site can steal it.</p>
 ${problemSummary(problems, [])}
 ${add === undefined ? html`<p>You have as many passkeys as an account can have. Remove one to add another.</p>` : html`<p class="buttons"><a class="primary" href="${add}">Add a passkey</a></p>`}
-${passkeys.length === 0 ? html`<p>You have no passkeys yet.</p>` : html`<ul class="cards">${passkeys.map(card)}</ul>`}`,
+${passkeys.length === 0 ? html`<p>You have no passkeys yet.</p>` : html`<ul class="cards">${passkeys.map((it) => card(it, isOnlyWay))}</ul>`}`,
   });
 }
 
-function card({ id, name, isSynced, isSyncable, createdAt, lastUsedAt, rename }: PasskeyView): Html {
+function card(
+  { id, name, isSynced, isSyncable, createdAt, lastUsedAt, rename }: PasskeyView,
+  isOnlyWay: boolean,
+): Html {
   const place = isSynced
     ? 'Synced between your devices'
     : isSyncable
@@ -90,7 +95,7 @@ ${form(
   html`<div class="field"><label for="name-${id}">New name</label><input id="name-${id}" name="name" value="${name}" autocomplete="off" dir="auto" required></div>
 <button class="secondary">Save the name</button>`,
 )}</details>
-<p class="buttons"><a class="danger" href="${PASSKEYS}/${id}/remove" aria-describedby="${id}">Remove</a></p></li>`;
+${isOnlyWay ? html`<p class="hint">Nothing else signs you in. To remove this passkey, add another one or <a href="/account/password">set a password</a> first.</p>` : html`<p class="buttons"><a class="danger" href="${PASSKEYS}/${id}/remove" aria-describedby="${id}">Remove</a></p>`}</li>`;
 }
 
 export type AddPasskeyModel = {
@@ -130,7 +135,7 @@ ${failureBox('No passkey was added. Try again.', 'This device already has a pass
 export function removePasskeyQuestion({ name, lastUsedAt }: Passkey): Question {
   return {
     title: 'Remove this passkey?',
-    lost: html`<p>The passkey <strong><bdi>${name}</bdi></strong>, ${lastUsedAt === null ? 'never used' : html`last used ${ago(lastUsedAt)}`}, no longer signs you in. Your sessions stay, and so does your password.</p>
+    lost: html`<p>The passkey <strong><bdi>${name}</bdi></strong>, ${lastUsedAt === null ? 'never used' : html`last used ${ago(lastUsedAt)}`}, no longer signs you in. Your sessions stay, and so do all other ways to sign in.</p>
 <p>The passkey remains on your device, where you can delete it as well.</p>`,
     submit: 'Remove passkey',
     back: PASSKEYS,

@@ -4,11 +4,13 @@ import type { Context } from 'koa';
 import { originOf } from '../../core/audit/audit.ts';
 import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
+import type { LastWay } from '../../core/sessions/last-way.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
 import { formProblems } from '../../pages/page-errors.ts';
 import { sendPage } from '../../pages/page-response.ts';
 import { MAX_PASSKEYS } from './passkey.ts';
 import { addPasskeyPage, PASSKEYS, passkeysPage, removePasskeyQuestion } from './passkey-pages.ts';
+import { PASSKEY_METHOD } from './passkey-sign-in.ts';
 import type { Passkeys } from './passkeys.ts';
 import type { RecordPasskey } from './record-passkey.ts';
 
@@ -26,6 +28,9 @@ export function addPasskeyRoutes(
     passkeys: Passkeys;
     record: RecordPasskey;
     sessions: Pick<BrowserSessions, 'find'>;
+    /** Throws `conflict` for the last passkey of an account that nothing else signs in to. */
+    requireOther(userId: string): Promise<void>;
+    lastWay: Pick<LastWay, 'hasOther'>;
     script: string;
   },
 ): void {
@@ -41,6 +46,7 @@ export function addPasskeyRoutes(
       frame,
       passkeys: list.map((it) => ({ ...it, rename: form(`${PASSKEYS}/${it.id}/rename`) })),
       add: list.length < MAX_PASSKEYS ? ADD : undefined,
+      isOnlyWay: list.length === 1 && !(await options.lastWay.hasOther(account.id, PASSKEY_METHOD)),
       problems: error && formProblems(error),
     });
     sendPage(ctx, html, { status: error?.status ?? 200 });
@@ -107,6 +113,7 @@ export function addPasskeyRoutes(
   pages.confirmed(`${PASSKEYS}/:id/remove`, PASSKEYS, async (ctx, { account }) => {
     const passkey = (await passkeys.list(account.id)).find(({ id }) => id === ctx.params.id);
     if (passkey === undefined) throw new ServiceError('not_found', 'There is no such passkey.');
+    await options.requireOther(account.id);
     return {
       ...removePasskeyQuestion(passkey),
       async act() {

@@ -7,6 +7,9 @@ import { amrOf } from './passkey.ts';
 import { signInFields } from './passkey-pages.ts';
 import type { Passkeys } from './passkeys.ts';
 
+/** The name of the method, in paths and in the audit log. */
+export const PASSKEY_METHOD = 'passkey';
+
 /** Signing in with a passkey, which says by itself whose it is. */
 export function passkeySignIn(options: {
   passkeys: Passkeys;
@@ -21,7 +24,7 @@ export function passkeySignIn(options: {
   const contextOf = (ctx: Context, interaction: string) => `sign in ${interaction} ${browser.id(ctx)}`;
 
   return {
-    name: 'passkey',
+    name: PASSKEY_METHOD,
     scripts: [options.script],
     fields: (ctx, interaction) => signInFields(passkeys.requestOptions(contextOf(ctx, interaction))),
     problem: {
@@ -36,7 +39,7 @@ export function passkeySignIn(options: {
       // Before the check, so that parallel requests cannot exceed the limit.
       await failures.count(origin.address);
       const result = await passkeys.authenticate(form.get('passkey') ?? '', context);
-      const entry = { origin, client, details: { method: 'passkey' } };
+      const entry = { origin, client, details: { method: PASSKEY_METHOD } };
       if (result.account === undefined) {
         const whose = result.userId === undefined ? {} : { subject: result.userId };
         await audit.record({ ...entry, ...whose, action: 'sign_in.failed', actor: null });

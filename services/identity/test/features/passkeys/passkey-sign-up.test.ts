@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import t from 'tap';
 import { build, codeFor, WEB } from '../../build.ts';
-import { alertOf, heading, linkOf, signedIn } from '../../pages.ts';
+import { alertOf, heading, linkOf, noticeOf, signedIn } from '../../pages.ts';
 import { createAuthenticator, type Deviation, optionsOf } from './authenticator.ts';
 
 const built = await build(t, { host: 'localhost' });
@@ -80,6 +80,58 @@ t.test('a passkey of an account that cannot be created is forgotten here and in 
     credential_id: authenticator.id,
   });
   t.equal(passkeys, 0);
+});
+
+t.test('an account without a password keeps its only passkey, and may set a password', async (t) => {
+  const { visitor, page } = await signUp();
+  const username = /name="username"[^>]* value="([^"]*)"/.exec(page.html)?.[1] ?? '';
+  t.notMatch(page.html, 'name="current_password"');
+  const list = await visitor.get('/account/passkeys');
+  t.match(list.html, 'Nothing else signs you in');
+  const [, id = ''] = /passkeys\/(pky_\w+)\/rename/.exec(list.html) ?? [];
+  const remove = `/account/passkeys/${id}/remove`;
+  t.equal((await visitor.get(remove)).status, 409, 'by its address, too');
+  const password = await visitor.get('/account/password');
+  t.notMatch(password.html, 'name="current_password"');
+  const set = await visitor.submit(password, { new_password: 'a long one for the tests' }, 'new_password');
+  t.match(noticeOf(set), /new password is saved/);
+  t.equal(
+    heading(await (await signedIn(built, username, 'a long one for the tests')).get('/account')),
+    'Profile',
+  );
+  t.equal((await visitor.get(remove)).status, 200);
+});
+
+t.test('a password is removed where a passkey is left, by somebody who has just signed in', async (t) => {
+  const { visitor, authenticator, page } = await signUp();
+  const username = /name="username"[^>]* value="([^"]*)"/.exec(page.html)?.[1] ?? '';
+  await visitor.submit(
+    await visitor.get('/account/password'),
+    { new_password: 'a long one for the tests' },
+    'new_password',
+  );
+  const elsewhere = await signedIn(built, username, 'a long one for the tests');
+  const question = await visitor.get('/account/password/remove');
+  t.equal(heading(question), 'Remove your password?');
+  const removed = await visitor.submit(question, {}, 'name="confirmation"');
+  t.match(noticeOf(removed), /password is removed/);
+  t.equal(heading(await elsewhere.get('/account')), 'Sign in', 'other sessions end');
+  const wrong = await built.browser().submit(await built.browser().get('/account'), {
+    ...{ username, password: 'a long one for the tests' },
+  });
+  t.not(wrong.status, 200);
+  const other = built.browser();
+  const signIn = await other.get('/account/passkeys');
+  t.equal(
+    heading(await other.submit(signIn, { passkey: authenticator.get(signIn) }, 'name="passkey"')),
+    'Passkeys',
+  );
+  const ann = await signedIn(built, 'ann');
+  t.equal(
+    (await ann.submit(await ann.get('/account/password/remove'), {}, 'name="confirmation"')).status,
+    409,
+    'the only way in stays',
+  );
 });
 
 t.test('the password of an account that was made with one is checked as before', async (t) => {
