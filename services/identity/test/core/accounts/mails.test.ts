@@ -139,7 +139,10 @@ t.test('when it was, and where it came from if that is known', async (t) => {
   const username = 'ada';
   for (const it of [{ at }, { at, address }]) {
     const words = `5 March 2026 at 14:07 UTC${'address' in it ? ', from the address 192.0.2.7' : ''}.`;
-    t.match(notice({ kind: 'password_changed', ...it }).text, `was changed or removed on ${words} Other devices`);
+    t.match(
+      notice({ kind: 'password_changed', ...it }).text,
+      `was changed or removed on ${words} Other devices`,
+    );
     t.match(notice({ kind: 'recovery_used', ...it }).text, `for your Gatehouse account ada, on ${words}`);
     t.match(
       emailChangedMail({ link: LINK, username, hours: 72, ...it }).text,
