@@ -1,4 +1,4 @@
-import { isId, leastIdAt, newId, timeOfId } from '@gatehouse/core/ids';
+import { derivedId, isId, isUserId, leastIdAt, newId, timeOfId } from '@gatehouse/core/ids';
 import t from 'tap';
 
 /** How many ids fit into a millisecond; the next one borrows from the following. */
@@ -67,6 +67,31 @@ t.test('isId tells the form of an id', async (t) => {
   for (const [prefix, text, expected] of FORMS) {
     t.equal(isId(prefix, text), expected, JSON.stringify(text));
   }
+});
+
+t.test('an id of a user is ours, or one that an imported account brought along', async (t) => {
+  for (const [text, expected] of [
+    [newId('usr'), true],
+    [newId('app'), false],
+    ['8f2a6c1e-0b3d-4e57-a9c4-000000000001', true],
+    ['nOGWKkHV1ETZvqGIMvqo7bHAiVh1', true],
+    ['60425dc43519d90068f82973', true],
+    ['x'.repeat(19), false],
+    ['x'.repeat(64), true],
+    ['x'.repeat(65), false],
+    ['auth0|60425dc43519d90068f82973', false],
+    ['usr_deleted', false],
+    ['8f2a6c1e-0b3d-4e57-a9c4-000000000001\n', false],
+    ['éééééééééééééééééééééé', false],
+  ] as const) {
+    t.equal(isUserId(text), expected, JSON.stringify(text));
+  }
+});
+
+t.test('a derived id is always the same, and of the form of others', async (t) => {
+  t.equal(derivedId('usr', 'auth0\ngoogle-oauth2|103547991597142817347'), 'usr_0nmncrhn9q4rqjn5bmq0g9qtkg');
+  t.ok(isId('usr', derivedId('usr', 'a')));
+  t.not(derivedId('usr', 'a'), derivedId('usr', 'b'));
 });
 
 t.test('an id tells when it was made, and where the ids of a time begin', async (t) => {

@@ -13,6 +13,8 @@ type Format = {
   /** The sizes of salt and hash, in bytes. */
   salt: Range;
   hash: Range;
+  /** Whether the parameters fit each other. */
+  fits?(params: Phc['params']): boolean;
   /** The memory of one check, in bytes. */
   memory?(params: Phc['params']): number;
   /** The memory that is written in one check, in bytes, which is what takes its time. */
@@ -38,6 +40,7 @@ const argon2: Format = {
   params: { v: [16, 19], m: [8, MAX_MEMORY / 1024], t: [1, 64], p: [1, 16] },
   salt: [8, 64],
   hash: HASH,
+  fits: ({ v, m = 0, p = 0 }) => (v === 16 || v === 19) && m >= 8 * p,
   memory: ({ m = 0 }) => m * 1024,
   work: ({ m = 0, t = 0 }) => m * t * 1024,
   verify: (phc, password) => verifyArgon2(writePhc(phc), password),
@@ -47,6 +50,8 @@ const scryptFormat: Format = {
   params: { ln: [1, 20], r: [1, 32], p: [1, 16] },
   salt: SALT,
   hash: HASH,
+  // RFC 7914 §2.
+  fits: ({ ln = 0, r = 0 }) => ln < 16 * r,
   memory: ({ ln = 0, r = 0 }) => 128 * 2 ** ln * r,
   work: ({ ln = 0, r = 0, p = 0 }) => 128 * 2 ** ln * r * p,
   verify: async (phc, password) => equal(await deriveScrypt(phc, password, phc.hash.length), phc.hash),
@@ -138,6 +143,7 @@ export function storedHash(hash: string | Phc): string {
     requireRange(`a parameter ${name} of ${id}`, value, range);
     params[name] = value;
   }
+  if (format.fits?.(params) === false) throw badHash(`of ${id} has parameters that do not fit each other`);
   if ((format.memory?.(params) ?? 0) > MAX_MEMORY)
     throw badHash(`of ${id} takes more than ${MAX_MEMORY / MIB} MiB of memory`);
   if ((format.work?.(params) ?? 0) > MAX_WORK) throw badHash(`of ${id} takes too long to check`);

@@ -51,12 +51,19 @@ export const keycloak: Source = {
   },
 };
 
+function readPart<T>(read: (part: unknown) => T, text: string | null | undefined): T {
+  try {
+    return read(parseJsonBody(Buffer.from(text ?? '')));
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw badHash('is not in the form in which Keycloak exports it');
+  }
+}
+
 /** Both parts of a credential are JSON in a text (PasswordSecretData, PasswordCredentialData). */
 function hashOfCredential({ secretData, credentialData }: Static<typeof Credential>): Phc {
-  const secret = readSecret(parseJsonBody(Buffer.from(secretData ?? '')));
-  const { hashIterations, algorithm, additionalParameters } = readData(
-    parseJsonBody(Buffer.from(credentialData ?? '')),
-  );
+  const secret = readPart(readSecret, secretData);
+  const { hashIterations, algorithm, additionalParameters } = readPart(readData, credentialData);
   const [salt, hash] = [fromBase64(secret.salt), fromBase64(secret.value)];
   if (algorithm === 'argon2') {
     const [type, version, memory, parallelism] = ['type', 'version', 'memory', 'parallelism'].map(
