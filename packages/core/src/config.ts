@@ -100,6 +100,28 @@ export function share(name: string, fallback: number): Setting<number> {
   });
 }
 
+/**
+ * A value in JSON, which may contain secrets. `read` throws an error whose message says, after the name of the setting, what is
+ * wrong with it, and quotes no value.
+ */
+export function json<T>(name: string, type: string, read: (value: unknown) => T): Setting<T> {
+  const parse = (raw: string): T => {
+    let value: unknown;
+    try {
+      value = JSON.parse(raw);
+    } catch {
+      // The message of the parser quotes the text.
+      throw new InvalidSetting('must be JSON');
+    }
+    try {
+      return read(value);
+    } catch (error) {
+      throw new InvalidSetting((error as Error).message);
+    }
+  };
+  return { ...setting(name, type, undefined, parse), isSecret: true };
+}
+
 /** One of several words. */
 export function oneOf<const T extends string>(name: string, words: readonly T[], fallback?: T): Setting<T> {
   const type = `one of ${words.join(', ')}`;

@@ -2,6 +2,7 @@ import {
   addresses,
   described,
   integer,
+  json,
   keys256,
   oneOf,
   optional,
@@ -29,6 +30,7 @@ import type { FirstApplication } from './core/applications/first-applications.ts
 import { MAX_ACCESS_TOKEN_SECONDS } from './core/foundation/identity-config.ts';
 import type { ServiceClient } from './core/tokens/service-tokens.ts';
 import { SIGNING_ALGORITHMS } from './core/tokens/signing-algorithms.ts';
+import { readIdentityProviders } from './features/identity-providers/provider-settings.ts';
 
 /** All scopes that a machine can have. */
 export const MACHINE_SCOPES = API_SCOPES.filter((scope) => scope !== 'read:profile');
@@ -89,6 +91,12 @@ const own = {
     'Private networks in which applications may receive back-channel logout requests. Public addresses need no entry.',
     addresses('IDENTITY_LOGOUT_NETWORKS'),
   ),
+  identityProviders: described(
+    'Where people can sign in besides, as a list in JSON: ' +
+      '[Signing in with other providers](guides/identity-providers.md) has its members.',
+    optional(json('IDENTITY_PROVIDERS', 'a list of providers in JSON', readIdentityProviders)),
+    '[{"preset":"google","client_id":"…","client_secret":"…"}]',
+  ),
   auditDays: described(
     'For how many days the audit log is kept.',
     integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),
@@ -117,7 +125,14 @@ export const settings = { ...own, ...clientSecrets };
 
 /** Reads the settings of the identity process; throws a SettingsError. */
 export function readIdentityConfig(env: NodeJS.ProcessEnv) {
-  const { machineId, machineSecret, smtpUrl, mailFrom: from, ...values } = readSettings(own, env);
+  const {
+    machineId,
+    machineSecret,
+    smtpUrl,
+    mailFrom: from,
+    identityProviders,
+    ...values
+  } = readSettings(own, env);
   const { accessToken, code, refreshToken, session, ...config } = values;
   const secrets = readSettings(clientSecrets, env);
   const services = CLIENT_SERVICES.map((id) => ({ id, secret: secrets[id] }));
@@ -153,6 +168,7 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
     ...config,
     lifetimes: { accessToken, code, refreshToken, session },
     services,
+    ...(identityProviders === undefined ? {} : { identityProviders }),
     ...(smtpUrl === undefined || from === undefined ? {} : { mail: { smtpUrl, from } }),
     firstApplications,
   };

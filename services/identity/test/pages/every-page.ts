@@ -32,6 +32,11 @@ import {
 } from '../../src/features/authenticator-app/authenticator-app-pages.ts';
 import { qrCode } from '../../src/features/authenticator-app/qr-code.ts';
 import {
+  CONNECTED_ACCOUNTS,
+  connectedAccountsPage,
+  disconnectQuestion,
+} from '../../src/features/identity-providers/provider-pages.ts';
+import {
   addPasskeyPage,
   PASSKEYS,
   passkeysPage,
@@ -48,6 +53,7 @@ import { type SignInProblem, signInPage } from '../../src/features/sign-in/sign-
 import { accountQuestionPage, standaloneQuestionPage } from '../../src/pages/account/confirmation-pages.ts';
 import { SECURITY } from '../../src/pages/account/security-path.ts';
 import { type ErrorPageKind, errorPage } from '../../src/pages/error-page.ts';
+import { redirectPage } from '../../src/pages/redirect-page.ts';
 import { signedOutPage, signOutPage, stillSignedInPage } from '../../src/pages/sign-out-pages.ts';
 
 const ERRORS: ErrorPageKind[] = [
@@ -181,6 +187,11 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       frame,
       parts: Object.entries(parts).map(([title, content]) => ({ title, content })),
     });
+  const connected = {
+    ...{ id: 'acme', label: of('Acme'), isOnlyWay: false, connect: form },
+    linked: { label: of('ada@acme.example'), createdAt: new Date(at), lastUsedAt: null },
+  };
+  const notConnected = { ...connected, id: 'other', linked: undefined };
   const { name, host } = application;
   const authorized = { name, hosts: [host], scopes, since: at, revoke: form };
   return new Map([
@@ -196,6 +207,13 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ],
     ['sign in, application', signInPage(signIn)],
     ['sign in, prefilled', signInPage({ ...signIn, username: of('ada') })],
+    [
+      'sign in, notice',
+      signInPage({
+        ...signIn,
+        notice: { title: 'Sign in to connect Acme', advice: of('An account exists.') },
+      }),
+    ],
     ['sign in again', signInPage({ ...signIn, signedInAs: of('ada') })],
     ...SIGN_IN_PROBLEMS.map((it): [string, string] => [
       `sign in, ${it.kind}`,
@@ -384,6 +402,26 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     [
       'passkeys, all',
       passkeysPage({ frame: after('Removed.'), passkeys: [onKey], add: undefined, isOnlyWay: true }),
+    ],
+    ['connected accounts', connectedAccountsPage({ frame, providers: [connected, notConnected] })],
+    [
+      'connected accounts, problem',
+      connectedAccountsPage({
+        frame,
+        providers: [{ ...connected, isOnlyWay: true }],
+        problem: { title: 'Acme is not responding', advice: 'Try again in a minute.' },
+      }),
+    ],
+    [
+      'disconnect an account',
+      accountQuestionPage({
+        ...{ frame, current: CONNECTED_ACCOUNTS, form, refused: false },
+        question: disconnectQuestion(of('Acme'), connected.linked),
+      }),
+    ],
+    [
+      'leave for another site',
+      redirectPage({ to: of('Acme'), url: 'https://acme.example/authorize?a=1&b=2' }),
     ],
     ['add a passkey', addPasskeyPage(adding)],
     ['add a passkey, problems', addPasskeyPage({ ...adding, problems: [problem('name')] })],

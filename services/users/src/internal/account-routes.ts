@@ -35,7 +35,7 @@ const readLookup = bodyValidator(Type.Object({ login: Text }));
 const readNew = bodyValidator(
   Type.Object({
     id: Type.Optional(Text),
-    username: Text,
+    username: Type.Optional(Text),
     email: Text,
     password: Type.Optional(Text),
     name: Type.Optional(Text),
@@ -93,7 +93,7 @@ export function mountAccountRoutes(
     const { id, username, email, password, name } = readNew(request.body);
     if (id !== undefined && !isId('usr', id)) throw new ServiceError('invalid', 'This is no id of a user.');
     // Field by field: the body may hold others, such as a role.
-    const draft = { username, email, ...omitUndefined({ id, password, name }), claimsEmail: 'any' as const };
+    const draft = { email, ...omitUndefined({ id, username, password, name }), claimsEmail: 'any' as const };
     return sendAccount(reply.code(201), await users.create(draft));
   });
 

@@ -25,6 +25,8 @@ export const ACTIONS: Record<string, string> = {
   'secret.removed': 'Client secret removed',
   'passkey.added': 'Passkey added',
   'passkey.removed': 'Passkey removed',
+  'identity.linked': 'Connected account added',
+  'identity.unlinked': 'Connected account removed',
   'authenticator_app.added': 'Authenticator app set up',
   'authenticator_app.removed': 'Authenticator app removed',
   'recovery_codes.renewed': 'Recovery codes renewed',

@@ -34,10 +34,13 @@ export type Accounts = {
   checkCurrentPassword(id: string, password: string): Promise<void>;
   /** By username or verified email address. */
   lookUp(login: string): Promise<Account | undefined>;
-  /** Without a password for somebody who signs in in another way. Throws `conflict` when the id is that of an account. */
+  /**
+   * Without a password for somebody who signs in in another way; without a username, one is derived from the address. Throws
+   * `conflict` when the id is that of an account.
+   */
   create(draft: {
     id?: string;
-    username: string;
+    username?: string;
     email: string;
     password?: string;
     name?: string;

@@ -53,6 +53,8 @@ export type Notice =
   | ({ kind: 'recovery_code_used'; left: number } & Occasion)
   /** Somebody who knows the password has entered too many wrong codes. */
   | ({ kind: 'codes_guessed' } & Occasion)
+  /** `provider` is its name for people. */
+  | ({ kind: 'identity_linked' | 'identity_unlinked'; provider: string } & Occasion)
   | ({ kind: 'new_credential'; application: string } & NewCredential)
   | { kind: 'application_given' | 'application_offered'; application: string };
 
@@ -122,6 +124,18 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
         `Somebody entered the password of ${account} and then too many wrong codes, last on ${occasion(notice)}. Nobody could sign in that way.`,
         fine,
         `If it was not you, somebody else knows your password. ${ask}`,
+      ]);
+    case 'identity_linked':
+      return mail(`${notice.provider} was connected to your account`, [
+        `A ${notice.provider} account was connected to ${account} on ${occasion(notice)}. It signs its owner in to your account from now on.`,
+        fine,
+        `If it was not you, somebody else is in your account. ${ask} Disconnect ${notice.provider} on the page “Connected accounts”, too.`,
+      ]);
+    case 'identity_unlinked':
+      return mail(`${notice.provider} was disconnected from your account`, [
+        `The ${notice.provider} account that signed you in to ${account} was disconnected on ${occasion(notice)}. It no longer signs you in.`,
+        fine,
+        `If it was not you, somebody else may be in your account. ${ask}`,
       ]);
     case 'application_given':
       return mail('Your application has a new owner', [

@@ -49,6 +49,8 @@ const IMMEDIATE = [
   'authenticator_app.removed',
   'recovery_codes.renewed',
   'recovery_code.used',
+  'identity.linked',
+  'identity.unlinked',
   'api_key.created',
   'api_key.rotated',
   'api_key.revoked',

@@ -5,6 +5,7 @@ import type { FirstApplication } from '../applications/first-applications.ts';
 import type { Lifetimes } from '../oidc/provider-options.ts';
 import type { ServiceClient } from '../tokens/service-tokens.ts';
 import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
+import type { IdentityProvider } from './identity-provider.ts';
 
 /** The longest that access tokens can be made to live, in seconds. */
 export const MAX_ACCESS_TOKEN_SECONDS = 86_400;
@@ -35,6 +36,8 @@ export type IdentityConfig = {
    * ranges. None by default.
    */
   logoutNetworks?: readonly string[];
+  /** Where people can sign in besides; none by default. */
+  identityProviders?: readonly IdentityProvider[];
   auditDays: number;
   rateLimit: 'on' | 'off';
   /** Where requests are counted; in memory by default. */

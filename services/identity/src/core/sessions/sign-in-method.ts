@@ -1,6 +1,17 @@
 import type { Content } from '@gatehouse/web/html';
 import type { Context } from 'koa';
+import type { Interaction } from 'oidc-provider';
+import type { Account } from '../accounts/account.ts';
 import type { Verified } from './password-check.ts';
+
+/** What the sign-in page says when nobody has been signed in; `isNotice` when that is no failure. */
+export type SignInMessage = { title: string; advice: string; isNotice?: boolean };
+
+/** Where somebody goes on to sign in: the name for people, and the URL. */
+export type OtherSite = { to: string; url: string };
+
+/** In which sign-in somebody uses a method; `interaction` is its uid. */
+export type SignInAttempt = { interaction: string; client: string; details: Interaction };
 
 /** A way to sign in beside the password. The sign-in page offers it where the browser can do it. */
 export type SignInMethod = {
@@ -11,15 +22,24 @@ export type SignInMethod = {
   /** The content of its form, of which an uninvolved browser shows nothing. `interaction` is the uid of the sign-in. */
   fields(ctx: Context, interaction: string): Content;
   /** What the page says when it fails. */
-  problem: { title: string; advice: string };
-  /** Who has signed in by the submitted form; undefined if nobody has. Both are in the audit log. */
+  problem: SignInMessage;
+  /**
+   * For a method of another site: where the form leads. The browser comes back to the path of the form with the parameters that
+   * `verify` gets.
+   */
+  redirect?(ctx: Context, attempt: SignInAttempt): Promise<OtherSite | SignInMessage>;
+  /** Who has signed in by the submitted form; undefined or a message if nobody has. Both are in the audit log. */
   verify(
     ctx: Context,
     form: ReadonlyMap<string, string>,
-    attempt: { interaction: string; client: string },
-  ): Promise<Verified | undefined>;
+    attempt: SignInAttempt,
+  ): Promise<Verified | SignInMessage | undefined>;
   /** Whether the account can be signed in to by it. */
   isSetUp(userId: string): Promise<boolean>;
+  /** What the page says in a sign-in that began with this method and goes on with another. */
+  notice?(ctx: Context, details: Interaction): SignInMessage | undefined;
+  /** Called at the end of a sign-in, by whatever method. */
+  signedIn?(ctx: Context, details: Interaction, account: Account): Promise<void>;
   /** Ends the method for an account whose owner has lost it to somebody else; returns how many credentials that were. */
   endAll(userId: string): Promise<number>;
 };

@@ -21,12 +21,18 @@ import { PASSWORD, type PasswordCheck, type Verified } from '../../core/sessions
 import type { RememberedBrowsers } from '../../core/sessions/remembered-browser.ts';
 import type { SecondFactors } from '../../core/sessions/second-factors.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
-import type { SignInMethod } from '../../core/sessions/sign-in-method.ts';
+import type {
+  OtherSite,
+  SignInAttempt,
+  SignInMessage,
+  SignInMethod,
+} from '../../core/sessions/sign-in-method.ts';
 import type { PreparedAccount, SignUpMethod } from '../../core/sessions/sign-up-method.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import { formProblems, SignInExpired } from '../../pages/page-errors.ts';
 import { formTarget, seeOther, sendPage } from '../../pages/page-response.ts';
+import { sendAway } from '../../pages/redirect-page.ts';
 import type { RequestingApplication } from '../../pages/requesting-application.ts';
 import { consentPage } from './consent-page.ts';
 import { createAccountPage } from './create-account-page.ts';
@@ -127,6 +133,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       username,
       signedInAs: account?.username,
       problem: shown.problem,
+      notice: options.methods.map(({ notice }) => notice?.(ctx, details)).find((it) => it !== undefined),
       links: {
         forgottenPassword: '/account/forgotten-password',
         ...(options.signUp ? { createAccount: `${pathOf(details)}/create-account` } : {}),
@@ -135,7 +142,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       cancel: application !== undefined,
     });
     const formTargets = formTarget(redirectUriOf(details));
-    const hasScripts = options.methods.length > 0;
+    const hasScripts = options.methods.some(({ scripts }) => scripts.length > 0);
     sendPage(ctx, html, { status: shown.status ?? 200, formTargets, hasScripts });
   }
 
@@ -174,6 +181,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       delete details.session;
       await details.save(details.exp - Math.floor(Date.now() / 1000));
     }
+    for (const method of options.methods) await method.signedIn?.(ctx, details, account);
     const login = signInOf(ctx, { account, generation, amr, isRemembered, browser: browser.id(ctx) });
     await finish(ctx, { login }, false);
   }
@@ -306,17 +314,40 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     return { details, account, application, missing, scopes: requestedScopes(details) };
   }
 
+  const methodOf = (ctx: Context) => options.methods.find(({ name }) => name === ctx.params.method);
+
+  async function signInBy(
+    ctx: Context,
+    details: Interaction,
+    act: (attempt: SignInAttempt) => Promise<Verified | OtherSite | SignInMessage | undefined>,
+    problem: SignInMessage,
+  ): Promise<void> {
+    const attempt = { interaction: details.uid, client: String(details.params.client_id), details };
+    await orShowProblem(ctx, details, undefined, async () => {
+      const result = (await act(attempt)) ?? problem;
+      if ('account' in result) return signIn(ctx, details, result);
+      if ('url' in result) return sendAway(ctx, result);
+      if (result.isNotice) return showSignIn(ctx, details);
+      return showSignIn(ctx, details, { problem: { kind: 'method', ...result }, status: 401 });
+    });
+  }
+
   router.post('/sign-in/:uid/methods/:method', async (ctx, next) => {
-    const method = options.methods.find(({ name }) => name === ctx.params.method);
+    const method = methodOf(ctx);
     if (method === undefined) return next();
     const fields = await readForm(ctx, 'login');
-    const details = await load(ctx, 'login');
-    const attempt = { interaction: details.uid, client: String(details.params.client_id) };
-    await orShowProblem(ctx, details, undefined, async () => {
-      const verified = await method.verify(ctx, fields, attempt);
-      if (verified !== undefined) return signIn(ctx, details, verified);
-      return showSignIn(ctx, details, { problem: { kind: 'method', ...method.problem }, status: 401 });
-    });
+    const { redirect, problem } = method;
+    const act = (attempt: SignInAttempt) => redirect?.(ctx, attempt) ?? method.verify(ctx, fields, attempt);
+    await signInBy(ctx, await load(ctx, 'login'), act, problem);
+  });
+
+  // Back from another site.
+  router.get('/sign-in/:uid/methods/:method', async (ctx, next) => {
+    const method = methodOf(ctx);
+    if (method?.redirect === undefined) return next();
+    const fields = new Map(new URLSearchParams(ctx.querystring));
+    const act = (attempt: SignInAttempt) => method.verify(ctx, fields, attempt);
+    await signInBy(ctx, await load(ctx, 'login'), act, method.problem);
   });
 
   addSecondFactorRoutes(router, {

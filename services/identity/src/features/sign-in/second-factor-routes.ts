@@ -63,7 +63,8 @@ export function addSecondFactorRoutes(
     const { methods, scripts } = options.formsOf(
       ctx,
       details,
-      options.methods.filter((_, i) => isSetUp[i]),
+      // Another site is a first factor.
+      options.methods.filter(({ redirect }, i) => isSetUp[i] && redirect === undefined),
     );
     const html = secondFactorPage({
       form: forms.form(ctx, { action: secondFactorPath(details.uid), context: details.uid }),

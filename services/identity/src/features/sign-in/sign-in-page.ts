@@ -1,7 +1,7 @@
 import { ALERT_ID, alertBox, field, form, type PageForm } from '@gatehouse/web/form';
 import { duration, named } from '@gatehouse/web/formatting';
 import { type Content, html } from '@gatehouse/web/html';
-import type { SignInMethod } from '../../core/sessions/sign-in-method.ts';
+import type { SignInMessage } from '../../core/sessions/sign-in-method.ts';
 import { standalonePage } from '../../pages/document.ts';
 import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
 
@@ -12,7 +12,7 @@ export type SignInProblem =
   | { kind: 'known_devices_only' }
   | { kind: 'unavailable' }
   | { kind: 'too_late' }
-  | ({ kind: 'method' } & SignInMethod['problem']);
+  | ({ kind: 'method' } & SignInMessage);
 
 export type SignInModel = {
   form: PageForm;
@@ -22,6 +22,8 @@ export type SignInModel = {
   /** Who is signed in already and has to enter the password again. */
   signedInAs?: string | undefined;
   problem?: SignInProblem | undefined;
+  /** What the person has to know before signing in. */
+  notice?: SignInMessage | undefined;
   links: { forgottenPassword: string; createAccount?: string };
   /** Ways to sign in beside the password, each a form. */
   methods: readonly { form: PageForm; fields: Content }[];
@@ -31,7 +33,7 @@ export type SignInModel = {
 };
 
 export function signInPage(model: SignInModel): string {
-  const { application, problem, signedInAs, links, methods } = model;
+  const { application, problem, notice, signedInAs, links, methods } = model;
   const username = model.username ?? signedInAs ?? '';
   const wrong = problem?.kind === 'wrong_password';
   const title = signedInAs === undefined ? 'Sign in' : 'Confirm that it is you';
@@ -43,9 +45,10 @@ export function signInPage(model: SignInModel): string {
     body: html`<p class="before-asking">to continue to</p>${requestingApplication(application)}
 ${signedInAs !== undefined && html`<p>You are signed in as ${named(signedInAs)}. Please sign in again.</p>`}
 ${problem && problemBox(problem)}
+${notice && html`<div class="notice" role="status"><p class="alert-title">${notice.title}</p><p>${notice.advice}</p></div>`}
 ${form(
   model.form,
-  html`${field({ ...common, name: 'username', label: 'Username or email', value: username, autocomplete: methods.length > 0 ? 'username webauthn' : 'username', autofocus: username === '' })}
+  html`${field({ ...common, name: 'username', label: 'Username or email', value: username, autocomplete: model.scripts.length > 0 ? 'username webauthn' : 'username', autofocus: username === '' })}
 ${field({ ...common, name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: username !== '' })}
 <div class="buttons"><button class="primary">Sign in</button>
 ${model.cancel && html`<button class="secondary" name="cancel" value="cancel" formnovalidate>Cancel</button>`}</div>`,

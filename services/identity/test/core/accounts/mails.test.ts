@@ -24,6 +24,8 @@ const NOTICES: [Notice, subject: string][] = [
   ],
   [{ kind: 'passkey_added', passkey: 'Phone', at, address }, 'A passkey was added to your account'],
   [{ kind: 'passkey_removed', passkey: 'Phone', at, address }, 'A passkey was removed from your account'],
+  [{ kind: 'identity_linked', provider: 'Acme', at, address }, 'Acme was connected to your account'],
+  [{ kind: 'identity_unlinked', provider: 'Acme', at, address }, 'Acme was disconnected from your account'],
   [{ kind: 'application_given', application: 'Lighthouse' }, 'Your application has a new owner'],
   [{ kind: 'application_offered', application: 'Lighthouse' }, 'An application is offered to you'],
 ];

@@ -41,7 +41,7 @@ export type RecoveryRoutesOptions = {
   throttle: Pick<SignInThrottle, 'forgive'>;
   own: OwnApplications;
   sessionEnds: Pick<SessionEnds, 'endAll'>;
-  methods: readonly Pick<SignInMethod, 'endAll'>[];
+  methods: readonly Pick<SignInMethod, 'endAll' | 'redirect'>[];
   secondFactorSources: readonly Pick<SecondFactorSource, 'removeSince'>[];
   /** Counts a request for a mail from this address; throws `rate_limited`. */
   countRequest(address: string): Promise<unknown>;
@@ -206,21 +206,25 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     const { link } = (await undoable(token)) ?? {};
     if (link === undefined) return refuseLink(ctx, 'undo');
     let account: Account | undefined;
-    let [passkeys, apps] = [0, 0];
+    let [passkeys, identities, apps] = [0, 0, 0];
     // Before the change and since, somebody else may have set one up to keep the owner out. An older one is the owner's: a link in
     // an old mailbox does not get past it.
     const since = new Date(link.expiresAt.getTime() - 2 * UNDO_EMAIL_CHANGE_SECONDS * 1000);
     const used = await links.use('undo_email_change', token, async () => {
       account = await accounts.restoreEmail(link.userId, link.email);
       // Afterwards, as until then somebody who is signed in could add another one; and then the sessions that they began meanwhile.
-      for (const method of options.methods) passkeys += await method.endAll(link.userId);
+      for (const { endAll, redirect } of options.methods) {
+        const removed = await endAll(link.userId);
+        if (redirect === undefined) passkeys += removed;
+        else identities += removed;
+      }
       for (const it of options.secondFactorSources) apps += await it.removeSince(link.userId, since);
       await options.sessionEnds.endAll(link.userId, { action: 'session.ended', origin: originOf(ctx) });
       // The addresses that the account has had since are not this person's.
       await links.voidLater('undo_email_change', link);
     });
     if (!used || account === undefined) return refuseLink(ctx, 'undo');
-    const details = { passkeys, authenticator_apps: apps };
+    const details = { passkeys, connected_accounts: identities, authenticator_apps: apps };
     await audit.record({ action: 'email.restored', origin: originOf(ctx), subject: account.id, details });
     const next = await links.issue({
       purpose: 'new_password',

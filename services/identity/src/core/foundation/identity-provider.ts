@@ -1,0 +1,31 @@
+/** A provider at which people sign in, as it is configured. */
+export type IdentityProvider = {
+  /** Its name in paths. The redirect URI that is registered there contains it. */
+  id: string;
+  /** Its name for people. */
+  label: string;
+  /** `oauth` has no ID tokens: who signs in is read from the API of GitHub. */
+  protocol: 'openid' | 'oauth';
+  /** The issuer of OpenID Connect Discovery 1.0 or RFC 9207. */
+  issuer: string;
+  clientId: string;
+  authentication:
+    | { method: 'client_secret_basic' | 'client_secret_post' | undefined; secret: string }
+    /** A secret for each request, signed with this key (Sign in with Apple). */
+    | { method: 'apple'; teamId: string; keyId: string; privateKey: string };
+  scope: string;
+  /** Asked for by providers that send names and addresses only so. */
+  responseMode: 'form_post' | undefined;
+  /** The names of its claims. */
+  claims: { email: string; emailVerified: string; name: string };
+  /** Whether its addresses count as verified although it does not say that they are. */
+  trustsEmail: boolean;
+  /** Only people with a verified address of one of these domains may sign in by it; in lower case. */
+  domains: readonly string[] | undefined;
+  /** Whether accounts are created for people who have none; by default, as for everybody else. */
+  signUp: 'on' | 'off' | undefined;
+  /** The values of its `amr` and `acr` that count as a sign-in with two factors. */
+  secondFactor: { amr: readonly string[]; acr: readonly string[] };
+  /** Whether it signs people in again when it is asked to, and says when it did. */
+  reauthenticates: boolean;
+};

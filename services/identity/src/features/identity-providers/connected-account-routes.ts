@@ -1,0 +1,122 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import type { Context } from 'koa';
+import { originOf } from '../../core/audit/audit.ts';
+import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
+import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
+import type { BrowserSessions, SignedIn } from '../../core/sessions/browser-sessions.ts';
+import type { LastWay } from '../../core/sessions/last-way.ts';
+import type { SignInMessage } from '../../core/sessions/sign-in-method.ts';
+import type { BrowserCookie } from '../../pages/browser-cookie.ts';
+import { CsrfError } from '../../pages/csrf-forms.ts';
+import { seeOther, sendPage } from '../../pages/page-response.ts';
+import { sendAway } from '../../pages/redirect-page.ts';
+import type { AuthorizationStates } from './authorization-state.ts';
+import type { LinkedIdentities } from './linked-identities.ts';
+import { failureMessage, messagesOf } from './provider-messages.ts';
+import { CONNECTED_ACCOUNTS, connectedAccountsPage, disconnectQuestion } from './provider-pages.ts';
+import type { UpstreamClient } from './upstream-client.ts';
+import { isOfDomain } from './upstream-identity.ts';
+
+export type ConfiguredProvider = {
+  provider: IdentityProvider;
+  client: UpstreamClient;
+  linked: LinkedIdentities;
+};
+
+const NOTICES = {
+  connected: 'The account is connected. You can sign in with it from now on.',
+  disconnected: 'The account is disconnected.',
+};
+
+/** The pages on which people connect and disconnect their accounts at providers. */
+export function addConnectedAccountRoutes(
+  pages: AccountRouter,
+  options: {
+    providers: readonly ConfiguredProvider[];
+    states: AuthorizationStates;
+    lastWay: LastWay;
+    browser: Pick<BrowserCookie, 'id'>;
+    sessions: Pick<BrowserSessions, 'find'>;
+    logger: Logger;
+  },
+): void {
+  const { providers, states, lastWay, browser, logger } = options;
+
+  async function show(
+    ctx: Context,
+    { signedIn: { account }, frame, form }: AccountPage,
+    problem?: SignInMessage,
+  ): Promise<void> {
+    const shown = providers.map(async ({ provider: { id, label }, linked }) => ({
+      ...{ id, label, linked: await linked.of(account.id) },
+      isOnlyWay: !(await lastWay.hasOther(account.id, id)),
+      connect: form(`${CONNECTED_ACCOUNTS}/${id}/connect`),
+    }));
+    const html = connectedAccountsPage({ frame, problem, providers: await Promise.all(shown) });
+    sendPage(ctx, html, { status: problem === undefined ? 200 : 400 });
+  }
+  pages.get(CONNECTED_ACCOUNTS, (ctx, page) => show(ctx, page), NOTICES);
+
+  for (const { provider, client, linked } of providers) {
+    const path = `${CONNECTED_ACCOUNTS}/${provider.id}`;
+    const say = messagesOf(provider.label);
+    const purposeOf = (ctx: Context, { session }: SignedIn) => ({
+      provider: provider.id,
+      context: `connect ${session.uid}`,
+      browser: browser.id(ctx),
+    });
+
+    // Whoever connects an account can come back at any time: an open session alone must not be enough for it.
+    pages.post(`${path}/connect`, async (ctx, signedIn) => {
+      if (!pages.isFresh(ctx, signedIn, CONNECTED_ACCOUNTS)) return undefined;
+      const more = { returnTo: `${path}/connect`, isFresh: false };
+      const { state, checks } = states.issue(purposeOf(ctx, signedIn), more);
+      try {
+        sendAway(ctx, { to: provider.label, url: await client.authorizationUrl(state, checks) });
+      } catch (error) {
+        await show(ctx, pages.page(ctx, signedIn), failureMessage(error, { provider, logger }));
+      }
+      return undefined;
+    });
+
+    /** What keeps it from being connected; undefined once it is. */
+    async function connect(ctx: Context, signedIn: SignedIn): Promise<SignInMessage | undefined> {
+      const response = new Map(new URLSearchParams(ctx.querystring));
+      const state = response.get('state') ?? '';
+      const checks = await states.use(state, purposeOf(ctx, signedIn));
+      if (checks === undefined) return say.tooLate;
+      const identity = await client
+        .finish(response, { ...checks, state })
+        .catch((error: unknown) => failureMessage(error, { provider, logger }));
+      if ('title' in identity) return identity;
+      if (!isOfDomain(provider, identity)) return say.wrongDomain;
+      const { account } = signedIn;
+      if (!(await linked.link(account, identity, { origin: originOf(ctx) }))) return say.linkedElsewhere;
+      // What has ended this session meanwhile may have removed the links before this one was there.
+      if ((await options.sessions.find(ctx))?.account.id === account.id) return undefined;
+      await linked.unlink(account.id, originOf(ctx));
+      throw new CsrfError();
+    }
+
+    pages.get(`${path}/connect`, async (ctx, page) => {
+      const problem = await connect(ctx, page.signedIn);
+      if (problem === undefined) seeOther(ctx, `${CONNECTED_ACCOUNTS}?done=connected`);
+      else await show(ctx, page, problem);
+    });
+
+    const ask = async (ctx: Context, { account }: SignedIn) => {
+      const identity = await linked.of(account.id);
+      if (identity === undefined) throw new ServiceError('not_found', 'This account is not connected.');
+      return {
+        ...disconnectQuestion(provider.label, identity),
+        async act() {
+          await lastWay.requireOther(account.id, provider.id);
+          await linked.unlink(account.id, originOf(ctx));
+          return `${CONNECTED_ACCOUNTS}?done=disconnected`;
+        },
+      };
+    };
+    pages.confirmed(`${path}/disconnect`, CONNECTED_ACCOUNTS, ask, { fresh: true });
+  }
+}

@@ -1,0 +1,84 @@
+import type { Account } from '../../core/accounts/account.ts';
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import type { Audit, Origin } from '../../core/audit/audit.ts';
+import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
+import { type LinkedIdentity, type LinkedIdentityStore, linkedIdentityId } from './linked-identity.ts';
+import type { UpstreamIdentity } from './upstream-identity.ts';
+
+/** The identities at one provider by which people sign in. */
+export type LinkedIdentities = {
+  idOf(identity: UpstreamIdentity): string;
+  find(identity: UpstreamIdentity): Promise<LinkedIdentity | undefined>;
+  of(userId: string): Promise<LinkedIdentity | undefined>;
+  /** Records a use. Returns whether it is still linked to the account. */
+  used(linked: LinkedIdentity, identity: UpstreamIdentity): Promise<boolean>;
+  /**
+   * Links it to an account, which is audited, and mailed unless the account is a new one. Returns false if it is linked to another
+   * account, or the account has another one of this provider.
+   */
+  link(
+    account: Pick<Account, 'id'>,
+    identity: UpstreamIdentity,
+    by: { origin: Origin; isNewAccount?: boolean },
+  ): Promise<boolean>;
+  /** Returns whether there was one, which is then audited and mailed. */
+  unlink(userId: string, origin: Origin): Promise<boolean>;
+  /** Returns how many there were. */
+  removeAll(userId: string): Promise<number>;
+};
+
+export function createLinkedIdentities(options: {
+  provider: Pick<IdentityProvider, 'id' | 'label'>;
+  store: LinkedIdentityStore;
+  mails: Pick<AccountMails, 'notify'>;
+  audit: Audit;
+}): LinkedIdentities {
+  const { provider, store, mails, audit } = options;
+  const labelOf = ({ email, name }: UpstreamIdentity) => email ?? name ?? '';
+
+  async function of(userId: string): Promise<LinkedIdentity | undefined> {
+    return (await store.list(userId)).find((it) => it.provider === provider.id);
+  }
+
+  async function record(
+    change: 'linked' | 'unlinked',
+    userId: string,
+    origin: Origin,
+    { isMailed }: { isMailed: boolean },
+  ): Promise<void> {
+    const details = { provider: provider.id };
+    await audit.record({ action: `identity.${change}`, origin, subject: userId, details });
+    if (!isMailed) return;
+    const { address } = origin;
+    void mails.notify(userId, {
+      kind: `identity_${change}`,
+      provider: provider.label,
+      at: new Date(),
+      address,
+    });
+  }
+
+  return {
+    idOf: linkedIdentityId,
+    find: (identity) => store.find(linkedIdentityId(identity)),
+    of,
+    used: (linked, identity) => store.used({ ...linked, label: labelOf(identity) }, new Date()),
+    async link({ id: userId }, identity, { origin, isNewAccount = false }) {
+      const now = new Date();
+      const isLinked = await store.insert({
+        ...{ id: linkedIdentityId(identity), userId, provider: provider.id },
+        ...{ issuer: identity.issuer, subject: identity.subject, label: labelOf(identity) },
+        ...{ createdAt: now, lastUsedAt: isNewAccount ? now : null },
+      });
+      if (isLinked) await record('linked', userId, origin, { isMailed: !isNewAccount });
+      return isLinked;
+    },
+    async unlink(userId, origin) {
+      const linked = await of(userId);
+      if (linked === undefined || !(await store.remove(userId, linked.id))) return false;
+      await record('unlinked', userId, origin, { isMailed: true });
+      return true;
+    },
+    removeAll: (userId) => store.removeAll(userId, provider.id),
+  };
+}

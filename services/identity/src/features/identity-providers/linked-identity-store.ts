@@ -1,0 +1,48 @@
+import { defineCollection } from '@gatehouse/data/collection';
+import { createDocumentMapper } from '@gatehouse/data/document-mapper';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import type { StoredOf } from '@gatehouse/domain/fields';
+import type { Connection } from 'mongoose';
+import { LINKED_IDENTITY, type LinkedIdentityStore } from './linked-identity.ts';
+
+const { read, write } = createDocumentMapper(LINKED_IDENTITY);
+
+/** Linked identities in MongoDB; defines its collection on the connection. */
+export function createLinkedIdentityStore(connection: Connection): LinkedIdentityStore {
+  const identities = defineCollection<StoredOf<typeof LINKED_IDENTITY>>(connection, 'linked_identities', [
+    { fields: { user_id: 1, provider: 1 }, options: { unique: true } },
+  ]);
+  return {
+    async insert(identity) {
+      try {
+        await identities.insertOne({ _id: identity.id, ...write(identity) });
+        return true;
+      } catch (error) {
+        if (duplicateKeyField(error) === undefined) throw error;
+        return false;
+      }
+    },
+    async find(_id) {
+      const document = await identities.findOne({ _id });
+      return document === null ? undefined : read(document);
+    },
+    async list(userId) {
+      const documents = await identities.find({ user_id: userId }).sort({ created_at: 1 }).toArray();
+      return documents.map(read);
+    },
+    async used({ id: _id, userId: user_id, label }, at) {
+      const { matchedCount } = await identities.updateOne(
+        { _id, user_id },
+        { $set: { last_used_at: at, label } },
+      );
+      return matchedCount === 1;
+    },
+    async remove(userId, id) {
+      return (await identities.deleteOne({ _id: id, user_id: userId })).deletedCount === 1;
+    },
+    async removeAll(userId, provider) {
+      const those = { user_id: userId, ...(provider === undefined ? {} : { provider }) };
+      return (await identities.deleteMany(those)).deletedCount;
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { hash } from 'node:crypto';
+import { date, type EntityOf, id, text } from '@gatehouse/domain/fields';
+
+/** An identity at a provider by which a person signs in here. */
+export const LINKED_IDENTITY = {
+  id: id(),
+  userId: text(),
+  /** The id of the provider in the settings. */
+  provider: text(),
+  issuer: text(),
+  subject: text(),
+  /** The address or name by which its owner recognises it. */
+  label: text(),
+  createdAt: date(),
+  lastUsedAt: date().default(null),
+};
+export type LinkedIdentity = EntityOf<typeof LINKED_IDENTITY>;
+
+/** OpenID Connect Core 1.0 §5.7: the issuer and the subject together say who it is, and nothing else does. */
+export function linkedIdentityId({ issuer, subject }: { issuer: string; subject: string }): string {
+  return hash('sha256', JSON.stringify([issuer, subject]), 'base64url');
+}
+
+/** What the service needs of a store of linked identities. Writes are durable when they resolve. */
+export type LinkedIdentityStore = {
+  /** Returns false if it is linked to an account, or the account has another one of this provider. */
+  insert(identity: LinkedIdentity): Promise<boolean>;
+  find(id: string): Promise<LinkedIdentity | undefined>;
+  /** Those of an account, the oldest first. */
+  list(userId: string): Promise<LinkedIdentity[]>;
+  /** Records a use. Returns whether it is still linked to the account. */
+  used(identity: LinkedIdentity, at: Date): Promise<boolean>;
+  /** Returns whether the account had it. */
+  remove(userId: string, id: string): Promise<boolean>;
+  /** Removes those of an account, or those of one provider; returns how many there were. */
+  removeAll(userId: string, provider?: string): Promise<number>;
+};

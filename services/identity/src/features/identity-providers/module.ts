@@ -1,0 +1,48 @@
+import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
+import { deriveKeys } from '@gatehouse/core/sealing';
+import type { Core } from '../../core/core.ts';
+import { SIGN_UPS } from '../../core/limits/bounds.ts';
+import { storeFields } from '../../core/oidc/epochs/store-fields.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { createAuthorizationStates } from './authorization-state.ts';
+import { callbackPath, callbackRoutes } from './callback-routes.ts';
+import { addConnectedAccountRoutes } from './connected-account-routes.ts';
+import { createLinkedIdentities } from './linked-identities.ts';
+import { createLinkedIdentityStore } from './linked-identity-store.ts';
+import { CONNECTED_ACCOUNTS } from './provider-pages.ts';
+import { providerSignIn, UNLINKED_IDENTITY } from './provider-sign-in.ts';
+import { createUpstreamClient } from './upstream-client.ts';
+
+/** How long somebody may take at a provider. */
+const REQUEST_SECONDS = 600;
+
+/** Signing in by other providers (OpenID Connect, and GitHub's OAuth), and the page on which people connect them. */
+export function identityProviders(core: Core): IdentityModule {
+  const { config, extensions, issuer } = core;
+  const store = createLinkedIdentityStore(core.connection);
+  // What was linked goes with its account, also when the provider is configured no more.
+  const erase = async (userId: string) => void (await store.removeAll(userId));
+  const configured = config.identityProviders ?? [];
+  if (configured.length === 0) return { erase };
+  const states = createAuthorizationStates({
+    keys: deriveKeys(core.masterKeys, 'authorization requests'),
+    seconds: REQUEST_SECONDS,
+    useOnce: core.store.useOnce,
+  });
+  const { count: countSignUp } = createAddressLimiter(SIGN_UPS, core.sharedLimits);
+  const providers = configured.map((provider) => ({
+    provider,
+    client: createUpstreamClient(provider, { redirectUri: issuer + callbackPath(provider.id) }),
+    linked: createLinkedIdentities({ ...core, provider, store }),
+  }));
+  for (const it of providers) {
+    const signUp = (it.provider.signUp ?? config.signUp) === 'on';
+    extensions.signInMethods.push(
+      providerSignIn({ ...core, ...it, states, signUp, countSignUp, useOnce: core.store.useOnce }),
+    );
+  }
+  extensions.provider.push({ attach: ({ Interaction }) => storeFields(Interaction, [UNLINKED_IDENTITY]) });
+  core.accountPages.addSections({ path: CONNECTED_ACCOUNTS, label: 'Connected accounts' });
+  addConnectedAccountRoutes(core.accountPages, { ...core, providers, states });
+  return { routers: [callbackRoutes({ providers: configured.map(({ id }) => id), states })], erase };
+}

@@ -1,0 +1,152 @@
+import { createPrivateKey } from 'node:crypto';
+import { isIP } from 'node:net';
+import { bodyValidator } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import { type Static, Type } from 'typebox';
+import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
+
+const Text = Type.Optional(Type.String({ minLength: 1, maxLength: 2048 }));
+const List = Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 253 })));
+/** The members of an entry. One that is misspelt is refused: it could be the one that keeps strangers out. */
+const Entry = Type.Object(
+  {
+    preset: Type.Optional(Type.String({ enum: ['google', 'microsoft', 'github', 'apple'] })),
+    id: Text,
+    label: Text,
+    issuer: Text,
+    client_id: Type.String({ minLength: 1 }),
+    client_secret: Text,
+    token_endpoint_auth_method: Type.Optional(
+      Type.String({ enum: ['client_secret_basic', 'client_secret_post'] }),
+    ),
+    team_id: Text,
+    key_id: Text,
+    private_key: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+    scope: Text,
+    claims: Type.Optional(
+      Type.Object({ email: Text, email_verified: Text, name: Text }, { additionalProperties: false }),
+    ),
+    trust_email: Type.Optional(Type.Boolean()),
+    domains: List,
+    sign_up: Type.Optional(Type.String({ enum: ['on', 'off'] })),
+    second_factor: Type.Optional(Type.Object({ amr: List, acr: List }, { additionalProperties: false })),
+    reauthentication: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+);
+type Entry = Static<typeof Entry>;
+const readEntry = bodyValidator(Entry);
+
+const OPENID = { protocol: 'openid', scope: 'openid email profile', reauthenticates: true } as const;
+/** These do not say when somebody signed in, however they are asked. */
+const SILENT = { ...OPENID, reauthenticates: false } as const;
+const PRESETS = {
+  google: { ...SILENT, label: 'Google', issuer: 'https://accounts.google.com' },
+  // For accounts of all organizations and persons; an organization's own issuer has its id in the place of `common`.
+  microsoft: { ...SILENT, label: 'Microsoft', issuer: 'https://login.microsoftonline.com/common/v2.0' },
+  // The issuer by which GitHub identifies itself in responses (RFC 9207).
+  github: {
+    protocol: 'oauth',
+    scope: 'read:user user:email',
+    reauthenticates: false,
+    label: 'GitHub',
+    issuer: 'https://github.com/login/oauth',
+  },
+  apple: {
+    ...SILENT,
+    scope: 'openid email',
+    responseMode: 'form_post',
+    label: 'Apple',
+    issuer: 'https://appleid.apple.com',
+  },
+} as const;
+type Preset = Partial<Pick<IdentityProvider, 'label' | 'issuer' | 'responseMode'>> &
+  Pick<IdentityProvider, 'protocol' | 'scope' | 'reauthenticates'>;
+
+/** The issuers of Microsoft by which every organization signs in, of which each can give its people any address. */
+const MANY_ORGANIZATIONS = /^https:\/\/login\.microsoftonline\.com\/(?:common|organizations|consumers)\//;
+const MAX_PROVIDERS = 20;
+
+/** Reads the setting. Throws an error whose message says what is wrong, and quotes no value. */
+export function readIdentityProviders(value: unknown): IdentityProvider[] {
+  if (!Array.isArray(value)) throw new Error('must be a list');
+  if (value.length > MAX_PROVIDERS) throw new Error(`must have at most ${MAX_PROVIDERS} providers`);
+  const providers = value.map((entry, i) => {
+    try {
+      return providerOf(readEntry(entry));
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      throw new Error(`is wrong in provider ${i + 1}: ${error.message.replace(/\.$/, '')}`);
+    }
+  });
+  if (new Set(providers.map(({ id }) => id)).size < providers.length) {
+    throw new Error('has two providers with the same id');
+  }
+  return providers;
+}
+
+function providerOf(entry: Entry): IdentityProvider {
+  const preset: Preset = entry.preset === undefined ? OPENID : PRESETS[entry.preset as keyof typeof PRESETS];
+  const { id = entry.preset, label = preset.label, issuer = preset.issuer, domains } = entry;
+  if (id === undefined || !/^[a-z][a-z0-9-]{0,31}$/.test(id)) {
+    throw wrong('id must have up to 32 letters a to z, digits and hyphens, and begin with a letter');
+  }
+  if (label === undefined) throw wrong('label is required: the name that people see');
+  if (issuer === undefined || !isIssuer(issuer)) {
+    throw wrong('issuer must be a URL that begins with https://, without query and fragment');
+  }
+  if (entry.trust_email === true && MANY_ORGANIZATIONS.test(issuer)) {
+    throw wrong('trust_email needs the issuer of your own organization: others could claim any address');
+  }
+  if (domains?.some((domain) => domain.includes('@') || !domain.includes('.'))) {
+    throw wrong('domains must be names such as example.com');
+  }
+  return {
+    ...{ id, label, issuer, protocol: preset.protocol, clientId: entry.client_id },
+    authentication: authenticationOf(entry),
+    scope: entry.scope ?? preset.scope,
+    responseMode: preset.responseMode,
+    claims: {
+      email: entry.claims?.email ?? 'email',
+      emailVerified: entry.claims?.email_verified ?? 'email_verified',
+      name: entry.claims?.name ?? 'name',
+    },
+    trustsEmail: entry.trust_email ?? false,
+    domains: domains?.map((domain) => domain.toLowerCase()),
+    signUp: entry.sign_up as 'on' | 'off' | undefined,
+    secondFactor: { amr: entry.second_factor?.amr ?? [], acr: entry.second_factor?.acr ?? [] },
+    reauthenticates: entry.reauthentication ?? preset.reauthenticates,
+  };
+}
+
+function authenticationOf(entry: Entry): IdentityProvider['authentication'] {
+  const { client_secret: secret, token_endpoint_auth_method: method } = entry;
+  if (entry.preset !== 'apple') {
+    if (secret === undefined) throw wrong('client_secret is required');
+    return { method: method as 'client_secret_basic' | 'client_secret_post' | undefined, secret };
+  }
+  const { team_id: teamId, key_id: keyId, private_key: privateKey = '' } = entry;
+  if (teamId === undefined || keyId === undefined) throw wrong('team_id and key_id are required');
+  // Environment files have no line breaks.
+  const pem = privateKey.replaceAll('\\n', '\n');
+  if (!isP256(pem)) throw wrong('private_key must be the key of Apple (PEM, P-256)');
+  return { method: 'apple', teamId, keyId, privateKey: pem };
+}
+
+function isP256(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === 'prime256v1';
+  } catch {
+    return false;
+  }
+}
+
+/** HTTPS, except on this machine. */
+function isIssuer(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return false;
+  const isLocal = url.hostname === 'localhost' || (isIP(url.hostname) === 4 && /^127\./.test(url.hostname));
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLocal);
+}
+
+const wrong = (message: string) => new ServiceError('invalid', message);

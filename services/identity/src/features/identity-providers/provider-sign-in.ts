@@ -1,0 +1,226 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import { newId } from '@gatehouse/core/ids';
+import type { Logger } from '@gatehouse/core/logger';
+import { loginKey } from '@gatehouse/domain/folded-key';
+import { html } from '@gatehouse/web/html';
+import type { Context } from 'koa';
+import type { Interaction } from 'oidc-provider';
+import type { Accounts } from '../../core/accounts/account.ts';
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import { type Audit, originOf } from '../../core/audit/audit.ts';
+import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
+import { ANOTHER_ACCOUNT } from '../../core/oidc/provider-options.ts';
+import type { SecondFactors } from '../../core/sessions/second-factors.ts';
+import type { SignInGenerations } from '../../core/sessions/sign-in-generations.ts';
+import type { SignInMessage, SignInMethod } from '../../core/sessions/sign-in-method.ts';
+import type { BrowserCookie } from '../../pages/browser-cookie.ts';
+import type { AuthorizationStates } from './authorization-state.ts';
+import type { LinkedIdentities } from './linked-identities.ts';
+import { failureMessage, messagesOf } from './provider-messages.ts';
+import type { UpstreamClient } from './upstream-client.ts';
+import { isOfDomain, type UpstreamIdentity } from './upstream-identity.ts';
+
+/**
+ * Whom a provider has named in a sign-in, while the account with the verified address of that person is not signed in to; a field
+ * of the interaction.
+ */
+export const UNLINKED_IDENTITY = 'unlinkedIdentity';
+type Unlinked = {
+  provider: string;
+  identity: UpstreamIdentity;
+  /** The account with its address: only whoever signs in to it links it. */
+  accountId: string;
+  browser: string;
+  until: number;
+};
+type WithUnlinked = Interaction & { [UNLINKED_IDENTITY]?: Unlinked };
+
+const UNLINKED_MS = 10 * 60_000;
+/** How long somebody who signs in for the first time, in two tabs, keeps the second from a second account. */
+const CREATING_MS = 10_000;
+
+/** Signing in by a provider. */
+export function providerSignIn(options: {
+  provider: IdentityProvider;
+  client: UpstreamClient;
+  states: AuthorizationStates;
+  linked: LinkedIdentities;
+  accounts: Pick<Accounts, 'find' | 'lookUp' | 'create' | 'verifyEmail'>;
+  generations: Pick<SignInGenerations, 'current'>;
+  secondFactors: Pick<SecondFactors, 'of'>;
+  mails: Pick<AccountMails, 'sendVerification'>;
+  browser: Pick<BrowserCookie, 'id'>;
+  audit: Audit;
+  logger: Logger;
+  /** Whether accounts are created. */
+  signUp: boolean;
+  /** Counts an account created from this address; throws `rate_limited`. */
+  countSignUp(address: string): Promise<unknown>;
+  useOnce(name: string, until: Date): Promise<boolean>;
+}): SignInMethod {
+  const { provider, client, states, linked, accounts, generations, mails, browser, audit, logger } = options;
+  const { id: name, label } = provider;
+  const say = messagesOf(label);
+
+  const purposeOf = (ctx: Context, uid: string) => ({
+    provider: provider.id,
+    context: `sign in ${uid}`,
+    browser: browser.id(ctx),
+  });
+
+  /** Who has signed in before and finishes it now; a message when that is nobody. */
+  async function signInLinked(identity: UpstreamIdentity) {
+    const link = await linked.find(identity);
+    if (link === undefined) return undefined;
+    const generation = await generations.current(link.userId);
+    const account = await accounts.find(link.userId);
+    if (account?.status !== 'active') return { userId: link.userId, message: say.inactive };
+    // After the account was read: if it is unlinked before its sign-ins are ended, this one is among them.
+    if (!(await linked.used(link, identity))) return { userId: link.userId, message: say.tooLate };
+    return { account, generation };
+  }
+
+  async function createAccount(ctx: Context, identity: UpstreamIdentity, email: string) {
+    const origin = originOf(ctx);
+    await options.countSignUp(origin.address);
+    const isFirst = await options.useOnce(
+      `account of ${linked.idOf(identity)}`,
+      new Date(Date.now() + CREATING_MS),
+    );
+    if (!isFirst) return undefined;
+    const id = newId('usr');
+    const draft = { id, email };
+    // A name that is not one here is no reason to turn somebody away.
+    const created = await accounts
+      .create(identity.name === undefined ? draft : { ...draft, name: identity.name })
+      .catch((error) => {
+        if (!(error instanceof ServiceError) || !error.details?.some(({ field }) => field === 'name'))
+          throw error;
+        return accounts.create(draft);
+      });
+    await audit.record({
+      action: 'account.created',
+      origin,
+      subject: id,
+      details: { provider: provider.id },
+    });
+    const account = identity.isEmailVerified
+      ? await accounts.verifyEmail(id, email).catch((error: unknown) => {
+          // Somebody else has verified it meanwhile.
+          if (error instanceof ServiceError && error.kind === 'conflict') return created;
+          throw error;
+        })
+      : created;
+    await linked.link(account, identity, { origin, isNewAccount: true });
+    if (!account.email_verified) await mails.sendVerification(account);
+    return account;
+  }
+
+  async function signInUnlinked(ctx: Context, details: Interaction, identity: UpstreamIdentity) {
+    const { email, isEmailVerified } = identity;
+    if (email === undefined) return say.noAddress;
+    const owner = isEmailVerified ? await accounts.lookUp(email) : undefined;
+    // A username can look like anything.
+    if (owner?.email_verified && loginKey(owner.email ?? '') === loginKey(email)) {
+      await keep(ctx, details, { identity, accountId: owner.id });
+      return { ...say.accountExists(email), isNotice: true };
+    }
+    if (!options.signUp) return say.noSignUp;
+    const account = await createAccount(ctx, identity, email).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.kind === 'invalid') return say.noAddress;
+      throw error;
+    });
+    if (account === undefined) return say.tooLate;
+    return 'title' in account ? account : { account, generation: undefined };
+  }
+
+  async function keep(
+    ctx: Context,
+    details: WithUnlinked,
+    found: Pick<Unlinked, 'identity' | 'accountId'>,
+  ): Promise<void> {
+    const until = Date.now() + UNLINKED_MS;
+    details[UNLINKED_IDENTITY] = { ...found, provider: provider.id, browser: browser.id(ctx), until };
+    await details.save(details.exp - Math.floor(Date.now() / 1000));
+  }
+
+  function kept(ctx: Context, { [UNLINKED_IDENTITY]: unlinked }: WithUnlinked): Unlinked | undefined {
+    if (unlinked?.provider !== provider.id || unlinked.browser !== browser.id(ctx)) return undefined;
+    return unlinked.until > Date.now() ? unlinked : undefined;
+  }
+
+  return {
+    name,
+    scripts: [],
+    fields: () => html`<div class="buttons"><button class="secondary">Sign in with ${label}</button></div>`,
+    problem: say.refused,
+
+    async redirect(ctx, { interaction, details }) {
+      const isFresh = isAskedAgain(details);
+      if (isFresh && !provider.reauthenticates) return say.notFresh;
+      const returnTo = `/sign-in/${interaction}/methods/${name}`;
+      const { state, checks } = states.issue(purposeOf(ctx, interaction), { returnTo, isFresh });
+      try {
+        return { to: label, url: await client.authorizationUrl(state, checks) };
+      } catch (error) {
+        return failureMessage(error, { provider, logger });
+      }
+    },
+
+    async verify(ctx, parameters, { interaction, client: application, details }) {
+      const entry = {
+        origin: originOf(ctx),
+        client: application,
+        details: { method: 'provider', provider: provider.id },
+      };
+      const fail = async (message: SignInMessage, userId?: string) => {
+        const whose = userId === undefined ? {} : { subject: userId };
+        await audit.record({ ...entry, ...whose, action: 'sign_in.failed', actor: null });
+        return message;
+      };
+      const state = parameters.get('state') ?? '';
+      const checks = await states.use(state, purposeOf(ctx, interaction));
+      if (checks === undefined) return fail(say.tooLate);
+      let identity: UpstreamIdentity;
+      try {
+        identity = await client.finish(parameters, { ...checks, state });
+      } catch (error) {
+        return fail(failureMessage(error, { provider, logger }));
+      }
+      if (!isOfDomain(provider, identity)) return fail(say.wrongDomain);
+      const result = (await signInLinked(identity)) ?? (await signInUnlinked(ctx, details, identity));
+      if ('message' in result) return fail(result.message, result.userId);
+      if ('title' in result) return 'isNotice' in result ? result : fail(result);
+      const { account, generation } = result;
+      // RFC 8176 has no value for a sign-in somewhere else.
+      const amr = identity.hasSecondFactor ? ['mfa'] : [];
+      const factors = identity.hasSecondFactor ? [] : await options.secondFactors.of(account.id);
+      // One that goes on with a second factor is recorded when that is right.
+      if (factors.length === 0) {
+        await audit.record({ ...entry, action: 'sign_in.succeeded', subject: account.id });
+      }
+      return { account, generation, amr, factors };
+    },
+
+    notice(ctx, details) {
+      const unlinked = kept(ctx, details);
+      return unlinked && say.accountExists(unlinked.identity.email ?? '');
+    },
+
+    async signedIn(ctx, details, account) {
+      const unlinked = kept(ctx, details);
+      if (unlinked?.accountId !== account.id) return;
+      await linked.link(account, unlinked.identity, { origin: originOf(ctx), isNewAccount: false });
+    },
+
+    isSetUp: async (userId) => (await linked.of(userId)) !== undefined,
+    endAll: (userId) => linked.removeAll(userId),
+  };
+}
+
+/** Whether the person has to prove again who they are: a session of theirs, here or at the provider, is not enough. */
+function isAskedAgain({ params, prompt, session }: Interaction): boolean {
+  if (params.max_age !== undefined) return true;
+  const isPrompted = prompt.reasons.includes('login_prompt') && params[ANOTHER_ACCOUNT] === undefined;
+  return isPrompted && session?.accountId !== undefined;
+}

@@ -1,0 +1,227 @@
+import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
+import type { JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, importPKCS8, jwtVerify, SignJWT } from 'jose';
+import type { ClientAuth, Configuration } from 'openid-client';
+import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
+import type { AuthorizationChecks } from './authorization-state.ts';
+import { readGitHubUser } from './github-user.ts';
+import { UpstreamError, type UpstreamIdentity } from './upstream-identity.ts';
+
+/** Us as a client of one provider: authorization code with PKCE (RFC 9700 §2.1.1). */
+export type UpstreamClient = {
+  /** Where the browser is sent. Throws an UpstreamError when the provider cannot be reached. */
+  authorizationUrl(state: string, checks: AuthorizationChecks): Promise<string>;
+  /** Exchanges the code in the authorization response. Throws an UpstreamError. */
+  finish(
+    response: ReadonlyMap<string, string>,
+    checks: AuthorizationChecks & { state: string },
+  ): Promise<UpstreamIdentity>;
+};
+
+type Loaded = { oauth: typeof import('openid-client'); config: Configuration; keys: JWTVerifyGetKey };
+
+const TIMEOUT_MS = 8000;
+const MAX_BYTES = 256 * 1024;
+/** How long the metadata of a provider is used before it is fetched again. */
+const METADATA_MS = 3600_000;
+const KEYS_MS = 600_000;
+/** With the key of the provider, and not with the client's secret. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+/** How long ago somebody may have signed in there who is asked to sign in again, in seconds. */
+const FRESH_SECONDS = 300;
+/** What providers say when the person does not want to go on; the second is Apple's. */
+const CANCELLED = ['access_denied', 'user_cancelled_authorize'];
+
+/** @param options.redirectUri where the provider sends the browser back to, as it is registered there */
+export function createUpstreamClient(
+  provider: IdentityProvider,
+  options: { redirectUri: string },
+): UpstreamClient {
+  const { redirectUri } = options;
+  const outbound = createOutbound({ to: 'configured', timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
+  /** Without the stream of the body, so that what is wrong with it is seen here. */
+  const ask = async (url: string | URL, init?: unknown): Promise<Response> => {
+    const response = await outbound.fetch(url, init as OutboundInit);
+    return new Response(await response.arrayBuffer(), response);
+  };
+  const isLocal = provider.issuer.startsWith('http:');
+  const authenticate = clientAuthentication(provider);
+  let known: { loaded: Promise<Loaded>; until: number } | undefined;
+
+  /** The library, which is loaded when somebody first needs it, and the metadata of the provider. */
+  function load(): Promise<Loaded> {
+    if (known !== undefined && known.until > Date.now()) return known.loaded;
+    const before = known?.loaded;
+    const loaded = fetchMetadata();
+    known = { loaded, until: Date.now() + METADATA_MS };
+    loaded.catch(() => {
+      // The next one tries again; until it succeeds, what was known is used.
+      known = before === undefined ? undefined : { loaded: before, until: 0 };
+    });
+    return before === undefined ? loaded : loaded.catch(() => before);
+  }
+
+  async function fetchMetadata(): Promise<Loaded> {
+    const oauth = await import('openid-client');
+    const auth = await authenticate(oauth);
+    const { clientId, issuer } = provider;
+    const execute = isLocal ? [oauth.allowInsecureRequests] : [];
+    let config: Configuration;
+    if (provider.protocol === 'oauth') {
+      const server = {
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/access_token`,
+      };
+      config = new oauth.Configuration(server, clientId, {}, auth);
+      config[oauth.customFetch] = ask;
+      for (const extend of execute) extend(config);
+    } else {
+      const more = { [oauth.customFetch]: ask, timeout: TIMEOUT_MS / 1000, execute };
+      config = await oauth.discovery(new URL(issuer), clientId, {}, auth, more);
+    }
+    const { jwks_uri: uri } = config.serverMetadata();
+    const keys: JWTVerifyGetKey =
+      uri === undefined
+        ? async () => {
+            throw new errors.JWKSNoMatchingKey();
+          }
+        : createRemoteJWKSet(new URL(uri), {
+            [customFetch]: ask,
+            timeoutDuration: TIMEOUT_MS,
+            // Each unknown key is fetched at once: only the provider itself can send one here.
+            cooldownDuration: 0,
+            cacheMaxAge: KEYS_MS,
+          });
+    return { oauth, config, keys };
+  }
+
+  const verify = ({ keys }: Loaded, token: string) =>
+    jwtVerify(token, keys, { algorithms: ALGORITHMS, audience: provider.clientId, clockTolerance: 30 });
+
+  async function identityOf(loaded: Loaded, tokens: Tokens, isFresh: boolean): Promise<UpstreamIdentity> {
+    if (provider.protocol === 'oauth') return readGitHubUser(provider.issuer, tokens.access_token, ask);
+    const { oauth, config } = loaded;
+    const idToken = tokens.claims();
+    if (idToken === undefined) throw new UpstreamError('refused', 'there is no ID token');
+    // The library has checked its claims, and leaves the signature to TLS.
+    await verify(loaded, tokens.id_token ?? '');
+    if (isFresh && !isRecent(idToken.auth_time)) throw new UpstreamError('not_fresh', 'no recent auth_time');
+    const { claims, secondFactor } = provider;
+    const isComplete =
+      idToken[claims.email] !== undefined || config.serverMetadata().userinfo_endpoint === undefined;
+    const more = isComplete ? {} : await oauth.fetchUserInfo(config, tokens.access_token, idToken.sub);
+    const all: Record<string, unknown> = { ...more, ...idToken };
+    const text = (name: string) =>
+      typeof all[name] === 'string' && all[name] !== '' ? all[name] : undefined;
+    // As a string by Apple.
+    const isVerified = [true, 'true'].includes(all[claims.emailVerified] as boolean | string);
+    const amr = Array.isArray(idToken.amr) ? idToken.amr : [];
+    return {
+      issuer: idToken.iss,
+      subject: idToken.sub,
+      email: text(claims.email),
+      isEmailVerified: isVerified || provider.trustsEmail,
+      name: text(claims.name),
+      hasSecondFactor:
+        amr.some((it) => secondFactor.amr.includes(it as string)) ||
+        secondFactor.acr.includes(String(idToken.acr)),
+    };
+  }
+
+  return {
+    async authorizationUrl(state, { verifier, nonce, isFresh }) {
+      const { oauth, config } = await load().catch((error: unknown) => {
+        throw failureOf(error);
+      });
+      return oauth.buildAuthorizationUrl(config, {
+        ...{ redirect_uri: redirectUri, scope: provider.scope, state },
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        ...(provider.protocol === 'openid' ? { nonce } : {}),
+        ...(provider.responseMode === undefined ? {} : { response_mode: provider.responseMode }),
+        ...(isFresh ? { prompt: 'login', max_age: '0' } : {}),
+      }).href;
+    },
+
+    async finish(response, { state, nonce, verifier, isFresh }) {
+      try {
+        const loaded = await load();
+        const isOpenId = provider.protocol === 'openid';
+        // The redirect URI as it was sent, whatever host this request came by.
+        const url = new URL(`${redirectUri}?${new URLSearchParams([...response])}`);
+        const tokens = await loaded.oauth.authorizationCodeGrant(loaded.config, url, {
+          ...{ expectedState: state, pkceCodeVerifier: verifier },
+          ...(isOpenId ? { expectedNonce: nonce, idTokenExpected: true } : {}),
+        });
+        return await identityOf(loaded, tokens, isFresh);
+      } catch (error) {
+        throw failureOf(error);
+      }
+    },
+  };
+}
+
+type Tokens = Awaited<ReturnType<typeof import('openid-client').authorizationCodeGrant>>;
+
+/** Whether this is the time of a sign-in that somebody was just asked for (OpenID Connect Core 1.0 §2). */
+function isRecent(authTime: number | undefined): boolean {
+  return authTime !== undefined && Date.now() / 1000 - authTime <= FRESH_SECONDS;
+}
+
+/** What has gone wrong, without what the library keeps with its errors: responses, in which codes and tokens can be. */
+function failureOf(error: unknown): UpstreamError {
+  if (error instanceof UpstreamError) return error;
+  const { message, code, error: said, cause, status } = Object(error) as Record<string, unknown>;
+  const reason = [message, code, said, cause instanceof Error ? cause.message : undefined];
+  const text = reason.filter((it) => typeof it === 'string').join(': ');
+  if (CANCELLED.includes(String(said))) return new UpstreamError('cancelled', text);
+  const isAway =
+    said === 'temporarily_unavailable' ||
+    said === 'server_error' ||
+    Number(status) >= 500 ||
+    isOfNetwork(error);
+  return new UpstreamError(isAway ? 'unavailable' : 'refused', text);
+}
+
+/** Whether no response came, in time and in full. */
+function isOfNetwork(error: unknown): boolean {
+  for (let it = error; it instanceof Error; it = it.cause) {
+    const { code, name, message } = it as Error & { code?: string };
+    if (name === 'TimeoutError' || name === 'BodyTooLargeError' || code === 'ERR_JWKS_TIMEOUT') return true;
+    if (/^(?:E(?!RR_)[A-Z_]+|UND_ERR_\w+)$/.test(code ?? '')) return true;
+    if (/unexpected HTTP response status code|Expected 200 OK/.test(message)) return true;
+  }
+  return false;
+}
+
+/** How we prove at the token endpoint who we are (RFC 6749 §2.3.1), or Apple's way of it. */
+function clientAuthentication({ authentication, clientId }: IdentityProvider) {
+  return async (oauth: typeof import('openid-client')): Promise<ClientAuth> => {
+    if (authentication.method === 'apple') {
+      const { teamId, keyId } = authentication;
+      const key = await importPKCS8(authentication.privateKey, 'ES256');
+      return async (as, client, body, headers) => {
+        const secret = await new SignJWT()
+          .setProtectedHeader({ alg: 'ES256', kid: keyId })
+          .setIssuer(teamId)
+          .setSubject(clientId)
+          .setAudience(as.issuer)
+          .setIssuedAt()
+          .setExpirationTime('5 minutes')
+          .sign(key);
+        return oauth.ClientSecretPost(secret)(as, client, body, headers);
+      };
+    }
+    const { method, secret } = authentication;
+    const [basic, post] = [oauth.ClientSecretBasic(secret), oauth.ClientSecretPost(secret)];
+    return (as, client, body, headers) => {
+      // OpenID Connect Discovery 1.0 §3: the first is what holds where nothing is said.
+      const supported = as.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+      const isBasic =
+        (method ?? (supported.includes('client_secret_basic') ? 'client_secret_basic' : '')) ===
+        'client_secret_basic';
+      return (isBasic ? basic : post)(as, client, body, headers);
+    };
+  };
+}

@@ -1,0 +1,72 @@
+import { until } from '@gatehouse/testing/processes';
+import t from 'tap';
+import { build } from '../../build.ts';
+import { alertOf, mailsOf, noticeOf, signedIn } from '../../pages.ts';
+import { leave, respond, signInBy, startUpstream, verified } from './upstream.ts';
+
+const upstream = await startUpstream(t);
+const built = await build(t, { config: { identityProviders: upstream.settings() } });
+upstream.start(built.base);
+const PAGE = '/account/connected-accounts';
+
+/** Connects who signs in at the provider to the account that is signed in to. */
+async function connect(visitor: Awaited<ReturnType<typeof signedIn>>, sub: string) {
+  upstream.state.person = verified(sub);
+  const url = await leave(visitor, await visitor.get(PAGE), '/connect"');
+  return { response: await respond(upstream, url) };
+}
+
+t.test('an account is connected, signs its owner in, and is disconnected', async (t) => {
+  const id = await built.createPerson('olga');
+  const visitor = await signedIn(built, 'olga');
+  const { response } = await connect(visitor, 'olga');
+  t.match(noticeOf(await visitor.get(response.href)), 'The account is connected');
+  t.match(alertOf(await visitor.get(response.href)), /has expired/, 'a response works once');
+  const other = built.browser();
+  const page = await signInBy(upstream, other, verified('olga'), PAGE);
+  t.match(page.html, /olga@elsewhere.example/);
+  const gone = await visitor.confirm(await visitor.get(PAGE), '/disconnect');
+  t.match(noticeOf(gone), 'The account is disconnected');
+  await until(async () => (await mailsOf(built)).some((it) => /Acme was disconnected/.test(it)), 3000).catch(
+    () => {},
+  );
+  const { body } = await built.call('GET', `/api/v1/audit?filter[subject]=${id}`, await built.login('admin'));
+  const actions = (body.data as { action: string; details?: { provider?: string } }[])
+    .filter(({ action }) => action.startsWith('identity.'))
+    .map(({ action, details }) => `${action} ${details?.provider}`);
+  t.strictSame(actions.sort(), ['identity.linked acme', 'identity.unlinked acme']);
+});
+
+t.test(
+  'a response is connected in the session that asked for it only, and an identity to one account',
+  async (t) => {
+    await built.createPerson('paul');
+    const visitor = await signedIn(built, 'paul');
+    const { response } = await connect(visitor, 'paul');
+    const mallory = await signedIn(built, 'ann');
+    t.match(alertOf(await mallory.get(response.href)), /has expired/, 'in the browser of somebody else');
+    t.match(noticeOf(await visitor.get(response.href)), 'connected');
+    const again = await connect(mallory, 'paul');
+    t.match(alertOf(await mallory.get(again.response.href)), /was not connected/);
+  },
+);
+
+t.test('the last way to sign in stays, and changes need a fresh sign-in', async (t) => {
+  const visitor = built.browser();
+  const page = await signInBy(upstream, visitor, verified('quinn'), PAGE);
+  t.match(page.html, /Nothing else signs you in/);
+  t.notMatch(page.html, /\/disconnect"/);
+  const question = await visitor.get(`${PAGE}/acme/disconnect`);
+  t.equal((await visitor.submit(question, {}, 'name="confirmation"')).status, 409);
+
+  await built.createPerson('rita');
+  const idle = await signedIn(built, 'rita');
+  const list = await idle.get(PAGE);
+  const sessions = (await built.database()).collection('oidc_sessions');
+  const [session] = await sessions.find({}).sort({ expires_at: -1 }).limit(1).toArray();
+  const payload = JSON.parse(String(session?.payload));
+  payload.loginTs = Math.floor(Date.now() / 1000) - 301;
+  await sessions.updateOne({ _id: session?._id as never }, { $set: { payload: JSON.stringify(payload) } });
+  const refused = await idle.submit(list, {}, '/connect"');
+  t.match(refused.url.pathname, /^\/sign-in\//);
+});

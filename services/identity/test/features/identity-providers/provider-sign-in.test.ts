@@ -1,0 +1,228 @@
+import { until } from '@gatehouse/testing/processes';
+import { decodeJwt } from 'jose';
+import t from 'tap';
+import { authorizeUrl, build, PASSWORD, WEB } from '../../build.ts';
+import {
+  alertOf,
+  createAccount,
+  heading,
+  linkTo,
+  mailsOf,
+  noticeOf,
+  responseOf,
+  valueIn,
+} from '../../pages.ts';
+import { setUpApp } from '../authenticator-app/app.ts';
+import { leave, type Person, respond, signInBy, startUpstream, verified } from './upstream.ts';
+
+const upstream = await startUpstream(t);
+const built = await build(t, { config: { identityProviders: upstream.settings() } });
+upstream.start(built.base);
+
+const links = async () => (await built.database()).collection('linked_identities');
+const mailTo = async (subject: RegExp) => (await mailsOf(built)).filter((mail) => subject.test(mail)).length;
+
+/** Somebody with a password and a verified address. */
+async function withAccount(username: string) {
+  const visitor = built.browser();
+  const email = `${username}@elsewhere.example`;
+  await createAccount(visitor, '/account', { username, email });
+  await visitor.submit(await visitor.get(await linkTo(built, email)), {});
+  return { visitor, email };
+}
+
+t.test('somebody new gets an account without a password, and signs in to it again', async (t) => {
+  const visitor = built.browser();
+  const page = await signInBy(upstream, visitor, verified('grace', { name: 'Grace Hopper' }));
+  t.equal(heading(page), 'Profile', page.html);
+  t.equal(valueIn(page, 'email'), 'grace@elsewhere.example');
+  t.match(page.html, /Grace Hopper/);
+  const again = await signInBy(
+    upstream,
+    built.browser(),
+    verified('grace', { email: 'new@elsewhere.example' }),
+  );
+  t.equal(valueIn(again, 'username'), 'grace', 'by the subject, whatever the address');
+  t.equal(valueIn(again, 'email'), 'grace@elsewhere.example');
+  const users = await built.call('GET', '/v1/users?search=grace', await built.login('admin'));
+  t.equal(users.status, 200);
+  t.equal((await built.logIn('grace', '')).status, 401, 'no password signs in');
+});
+
+t.test('an application gets the account, and no method of which RFC 8176 has no name', async (t) => {
+  const visitor = built.browser();
+  const claims = JSON.stringify({ id_token: { amr: null } });
+  let page = await signInBy(upstream, visitor, verified('grace', { amr: ['mfa'] }), authorizeUrl({ claims }));
+  page = await visitor.submit(page, { decision: 'allow' });
+  const { code = '' } = responseOf(page) as { code?: string };
+  const { body } = await built.form({
+    ...{ grant_type: 'authorization_code', code, redirect_uri: WEB.redirect_uri },
+    ...{ client_id: WEB.client_id, client_secret: WEB.client_secret },
+  });
+  t.strictSame(decodeJwt(String(body.id_token)).amr ?? [], [], 'what the provider says does not count');
+});
+
+t.test('an account with the verified address is linked once its owner has signed in to it', async (t) => {
+  await withAccount('ada');
+  const visitor = built.browser();
+  const asked = await signInBy(upstream, visitor, verified('ada'));
+  t.match([asked.status, heading(asked)], [200, 'Sign in']);
+  t.match(asked.html, /role="status">.*Sign in to connect Acme/s);
+  t.equal(await (await links()).countDocuments({ subject: 'ada' }), 0, 'not by the address alone');
+  const wrong = await visitor.submit(asked, { username: 'ada', password: 'wrong' });
+  t.match(wrong.html, /Sign in to connect Acme/, 'as long as it is asked');
+  const page = await visitor.submit(wrong, { username: 'ada', password: PASSWORD });
+  t.equal(valueIn(page, 'username'), 'ada');
+  await until(async () => (await mailTo(/Acme was connected to your account/)) === 1, 3000);
+  t.equal(valueIn(await signInBy(upstream, built.browser(), verified('ada')), 'username'), 'ada');
+});
+
+t.test(
+  'nobody else links the identity: not another account, another browser or another sign-in',
+  async (t) => {
+    await withAccount('blaise');
+    const visitor = built.browser();
+    const asked = await signInBy(upstream, visitor, verified('blaise'));
+    await visitor.submit(asked, { username: 'ann', password: PASSWORD });
+    t.equal(await (await links()).countDocuments({ subject: 'blaise' }), 0, 'another account');
+    const second = built.browser();
+    await signInBy(upstream, second, verified('blaise'));
+    const page = await second.get(authorizeUrl());
+    t.notMatch(page.html, /connect Acme/);
+    await second.submit(page, { username: 'blaise', password: PASSWORD });
+    t.equal(await (await links()).countDocuments({ subject: 'blaise' }), 0, 'another sign-in');
+  },
+);
+
+t.test('an address that the provider has not verified finds nobody', async (t) => {
+  const { email } = await withAccount('carl');
+  for (const email_verified of [false, 'false', undefined]) {
+    const sub = `mallory-${email_verified}`;
+    const page = await signInBy(upstream, built.browser(), {
+      ...{ sub, email },
+      ...(email_verified === undefined ? {} : { email_verified }),
+    });
+    t.notMatch(page.html, /connect Acme/);
+    t.match([heading(page), valueIn(page, 'username')], ['Profile', /^carl-/], 'an account of their own');
+    t.match(page.html, /not confirmed|Confirm/i);
+  }
+  await until(async () => (await mailTo(/Somebody tried to create an account with your address/)) >= 1, 3000);
+  const nameless = await signInBy(upstream, built.browser(), { sub: 'nameless' });
+  t.match(alertOf(nameless), /did not send an email address/);
+});
+
+t.test('the second factor is asked for after the provider, unless what it says of one counts', async (t) => {
+  const visitor = built.browser();
+  await signInBy(upstream, visitor, verified('dora'));
+  await setUpApp(visitor);
+  const asked = await signInBy(upstream, built.browser(), verified('dora', { amr: ['mfa'] }));
+  t.equal(heading(asked), 'Enter a code');
+  t.notMatch(asked.html, /Sign in with Acme/);
+});
+
+t.test('what the provider says of a second factor counts if the setting says so', async (t) => {
+  const settings = { second_factor: { amr: ['mfa'], acr: ['two'] } };
+  const trusting = await build(t, { config: { identityProviders: upstream.settings(settings) } });
+  upstream.start(trusting.base);
+  const visitor = trusting.browser();
+  await signInBy(upstream, visitor, verified('emil'));
+  await setUpApp(visitor);
+  for (const [said, title] of [
+    [{ amr: ['mfa'] }, 'Profile'],
+    [{ acr: 'two' }, 'Profile'],
+    [{ amr: ['pwd'], acr: 'one' }, 'Enter a code'],
+  ] as const) {
+    const page = await signInBy(upstream, trusting.browser(), verified('emil', said as Partial<Person>));
+    t.equal(heading(page), title, JSON.stringify(said));
+  }
+  upstream.start(built.base);
+});
+
+const REFUSED: [string, object, Person, RegExp][] = [
+  ['a foreign domain', { domains: ['acme.example'] }, verified('eve'), /cannot use this Acme account/],
+  [
+    'an address of the domain that is not verified',
+    { domains: ['acme.example'] },
+    { sub: 'fay', email: 'fay@acme.example', email_verified: false },
+    /cannot use this Acme account/,
+  ],
+  [
+    'the domain as a part',
+    { domains: ['acme.example'] },
+    verified('gus', { email: 'gus@acme.example.evil.example' }),
+    /cannot use this Acme account/,
+  ],
+  ['no new accounts', { sign_up: 'off' }, verified('hal'), /There is no account for your Acme account/],
+];
+t.test('who may not come is told why, and gets no account', async (t) => {
+  for (const [name, settings, person, message] of REFUSED) {
+    const strict = await build(t, { config: { identityProviders: upstream.settings(settings) } });
+    upstream.start(strict.base);
+    const page = await signInBy(upstream, strict.browser(), person);
+    t.match([page.status, alertOf(page)], [401, message], name);
+    const welcome = await signInBy(
+      upstream,
+      strict.browser(),
+      verified('ian', { email: 'ian@ACME.example' }),
+    );
+    t.equal(heading(welcome), 'sign_up' in settings ? 'Sign in' : 'Profile', name);
+  }
+  const open = await build(t, {
+    config: { signUp: 'off', identityProviders: upstream.settings({ sign_up: 'on' }) },
+  });
+  upstream.start(open.base);
+  t.equal(
+    heading(await signInBy(upstream, open.browser(), verified('jan'))),
+    'Profile',
+    'by this provider alone',
+  );
+  upstream.start(built.base);
+});
+
+t.test('whoever is asked to sign in again does so at the provider, too', async (t) => {
+  const visitor = built.browser();
+  await signInBy(upstream, visitor, verified('kim'));
+  const again = await visitor.get(authorizeUrl({ prompt: 'login' }));
+  const url = await leave(visitor, again);
+  const { prompt, max_age } = Object.fromEntries(new URL(url).searchParams);
+  t.strictSame([prompt, max_age], ['login', '0']);
+  const page = await visitor.get((await respond(upstream, url)).href);
+  t.match(page.url.pathname, '/consent/');
+  // A response in which nothing says when they signed in.
+  const other = await visitor.get(authorizeUrl({ max_age: '60', prompt: 'login' }));
+  const stripped = new URL(await leave(visitor, other));
+  for (const name of ['prompt', 'max_age']) stripped.searchParams.delete(name);
+  const refused = await visitor.get((await respond(upstream, stripped.href)).href);
+  t.match([refused.status, alertOf(refused)], [401, /cannot confirm that it is you/]);
+  const silent = await build(t, {
+    config: { identityProviders: upstream.settings({ reauthentication: false }) },
+  });
+  upstream.start(silent.base);
+  const browser = silent.browser();
+  await signInBy(upstream, browser, verified('kim'));
+  const asked = await browser.submit(
+    await browser.get(authorizeUrl({ prompt: 'login' })),
+    {},
+    'methods/acme"',
+  );
+  t.match(alertOf(asked), /cannot confirm that it is you/);
+  upstream.start(built.base);
+});
+
+t.test(
+  'an account that is deactivated is not signed in to, and the links of a deleted one are erased',
+  async (t) => {
+    const page = await signInBy(upstream, built.browser(), verified('lou'));
+    t.equal(heading(page), 'Profile');
+    const link = await (await links()).findOne({ subject: 'lou' });
+    const id = String(link?.user_id);
+    const token = await built.login('admin');
+    await built.call('PUT', `/v1/users/${id}/status`, token, { status: 'inactive' });
+    t.match(alertOf(await signInBy(upstream, built.browser(), verified('lou'))), /deactivated/);
+    await built.call('POST', '/internal/identity/erasures', await built.serviceToken('users'), {
+      user_id: id,
+    });
+    await until(async () => (await (await links()).countDocuments({ user_id: id })) === 0, 10_000);
+    t.equal(noticeOf(page), undefined);
+  },
+);
