@@ -3,7 +3,7 @@ export type Counts = {
   /**
    * Runs a count or returns a cached one, which includes all resolved writes of this process. The empty key stands for the
    * count of all documents. A slow count is refreshed while the earlier one is returned, which may lack minutes
-   * of what other processes write: nobody waits for the exact size of a list of a million.
+   * of what other processes write: nobody waits for the exact size of a long list.
    */
   count(key: string, run: () => Promise<number>): Promise<number>;
   /**
@@ -17,7 +17,7 @@ export type Counts = {
 
 const ALL_DOCUMENTS = '';
 /** A count that takes this long, in milliseconds, may be returned for so long after it is due for a refresh. */
-const LONG_MS = 150;
+const LONG_MS = 25;
 const OVERDUE_MS = 300_000;
 
 /** The number of writes that have begun, and of those that are still running. */

@@ -2,7 +2,7 @@ import t from 'tap';
 import { createCounts } from '../src/counts.ts';
 
 /** Counts of `size`, each of which takes `takesMs` on the test's clock. */
-function build({ takesMs = 100 } = {}) {
+function build({ takesMs = 20 } = {}) {
   let clock = 0;
   const state = { size: 10, counted: 0, takesMs };
   const counts = createCounts({ keepSeconds: 5, slowMs: 20, maxKeys: 3, now: () => clock });
@@ -43,7 +43,7 @@ t.test('a slow count is cached for some seconds, a fast one never', async (t) =>
 });
 
 t.test('nobody waits for a long count that is known from before', async (t) => {
-  const { counts, run, state, insert, pass } = build({ takesMs: 150 });
+  const { counts, run, state, insert, pass } = build({ takesMs: 25 });
   t.equal(await counts.count('', run), 10);
   state.size = 20;
   pass(5000);
