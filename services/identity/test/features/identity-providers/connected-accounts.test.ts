@@ -1,7 +1,7 @@
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
-import { build } from '../../build.ts';
-import { alertOf, mailsOf, noticeOf, signedIn } from '../../pages.ts';
+import { build, PASSWORD } from '../../build.ts';
+import { alertOf, heading, linkTo, mailsOf, newPerson, noticeOf, signedIn } from '../../pages.ts';
 import { leave, respond, signInBy, startUpstream, verified } from './upstream.ts';
 
 const upstream = await startUpstream(t);
@@ -27,14 +27,29 @@ t.test('an account is connected, signs its owner in, and is disconnected', async
   t.match(page.html, /olga@elsewhere.example/);
   const gone = await visitor.confirm(await visitor.get(PAGE), '/disconnect');
   t.match(noticeOf(gone), 'The account is disconnected');
-  await until(async () => (await mailsOf(built)).some((it) => /Acme was disconnected/.test(it)), 3000).catch(
-    () => {},
-  );
   const { body } = await built.call('GET', `/api/v1/audit?filter[subject]=${id}`, await built.login('admin'));
   const actions = (body.data as { action: string; details?: { provider?: string } }[])
     .filter(({ action }) => action.startsWith('identity.'))
     .map(({ action, details }) => `${action} ${details?.provider}`);
   t.strictSame(actions.sort(), ['identity.linked acme', 'identity.unlinked acme']);
+});
+
+t.test('the owner is told by mail, and whoever restores an earlier address disconnects it', async (t) => {
+  const email = 'tess@example.org';
+  const visitor = await newPerson(built, 'tess');
+  await visitor.submit(await visitor.get(await linkTo(built, email)), {});
+  const isMailed = (what: RegExp) =>
+    until(async () => (await mailsOf(built)).some((it) => what.test(it)), 3000);
+  const { response } = await connect(visitor, 'thief');
+  await visitor.get(response.href);
+  await isMailed(/Acme was connected to your account/);
+  const change = { email: 'thief@example.org', current_password: PASSWORD };
+  await visitor.submit(await visitor.get('/account'), change, 'name="username"');
+  const owner = built.browser();
+  const undone = await owner.submit(await owner.get(await linkTo(built, email)), {});
+  t.equal(heading(undone), 'Choose a new password');
+  const links = (await built.database()).collection('linked_identities');
+  t.equal(await links.countDocuments({ subject: 'thief' }), 0);
 });
 
 t.test(

@@ -2,6 +2,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
 import { listen } from '@gatehouse/testing/listen';
+import { importJWK, type JWK, type JWTPayload, SignJWT } from 'jose';
 import Provider from 'oidc-provider';
 import type { IdentityProvider } from '../../../src/core/foundation/identity-provider.ts';
 import { readIdentityProviders } from '../../../src/features/identity-providers/provider-settings.ts';
@@ -32,10 +33,11 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
     isCancelled: false,
     isDown: false,
     /** What becomes of the ID token on its way. */
-    forge: undefined as ((idToken: string) => string) | undefined,
+    forge: undefined as ((idToken: string) => string | Promise<string>) | undefined,
     requests: [] as URL[],
   };
   let handle: ReturnType<Provider['callback']> | undefined;
+  let jwks = newKeys();
   const server = createServer((request, response) => {
     if (state.isDown) return request.socket.destroy();
     state.requests.push(new URL(request.url ?? '/', issuer));
@@ -44,6 +46,7 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
   const issuer = `http://127.0.0.1:${await listen(t, server)}`;
 
   function start(origin: string): void {
+    jwks = newKeys();
     const provider = new Provider(issuer, {
       clients: [
         {
@@ -52,7 +55,7 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
           id_token_signed_response_alg: 'ES256',
         },
       ],
-      jwks: newKeys() as never,
+      jwks: jwks as never,
       cookies: { keys: ['a key of the cookies of the other provider'] },
       claims: {
         openid: ['sub', 'amr', 'acr'],
@@ -84,7 +87,7 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
       await next();
       const body = ctx.body as { id_token?: string } | undefined;
       if (ctx.path === '/token' && state.forge !== undefined && body?.id_token !== undefined) {
-        body.id_token = state.forge(body.id_token);
+        body.id_token = await state.forge(body.id_token);
       }
     });
     handle = provider.callback();
@@ -95,6 +98,12 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
     state,
     /** Starts with new keys, and the deployment with this origin as its client. */
     start,
+    /** A token that the provider has signed. */
+    async sign(claims: JWTPayload): Promise<string> {
+      const [key] = jwks.keys;
+      const header = { alg: 'ES256', kid: String(key?.kid) };
+      return new SignJWT(claims).setProtectedHeader(header).sign(await importJWK(key as JWK, 'ES256'));
+    },
     /** The provider as the setting has it. */
     settings: (more: object = {}): IdentityProvider[] =>
       readIdentityProviders([{ id, label: id === 'acme' ? 'Acme' : id, issuer, ...CLIENT, ...more }]),
