@@ -136,10 +136,11 @@ export function createAccountRouter(options: {
       return isFresh;
     },
     get(path, show, notices = {}) {
-      paths.add(path);
+      const returnTo = listOf(path);
+      paths.add(returnTo);
       router.get(path, async (ctx) => {
         const signedIn = await sessions.find(ctx);
-        if (signedIn === undefined) askToSignIn(ctx, path);
+        if (signedIn === undefined) askToSignIn(ctx, returnTo);
         else {
           const name = String(ctx.query.done);
           await show(ctx, page(ctx, signedIn, Object.hasOwn(notices, name) ? notices[name] : undefined));
@@ -155,7 +156,8 @@ export function createAccountRouter(options: {
       });
     },
     confirmed(path, current, ask, { fresh = false } = {}) {
-      const isStale = (ctx: Context, signedIn: SignedIn) => fresh && !pages.isFresh(ctx, signedIn, path);
+      const isStale = (ctx: Context, signedIn: SignedIn) =>
+        fresh && !pages.isFresh(ctx, signedIn, listOf(path));
       const show = (ctx: Context, { frame, form }: AccountPage, question: Question, refused: boolean) => {
         const html = accountQuestionPage({ question, frame, current, refused, form: form(ctx.path) });
         sendPage(ctx, html, { status: refused ? 400 : 200 });
@@ -173,4 +175,10 @@ export function createAccountRouter(options: {
     },
   };
   return pages;
+}
+
+/** The page to return to after a sign-in: of a page about one thing, the list that it is in. */
+function listOf(path: string): string {
+  const parameter = path.indexOf('/:');
+  return parameter === -1 ? path : path.slice(0, parameter);
 }

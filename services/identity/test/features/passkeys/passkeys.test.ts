@@ -196,6 +196,15 @@ t.test('a passkey is renamed and removed by its owner, who is told', async (t) =
   for (const action of ['passkey.added', 'passkey.removed']) t.ok(actions.includes(action), action);
 });
 
+t.test('whoever signs in to remove a passkey is back on the list of them', async (t) => {
+  const { authenticator } = await withPasskey('returner');
+  const visitor = built.browser();
+  const page = await visitor.get('/account/passkeys/pky_1/remove');
+  t.equal(heading(page), 'Sign in');
+  const list = await visitor.submit(page, { passkey: authenticator.get(page) }, 'name="passkey"');
+  t.equal(heading(list), 'Passkeys');
+});
+
 t.test('whoever restores an earlier address removes the passkeys of the thief', async (t) => {
   const visitor = built.browser();
   const email = 'victim@example.org';
