@@ -143,7 +143,7 @@ t.test('each new password causes a mail, and remaining credentials can be ended'
     password = next();
     return call('PUT', `/v2/users/${people.ann.id}`, machine, { password });
   };
-  const then = String.raw`was changed on \d+ \w+ \d{4} at \d\d:\d\d UTC`;
+  const then = String.raw`was changed or removed on \d+ \w+ \d{4} at \d\d:\d\d UTC`;
   for (const [name, change, occasion] of [
     ['by the person, at the API', ofOwn, `${then}, from the address 127.0.0.1[.]`],
     ['by a machine', ofMachine, `${then}[.]`],
