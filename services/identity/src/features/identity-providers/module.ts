@@ -1,7 +1,7 @@
 import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
 import { deriveKeys } from '@gatehouse/core/sealing';
 import type { Core } from '../../core/core.ts';
-import { SIGN_UPS } from '../../core/limits/bounds.ts';
+import { FAILED_AT_PROVIDERS, SIGN_UPS } from '../../core/limits/bounds.ts';
 import { storeFields } from '../../core/oidc/epochs/store-fields.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { createAuthorizationStates } from './authorization-state.ts';
@@ -29,6 +29,7 @@ export function identityProviders(core: Core): IdentityModule {
     seconds: REQUEST_SECONDS,
     useOnce: core.store.useOnce,
   });
+  const failures = createAddressLimiter(FAILED_AT_PROVIDERS, core.sharedLimits);
   const { count: countSignUp } = createAddressLimiter(SIGN_UPS, core.sharedLimits);
   const providers = configured.map((provider) => ({
     provider,
@@ -38,7 +39,7 @@ export function identityProviders(core: Core): IdentityModule {
   for (const it of providers) {
     const signUp = (it.provider.signUp ?? config.signUp) === 'on';
     extensions.signInMethods.push(
-      providerSignIn({ ...core, ...it, states, signUp, countSignUp, useOnce: core.store.useOnce }),
+      providerSignIn({ ...core, ...it, states, signUp, countSignUp, failures, useOnce: core.store.useOnce }),
     );
   }
   extensions.provider.push({ attach: ({ Interaction }) => storeFields(Interaction, [UNLINKED_IDENTITY]) });

@@ -66,6 +66,8 @@ type Preset = Partial<Pick<IdentityProvider, 'label' | 'issuer' | 'responseMode'
 /** The issuers of Microsoft by which every organization signs in, of which each can give its people any address. */
 const MANY_ORGANIZATIONS = /^https:\/\/login\.microsoftonline\.com\/(?:common|organizations|consumers)\//;
 const MAX_PROVIDERS = 20;
+/** The names of other ways to sign in, with which paths are made and the last way is told. */
+const RESERVED = ['passkey', 'password'];
 
 /** Reads the setting. Throws an error whose message says what is wrong, and quotes no value. */
 export function readIdentityProviders(value: unknown): IdentityProvider[] {
@@ -91,6 +93,7 @@ function providerOf(entry: Entry): IdentityProvider {
   if (id === undefined || !/^[a-z][a-z0-9-]{0,31}$/.test(id)) {
     throw wrong('id must have up to 32 letters a to z, digits and hyphens, and begin with a letter');
   }
+  if (RESERVED.includes(id)) throw wrong(`id must not be ${id}, which is a way to sign in by itself`);
   if (label === undefined) throw wrong('label is required: the name that people see');
   if (issuer === undefined || !isIssuer(issuer)) {
     throw wrong('issuer must be a URL that begins with https://, without query and fragment');

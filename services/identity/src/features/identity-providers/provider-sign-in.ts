@@ -1,3 +1,4 @@
+import type { AddressLimiter } from '@gatehouse/api/http/rate-limit';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import type { Logger } from '@gatehouse/core/logger';
@@ -57,6 +58,8 @@ export function providerSignIn(options: {
   /** Counts an account created from this address; throws `rate_limited`. */
   countSignUp(address: string): Promise<unknown>;
   useOnce(name: string, until: Date): Promise<boolean>;
+  /** Counts failures by address. */
+  failures: Pick<AddressLimiter, 'count' | 'refund'>;
 }): SignInMethod {
   const { provider, client, states, linked, accounts, generations, mails, browser, audit, logger } = options;
   const { id: name, label } = provider;
@@ -178,6 +181,8 @@ export function providerSignIn(options: {
         await audit.record({ ...entry, ...whose, action: 'sign_in.failed', actor: null });
         return message;
       };
+      // Before anything is checked or written, so that parallel requests cannot exceed the limit.
+      await options.failures.count(entry.origin.address);
       const state = parameters.get('state') ?? '';
       const checks = await states.use(state, purposeOf(ctx, interaction));
       if (checks === undefined) return fail(say.tooLate);
@@ -190,7 +195,9 @@ export function providerSignIn(options: {
       if (!isOfDomain(provider, identity)) return fail(say.wrongDomain);
       const result = (await signInLinked(identity)) ?? (await signInUnlinked(ctx, details, identity));
       if ('message' in result) return fail(result.message, result.userId);
-      if ('title' in result) return 'isNotice' in result ? result : fail(result);
+      if ('title' in result && !('isNotice' in result)) return fail(result);
+      await options.failures.refund(entry.origin.address);
+      if ('title' in result) return result;
       const { account, generation } = result;
       // RFC 8176 has no value for a sign-in somewhere else.
       const amr = identity.hasSecondFactor ? ['mfa'] : [];

@@ -18,6 +18,8 @@ const WRONG: [string, unknown, RegExp][] = [
   ['a member that is misspelt', [{ ...OWN, domian: ['a.example'] }], /provider 1: .*additional properties/],
   ['an unknown preset', [{ preset: 'x', ...CLIENT }], /preset must be one of google/],
   ['plain HTTP', [{ ...OWN, issuer: 'http://id.acme.example' }], /begins with https/],
+  ['the name of another way to sign in', [{ ...OWN, id: 'passkey' }], /id must not be passkey/],
+  ['the name of the password', [{ ...OWN, id: 'password' }], /id must not be password/],
   ['an id with a slash', [{ ...OWN, id: 'a/b' }], /id must have/],
   ['a domain with an @', [{ ...OWN, domains: ['@a.example'] }], /domains must be names/],
   ['addresses of anybody', [{ preset: 'microsoft', trust_email: true, ...CLIENT }], /your own organization/],
