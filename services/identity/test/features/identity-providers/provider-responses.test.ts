@@ -191,19 +191,14 @@ t.test('a provider that is down hurts nobody else', async (t) => {
   t.equal(heading(await other.get((await respond(upstream, await leave(other, failed))).href)), 'Profile');
 });
 
-t.test(
-  'failed responses of one address are limited, and so are their entries in the audit log',
-  async (t) => {
-    const flooded = await build(t, { config: { identityProviders: upstream.settings(), rateLimit: 'on' } });
-    const visitor = flooded.browser();
-    const [, uid = ''] = /\/sign-in\/([\w-]+)/.exec((await visitor.get('/account')).url.pathname) ?? [];
-    const statuses: number[] = [];
-    for (let i = 0; i < 62; i += 1) {
-      statuses.push((await visitor.get(`/sign-in/${uid}/methods/acme?state=x`)).status);
-    }
-    t.strictSame([...new Set(statuses.slice(0, 60))], [401]);
-    t.strictSame(statuses.slice(60), [429, 429]);
-    const entries = (await flooded.database()).collection('audit_log');
-    t.equal(await entries.countDocuments({ action: 'sign_in.failed' }), 60);
-  },
-);
+t.test('failed responses of one address are limited', async (t) => {
+  const flooded = await build(t, { config: { identityProviders: upstream.settings(), rateLimit: 'on' } });
+  const visitor = flooded.browser();
+  const [, uid = ''] = /\/sign-in\/([\w-]+)/.exec((await visitor.get('/account')).url.pathname) ?? [];
+  const statuses: number[] = [];
+  for (let i = 0; i < 62; i += 1) {
+    statuses.push((await visitor.get(`/sign-in/${uid}/methods/acme?state=x`)).status);
+  }
+  t.strictSame([...new Set(statuses.slice(0, 60))], [401]);
+  t.strictSame(statuses.slice(60), [429, 429]);
+});
