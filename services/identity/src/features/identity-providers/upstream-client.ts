@@ -52,13 +52,15 @@ export function createUpstreamClient(
   function load(): Promise<Loaded> {
     if (known !== undefined && known.until > Date.now()) return known.loaded;
     const before = known?.loaded;
-    const loaded = fetchMetadata();
+    const fetched = fetchMetadata();
+    // Also for those who come while it is fetched.
+    const loaded = before === undefined ? fetched : fetched.catch(() => before);
     known = { loaded, until: Date.now() + METADATA_MS };
-    loaded.catch(() => {
+    fetched.catch(() => {
       // The next one tries again; until it succeeds, what was known is used.
       known = before === undefined ? undefined : { loaded: before, until: 0 };
     });
-    return before === undefined ? loaded : loaded.catch(() => before);
+    return loaded;
   }
 
   async function fetchMetadata(): Promise<Loaded> {
