@@ -89,7 +89,7 @@ t.test('accounts of an export, imported while everything runs', async (t) => {
     t.match(await admin.get(`/dashboard/notifications?user=${ADA.id}`), { status: 200 });
   });
 
-  await t.test('subscribers are told of them', async () => {
+  await t.test('subscribers get the event of each account', async () => {
     await until(async () => (await stored())?.outbox?.length === 0, 60_000);
   });
 });

@@ -129,8 +129,8 @@ export function createAccountRouter(options: {
     page,
     addSections: (...more) => void sections.push(...more),
     isFresh(ctx, { session }, page) {
-      const isRemembered = session.device?.isRemembered === true;
-      const isFresh = !isRemembered && Date.now() / 1000 - Number(session.loginTs) <= FRESH_SECONDS;
+      const isUnconfirmed = session.device?.isUnconfirmed === true;
+      const isFresh = !isUnconfirmed && Date.now() / 1000 - Number(session.loginTs) <= FRESH_SECONDS;
       // Not by max_age, about which oidc-provider and another replica's clock could disagree with this, and send the browser in circles.
       if (!isFresh) askToSignIn(ctx, page, { prompt: 'login' });
       return isFresh;

@@ -21,7 +21,13 @@ export type PasswordAttempt = {
  * Somebody who has proved who they are. `generation` is that of the account's sign-ins when they began to, and `amr` names how
  * (RFC 8176).
  */
-export type Verified = { account: Account; generation: string | undefined; amr: readonly string[] };
+export type Verified = {
+  account: Account;
+  generation: string | undefined;
+  amr: readonly string[];
+  /** Whether it does not count as a fresh sign-in (see Device in core/oidc/epochs/sign-in-epochs.ts). */
+  isUnconfirmed?: boolean;
+};
 
 /** Who has signed in with a first factor, and the second factors of which one is needed as well. */
 export type WithFactors = Verified & { factors: readonly SecondFactor[] };

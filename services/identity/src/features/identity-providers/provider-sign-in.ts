@@ -206,7 +206,8 @@ export function providerSignIn(options: {
       if (factors.length === 0) {
         await audit.record({ ...entry, action: 'sign_in.succeeded', subject: account.id });
       }
-      return { account, generation, amr, factors };
+      // The provider may have asked nobody anything: a session there must not do what takes a fresh sign-in here.
+      return { account, generation, amr, factors, isUnconfirmed: !checks.isFresh };
     },
 
     notice(ctx, details) {

@@ -5,6 +5,7 @@ import { type Static, Type } from 'typebox';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import { originOf } from '../../core/audit/audit.ts';
 import type { FactorList } from '../../core/sessions/listed-factors.ts';
+import type { ProgramSessions } from '../../core/sessions/program-sessions.ts';
 import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstParty } from '../../http/first-party.ts';
 import { done, listOf, ok, shape } from '../../openapi/operations.ts';
@@ -45,6 +46,8 @@ export function factorRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
   accounts: Pick<Accounts, 'find'>;
   factors: readonly FactorList[];
+  /** The kinds of logins at the API. */
+  programs: readonly Pick<ProgramSessions, 'clientId'>[];
 }): Api {
   const { accounts, factors } = options;
   const api = createManagedApi('/api/v1/factors', async (ctx) => {
@@ -86,14 +89,19 @@ export function factorRoutes(options: {
   api.delete('remove', '/:id', {
     summary: 'Remove a passkey or an authenticator app',
     description:
-      'An app goes with its recovery codes. People remove their own with the token of a login of the last five minutes.',
+      'An app goes with its recovery codes. People remove their own with the token of a login at the API of the last five minutes.',
     query: FactorQuery,
     responses: done('The factor is removed, and its owner gets a mail.'),
     async handle({ ctx, caller, person, query, params }) {
       const { id } = await accountOf(person, query);
       const age = Date.now() / 1000 - (caller.authTime ?? 0);
-      if (id === person.id && age > FRESH_SECONDS) {
-        throw new ServiceError('forbidden', 'Log in again: the login must be of the last five minutes.');
+      const isLogin = options.programs.some(({ clientId }) => clientId === caller.clientId);
+      // A login has all factors of the account. A sign-in to the dashboard may be without a code, in a remembered browser.
+      if (id === person.id && (!isLogin || age > FRESH_SECONDS)) {
+        throw new ServiceError(
+          'forbidden',
+          'Log in again with POST /api/v1/auth/login: the login must be of the last five minutes.',
+        );
       }
       const by = { origin: originOf(ctx), actor: caller.subject };
       for (const { remove } of factors) if (await remove(id, params.id, by)) return;

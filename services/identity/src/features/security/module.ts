@@ -5,7 +5,7 @@ import { addSecurityRoutes } from './security-routes.ts';
 
 /** How an account is signed in to, in one page and at the API: what the other features say of it, and the browsers that are remembered. */
 export function security(core: Core): IdentityModule {
-  const { factors, securityParts: parts } = core.extensions;
+  const { factors, programs, securityParts: parts } = core.extensions;
   addSecurityRoutes(core.accountPages, { ...core, parts });
-  return { apis: [factorRoutes({ ...core, factors })] };
+  return { apis: [factorRoutes({ ...core, factors, programs })] };
 }

@@ -164,14 +164,14 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       subject: account.id,
       details: { second_factor: 'remembered_browser' },
     });
-    return complete(ctx, details, verified, { isRemembered: true });
+    return complete(ctx, details, { ...verified, isUnconfirmed: true });
   }
 
   async function complete(
     ctx: Context,
     details: Interaction,
-    { account, generation, amr }: Verified,
-    { isRemembered = false, isKnown = browser.isKnownDevice(ctx, account.id) } = {},
+    { account, generation, amr, isUnconfirmed = false }: Verified,
+    { isKnown = browser.isKnownDevice(ctx, account.id) } = {},
   ): Promise<void> {
     browser.rememberDevice(ctx, account.id, amr.includes('mfa') ? 'second factor' : undefined);
     const by = { origin: originOf(ctx), browser: browser.id(ctx), isKnown };
@@ -182,7 +182,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       await details.save(details.exp - Math.floor(Date.now() / 1000));
     }
     for (const method of options.methods) await method.signedIn?.(ctx, details, account);
-    const login = signInOf(ctx, { account, generation, amr, isRemembered, browser: browser.id(ctx) });
+    const login = signInOf(ctx, { account, generation, amr, isUnconfirmed, browser: browser.id(ctx) });
     await finish(ctx, { login }, false);
   }
 

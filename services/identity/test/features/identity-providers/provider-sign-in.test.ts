@@ -1,11 +1,13 @@
 import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import t from 'tap';
+import { SET_UP } from '../../../src/features/authenticator-app/authenticator-app-pages.ts';
 import { authorizeUrl, build, PASSWORD, WEB } from '../../build.ts';
 import {
   alertOf,
   createAccount,
   heading,
+  isSignIn,
   linkTo,
   mailsOf,
   noticeOf,
@@ -111,9 +113,23 @@ t.test('an address that the provider has not verified finds nobody', async (t) =
   t.match(alertOf(nameless), /did not send an email address/);
 });
 
+t.test(
+  'a session at the provider is no fresh sign-in here, and a sign-in there that was asked for is',
+  async (t) => {
+    const visitor = built.browser();
+    await signInBy(upstream, visitor, verified('mona'));
+    t.ok(isSignIn(await visitor.get(SET_UP)), 'the provider has asked nobody');
+    t.match(
+      heading(await signInBy(upstream, visitor, verified('mona'), SET_UP)),
+      'Set up an authenticator app',
+    );
+  },
+);
+
 t.test('the second factor is asked for after the provider, unless what it says of one counts', async (t) => {
   const visitor = built.browser();
   await signInBy(upstream, visitor, verified('dora'));
+  await signInBy(upstream, visitor, verified('dora'), SET_UP);
   await setUpApp(visitor);
   const asked = await signInBy(upstream, built.browser(), verified('dora', { amr: ['mfa'] }));
   t.equal(heading(asked), 'Enter a code');
@@ -126,6 +142,7 @@ t.test('what the provider says of a second factor counts if the setting says so'
   upstream.start(trusting.base);
   const visitor = trusting.browser();
   await signInBy(upstream, visitor, verified('emil'));
+  await signInBy(upstream, visitor, verified('emil'), SET_UP);
   await setUpApp(visitor);
   for (const [said, title] of [
     [{ amr: ['mfa'] }, 'Profile'],

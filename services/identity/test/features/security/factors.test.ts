@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import t from 'tap';
+import { DASHBOARD_CLIENT } from '../../../src/core/oidc/clients/client-metadata.ts';
 import { LOGIN_CLIENT } from '../../../src/features/login/logins.ts';
 import { build, MACHINE, PASSWORD } from '../../build.ts';
 import { heading } from '../../pages.ts';
@@ -128,9 +129,9 @@ t.test('people remove their own with the token of a fresh login only', async (t)
   }[];
   const { epoch, gid } = decodeJwt(String(body.token));
   const sign = await signerOf(await built.database(), { masterKey, issuer: built.base });
-  const removeWith = async (seconds: number) => {
+  const removeWith = async (seconds: number, clientId = LOGIN_CLIENT) => {
     const { token } = await sign({
-      ...{ subject: person.id, clientId: LOGIN_CLIENT, audience: `${built.base}/api`, lifetime: 3600 },
+      ...{ subject: person.id, clientId, audience: `${built.base}/api`, lifetime: 3600 },
       scope: 'openid manage:apps',
       claims: { gid, roles: ['user'], epoch, auth_time: Math.floor(Date.now() / 1000) - seconds },
     });
@@ -140,5 +141,10 @@ t.test('people remove their own with the token of a fresh login only', async (t)
     status: 403,
     body: { error: { message: /of the last five minutes/ } },
   });
+  t.equal(
+    (await removeWith(0, DASHBOARD_CLIENT)).status,
+    403,
+    'a sign-in in a remembered browser has no code',
+  );
   t.equal((await removeWith(290)).status, 204);
 });

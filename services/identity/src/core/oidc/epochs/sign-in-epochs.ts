@@ -19,8 +19,11 @@ export type Device = {
   address: string;
   userAgent: string;
   signedInAt: string;
-  /** Whether the sign-in did without a second factor, as the browser is remembered. */
-  isRemembered?: boolean;
+  /**
+   * Whether the sign-in does not count as a fresh one: without the second factor, in a remembered browser, or with another
+   * provider that has not asked the person to sign in.
+   */
+  isUnconfirmed?: boolean;
 };
 
 /** The fields that we add to oidc-provider's sessions and grants. */
@@ -132,10 +135,10 @@ export function signInOf(
     generation,
     browser,
     amr: [...amr],
-    isRemembered,
+    isUnconfirmed,
   }: { account: Account } & Pick<SignIn, 'generation' | 'browser'> & {
       amr: readonly string[];
-      isRemembered: boolean;
+      isUnconfirmed: boolean;
     },
 ): SignIn {
   return {
@@ -150,7 +153,7 @@ export function signInOf(
       address: requestInfo(ctx.req).address,
       userAgent: ctx.get('user-agent').slice(0, 300),
       signedInAt: new Date().toISOString(),
-      ...(isRemembered ? { isRemembered } : {}),
+      ...(isUnconfirmed ? { isUnconfirmed } : {}),
     },
   };
 }
