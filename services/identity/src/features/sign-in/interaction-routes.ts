@@ -1,19 +1,14 @@
 import { ServiceError } from '@gatehouse/core/errors';
-import { parseScope, ROLES, type Role } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import type { Interaction, InteractionResults } from 'oidc-provider';
+import type { Interaction } from 'oidc-provider';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Notices } from '../../core/accounts/notices.ts';
-import { hostOf } from '../../core/applications/redirect-uris.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { KnownDevicesOnly } from '../../core/limits/sign-in-throttle.ts';
-import { scopesOfClaims } from '../../core/oidc/claims/claims-parameter.ts';
-import { isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
-import { stampConsent } from '../../core/oidc/epochs/consent-epochs.ts';
-import { signInOf, stampGrant } from '../../core/oidc/epochs/sign-in-epochs.ts';
+import { signInOf } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import { ANOTHER_ACCOUNT, SIGN_UP } from '../../core/oidc/provider-options.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import type { WithFactors } from '../../core/sessions/password-check.ts';
@@ -30,12 +25,11 @@ import type {
 import type { PreparedAccount, SignUpMethod } from '../../core/sessions/sign-up-method.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
-import { formProblems, SignInExpired } from '../../pages/page-errors.ts';
-import { formTarget, seeOther, sendPage } from '../../pages/page-response.ts';
+import { formProblems } from '../../pages/page-errors.ts';
+import { seeOther, sendPage } from '../../pages/page-response.ts';
 import { sendAway } from '../../pages/redirect-page.ts';
-import type { RequestingApplication } from '../../pages/requesting-application.ts';
-import { consentPage } from './consent-page.ts';
 import { createAccountPage } from './create-account-page.ts';
+import { createInteractions } from './interactions.ts';
 import { addSecondFactorRoutes, secondFactorPath } from './second-factor-routes.ts';
 import { type SignInProblem, signInPage } from './sign-in-page.ts';
 
@@ -54,8 +48,6 @@ export type InteractionRoutesOptions = {
   mails: AccountMails;
   notices: Pick<Notices, 'signedIn'>;
   audit: Audit;
-  /** The role that the person has in an application, which may be less than their own. */
-  roleIn(clientId: string, account: Account): Promise<Role>;
   browser: BrowserCookie;
   forms: CsrfForms;
   /** Whether people may create accounts for themselves. */
@@ -64,46 +56,13 @@ export type InteractionRoutesOptions = {
   countSignUp(address: string): Promise<unknown>;
 };
 
-/** The page on which an interaction continues. */
-export function interactionUrl({ prompt, uid, params }: Interaction): string {
-  if (prompt.name === 'consent') return `/consent/${uid}`;
-  // The cookie of the interaction is for this path and those below it, not for the query.
-  return `/sign-in/${uid}${params[SIGN_UP] === undefined ? '' : `?${SIGN_UP}`}`;
-}
-
-/** Signing in, creating an account, and consent: what happens between an authorization request and its response. */
+/** Signing in and creating an account. */
 export function interactionRoutes(options: InteractionRoutesOptions): Router {
   const { accounts, audit, browser, forms, mails, secondFactors } = options;
   const router = new Router({ sensitive: true });
-
-  async function load(ctx: Context, prompt: 'login' | 'consent'): Promise<Interaction> {
-    const details = await options.provider().interactionDetails(ctx.req, ctx.res);
-    if (details.uid !== ctx.params.uid || details.prompt.name !== prompt) throw new SignInExpired();
-    return details;
-  }
-
-  /** The form of an interaction, which is to be loaded again: it may have ended while the form was on its way. */
-  async function readForm(ctx: Context, prompt: 'login' | 'consent'): Promise<Map<string, string>> {
-    const { uid } = await load(ctx, prompt);
-    return forms.read(ctx, uid);
-  }
-
-  async function finish(ctx: Context, result: InteractionResults, merge: boolean): Promise<void> {
-    const provider = options.provider();
-    const more = { mergeWithLastSubmission: merge };
-    seeOther(ctx, await provider.interactionResult(ctx.req, ctx.res, result, more));
-  }
-
-  const refused = { error: 'access_denied', error_description: 'the person refused' };
+  const interactions = createInteractions(options, 'login');
+  const { load, readForm, finish, applicationOf, targetsOf } = interactions;
   const pathOf = ({ uid }: Interaction) => `/sign-in/${uid}`;
-  const redirectUriOf = ({ params }: Interaction) => params.redirect_uri as string | undefined;
-
-  async function applicationOf(details: Interaction): Promise<RequestingApplication | undefined> {
-    const id = String(details.params.client_id);
-    if (isFirstParty(id)) return undefined;
-    const client = await options.provider().Client.find(id);
-    return { name: client?.clientName ?? id, host: hostOf(redirectUriOf(details)) };
-  }
 
   /** The forms of these methods, and the scripts for them. */
   const formsOf = (ctx: Context, details: Interaction, methods: readonly SignInMethod[]) => ({
@@ -141,7 +100,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       ...formsOf(ctx, details, options.methods),
       cancel: application !== undefined,
     });
-    const formTargets = formTarget(redirectUriOf(details));
+    const formTargets = targetsOf(details);
     const hasScripts = options.methods.some(({ scripts }) => scripts.length > 0);
     sendPage(ctx, html, { status: shown.status ?? 200, formTargets, hasScripts });
   }
@@ -183,20 +142,19 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     }
     for (const method of options.methods) await method.signedIn?.(ctx, details, account);
     const login = signInOf(ctx, { account, generation, amr, isUnconfirmed, browser: browser.id(ctx) });
-    await finish(ctx, { login }, false);
+    await finish(ctx, { login });
   }
 
   router.get('/sign-in/:uid', async (ctx) => {
-    const details = await load(ctx, 'login');
+    const details = await load(ctx);
     return SIGN_UP in ctx.query && options.signUp
       ? showCreateAccount(ctx, details)
       : showSignIn(ctx, details);
   });
 
   router.post('/sign-in/:uid', async (ctx) => {
-    const fields = await readForm(ctx, 'login');
-    const details = await load(ctx, 'login');
-    if (fields.has('cancel')) return finish(ctx, refused, false);
+    const { fields, details } = await readForm(ctx);
+    if (fields.has('cancel')) return interactions.refuse(ctx);
     const login = (fields.get('username') ?? '').trim();
     await orShowProblem(ctx, details, login, async () => {
       const verified = await options.checkPassword(ctx, {
@@ -251,7 +209,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       ),
       scripts: options.signUpMethods.flatMap(({ scripts }) => scripts),
     });
-    const formTargets = formTarget(redirectUriOf(details));
+    const formTargets = targetsOf(details);
     const hasScripts = options.signUpMethods.length > 0;
     sendPage(ctx, html, { status: error?.status ?? 200, formTargets, hasScripts });
   }
@@ -271,11 +229,10 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     }
   }
 
-  router.get('/sign-in/:uid/create-account', async (ctx) => showCreateAccount(ctx, await load(ctx, 'login')));
+  router.get('/sign-in/:uid/create-account', async (ctx) => showCreateAccount(ctx, await load(ctx)));
 
   router.post('/sign-in/:uid/create-account', async (ctx) => {
-    const fields = await readForm(ctx, 'login');
-    const details = await load(ctx, 'login');
+    const { fields, details } = await readForm(ctx);
     const value = (name: string) => (fields.get(name) ?? '').trim();
     const values = { username: value('username'), email: value('email'), name: value('name') };
     if (!options.signUp) return showCreateAccount(ctx, details);
@@ -300,20 +257,6 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     }
   });
 
-  /** Who is asked for consent, and to what. */
-  async function loadConsent(ctx: Context) {
-    const details = await load(ctx, 'consent');
-    const account = await accounts.find(details.session?.accountId ?? '');
-    const application = await applicationOf(details);
-    if (account === undefined || application === undefined) throw new SignInExpired();
-    const missing = details.prompt.details as {
-      missingOIDCScope?: string[];
-      missingOIDCClaims?: string[];
-      missingResourceScopes?: Record<string, string[]>;
-    };
-    return { details, account, application, missing, scopes: requestedScopes(details) };
-  }
-
   const methodOf = (ctx: Context) => options.methods.find(({ name }) => name === ctx.params.method);
 
   async function signInBy(
@@ -335,10 +278,10 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   router.post('/sign-in/:uid/methods/:method', async (ctx, next) => {
     const method = methodOf(ctx);
     if (method === undefined) return next();
-    const fields = await readForm(ctx, 'login');
+    const { fields, details } = await readForm(ctx);
     const { redirect, problem } = method;
     const act = (attempt: SignInAttempt) => redirect?.(ctx, attempt) ?? method.verify(ctx, fields, attempt);
-    await signInBy(ctx, await load(ctx, 'login'), act, problem);
+    await signInBy(ctx, details, act, problem);
   });
 
   // Back from another site.
@@ -347,96 +290,14 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     if (method?.redirect === undefined) return next();
     const fields = new Map(new URLSearchParams(ctx.querystring));
     const act = (attempt: SignInAttempt) => method.verify(ctx, fields, attempt);
-    await signInBy(ctx, await load(ctx, 'login'), act, method.problem);
+    await signInBy(ctx, await load(ctx), act, method.problem);
   });
 
   addSecondFactorRoutes(router, {
-    ...{ ...options, applicationOf, formsOf, complete },
-    load: (ctx) => load(ctx, 'login'),
-    targetsOf: (details) => formTarget(redirectUriOf(details)),
+    ...{ ...options, ...interactions, formsOf, complete },
     restart: (ctx, details) => showSignIn(ctx, details, { problem: { kind: 'too_late' }, status: 400 }),
   });
-
-  router.get('/consent/:uid', async (ctx) => {
-    const { details, account, application, missing, scopes } = await loadConsent(ctx);
-    const unseen = new Set([
-      ...(missing.missingOIDCScope ?? []),
-      ...scopesOfClaims(missing.missingOIDCClaims ?? []),
-      ...Object.values(missing.missingResourceScopes ?? {}).flat(),
-    ]);
-    const newScopes = scopes.filter((scope) => unseen.has(scope));
-    const role = await options.roleIn(String(details.params.client_id), account);
-    const someAreNew = newScopes.length > 0 && newScopes.length < scopes.length;
-    const html = consentPage({
-      form: forms.form(ctx, { action: `/consent/${details.uid}`, context: details.uid, hidden: { role } }),
-      application,
-      account: {
-        username: account.username,
-        email: account.email,
-        role,
-      },
-      scopes,
-      newScopes: someAreNew ? newScopes : undefined,
-      links: { useAnotherAccount: anotherAccount(details) },
-    });
-    sendPage(ctx, html, { formTargets: formTarget(redirectUriOf(details)) });
-  });
-
-  router.post('/consent/:uid', async (ctx) => {
-    const fields = await readForm(ctx, 'consent');
-    const { details, account, missing, scopes } = await loadConsent(ctx);
-    const decision = fields.get('decision');
-    const client = String(details.params.client_id);
-    if (decision === 'deny') {
-      await audit.record({ action: 'consent.refused', origin: originOf(ctx), client, subject: account.id });
-      return finish(ctx, refused, false);
-    }
-    if (decision !== 'allow') throw new ServiceError('invalid', 'The form must say allow or deny.');
-    const { Grant } = options.provider();
-    const known = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
-    const grant =
-      known ?? stampGrant(new Grant({ accountId: account.id, clientId: client }), account, details.session);
-    // The role that the page named, also if the person's role has changed since.
-    const role = ROLES.find((name) => name === fields.get('role'));
-    if (role === undefined) throw new ServiceError('invalid', 'The form must name the role.');
-    if (known === undefined) stampConsent(grant, details, role);
-    if (missing.missingOIDCScope !== undefined) grant.addOIDCScope(missing.missingOIDCScope.join(' '));
-    if (missing.missingOIDCClaims !== undefined) grant.addOIDCClaims(missing.missingOIDCClaims);
-    for (const [resource, scopes] of Object.entries(missing.missingResourceScopes ?? {})) {
-      grant.addResourceScope(resource, scopes.join(' '));
-    }
-    const grantId = await grant.save();
-    await audit.record({
-      action: 'consent.granted',
-      origin: originOf(ctx),
-      client,
-      subject: account.id,
-      details: { grant: grantId, scope: scopes.join(' ') },
-    });
-    return finish(ctx, { consent: { grantId } }, true);
-  });
   return router;
-}
-
-/** The requested scopes: those that the request names, and those that stand for the claims that it names. */
-function requestedScopes({ params }: Interaction): string[] {
-  const { userinfo, id_token } = JSON.parse(String(params.claims ?? '{}')) as Record<
-    string,
-    object | undefined
-  >;
-  const ofClaims = scopesOfClaims(Object.keys({ ...userinfo, ...id_token }));
-  return [...new Set([...parseScope(String(params.scope ?? '')), ...ofClaims])];
-}
-
-/** The same request again, but with a sign-in that is not skipped and suggests nobody. */
-function anotherAccount({ params }: Interaction): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(params)) if (typeof value === 'string') query.set(name, value);
-  const consent = query.get('prompt')?.split(' ').includes('consent');
-  query.set('prompt', consent ? 'login consent' : 'login');
-  query.delete('login_hint');
-  query.set(ANOTHER_ACCOUNT, 'yes');
-  return `/oauth2/authorize?${query}`;
 }
 
 function signInProblem(error: unknown): SignInProblem | undefined {

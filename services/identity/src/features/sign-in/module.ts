@@ -2,20 +2,21 @@ import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
 import type { Core } from '../../core/core.ts';
 import { SIGN_UPS } from '../../core/limits/bounds.ts';
 import type { IdentityModule } from '../../identity-module.ts';
+import { consentRoutes } from './consent-routes.ts';
 import { interactionRoutes } from './interaction-routes.ts';
 import { createProviderPages } from './provider-pages.ts';
 
 /** The pages on which people sign in, create an account, give consent and sign out. */
 export function signIn(core: Core): IdentityModule {
   core.extensions.provider.push({ pages: createProviderPages(core) });
+  const options = { ...core, provider: core.provider.current };
   const routes = interactionRoutes({
-    ...core,
-    provider: core.provider.current,
+    ...options,
     methods: core.extensions.signInMethods,
     signUpMethods: core.extensions.signUpMethods,
-    roleIn: core.applications.roleIn,
     signUp: core.config.signUp === 'on',
     countSignUp: createAddressLimiter(SIGN_UPS, core.sharedLimits).count,
   });
-  return { routers: [routes], pages: ['/sign-in', '/consent'], passwordPaths: ['/sign-in'] };
+  const consent = consentRoutes({ ...options, roleIn: core.applications.roleIn });
+  return { routers: [routes, consent], pages: ['/sign-in', '/consent'], passwordPaths: ['/sign-in'] };
 }

@@ -5,7 +5,7 @@ import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import type { PageErrors } from '../../pages/page-errors.ts';
 import { formTarget, sendPage } from '../../pages/page-response.ts';
 import { signedOutPage, signOutPage, stillSignedInPage } from '../../pages/sign-out-pages.ts';
-import { interactionUrl } from './interaction-routes.ts';
+import { interactionUrl } from './interactions.ts';
 
 /** The pages for requests that oidc-provider answers itself: signing out, and what it refuses. */
 export function createProviderPages(options: {

@@ -13,7 +13,7 @@ import type { SignInMethod } from '../../core/sessions/sign-in-method.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import { sendPage } from '../../pages/page-response.ts';
-import type { RequestingApplication } from '../../pages/requesting-application.ts';
+import type { Interactions } from './interactions.ts';
 import {
   type CodeProblem,
   REMEMBER,
@@ -29,14 +29,12 @@ export const secondFactorPath = (uid: string) => `/sign-in/${uid}/second-factor`
  */
 export function addSecondFactorRoutes(
   router: Router,
-  options: {
+  options: Pick<Interactions, 'load' | 'readForm' | 'applicationOf' | 'targetsOf'> & {
     secondFactors: SecondFactors;
     remembered: Pick<RememberedBrowsers, 'remember' | 'forget'>;
     sessionEnds: Pick<SessionEnds, 'isOver'>;
     browser: BrowserCookie;
     forms: CsrfForms;
-    load(ctx: Context): Promise<Interaction>;
-    applicationOf(details: Interaction): Promise<RequestingApplication | undefined>;
     /** The forms of these methods, and what a page with them needs. */
     formsOf(
       ctx: Context,
@@ -44,8 +42,6 @@ export function addSecondFactorRoutes(
       methods: readonly SignInMethod[],
     ): Pick<SecondFactorModel, 'methods' | 'scripts'>;
     methods: readonly SignInMethod[];
-    /** The targets of forms, beside ourselves. */
-    targetsOf(details: Interaction): string[];
     /** The sign-in has to begin again. */
     restart(ctx: Context, details: Interaction): Promise<void>;
     complete(ctx: Context, details: Interaction, verified: Verified): Promise<void>;
@@ -84,8 +80,7 @@ export function addSecondFactorRoutes(
   });
 
   router.post('/sign-in/:uid/second-factor', async (ctx) => {
-    const fields = await forms.read(ctx, (await options.load(ctx)).uid);
-    const details = await options.load(ctx);
+    const { fields, details } = await options.readForm(ctx);
     const held = await secondFactors.held(ctx, details);
     if (held === undefined) return options.restart(ctx, details);
     const { account, factors } = held;

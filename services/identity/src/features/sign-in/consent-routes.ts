@@ -1,0 +1,121 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import { parseScope, ROLES, type Role } from '@gatehouse/tokens/scopes';
+import Router from '@koa/router';
+import type Provider from 'oidc-provider';
+import type { Interaction } from 'oidc-provider';
+import type { Account, Accounts } from '../../core/accounts/account.ts';
+import { type Audit, originOf } from '../../core/audit/audit.ts';
+import { scopesOfClaims } from '../../core/oidc/claims/claims-parameter.ts';
+import { stampConsent } from '../../core/oidc/epochs/consent-epochs.ts';
+import { stampGrant } from '../../core/oidc/epochs/sign-in-epochs.ts';
+import { ANOTHER_ACCOUNT } from '../../core/oidc/provider-options.ts';
+import type { CsrfForms } from '../../pages/csrf-forms.ts';
+import { SignInExpired } from '../../pages/page-errors.ts';
+import { sendPage } from '../../pages/page-response.ts';
+import { consentPage } from './consent-page.ts';
+import { createInteractions } from './interactions.ts';
+
+/** The page on which people allow an application to use their account. */
+export function consentRoutes(options: {
+  provider(): Provider;
+  accounts: Accounts;
+  audit: Audit;
+  /** The role that the person has in an application, which may be less than their own. */
+  roleIn(clientId: string, account: Account): Promise<Role>;
+  forms: CsrfForms;
+}): Router {
+  const { accounts, audit, forms } = options;
+  const router = new Router({ sensitive: true });
+  const { load, readForm, finish, refuse, applicationOf, targetsOf } = createInteractions(options, 'consent');
+
+  /** Who is asked for consent, and to what. */
+  async function consentOf(details: Interaction) {
+    const account = await accounts.find(details.session?.accountId ?? '');
+    const application = await applicationOf(details);
+    if (account === undefined || application === undefined) throw new SignInExpired();
+    const missing = details.prompt.details as {
+      missingOIDCScope?: string[];
+      missingOIDCClaims?: string[];
+      missingResourceScopes?: Record<string, string[]>;
+    };
+    return { account, application, missing, scopes: requestedScopes(details) };
+  }
+
+  router.get('/consent/:uid', async (ctx) => {
+    const details = await load(ctx);
+    const { account, application, missing, scopes } = await consentOf(details);
+    const unseen = new Set([
+      ...(missing.missingOIDCScope ?? []),
+      ...scopesOfClaims(missing.missingOIDCClaims ?? []),
+      ...Object.values(missing.missingResourceScopes ?? {}).flat(),
+    ]);
+    const newScopes = scopes.filter((scope) => unseen.has(scope));
+    const role = await options.roleIn(String(details.params.client_id), account);
+    const someAreNew = newScopes.length > 0 && newScopes.length < scopes.length;
+    const html = consentPage({
+      form: forms.form(ctx, { action: `/consent/${details.uid}`, context: details.uid, hidden: { role } }),
+      application,
+      account: { ...account, role },
+      scopes,
+      newScopes: someAreNew ? newScopes : undefined,
+      links: { useAnotherAccount: anotherAccount(details) },
+    });
+    sendPage(ctx, html, { formTargets: targetsOf(details) });
+  });
+
+  router.post('/consent/:uid', async (ctx) => {
+    const { fields, details } = await readForm(ctx);
+    const { account, missing, scopes } = await consentOf(details);
+    const decision = fields.get('decision');
+    const client = String(details.params.client_id);
+    if (decision === 'deny') {
+      await audit.record({ action: 'consent.refused', origin: originOf(ctx), client, subject: account.id });
+      return refuse(ctx);
+    }
+    if (decision !== 'allow') throw new ServiceError('invalid', 'The form must say allow or deny.');
+    const { Grant } = options.provider();
+    const known = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
+    const grant =
+      known ?? stampGrant(new Grant({ accountId: account.id, clientId: client }), account, details.session);
+    // The role that the page named, also if the person's role has changed since.
+    const role = ROLES.find((name) => name === fields.get('role'));
+    if (role === undefined) throw new ServiceError('invalid', 'The form must name the role.');
+    if (known === undefined) stampConsent(grant, details, role);
+    if (missing.missingOIDCScope !== undefined) grant.addOIDCScope(missing.missingOIDCScope.join(' '));
+    if (missing.missingOIDCClaims !== undefined) grant.addOIDCClaims(missing.missingOIDCClaims);
+    for (const [resource, scopes] of Object.entries(missing.missingResourceScopes ?? {})) {
+      grant.addResourceScope(resource, scopes.join(' '));
+    }
+    const grantId = await grant.save();
+    await audit.record({
+      action: 'consent.granted',
+      origin: originOf(ctx),
+      client,
+      subject: account.id,
+      details: { grant: grantId, scope: scopes.join(' ') },
+    });
+    return finish(ctx, { consent: { grantId } }, true);
+  });
+  return router;
+}
+
+/** The requested scopes: those that the request names, and those that stand for the claims that it names. */
+function requestedScopes({ params }: Interaction): string[] {
+  const { userinfo, id_token } = JSON.parse(String(params.claims ?? '{}')) as Record<
+    string,
+    object | undefined
+  >;
+  const ofClaims = scopesOfClaims(Object.keys({ ...userinfo, ...id_token }));
+  return [...new Set([...parseScope(String(params.scope ?? '')), ...ofClaims])];
+}
+
+/** The same request again, but with a sign-in that is not skipped and suggests nobody. */
+function anotherAccount({ params }: Interaction): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) if (typeof value === 'string') query.set(name, value);
+  const consent = query.get('prompt')?.split(' ').includes('consent');
+  query.set('prompt', consent ? 'login consent' : 'login');
+  query.delete('login_hint');
+  query.set(ANOTHER_ACCOUNT, 'yes');
+  return `/oauth2/authorize?${query}`;
+}

@@ -1,0 +1,63 @@
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import type { Interaction, InteractionResults } from 'oidc-provider';
+import { hostOf } from '../../core/applications/redirect-uris.ts';
+import { isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
+import { SIGN_UP } from '../../core/oidc/provider-options.ts';
+import type { CsrfForms } from '../../pages/csrf-forms.ts';
+import { SignInExpired } from '../../pages/page-errors.ts';
+import { formTarget, seeOther } from '../../pages/page-response.ts';
+import type { RequestingApplication } from '../../pages/requesting-application.ts';
+
+/** The page on which an interaction continues. */
+export function interactionUrl({ prompt, uid, params }: Interaction): string {
+  if (prompt.name === 'consent') return `/consent/${uid}`;
+  // The cookie of the interaction is for this path and those below it, not for the query.
+  return `/sign-in/${uid}${params[SIGN_UP] === undefined ? '' : `?${SIGN_UP}`}`;
+}
+
+export type Interactions = ReturnType<typeof createInteractions>;
+
+/** What the pages share that an authorization request leads to, for those of one prompt. */
+export function createInteractions(
+  { provider, forms }: { provider(): Provider; forms: CsrfForms },
+  prompt: 'login' | 'consent',
+) {
+  const redirectUriOf = ({ params }: Interaction) => params.redirect_uri as string | undefined;
+
+  /** The interaction of this browser that the path names. Throws SignInExpired. */
+  async function load(ctx: Context): Promise<Interaction> {
+    const details = await provider().interactionDetails(ctx.req, ctx.res);
+    if (details.uid !== ctx.params.uid || details.prompt.name !== prompt) throw new SignInExpired();
+    return details;
+  }
+
+  /** The form of an interaction, which is loaded again: it may have ended while the form was on its way. */
+  async function readForm(ctx: Context) {
+    const fields = await forms.read(ctx, (await load(ctx)).uid);
+    return { fields, details: await load(ctx) };
+  }
+
+  /** Goes on with the authorization request; with the results of earlier pages as well if `merge`. */
+  async function finish(ctx: Context, result: InteractionResults, merge = false): Promise<void> {
+    const more = { mergeWithLastSubmission: merge };
+    seeOther(ctx, await provider().interactionResult(ctx.req, ctx.res, result, more));
+  }
+
+  /** Ends the authorization request, as the person does not want to go on (RFC 6749 §4.1.2.1). */
+  const refuse = (ctx: Context) =>
+    finish(ctx, { error: 'access_denied', error_description: 'the person refused' });
+
+  /** Undefined for our own pages. */
+  async function applicationOf(details: Interaction): Promise<RequestingApplication | undefined> {
+    const id = String(details.params.client_id);
+    if (isFirstParty(id)) return undefined;
+    const client = await provider().Client.find(id);
+    return { name: client?.clientName ?? id, host: hostOf(redirectUriOf(details)) };
+  }
+
+  /** Where forms lead in the end, beside ourselves. */
+  const targetsOf = (details: Interaction) => formTarget(redirectUriOf(details));
+
+  return { load, readForm, finish, refuse, applicationOf, targetsOf };
+}
