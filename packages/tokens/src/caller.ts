@@ -32,6 +32,8 @@ export type Caller = {
   epoch: { client: number; subject: number };
   /** `auth_time`, in seconds since the epoch, if the token carries it. */
   authTime: number | undefined;
+  /** `acr` (RFC 9470 §6.1), if the token carries it. */
+  acr?: string;
   /** `userinfo_claims`: what the request for this token asked of /userinfo (OpenID Connect Core §5.5), if anything. */
   userInfoClaims?: readonly string[];
 };

@@ -144,6 +144,7 @@ function callerOf(claims: JWTPayload): Caller {
     gid,
     api_key: keyId,
     auth_time: authTime,
+    acr,
   } = claims;
   if (
     typeof sub !== 'string' ||
@@ -182,6 +183,7 @@ function callerOf(claims: JWTPayload): Caller {
     profiles: readProfiles(claims.profiles),
     epoch: epochIn(claims.epoch),
     authTime: typeof authTime === 'number' ? authTime : undefined,
+    ...(typeof acr === 'string' ? { acr } : {}),
     ...(Array.isArray(claims.userinfo_claims) ? { userInfoClaims: claims.userinfo_claims.map(String) } : {}),
   };
 }

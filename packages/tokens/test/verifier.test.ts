@@ -230,7 +230,7 @@ const CALLERS: [label: string, change: Claims, expected: Claims][] = [
   ['no epoch of a person', { epoch: { client: 3 } }, { epoch: { client: 3, subject: 0 } }],
   ['pinned profiles', { profiles: { v1_users: 'E', items: 7 } }, { profiles: { v1_users: 'E' } }],
   ['bound to a key', { cnf: { jkt: 'thumb' } }, { keyThumbprint: 'thumb' }],
-  ['signed in at', { auth_time: NOW - 60 }, { authTime: NOW - 60 }],
+  ['signed in', { auth_time: NOW - 60, acr: 'phr' }, { authTime: NOW - 60, acr: 'phr' }],
 ];
 
 t.test('who a token stands for', async (t) => {

@@ -114,7 +114,8 @@ export function createPermissions(
     if (isService(token.clientId ?? '')) return { trusted: true, epoch: { client: 0 } };
     if (token.clientId === DASHBOARD_CLIENT) {
       const { account } = ctx.oidc.entities.Account as ProviderAccount;
-      return { gid: token.grantId, roles: [account.role], epoch: { client: 0, subject: account.epoch } };
+      const epoch = { client: 0, subject: account.epoch };
+      return { gid: token.grantId, roles: [account.role], epoch, ...authenticationOf(ctx) };
     }
     const permitted = await permissions(ctx, token.clientId ?? '');
     if (permitted === undefined) return undefined;
@@ -130,7 +131,9 @@ export function createPermissions(
     const { account } = ctx.oidc.entities.Account as ProviderAccount;
     const roles = [roleByGrant(grant, roleIn({ owner }, account))];
     const epoch = { client: application.epoch, subject: account.epoch };
-    return { ...pinnedProfiles(application), gid: token.grantId, roles, epoch, ...requestedOfUserInfo(ctx) };
+    const { grantId: gid } = token;
+    const ofSignIn = { ...authenticationOf(ctx), ...requestedOfUserInfo(ctx) };
+    return { ...pinnedProfiles(application), gid, roles, epoch, ...ofSignIn };
   }
 
   /** There is no default for a service: it names the one that it will call (RFC 8707 §2). */
@@ -156,6 +159,14 @@ export function createPermissions(
   }
 
   return { isService, mayIntrospect, accessTokenClaims, defaultResource, resourceServer };
+}
+
+/** How and when the person signed in (RFC 9470 §6.1), which a refresh does not change. */
+function authenticationOf({ oidc }: KoaContextWithOIDC) {
+  const { AuthorizationCode, RefreshToken } = oidc.entities;
+  const { acr, authTime } = AuthorizationCode ??
+    RefreshToken ?? { acr: oidc.acr, authTime: oidc.session?.authTime() };
+  return { acr, auth_time: authTime };
 }
 
 /** The scopes of a list that a client may have for a person. Only the dashboard's tokens also manage applications. */

@@ -1,9 +1,11 @@
 import { requestInfo } from '@gatehouse/server/requests';
+import { ACRS } from '@gatehouse/tokens/acr';
 import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { originsOf } from '../applications/redirect-uris.ts';
 import { ANONYMOUS_SESSION_SECONDS, INTERACTION_SECONDS } from '../limits/bounds.ts';
-import { ACR, checkClaimsParameter } from './claims/claims-parameter.ts';
+import { checkClaimsParameter } from './claims/claims-parameter.ts';
 import { toProviderAccount } from './claims/provider-account.ts';
+import { answerRequestedAcr } from './claims/requested-acr.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from './claims/scope-rules.ts';
 import { CLAIMS_OF_SCOPES } from './claims/standard-claims.ts';
 import { checkAssertion, codeLifetime, isFapi2, isFromTheFuture, SECURITY_PROFILE } from './clients/fapi.ts';
@@ -40,6 +42,7 @@ export function createProvider(options: ProviderOptions): Provider {
   const provider = new Provider(options.issuer, configuration);
   for (const { attach } of options.extensions) attach?.(provider);
   acceptEndpointAliases(provider);
+  answerRequestedAcr(provider);
   trackSignInEpochs(provider, options.browserId);
   trackConsentEpochs(provider);
   routeSignOuts(provider, options.signOuts);
@@ -80,8 +83,9 @@ function configurationOf(
     // A scope that is not listed here would be granted to any client that asks.
     scopes: [...ALL_SCOPES, OFFLINE_ACCESS],
     extraParams: [ANOTHER_ACCOUNT, SIGN_UP],
-    claims: { ...structuredClone(CLAIMS_OF_SCOPES), amr: null },
-    acrValues: [ACR],
+    // Of every sign-in, the ID token says how and when it was.
+    claims: { ...structuredClone(CLAIMS_OF_SCOPES), openid: ['sub', 'acr', 'amr', 'auth_time'] },
+    acrValues: [...ACRS],
     responseTypes: ['code', 'id_token token', 'none'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' || isFapi2(client) },

@@ -1,5 +1,7 @@
 import { type ErrorBody, plainBody } from '@gatehouse/api/http/error-bodies';
 import { ServiceError } from '@gatehouse/core/errors';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { acrOf } from '@gatehouse/tokens/acr';
 import { type Caller, unauthenticated } from '@gatehouse/tokens/caller';
 import { apiAudience, ceilingOf, MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import type { Context } from 'koa';
@@ -116,7 +118,7 @@ export function authRoutes(options: AuthRoutesOptions): Api {
   });
 
   /** A token for a login, which must be stored before it is handed out. */
-  async function sign(account: Account, login: string, authTime: number) {
+  async function sign(account: Account, login: string, signIn: { auth_time: number; acr?: string }) {
     const { token, jti } = await options.signing.signer()({
       subject: account.id,
       clientId: LOGIN_CLIENT,
@@ -127,7 +129,7 @@ export function authRoutes(options: AuthRoutesOptions): Api {
         gid: login,
         roles: [account.role],
         epoch: { client: 0, subject: account.epoch },
-        auth_time: authTime,
+        ...signIn,
       },
     });
     return { tokenId: jti, response: { token, user_id: account.id } };
@@ -189,9 +191,12 @@ export function authRoutes(options: AuthRoutesOptions): Api {
       if (verified === undefined) {
         throw new ServiceError('unauthenticated', 'The username or the password is not right.');
       }
-      const { account, generation } = await withSecondFactor(ctx, verified, code);
+      const { account, generation, amr } = await withSecondFactor(ctx, verified, code);
       const id = logins.newId();
-      const { tokenId, response } = await sign(account, id, Math.floor(Date.now() / 1000));
+      const { tokenId, response } = await sign(account, id, {
+        auth_time: Math.floor(Date.now() / 1000),
+        acr: acrOf(amr),
+      });
       await logins.begin({ id, account, tokenId }, originOf(ctx));
       // After it is stored: from then on, whatever ends all sessions finds this login.
       if (await options.sessionEnds.isOver({ accountId: account.id, generation })) {
@@ -260,7 +265,7 @@ export function authRoutes(options: AuthRoutesOptions): Api {
         await endIfReused(ctx, error);
         throw error;
       });
-      const { clientId, grantId: id, tokenId, authTime } = caller;
+      const { clientId, grantId: id, tokenId, authTime, acr } = caller;
       if (clientId !== LOGIN_CLIENT || id === undefined || tokenId === undefined || authTime === undefined) {
         throw new ServiceError('forbidden', 'Only a token from a login can be renewed here.');
       }
@@ -275,7 +280,7 @@ export function authRoutes(options: AuthRoutesOptions): Api {
       if (account.epoch !== caller.epoch.subject) {
         throw unauthenticated('The account has changed since then: log in again.', 'invalid_token');
       }
-      const next = await sign(account, id, authTime);
+      const next = await sign(account, id, { auth_time: authTime, ...omitUndefined({ acr }) });
       // One of several concurrent requests gets the new token.
       if (!(await logins.renew({ id, tokenId }, { account, tokenId: next.tokenId }, originOf(ctx)))) {
         throw unauthenticated('The access token has been revoked.', 'invalid_token');

@@ -1,3 +1,4 @@
+import { MULTI_FACTOR, SINGLE_FACTOR } from '@gatehouse/tokens/acr';
 import { decodeJwt } from 'jose';
 import t from 'tap';
 import { authorizeUrl, build, PASSWORD, signInAndAllow, WEB } from '../../build.ts';
@@ -20,15 +21,15 @@ type Visitor = Person['visitor'];
 /** Whether somebody is signed in to the account pages in the browser. */
 const isSignedIn = async (visitor: Visitor) => !isSignIn(await visitor.get('/account/security'));
 
-/** The `amr` of an ID token that the browser gets without being asked for anything. */
-async function amrIn(visitor: Visitor) {
-  const url = authorizeUrl({ claims: JSON.stringify({ id_token: { amr: null } }) });
-  const page = await signInAndAllow(visitor, url);
+/** How the ID token says that somebody signed in, which the browser gets without being asked for anything. */
+async function signInOf(visitor: Visitor) {
+  const page = await signInAndAllow(visitor, authorizeUrl());
   const { body } = await built.form({
     ...{ grant_type: 'authorization_code', code: String(page.url.searchParams.get('code')) },
     ...{ redirect_uri: WEB.redirect_uri, client_id: WEB.client_id, client_secret: WEB.client_secret },
   });
-  return decodeJwt(String(body.id_token)).amr;
+  const { acr, amr } = decodeJwt(String(body.id_token));
+  return [acr, amr];
 }
 
 t.test('a password and a code sign in, and the ID token says so', async (t) => {
@@ -38,11 +39,11 @@ t.test('a password and a code sign in, and the ID token says so', async (t) => {
   t.equal(heading(page), 'Enter a code');
   t.match(page.headers.get('cache-control'), 'no-store');
   t.equal(heading(await enterCode(visitor, page, codeOf(person.secret))), 'Profile');
-  t.strictSame(await amrIn(visitor), ['pwd', 'otp', 'mfa']);
+  t.strictSame(await signInOf(visitor), [MULTI_FACTOR, ['pwd', 'otp', 'mfa']]);
   const other = built.browser();
   const again = await enterPassword(other, 'both');
   t.equal(heading(await enterRecoveryCode(other, again, (person.codes[0] ?? '').toLowerCase())), 'Profile');
-  t.strictSame(await amrIn(other), ['pwd', 'mfa']);
+  t.strictSame(await signInOf(other), [MULTI_FACTOR, ['pwd', 'mfa']]);
 });
 
 /**
@@ -261,7 +262,7 @@ t.test('a remembered browser is not asked, until something ends that', async (t)
     const signOut = async () => visitor.submit(await visitor.get('/account'), {}, 'sign-out');
     await signOut();
     t.equal(heading(await enterPassword(visitor, person.username)), 'Profile', name);
-    t.strictSame(await amrIn(visitor), ['pwd'], name);
+    t.strictSame(await signInOf(visitor), [SINGLE_FACTOR, ['pwd']], name);
     // Such a sign-in is not enough for what gives lasting access.
     t.ok(isSignIn(await visitor.get('/account/authenticator-app/remove')), name);
     t.equal(heading(await enterPassword(built.browser(), person.username)), 'Enter a code', name);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
+import { SINGLE_FACTOR } from '@gatehouse/tokens/acr';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import { decodeJwt } from 'jose';
 import t from 'tap';
@@ -67,6 +68,7 @@ t.test('login', async (t) => {
     sub: people.ann.id,
     aud: `${base}/api`,
     client_id: LOGIN_CLIENT,
+    acr: SINGLE_FACTOR,
     roles: ['user'],
     scope: 'openid profile email read:profile read:users write:users read:data write:data manage:apps',
   });
@@ -193,7 +195,8 @@ t.test('refresh', async (t) => {
   t.equal(reply.body.user_id, people.ann.id);
   const second = String(reply.body.token);
   t.same([await statusOf(first), await statusOf(second)], [401, 200]);
-  t.equal(decodeJwt(second).auth_time, decodeJwt(first).auth_time, 'the login is what it was');
+  const { auth_time } = decodeJwt(first);
+  t.match(decodeJwt(second), { auth_time, acr: SINGLE_FACTOR }, 'the login is what it was');
   t.equal((await ask('POST', '/refresh', bearer(first))).status, 401, 'once');
 
   const third = String((await ask('POST', '/refresh', bearer(second))).body.token);

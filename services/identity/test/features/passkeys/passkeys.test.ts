@@ -53,13 +53,13 @@ t.test('a passkey signs its owner in, and the ID token says how', async (t) => {
     const { id, authenticator } = await withPasskey(isSynced ? 'synced' : 'single', { isSynced });
     const visitor = built.browser();
     await signInWith(authenticator, {}, visitor);
-    const code = await codeFor(visitor, { claims: JSON.stringify({ id_token: { amr: null } }) });
+    const code = await codeFor(visitor);
     const { body } = await built.form({
       ...{ grant_type: 'authorization_code', code, redirect_uri: WEB.redirect_uri },
       ...{ client_id: WEB.client_id, client_secret: WEB.client_secret },
     });
-    const { sub, amr } = decodeJwt(String(body.id_token));
-    t.strictSame([sub, amr], [id, [isSynced ? 'swk' : 'hwk', 'user', 'mfa']]);
+    const { sub, acr, amr } = decodeJwt(String(body.id_token));
+    t.strictSame([sub, acr, amr], [id, 'phr', [isSynced ? 'swk' : 'hwk', 'user', 'mfa']]);
   }
 });
 

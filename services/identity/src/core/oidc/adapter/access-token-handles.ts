@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { AdapterPayload } from 'oidc-provider';
 
@@ -28,11 +29,17 @@ export function createAccessTokenHandles(audience: string): AccessTokenHandles {
 /** A token as oidc-provider's AccessToken model. Without the grant, as its other tokens must stay valid. */
 function payloadOf(caller: Caller, audience: string): AdapterPayload {
   const ofMachine = caller.subject === caller.clientId;
+  // What an introspection says besides (RFC 9470 §6.2).
+  const extra = {
+    ...(ofMachine ? { sub: caller.subject } : {}),
+    ...omitUndefined({ acr: caller.acr, auth_time: caller.authTime }),
+  };
   return {
     kind: 'AccessToken',
     jti: caller.tokenId ?? '',
     clientId: caller.clientId,
-    ...(ofMachine ? { extra: { sub: caller.subject } } : { accountId: caller.subject }),
+    ...(ofMachine ? {} : { accountId: caller.subject }),
+    extra,
     scope: [...caller.scopes].join(' '),
     aud: audience,
     iat: caller.issuedAt,

@@ -1,12 +1,7 @@
 import { parseScope } from '@gatehouse/tokens/scopes';
 import { type ClaimsParameter, type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { requireKnownAcr } from './requested-acr.ts';
 import { CLAIMS_OF_SCOPES } from './standard-claims.ts';
-
-/**
- * How people sign in, for acr (OpenID Connect Core §2): with a password over a protected connection (SAML 2.0 Authentication
- * Context §3.4.5). There is no other way.
- */
-export const ACR = 'urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport';
 
 /** Claims about the authentication, for which no scope is needed. */
 const OF_AUTHENTICATION = ['sub', 'acr', 'amr', 'auth_time'];
@@ -23,10 +18,7 @@ export function checkClaimsParameter(ctx: KoaContextWithOIDC, claims: ClaimsPara
   const kept = (['userinfo', 'id_token'] as const)
     .filter((container) => claims[container] !== undefined)
     .map((container) => [container, keep(container, claims[container] as object, allowed)]);
-  const { acr } = (claims.id_token ?? {}) as { acr?: Request };
-  if (acr?.essential === true && !acceptsOurs(acr)) {
-    throw new errors.UnmetAuthenticationRequirements(`the only acr that is supported is ${ACR}`);
-  }
+  requireKnownAcr(claims);
   if (ctx.oidc.params !== undefined) ctx.oidc.params.claims = JSON.stringify(Object.fromEntries(kept));
 }
 
@@ -42,13 +34,6 @@ function keep(
     }
   }
   return Object.fromEntries(claims.filter(([name]) => allowed.has(name))) as Record<string, Request>;
-}
-
-function acceptsOurs({ value, values }: NonNullable<Request>): boolean {
-  if (values !== undefined && !Array.isArray(values)) {
-    throw new errors.InvalidRequest('claims.id_token.acr.values must be an array');
-  }
-  return (value === undefined || value === ACR) && (values === undefined || values.includes(ACR));
 }
 
 /** The claims that scopes of ours stand for; read:profile is profile by another name (interface.md 5). */

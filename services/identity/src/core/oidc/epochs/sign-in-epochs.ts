@@ -9,7 +9,6 @@ import Provider, {
   type Session,
 } from 'oidc-provider';
 import type { Account } from '../../accounts/account.ts';
-import { ACR } from '../claims/claims-parameter.ts';
 import type { ProviderAccount } from '../claims/provider-account.ts';
 import { addConsentEpoch } from './consent-epochs.ts';
 import { storeFields } from './store-fields.ts';
@@ -35,7 +34,6 @@ export type SignIn = {
   accountId: string;
   remember: boolean;
   amr: string[];
-  acr: string;
   epoch: number;
   /** The epoch of the account's sign-ins before the password was checked. */
   generation: string | undefined;
@@ -145,7 +143,6 @@ export function signInOf(
     accountId: account.id,
     remember: true,
     amr: [...amr],
-    acr: ACR,
     epoch: account.sign_in_epoch,
     generation,
     browser,
