@@ -1,5 +1,6 @@
 import { alertBox, field, form, type PageForm, problemOf, problemSummary } from './form.ts';
 import { type Content, type Html, html } from './html.ts';
+import { t } from './language.ts';
 
 /** The question before an act that cannot be undone: on a page of its own, between the click and the act. */
 export type Confirmation = {
@@ -32,7 +33,7 @@ export function confirmation(it: Confirmation, target: PageForm, refused = false
   const problems = refused && name !== undefined ? [WRONG_NAME] : [];
   const hidden = name === undefined ? { ...target.hidden, [FIELD]: PLAIN } : { ...target.hidden };
   return html`<section class="confirmation">
-${refused && name === undefined && alertBox('Nothing was changed. Confirm the change below.')}${problemSummary(problems, [FIELD])}
+${refused && name === undefined && alertBox(t('Nothing was changed. Confirm the change below.'))}${problemSummary(problems, [FIELD])}
 <div class="lost">${it.lost}</div>
 ${form(
   { ...target, hidden },
@@ -41,13 +42,15 @@ ${
   name !== undefined &&
   field({
     name: FIELD,
-    label: 'Confirmation',
-    hint: html`Type <strong><bdi class="as-typed">${name}</bdi></strong> to confirm.`,
+    label: t('Confirmation'),
+    hint: t('Type {name} to confirm.', {
+      name: html`<strong><bdi class="as-typed">${name}</bdi></strong>`,
+    }),
     autocomplete: 'off',
     required: true,
     problem: problemOf(problems, FIELD),
   })
 }
-<div class="buttons"><button class="danger">${it.submit}</button><a class="secondary" href="${it.back}">Cancel</a></div>`,
+<div class="buttons"><button class="danger">${it.submit}</button><a class="secondary" href="${it.back}">${t('Cancel')}</a></div>`,
 )}</section>`;
 }

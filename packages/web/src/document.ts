@@ -1,5 +1,6 @@
 import { type Content, type Html, html, render } from './html.ts';
 import { gateIllustration, logo } from './illustrations.ts';
+import { language, t } from './language.ts';
 
 /** The name on every page and in every title. */
 export const PRODUCT = 'Gatehouse';
@@ -35,11 +36,13 @@ export function centeredPage(page: PageParts & { body: Content }, head: Head): s
 /** The document around a `<body>`. */
 export function htmlDocument(page: PageParts, body: Html, head: Head): string {
   const { stylesheets, scripts = [], meta = {} } = head;
+  const { tag, direction } = language();
+  const title = `${page.title} – ${PRODUCT}`;
   return render(html`<!doctype html>
-<html lang="en">
+<html lang="${tag}"${direction === 'rtl' && html` dir="rtl"`}>
 <head>
 <meta charset="utf-8">
-<title>${page.failed && 'Error: '}${page.title} – ${PRODUCT}</title>
+<title>${page.failed ? t('Error: {title}', { title }) : title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">

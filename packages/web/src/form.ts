@@ -1,5 +1,6 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { type Content, type Html, html } from './html.ts';
+import { t, translated } from './language.ts';
 
 /** Where a form goes, its CSRF token, and further hidden fields by name, such as the token of a mailed link. */
 export type PageForm = {
@@ -69,7 +70,7 @@ export function labelled(it: Labelled, control: (attributes: Content) => Html): 
     hint !== undefined && `${name}-hint`,
   ].filter((id) => typeof id === 'string');
   return html`<div class="field">
-<label for="${name}">${it.label}${!it.required && html` <span class="optional">(optional)</span>`}</label>
+<label for="${name}">${it.label}${!it.required && html` <span class="optional">${t('(optional)')}</span>`}</label>
 ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
 ${control([
@@ -120,7 +121,7 @@ export function problemSummary(problems: readonly FieldProblem[], fields: readon
       ? html`<li><a href="#${problem.field}">${sentence}</a></li>`
       : html`<li>${sentence}</li>`;
   });
-  return alertBox('Please check your entries', html`<ul>${items}</ul>`);
+  return alertBox(t('Please check your entries'), html`<ul>${items}</ul>`);
 }
 
 /** The sentence about a field, if there is one. */
@@ -133,7 +134,7 @@ export function problemOf(problems: readonly FieldProblem[], name: string): stri
 function sentenceOf({ field: name, message }: FieldProblem): string {
   const subject = SUBJECTS[name];
   const isWhole = /^\p{Lu}.*\.$/su.test(message);
-  return subject === undefined || isWhole ? message : `${subject} ${message}.`;
+  return translated(subject === undefined || isWhole ? message : `${subject} ${message}.`);
 }
 
 /** A message that a change was made, for the page that follows a form. */

@@ -1,15 +1,9 @@
 import { type Html, html } from './html.ts';
-
-const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
-const DATE_AND_TIME = new Intl.DateTimeFormat('en-GB', {
-  dateStyle: 'long',
-  timeStyle: 'short',
-  timeZone: 'UTC',
-});
+import { language, t } from './language.ts';
 
 /** The date and time in words, in UTC. */
 export function dateAndTimeText(date: Date): string {
-  return `${DATE_AND_TIME.format(date)} UTC`;
+  return t('{time} UTC', { time: language().formats.dateAndTime.format(date) });
 }
 
 /** The same as markup. */
@@ -19,7 +13,7 @@ export function dateAndTime(date: Date): Html {
 
 /** The date in words, in UTC. */
 export function day(date: Date): Html {
-  return html`<time datetime="${date.toISOString()}">${DATE.format(date)} UTC</time>`;
+  return html`<time datetime="${date.toISOString()}">${t('{time} UTC', { time: language().formats.date.format(date) })}</time>`;
 }
 
 const MOMENTS = {
@@ -40,15 +34,13 @@ export function moment(date: Date, precision: keyof typeof MOMENTS = 'minute'): 
 export function duration(seconds: number): string {
   const exact = Math.max(1, Math.ceil(seconds));
   const whole = exact > 3600 ? Math.ceil(exact / 60) * 60 : exact;
-  const parts: [amount: number, unit: string][] = [
-    [Math.floor(whole / 3600), 'hour'],
-    [Math.floor((whole % 3600) / 60), 'minute'],
-    [whole % 60, 'second'],
+  const { units, measures } = language().formats;
+  const parts: [amount: number, unit: Intl.NumberFormat][] = [
+    [Math.floor(whole / 3600), units.hour],
+    [Math.floor((whole % 3600) / 60), units.minute],
+    [whole % 60, units.second],
   ];
-  return parts
-    .filter(([amount]) => amount > 0)
-    .map(([amount, unit]) => `${amount} ${unit}${amount === 1 ? '' : 's'}`)
-    .join(' ');
+  return measures.format(parts.filter(([amount]) => amount > 0).map(([amount, unit]) => unit.format(amount)));
 }
 
 /** A name that somebody chose. Its writing direction does not affect the text around it. */
@@ -61,7 +53,6 @@ export function hostname(host: string): Html {
   return html`<bdi class="host" dir="ltr">${host}</bdi>`;
 }
 
-const AGO = new Intl.RelativeTimeFormat('en-GB', { numeric: 'always' });
 const UNITS: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number])[] = [
   ['year', 31_536_000],
   ['day', 86_400],
@@ -74,6 +65,8 @@ export function ago(date: Date, now = new Date()): Html {
   const seconds = (now.getTime() - date.getTime()) / 1000;
   const found = UNITS.find(([, each]) => seconds >= each);
   const text =
-    found === undefined ? 'less than a minute ago' : AGO.format(-Math.floor(seconds / found[1]), found[0]);
+    found === undefined
+      ? t('less than a minute ago')
+      : language().formats.ago.format(-Math.floor(seconds / found[1]), found[0]);
   return html`<time datetime="${date.toISOString()}" title="${dateAndTimeText(date)}">${text}</time>`;
 }

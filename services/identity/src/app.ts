@@ -6,6 +6,7 @@ import type { Logger } from '@gatehouse/core/logger';
 import { isUnder } from '@gatehouse/core/services';
 import { isCanonicalPath, pathOf } from '@gatehouse/server/request-path';
 import { requestInfo } from '@gatehouse/server/requests';
+import { inLanguage } from '@gatehouse/web/language';
 import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -20,6 +21,7 @@ import type { ToServiceError } from './http/service-error.ts';
 import type { BrowserCookie } from './pages/browser-cookie.ts';
 import type { PageErrors } from './pages/page-errors.ts';
 import { providerPageHeaders } from './pages/page-response.ts';
+import { languageFor } from './texts/languages.ts';
 
 export type AppOptions = {
   issuer: string;
@@ -68,6 +70,8 @@ export function createIdentityApp(options: AppOptions): Koa {
   });
 
   app.use(keepRenewedSignatures);
+  const chosen: Middleware = (ctx, next) => inLanguage(languageFor(ctx), next);
+  app.use(below([...options.pages, ...OAUTH_PAGES], chosen));
   app.use(below(options.pages, pageErrors.middleware));
   for (const [errorBody, apis] of Map.groupBy(options.apis, ({ errors }) => errors.body)) {
     const prefixes = [...new Set(apis.map(({ prefix }) => prefix))];

@@ -1,5 +1,7 @@
 import { duration } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
+import { translated } from '@gatehouse/web/language';
+import { type Text, t } from '../texts/texts.ts';
 import { standalonePage } from './document.ts';
 
 export type ErrorPageKind =
@@ -26,7 +28,7 @@ export type ErrorPageModel = {
   links?: { account?: string } | undefined;
 };
 
-type Texts = { title: string; what: string; next: string };
+type Texts = { title: Text; what: Text; next: Text };
 
 const ASK_THE_APPLICATION =
   'Go back to the application and try again. If the error happens again, report it to the people who run the application.';
@@ -88,14 +90,14 @@ export function errorPage(model: ErrorPageModel): string {
   const { title, what, next } = TEXTS[model.kind];
   const { retryAfter, detail, redirectUris, links } = model;
   return standalonePage({
-    title,
-    body: html`<p>${what}</p>
-<h2>What to do next</h2>
-<p>${retryAfter === undefined ? next : `Please wait ${duration(retryAfter)}, then try again.`}</p>
-${links?.account !== undefined && html`<ul class="ways"><li><a href="${links.account}">Go to your account</a></li></ul>`}
+    title: translated(title),
+    body: html`<p>${translated(what)}</p>
+<h2>${t('What to do next')}</h2>
+<p>${retryAfter === undefined ? translated(next) : t('Please wait {time}, then try again.', { time: duration(retryAfter) })}</p>
+${links?.account !== undefined && html`<ul class="ways"><li><a href="${links.account}">${t('Go to your account')}</a></li></ul>`}
 <dl class="small-print">
-${detail !== undefined && html`<div><dt>For its developers</dt><dd dir="auto">${detail}${redirectUris && redirectUriDetails(redirectUris)}</dd></div>`}
-<div><dt>Request</dt><dd><code>${model.requestId}</code></dd></div>
+${detail !== undefined && html`<div><dt>${t('For its developers')}</dt><dd dir="auto">${detail}${redirectUris && redirectUriDetails(redirectUris)}</dd></div>`}
+<div><dt>${t('Request')}</dt><dd><code>${model.requestId}</code></dd></div>
 </dl>`,
   });
 }
@@ -103,5 +105,5 @@ ${detail !== undefined && html`<div><dt>For its developers</dt><dd dir="auto">${
 function redirectUriDetails({ received, registered }: NonNullable<ErrorPageModel['redirectUris']>): Html {
   const list = (uris: readonly string[]) =>
     html`<ul>${uris.map((uri) => html`<li><code dir="ltr">${uri}</code></li>`)}</ul>`;
-  return html`<details><summary>Redirect URIs</summary><p>Received:</p>${list([received])}${registered.length === 0 ? html`<p>None is registered.</p>` : html`<p>Registered:</p>${list(registered)}`}</details>`;
+  return html`<details><summary>${t('Redirect URIs')}</summary><p>${t('Received:')}</p>${list([received])}${registered.length === 0 ? html`<p>${t('None is registered.')}</p>` : html`<p>${t('Registered:')}</p>${list(registered)}`}</details>`;
 }

@@ -1,3 +1,4 @@
+import { language } from '@gatehouse/web/language';
 import type { Context, Middleware } from 'koa';
 
 /**
@@ -14,6 +15,8 @@ export function sendPage(
   const { status = 200, formTargets = [], hasScripts = false } = options;
   ctx.status = status;
   ctx.type = 'text/html; charset=utf-8';
+  ctx.set('content-language', language().tag);
+  ctx.vary('accept-language');
   setPageHeaders(ctx, formTargets, hasScripts);
   ctx.body = html;
 }

@@ -1,5 +1,6 @@
 import { html } from '@gatehouse/web/html';
 import type { Context } from 'koa';
+import { t } from '../texts/texts.ts';
 import { standalonePage } from './document.ts';
 import { sendPage } from './page-response.ts';
 
@@ -14,8 +15,8 @@ export function sendAway(ctx: Context, target: { to: string; url: string }): voi
 
 export function redirectPage({ to, url }: { to: string; url: string }): string {
   return standalonePage({
-    title: `Continue to ${to}`,
-    body: html`<p>You sign in at ${to}, and then come back.</p>
-<p class="buttons"><a class="primary" href="${url}">Continue to ${to}</a></p>`,
+    title: t('Continue to {site}', { site: to }),
+    body: html`<p>${t('You sign in at {site}, and then come back.', { site: to })}</p>
+<p class="buttons"><a class="primary" href="${url}">${t('Continue to {site}', { site: to })}</a></p>`,
   });
 }

@@ -1,6 +1,7 @@
 import { PRODUCT } from '@gatehouse/web/document';
 import { hostname, named } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
+import { t } from '../texts/texts.ts';
 
 /**
  * The application that sent the person here: its name, and the host (and port) that receives the response. An app with a
@@ -17,7 +18,8 @@ export function requestingApplication(it: RequestingApplication | undefined): Ht
 }
 
 function place(host: string | undefined): Html {
-  if (host === undefined) return html`an app on this device`;
+  if (host === undefined) return html`${t('an app on this device')}`;
   const local = /^(?:127\.0\.0\.1|\[::1\]|localhost)(?::\d+)?$/.test(host);
-  return html`${local ? 'a program on this device, at' : 'at'} ${hostname(host)}`;
+  const named = { host: hostname(host) };
+  return html`${local ? t('a program on this device, at {host}', named) : t('at {host}', named)}`;
 }

@@ -1,12 +1,14 @@
 import type { Role, Scope } from '@gatehouse/tokens/scopes';
+import { translated } from '@gatehouse/web/language';
+import { type Text, t } from '../texts/texts.ts';
 
 /** Permissions in the order in which they are shown. Scopes that mean the same share a sentence. */
 export type ScopeGroup = { title: string; sentences: { sentence: string; scopes: string[] }[] };
 
 type Topic = 'identity' | 'read' | 'change';
-type Sentence = { topic: Topic; sentence: string | Record<Role, string> };
+type Sentence = { topic: Topic; sentence: Text | Record<Role, Text> };
 
-const TITLES: Record<Topic, string> = {
+const TITLES: Record<Topic, Text> = {
   identity: 'Your identity',
   read: 'Reading data',
   change: 'Changing data',
@@ -15,7 +17,7 @@ const TITLES: Record<Topic, string> = {
 const OWN_RECORD = 'Read your own account details, such as your username and email address';
 const CHANGE_OWN_RECORD = 'Change your own account details, and delete your account';
 const EVERYTHING =
-  'all items, products, orders, messages, reports and usage figures, including those of other people';
+  'Read all items, products, orders, messages, reports and usage figures, including those of other people';
 
 /** The permissions of each scope for a person of each role, as the services really allow them. */
 const SENTENCES: Record<Scope, Sentence> = {
@@ -38,16 +40,18 @@ const SENTENCES: Record<Scope, Sentence> = {
     topic: 'read',
     sentence: {
       user: 'Read items, products, your own orders, the messages sent to you (email, SMS, push), and the usage figures of your applications',
-      editor: `Read ${EVERYTHING}`,
-      admin: `Read ${EVERYTHING}`,
+      editor: EVERYTHING,
+      admin: EVERYTHING,
     },
   },
   'read:all': {
     topic: 'read',
     sentence: {
       user: 'Read everything that you can see yourself, and nothing else',
-      editor: `Read everything: the account details of all users, and ${EVERYTHING}`,
-      admin: `Read everything: the account details of all users, ${EVERYTHING}, and the queues of messages and reports`,
+      editor:
+        'Read everything: the account details of all users, and all items, products, orders, messages, reports and usage figures, including those of other people',
+      admin:
+        'Read everything: the account details of all users, all items, products, orders, messages, reports and usage figures, including those of other people, and the queues of messages and reports',
     },
   },
   'write:users': {
@@ -73,17 +77,20 @@ const SENTENCES: Record<Scope, Sentence> = {
 /** The scopes in plain words, grouped. Unknown scopes are listed by name. */
 export function describeScopes(scopes: readonly string[], role: Role): ScopeGroup[] {
   const known = Object.entries(TITLES).map(([topic, title]) => ({
-    title,
+    title: translated(title),
     sentences: merge(
       Object.entries(SENTENCES)
         .filter(([scope, { topic: its }]) => its === topic && scopes.includes(scope))
-        .map(([scope, { sentence }]) => [scope, typeof sentence === 'string' ? sentence : sentence[role]]),
+        .map(([scope, { sentence }]) => [
+          scope,
+          translated(typeof sentence === 'string' ? sentence : sentence[role]),
+        ]),
     ),
   }));
   const unknown = scopes.filter((scope) => !Object.hasOwn(SENTENCES, scope));
   const others = {
-    title: 'Other permissions',
-    sentences: merge(unknown.map((scope) => [scope, `“${scope}”, which has no description`])),
+    title: t('Other permissions'),
+    sentences: merge(unknown.map((scope) => [scope, t('“{scope}”, which has no description', { scope })])),
   };
   return [...known, others].filter(({ sentences }) => sentences.length > 0);
 }

@@ -2,6 +2,7 @@ import { PRODUCT } from '@gatehouse/web/document';
 import { form, type PageForm } from '@gatehouse/web/form';
 import { named } from '@gatehouse/web/formatting';
 import { html } from '@gatehouse/web/html';
+import { t } from '../texts/texts.ts';
 import { standalonePage } from './document.ts';
 
 export type SignOutModel = {
@@ -15,24 +16,24 @@ export type SignOutModel = {
 export function signOutPage(model: SignOutModel): string {
   const { username, application } = model;
   return standalonePage({
-    title: 'Sign out?',
-    body: html`${username !== undefined && html`<p>You are signed in to ${PRODUCT} as ${named(username)}.</p>`}
-${application !== undefined && html`<p>${named(application)} asks to sign you out.</p>`}
-<p>Signing out ends your session in this browser. Other applications that you opened in this browser will ask you to sign in again.</p>
+    title: t('Sign out?'),
+    body: html`${username !== undefined && html`<p>${t('You are signed in to {product} as {username}.', { product: PRODUCT, username: named(username) })}</p>`}
+${application !== undefined && html`<p>${t('{application} asks to sign you out.', { application: named(application) })}</p>`}
+<p>${t('Signing out ends your session in this browser. Other applications that you opened in this browser will ask you to sign in again.')}</p>
 ${form(
   model.form,
-  html`<div class="buttons"><button class="primary" name="logout" value="yes">Sign out</button>
-<button class="secondary">Stay signed in</button></div>`,
+  html`<div class="buttons"><button class="primary" name="logout" value="yes">${t('Sign out')}</button>
+<button class="secondary">${t('Stay signed in')}</button></div>`,
 )}`,
   });
 }
 
 export function signedOutPage(model: { links: { signIn: string } }): string {
   return standalonePage({
-    title: 'You are signed out',
-    body: html`<p>If this is not your own computer, close all browser windows now.</p>
+    title: t('You are signed out'),
+    body: html`<p>${t('If this is not your own computer, close all browser windows now.')}</p>
 <ul class="ways">
-<li><a href="${model.links.signIn}">Sign in again</a></li>
+<li><a href="${model.links.signIn}">${t('Sign in again')}</a></li>
 </ul>`,
   });
 }
@@ -40,8 +41,8 @@ export function signedOutPage(model: { links: { signIn: string } }): string {
 /** Follows "Stay signed in" when there is no application to go back to. */
 export function stillSignedInPage(model: { username: string; links: { account: string } }): string {
   return standalonePage({
-    title: 'You are still signed in',
-    body: html`<p>You are still signed in to ${PRODUCT} as ${named(model.username)} in this browser.</p>
-<p class="buttons"><a class="primary" href="${model.links.account}">Go to your account</a></p>`,
+    title: t('You are still signed in'),
+    body: html`<p>${t('You are still signed in to {product} as {username} in this browser.', { product: PRODUCT, username: named(model.username) })}</p>
+<p class="buttons"><a class="primary" href="${model.links.account}">${t('Go to your account')}</a></p>`,
   });
 }

@@ -1,6 +1,7 @@
 import { requestInfo } from '@gatehouse/server/requests';
 import { ACRS } from '@gatehouse/tokens/acr';
 import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { LANGUAGES } from '../../texts/languages.ts';
 import { originsOf } from '../applications/redirect-uris.ts';
 import { ANONYMOUS_SESSION_SECONDS, INTERACTION_SECONDS } from '../limits/bounds.ts';
 import { checkClaimsParameter } from './claims/claims-parameter.ts';
@@ -92,7 +93,7 @@ function configurationOf(
     extraClientMetadata: { properties: [SECURITY_PROFILE, CONSENT_EPOCH] },
     assertJwtClientAuthClaimsAndHeader: async (...assertion) => checkAssertion(...assertion),
     // Said as plainly as request_uri_parameter_supported, which oidc-provider publishes by itself.
-    discovery: { request_parameter_supported: false },
+    discovery: { request_parameter_supported: false, ui_locales_supported: LANGUAGES },
     features: featuresOf(permissions, pages),
     extraTokenClaims: permissions.accessTokenClaims,
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),

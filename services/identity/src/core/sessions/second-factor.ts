@@ -7,8 +7,8 @@ export type SecondFactor = {
   name: string;
   /** Its methods in the `amr` of a sign-in (RFC 8176 §2), beside `mfa`. */
   amr: readonly string[];
-  /** Its field on the sign-in page. */
-  field: Pick<Field, 'label' | 'hint' | 'inputmode' | 'autocomplete'>;
+  /** Its field on the sign-in page; `use` offers it where another comes first. */
+  field: Pick<Field, 'label' | 'hint' | 'inputmode' | 'autocomplete'> & { use?: string };
   /** Whether the code is right, which uses it up: of several concurrent calls with one code, one gets true. */
   verify(code: string, origin: Origin): Promise<boolean>;
 };

@@ -1,6 +1,7 @@
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Audit } from '../../core/audit/audit.ts';
 import type { SecondFactor, SecondFactorSource } from '../../core/sessions/second-factor.ts';
+import { t } from '../../texts/texts.ts';
 import type { AuthenticatorApp } from './authenticator-app.ts';
 import type { AuthenticatorApps } from './authenticator-apps.ts';
 
@@ -16,8 +17,8 @@ export function authenticatorAppFactors(options: {
     name: 'authenticator_app',
     amr: ['otp'],
     field: {
-      label: 'Code from your authenticator app',
-      hint: 'The six digits that the app shows now.',
+      label: t('Code from your authenticator app'),
+      hint: t('The six digits that the app shows now.'),
       inputmode: 'numeric',
       autocomplete: 'one-time-code',
     },
@@ -29,8 +30,9 @@ export function authenticatorAppFactors(options: {
     // RFC 8176 has no method for it but `mfa`.
     amr: [],
     field: {
-      label: 'Recovery code',
-      hint: 'One of the codes that you kept when you set up the app. Each works once.',
+      label: t('Recovery code'),
+      use: t('Use a recovery code'),
+      hint: t('One of the codes that you kept when you set up the app. Each works once.'),
       autocomplete: 'off',
     },
     async verify(code, origin) {

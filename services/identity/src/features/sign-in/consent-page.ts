@@ -5,6 +5,7 @@ import { type Html, html } from '@gatehouse/web/html';
 import { standalonePage } from '../../pages/document.ts';
 import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
 import { describeScopes, type ScopeGroup } from '../../pages/scope-descriptions.ts';
+import { t } from '../../texts/texts.ts';
 
 export type ConsentModel = {
   form: PageForm;
@@ -20,30 +21,34 @@ export type ConsentModel = {
 export function consentPage(model: ConsentModel): string {
   const { application, account, newScopes = [] } = model;
   return standalonePage({
-    title: `Allow ${application.name} to use your account?`,
-    heading: 'Allow this application to use your account?',
+    title: t('Allow {application} to use your account?', { application: application.name }),
+    heading: t('Allow this application to use your account?'),
     body: html`${requestingApplication(application)}
-<p class="account">You are signed in as ${named(account.username)}${account.email && html` <span class="account-email"><bdi>${account.email}</bdi></span>`}.
-<a href="${model.links.useAnotherAccount}">Not you? Use another account</a></p>
-${newScopes.length > 0 && html`<p>You have allowed some of these permissions before. New permissions are marked <strong class="new">New</strong>.</p>`}
+<p class="account">${t('You are signed in as {username}.', {
+      username: html`${named(account.username)}${account.email && html` <span class="account-email"><bdi>${account.email}</bdi></span>`}`,
+    })}
+<a href="${model.links.useAnotherAccount}">${t('Not you? Use another account')}</a></p>
+${newScopes.length > 0 && html`<p>${t('You have allowed some of these permissions before. New permissions are marked {new}.', { new: newMark() })}</p>`}
 <section class="permissions" aria-labelledby="permissions">
-<h2 id="permissions">If you allow access, this application can:</h2>
+<h2 id="permissions">${t('If you allow access, this application can:')}</h2>
 ${permissionGroups(describeScopes(model.scopes, account.role), newScopes)}
 </section>
-<p class="hint">The application keeps these permissions until you revoke them, even while you are not using it. You can revoke them at any time under Applications in your account. The application never sees your password.</p>
+<p class="hint">${t('The application keeps these permissions until you revoke them, even while you are not using it. You can revoke them at any time under Applications in your account. The application never sees your password.')}</p>
 ${form(
   model.form,
-  html`<div class="buttons"><button class="primary" name="decision" value="allow">Allow</button>
-<button class="secondary" name="decision" value="deny">Do not allow</button></div>`,
+  html`<div class="buttons"><button class="primary" name="decision" value="allow">${t('Allow')}</button>
+<button class="secondary" name="decision" value="deny">${t('Do not allow')}</button></div>`,
 )}
-<p class="hint">In both cases you return to ${application.host === undefined ? 'the app on this device' : hostname(application.host)}.</p>`,
+<p class="hint">${application.host === undefined ? t('In both cases you return to the app on this device.') : t('In both cases you return to {host}.', { host: hostname(application.host) })}</p>`,
   });
 }
+
+const newMark = () => html`<strong class="new">${t('New')}</strong>`;
 
 /** The permissions as lists with a heading each (h3). */
 export function permissionGroups(groups: readonly ScopeGroup[], newScopes: readonly string[] = []): Html[] {
   return groups.map(
     ({ title, sentences }) => html`<h3>${title}</h3>
-<ul>${sentences.map(({ sentence, scopes }) => html`<li>${sentence}.${scopes.every((scope) => newScopes.includes(scope)) && html` <strong class="new">New</strong>`}</li>`)}</ul>`,
+<ul>${sentences.map(({ sentence, scopes }) => html`<li>${t('{sentence}.', { sentence })}${scopes.every((scope) => newScopes.includes(scope)) && html` ${newMark()}`}</li>`)}</ul>`,
   );
 }

@@ -3,6 +3,7 @@ import { field, form, type PageForm, problemOf, problemSummary } from '@gatehous
 import { type Content, html } from '@gatehouse/web/html';
 import { standalonePage } from '../../pages/document.ts';
 import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
+import { t } from '../../texts/texts.ts';
 
 export type CreateAccountModel = {
   form: PageForm;
@@ -28,20 +29,20 @@ export function createAccountPage(model: CreateAccountModel): string {
     autofocus: focused === name,
   });
   return standalonePage({
-    title: 'Create an account',
+    title: t('Create an account'),
     failed: problems.length > 0,
     scripts: model.scripts,
-    body: html`<p class="before-asking">to continue to</p>${requestingApplication(application)}
+    body: html`<p class="before-asking">${t('to continue to')}</p>${requestingApplication(application)}
 ${problemSummary(problems, FIELDS)}
 ${form(
   model.form,
-  html`${field({ ...common('username'), label: 'Username', hint: '3 to 64 letters, digits, dots, underscores, plus signs and hyphens.', value: values.username, autocomplete: 'username', required: true })}
-${field({ ...common('email'), label: 'Email', hint: 'We will send you a link to confirm the address.', type: 'email', value: values.email, autocomplete: 'email', required: true })}
-${field({ ...common('name'), label: 'Name', hint: 'The name that you want to be called by.', value: values.name, autocomplete: 'name' })}
+  html`${field({ ...common('username'), label: t('Username'), hint: t('3 to 64 letters, digits, dots, underscores, plus signs and hyphens.'), value: values.username, autocomplete: 'username', required: true })}
+${field({ ...common('email'), label: t('Email'), hint: t('We will send you a link to confirm the address.'), type: 'email', value: values.email, autocomplete: 'email', required: true })}
+${field({ ...common('name'), label: t('Name'), hint: t('The name that you want to be called by.'), value: values.name, autocomplete: 'name' })}
 ${model.methods}
-<div data-password-part>${field({ ...common('password'), label: 'Password', hint: 'At least 8 characters. A few random words make a good password.', type: 'password', autocomplete: 'new-password', minlength: 8, required: true })}
-<div class="buttons"><button class="primary">Create account</button></div></div>`,
+<div data-password-part>${field({ ...common('password'), label: t('Password'), hint: t('At least 8 characters. A few random words make a good password.'), type: 'password', autocomplete: 'new-password', minlength: 8, required: true })}
+<div class="buttons"><button class="primary">${t('Create account')}</button></div></div>`,
 )}
-<ul class="ways"><li>Already have an account? <a href="${model.links.signIn}">Sign in</a></li></ul>`,
+<ul class="ways"><li>${t('Already have an account?')} <a href="${model.links.signIn}">${t('Sign in')}</a></li></ul>`,
   });
 }

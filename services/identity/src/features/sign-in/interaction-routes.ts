@@ -28,6 +28,7 @@ import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import { formProblems } from '../../pages/page-errors.ts';
 import { seeOther, sendPage } from '../../pages/page-response.ts';
 import { sendAway } from '../../pages/redirect-page.ts';
+import { withLocales } from '../../texts/languages.ts';
 import { createAccountPage } from './create-account-page.ts';
 import { createInteractions } from './interactions.ts';
 import { addSecondFactorRoutes, secondFactorPath } from './second-factor-routes.ts';
@@ -94,7 +95,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       problem: shown.problem,
       notice: options.methods.map(({ notice }) => notice?.(ctx, details)).find((it) => it !== undefined),
       links: {
-        forgottenPassword: '/account/forgotten-password',
+        forgottenPassword: withLocales('/account/forgotten-password', details.params.ui_locales),
         ...(options.signUp ? { createAccount: `${pathOf(details)}/create-account` } : {}),
       },
       ...formsOf(ctx, details, options.methods),

@@ -1,3 +1,4 @@
+import { switchLanguage } from '@gatehouse/web/language';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction, InteractionResults } from 'oidc-provider';
@@ -8,6 +9,7 @@ import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import { SignInExpired } from '../../pages/page-errors.ts';
 import { formTarget, seeOther } from '../../pages/page-response.ts';
 import type { RequestingApplication } from '../../pages/requesting-application.ts';
+import { requestedLanguage } from '../../texts/languages.ts';
 
 /** The page on which an interaction continues. */
 export function interactionUrl({ prompt, uid, params }: Interaction): string {
@@ -29,6 +31,8 @@ export function createInteractions(
   async function load(ctx: Context): Promise<Interaction> {
     const details = await provider().interactionDetails(ctx.req, ctx.res);
     if (details.uid !== ctx.params.uid || details.prompt.name !== prompt) throw new SignInExpired();
+    const language = requestedLanguage(details.params.ui_locales);
+    if (language !== undefined) switchLanguage(language);
     return details;
   }
 

@@ -5,6 +5,7 @@ import { REMEMBERED_DAYS } from '../../core/sessions/remembered-browser.ts';
 import type { SecondFactor } from '../../core/sessions/second-factor.ts';
 import { standalonePage } from '../../pages/document.ts';
 import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
+import { t } from '../../texts/texts.ts';
 
 /** Why a code was refused. `retryAfter` is in seconds. */
 export type CodeProblem =
@@ -39,11 +40,11 @@ export function secondFactorPage(model: SecondFactorModel): string {
       ...(isFirst ? { invalid: problem?.kind === 'wrong_code', describedBy: problem && ALERT_ID } : {}),
     });
   return standalonePage({
-    title: 'Enter a code',
+    title: t('Enter a code'),
     failed: problem !== undefined,
     scripts: model.scripts,
-    body: html`<p class="before-asking">to continue to</p>${requestingApplication(model.application)}
-<p>The account ${named(model.username)} needs a code in addition to the password.</p>
+    body: html`<p class="before-asking">${t('to continue to')}</p>${requestingApplication(model.application)}
+<p>${t('The account {username} needs a code in addition to the password.', { username: named(model.username) })}</p>
 ${problem && problemBox(problem)}
 ${methods.map((method) => form(method.form, method.fields))}
 ${
@@ -51,16 +52,16 @@ ${
   form(
     model.form,
     html`${input(first, true)}
-<div class="check"><input type="checkbox" id="${REMEMBER}" name="${REMEMBER}" value="yes" autocomplete="off"><label for="${REMEMBER}">Do not ask for a code in this browser for ${REMEMBERED_DAYS} days</label></div>
-<div class="buttons"><button class="primary">Sign in</button></div>`,
+<div class="check"><input type="checkbox" id="${REMEMBER}" name="${REMEMBER}" value="yes" autocomplete="off"><label for="${REMEMBER}">${t('Do not ask for a code in this browser for {days} days', { days: REMEMBERED_DAYS })}</label></div>
+<div class="buttons"><button class="primary">${t('Sign in')}</button></div>`,
   )
 }
 ${others.map(
-  (other) => html`<details><summary>Use a ${other.field.label.toLowerCase()}</summary>
-${form(model.form, html`${input(other, false)}<div class="buttons"><button class="secondary">Sign in with this code</button></div>`)}</details>`,
+  (other) => html`<details><summary>${other.field.use ?? other.field.label}</summary>
+${form(model.form, html`${input(other, false)}<div class="buttons"><button class="secondary">${t('Sign in with this code')}</button></div>`)}</details>`,
 )}
 <ul class="ways">
-<li><a href="${model.links.signIn}">Sign in with another account</a></li>
+<li><a href="${model.links.signIn}">${t('Sign in with another account')}</a></li>
 </ul>`,
   });
 }
@@ -69,18 +70,18 @@ function problemBox(problem: CodeProblem) {
   switch (problem.kind) {
     case 'wrong_code':
       return alertBox(
-        'That code is not right',
-        html`<p>Each code works once. Wait until your app shows the next one, and check that the clock of its device is right.</p>`,
+        t('That code is not right'),
+        html`<p>${t('Each code works once. Wait until your app shows the next one, and check that the clock of its device is right.')}</p>`,
       );
     case 'too_many_codes':
       return alertBox(
-        'Too many codes',
-        html`<p>Please wait ${duration(problem.retryAfter)}, then try again.</p>`,
+        t('Too many codes'),
+        html`<p>${t('Please wait {time}, then try again.', { time: duration(problem.retryAfter) })}</p>`,
       );
     case 'known_browsers_only':
       return alertBox(
-        'Too many wrong codes in a row',
-        html`<p>For now, you can sign in to this account only in a browser in which you have entered a code before. Or set a new password: choose “Forgotten your password?” on the sign-in page.</p>`,
+        t('Too many wrong codes in a row'),
+        html`<p>${t('For now, you can sign in to this account only in a browser in which you have entered a code before. Or set a new password: choose “Forgotten your password?” on the sign-in page.')}</p>`,
       );
   }
 }

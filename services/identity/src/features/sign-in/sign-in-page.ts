@@ -4,6 +4,7 @@ import { type Content, html } from '@gatehouse/web/html';
 import type { SignInMessage } from '../../core/sessions/sign-in-method.ts';
 import { standalonePage } from '../../pages/document.ts';
 import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
+import { t } from '../../texts/texts.ts';
 
 /** Why signing in failed. `retryAfter` is in seconds. */
 export type SignInProblem =
@@ -36,27 +37,27 @@ export function signInPage(model: SignInModel): string {
   const { application, problem, notice, signedInAs, links, methods } = model;
   const username = model.username ?? signedInAs ?? '';
   const wrong = problem?.kind === 'wrong_password';
-  const title = signedInAs === undefined ? 'Sign in' : 'Confirm that it is you';
+  const title = signedInAs === undefined ? t('Sign in') : t('Confirm that it is you');
   const common = { required: true, invalid: wrong, describedBy: problem && ALERT_ID };
   return standalonePage({
     title,
     failed: problem !== undefined,
     scripts: model.scripts,
-    body: html`<p class="before-asking">to continue to</p>${requestingApplication(application)}
-${signedInAs !== undefined && html`<p>You are signed in as ${named(signedInAs)}. Please sign in again.</p>`}
+    body: html`<p class="before-asking">${t('to continue to')}</p>${requestingApplication(application)}
+${signedInAs !== undefined && html`<p>${t('You are signed in as {username}. Please sign in again.', { username: named(signedInAs) })}</p>`}
 ${problem && problemBox(problem)}
 ${notice && html`<div class="notice" role="status"><p class="alert-title">${notice.title}</p><p>${notice.advice}</p></div>`}
 ${form(
   model.form,
-  html`${field({ ...common, name: 'username', label: 'Username or email', value: username, autocomplete: model.scripts.length > 0 ? 'username webauthn' : 'username', autofocus: username === '' })}
-${field({ ...common, name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: username !== '' })}
-<div class="buttons"><button class="primary">Sign in</button>
-${model.cancel && html`<button class="secondary" name="cancel" value="cancel" formnovalidate>Cancel</button>`}</div>`,
+  html`${field({ ...common, name: 'username', label: t('Username or email'), value: username, autocomplete: model.scripts.length > 0 ? 'username webauthn' : 'username', autofocus: username === '' })}
+${field({ ...common, name: 'password', label: t('Password'), type: 'password', autocomplete: 'current-password', autofocus: username !== '' })}
+<div class="buttons"><button class="primary">${t('Sign in')}</button>
+${model.cancel && html`<button class="secondary" name="cancel" value="cancel" formnovalidate>${t('Cancel')}</button>`}</div>`,
 )}
 ${methods.map((method) => form(method.form, method.fields))}
 <ul class="ways">
-<li><a href="${links.forgottenPassword}">Forgotten your password?</a></li>
-${links.createAccount !== undefined && html`<li>New here? <a href="${links.createAccount}">Create an account</a></li>`}
+<li><a href="${links.forgottenPassword}">${t('Forgotten your password?')}</a></li>
+${links.createAccount !== undefined && html`<li>${t('New here?')} <a href="${links.createAccount}">${t('Create an account')}</a></li>`}
 </ul>`,
   });
 }
@@ -64,28 +65,31 @@ ${links.createAccount !== undefined && html`<li>New here? <a href="${links.creat
 function problemBox(problem: SignInProblem) {
   switch (problem.kind) {
     case 'wrong_password':
-      return alertBox('That username and password do not match', html`<p>Check both and try again.</p>`);
+      return alertBox(
+        t('That username and password do not match'),
+        html`<p>${t('Check both and try again.')}</p>`,
+      );
     case 'too_many_attempts':
       return alertBox(
-        'Too many attempts',
-        html`<p>Please wait ${duration(problem.retryAfter)}, then try again.</p>`,
+        t('Too many attempts'),
+        html`<p>${t('Please wait {time}, then try again.', { time: duration(problem.retryAfter) })}</p>`,
       );
     case 'known_devices_only':
       return alertBox(
-        'Too many wrong passwords in a row',
-        html`<p>For now, you can sign in to this account only in a browser that you have signed in with before. Or choose “Forgotten your password?” and follow the link in the mail.</p>`,
+        t('Too many wrong passwords in a row'),
+        html`<p>${t('For now, you can sign in to this account only in a browser that you have signed in with before. Or choose “Forgotten your password?” and follow the link in the mail.')}</p>`,
       );
     case 'method':
       return alertBox(problem.title, html`<p>${problem.advice}</p>`);
     case 'too_late':
       return alertBox(
-        'Please sign in again',
-        html`<p>The code has to be entered within ten minutes of the password, in the same browser. Nothing was lost.</p>`,
+        t('Please sign in again'),
+        html`<p>${t('The code has to be entered within ten minutes of the password, in the same browser. Nothing was lost.')}</p>`,
       );
     case 'unavailable':
       return alertBox(
-        'Signing in is not possible right now',
-        html`<p>The fault is ours, not yours. Please try again in a minute.</p>`,
+        t('Signing in is not possible right now'),
+        html`<p>${t('The fault is ours, not yours. Please try again in a minute.')}</p>`,
       );
   }
 }

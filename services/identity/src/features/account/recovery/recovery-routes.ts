@@ -20,6 +20,7 @@ import type { BrowserCookie } from '../../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../../pages/csrf-forms.ts';
 import { formProblems } from '../../../pages/page-errors.ts';
 import { sendPage } from '../../../pages/page-response.ts';
+import { withLocales } from '../../../texts/languages.ts';
 import { endCredentialsQuestion } from '../access/access-questions.ts';
 import type { OwnApplications } from '../access/own-applications.ts';
 import { linkInvalidPage, undoEmailChangePage } from './mailed-link-pages.ts';
@@ -61,7 +62,10 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   function showForgotten(ctx: Context, more: { login?: string; error?: ServiceError } = {}): void {
     const { login, error } = more;
     const html = forgottenPasswordPage({
-      form: forms.form(ctx, { action: FORGOTTEN }),
+      form: forms.form(ctx, {
+        action: withLocales(FORGOTTEN, ctx.query.ui_locales),
+        context: FORGOTTEN,
+      }),
       login,
       retryAfter: error && Number(error.headers['retry-after']),
       links: { signIn: ACCOUNT },
