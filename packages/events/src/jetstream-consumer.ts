@@ -21,12 +21,15 @@ import {
   TIMEOUT_MS,
 } from './jetstream-streams.ts';
 import { createStuckConsumers } from './jetstream-stuck-consumers.ts';
+import { backoff } from './run-job.ts';
 
 const PULL = { max_messages: 50, expires: 5000 };
 /** One message at a time; what a process had that was killed comes again soon, since the others wait for it. */
 const IN_ORDER = { max_ack_pending: 1, ack_wait: nanos(10_000) };
-/** The pause before a message that failed is delivered again, and before a failed pull is repeated. */
+/** The pause before a message that failed is delivered again. */
 const RETRY_MS = 2000;
+/** The pause before events are looked for again that could not be read: perhaps the stream does not exist yet. */
+const REOPEN_MS = { first: 2000, max: 8000 };
 
 export type StreamConsumerOptions = {
   /** The current connection, if there is one. */
@@ -60,7 +63,8 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
   const stopping = new AbortController();
   const { signal } = stopping;
   let running: Promise<void> | undefined;
-  let failing = false;
+  /** Failed attempts to read in a row. */
+  let failures = 0;
 
   const prepared = prepareOnce(async (js) => {
     if ('account' in stream) return;
@@ -129,8 +133,8 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
       for await (const message of messages) handled.push(handleMessage(message));
       signal.removeEventListener('abort', stop);
       await Promise.all(handled);
-      if (failing) logger.info({ stream: stream.name }, 'events of NATS can be read again');
-      failing = false;
+      if (failures > 0) logger.info({ stream: stream.name }, 'events of NATS can be read again');
+      failures = 0;
       if (await isRemoved(nats, handled.length)) return prepared.forget(nats);
     }
   }
@@ -142,12 +146,13 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
         if (nats !== undefined) await consume(nats);
       } catch (error) {
         if (nats !== undefined) prepared.forget(nats);
-        if (!failing && !signal.aborted) {
+        if (failures === 0 && !signal.aborted) {
           logger.warn({ err: error, stream: stream.name }, 'events of NATS cannot be read; trying again');
         }
-        failing = true;
+        failures += 1;
       }
-      await sleep(RETRY_MS * (0.5 + Math.random() / 2), undefined, { signal, ref: false }).catch(() => {});
+      const pause = backoff(Math.max(1, failures), REOPEN_MS);
+      await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
     }
   }
 
