@@ -282,7 +282,7 @@ function createSigningIn(shared: Shared & Mailing & ReturnType<typeof createIssu
   return {
     sessions,
     lastWay: createLastWay({ ...shared, methods: shared.extensions.signInMethods }),
-    accountPages: createAccountRouter({ ...shared, sessions, signUp: config.signUp === 'on' }),
+    accountPages: createAccountRouter({ ...shared, sessions, secondFactors, signUp: config.signUp === 'on' }),
     secondFactors,
     checkPassword: createPasswordCheck({ ...shared, secondFactors }),
     pageErrors: createPageErrors(toServiceError),

@@ -11,6 +11,7 @@ import { stylesheet } from '../../pages/stylesheet.ts';
 import { ACCOUNT_CLIENT } from '../oidc/clients/client-metadata.ts';
 import { SIGN_UP } from '../oidc/provider-options.ts';
 import type { BrowserSessions, SignedIn } from './browser-sessions.ts';
+import type { SecondFactors } from './second-factors.ts';
 
 /** Where the account begins. */
 const PROFILE = '/account';
@@ -39,10 +40,10 @@ export type AccountRouter = {
     notices?: Readonly<Record<string, string>>,
   ): void;
   /**
-   * Whether the person has signed in within the last five minutes, with the second factor if the account has one. Otherwise the browser is sent to sign in again, and from
-   * there to this page, and the request is answered.
+   * Whether the person has signed in within the last five minutes, and proved a second factor if the account has one by now.
+   * Otherwise the browser is sent to sign in again, and from there to this page, and the request is answered.
    */
-  isFresh(ctx: Context, signedIn: SignedIn, page: string): boolean;
+  isFresh(ctx: Context, signedIn: SignedIn, page: string): Promise<boolean>;
   /** A form. `action` returns the page to go to, or undefined when it has answered itself. */
   post(
     path: string,
@@ -66,6 +67,7 @@ export type AccountRouter = {
 export function createAccountRouter(options: {
   issuer: string;
   sessions: BrowserSessions;
+  secondFactors: Pick<SecondFactors, 'of'>;
   forms: CsrfForms;
   /** Whether people may create accounts for themselves. */
   signUp: boolean;
@@ -128,9 +130,12 @@ export function createAccountRouter(options: {
     router,
     page,
     addSections: (...more) => void sections.push(...more),
-    isFresh(ctx, { session }, page) {
+    async isFresh(ctx, { session, account }, page) {
       const isUnconfirmed = session.device?.isUnconfirmed === true;
-      const isFresh = !isUnconfirmed && Date.now() / 1000 - Number(session.loginTs) <= FRESH_SECONDS;
+      const isRecent = !isUnconfirmed && Date.now() / 1000 - Number(session.loginTs) <= FRESH_SECONDS;
+      const isFresh =
+        isRecent &&
+        (session.amr?.includes('mfa') === true || (await options.secondFactors.of(account.id)).length === 0);
       // Not by max_age, about which oidc-provider and another replica's clock could disagree with this, and send the browser in circles.
       if (!isFresh) askToSignIn(ctx, page, { prompt: 'login' });
       return isFresh;
@@ -156,17 +161,17 @@ export function createAccountRouter(options: {
       });
     },
     confirmed(path, current, ask, { fresh = false } = {}) {
-      const isStale = (ctx: Context, signedIn: SignedIn) =>
-        fresh && !pages.isFresh(ctx, signedIn, listOf(path));
+      const isStale = async (ctx: Context, signedIn: SignedIn) =>
+        fresh && !(await pages.isFresh(ctx, signedIn, listOf(path)));
       const show = (ctx: Context, { frame, form }: AccountPage, question: Question, refused: boolean) => {
         const html = accountQuestionPage({ question, frame, current, refused, form: form(ctx.path) });
         sendPage(ctx, html, { status: refused ? 400 : 200 });
       };
       pages.get(path, async (ctx, shown) => {
-        if (!isStale(ctx, shown.signedIn)) show(ctx, shown, await ask(ctx, shown.signedIn), false);
+        if (!(await isStale(ctx, shown.signedIn))) show(ctx, shown, await ask(ctx, shown.signedIn), false);
       });
       pages.post(path, async (ctx, signedIn, fields) => {
-        if (isStale(ctx, signedIn)) return undefined;
+        if (await isStale(ctx, signedIn)) return undefined;
         const question = await ask(ctx, signedIn);
         if (isConfirmed(fields.get('confirmation'), question)) return question.act();
         show(ctx, page(ctx, signedIn), question, true);

@@ -17,6 +17,8 @@ export type BrowserSessions = {
   find(ctx: Context): Promise<SignedIn | undefined>;
   /** Begins another session after a password change, which ended every earlier one. */
   renew(ctx: Context, signedIn: SignedIn): Promise<void>;
+  /** Notes that the person has proved a second factor after signing in, by these methods (RFC 8176). */
+  addMethods(signedIn: SignedIn, amr: readonly string[]): Promise<void>;
   /** Makes the browser forget another account, which keeps its grants. Returns whether it was signed in. */
   switchAccount(ctx: Context, accountId: string): Promise<boolean>;
   /** Makes the browser forget its session, which has ended. */
@@ -77,6 +79,10 @@ export function createBrowserSessions(options: {
       session.authorizations = {};
       await stamp(session, account).save(lifetime);
       setCookie(ctx, session.jti);
+    },
+    async addMethods({ session }, amr) {
+      session.amr = [...new Set([...(session.amr ?? []), ...amr, 'mfa'])];
+      await session.save(lifetime);
     },
     async switchAccount(ctx, accountId) {
       const session = await sessionOf(ctx);

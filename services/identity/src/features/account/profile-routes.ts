@@ -81,7 +81,7 @@ export function addProfileRoutes(
       requireCountryCode(changes.phone);
       const hasPassword = changes.email === undefined || (await accounts.hasPassword(account.id));
       // Whoever has no password to give proves by a new sign-in who they are.
-      if (!hasPassword && !isFresh(ctx, signedIn, ACCOUNT_PAGES.profile)) return undefined;
+      if (!hasPassword && !(await isFresh(ctx, signedIn, ACCOUNT_PAGES.profile))) return undefined;
       const { linkSent } = await service.update(account, changes as AccountChanges, {
         currentPassword: hasPassword ? (fields.get('current_password') ?? '') : undefined,
         origin: originOf(ctx),
@@ -104,7 +104,7 @@ export function addProfileRoutes(
     const { frame, form, signedIn } = page;
     const { id } = signedIn.account;
     const hasPassword = await accounts.hasPassword(id);
-    if (!hasPassword && !isFresh(ctx, signedIn, ACCOUNT_PAGES.password)) return;
+    if (!hasPassword && !(await isFresh(ctx, signedIn, ACCOUNT_PAGES.password))) return;
     const offers =
       frame.notice !== undefined && (await own.list(signedIn.account.id, originOf(ctx))).length > 0;
     const limited = error?.kind === 'rate_limited';
@@ -125,7 +125,7 @@ export function addProfileRoutes(
 
   post(ACCOUNT_PAGES.password, async (ctx, signedIn, fields) => {
     const hasPassword = await accounts.hasPassword(signedIn.account.id);
-    if (!hasPassword && !isFresh(ctx, signedIn, ACCOUNT_PAGES.password)) return undefined;
+    if (!hasPassword && !(await isFresh(ctx, signedIn, ACCOUNT_PAGES.password))) return undefined;
     const passwords = {
       next: fields.get('new_password') ?? '',
       current: hasPassword ? (fields.get('current_password') ?? '') : undefined,

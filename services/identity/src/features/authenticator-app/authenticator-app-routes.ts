@@ -20,6 +20,7 @@ import type { AuthenticatorApps, SetUp } from './authenticator-apps.ts';
 import type { AppChanges } from './changes.ts';
 import { qrCode } from './qr-code.ts';
 import { WRITTEN_CODE } from './recovery-codes.ts';
+import { OTP } from './second-factors.ts';
 
 /** The pages on which people set up and remove their authenticator app. Whoever changes it has just signed in. */
 export function addAuthenticatorAppRoutes(
@@ -27,7 +28,7 @@ export function addAuthenticatorAppRoutes(
   options: {
     apps: AuthenticatorApps;
     changes: AppChanges;
-    sessions: Pick<BrowserSessions, 'find'>;
+    sessions: Pick<BrowserSessions, 'find' | 'addMethods'>;
   },
 ): void {
   const { apps, changes } = options;
@@ -57,12 +58,12 @@ export function addAuthenticatorAppRoutes(
 
   pages.get(SET_UP, async (ctx, page) => {
     const { signedIn } = page;
-    if (!pages.isFresh(ctx, signedIn, SET_UP)) return;
+    if (!(await pages.isFresh(ctx, signedIn, SET_UP))) return;
     await showSetUp(ctx, page, await apps.begin(signedIn.account, contextOf(page)));
   });
 
   pages.post(SET_UP, async (ctx, signedIn, fields) => {
-    if (!pages.isFresh(ctx, signedIn, SET_UP)) return undefined;
+    if (!(await pages.isFresh(ctx, signedIn, SET_UP))) return undefined;
     const { account } = signedIn;
     const page = pages.page(ctx, signedIn);
     const again = async (problem: { message: string; status: number }, setUp?: SetUp) =>
@@ -80,6 +81,7 @@ export function addAuthenticatorAppRoutes(
         await apps.remove(account.id, added.id);
         throw new CsrfError();
       }
+      await options.sessions.addMethods(signedIn, OTP);
       await changes.record('added', account.id, { origin: originOf(ctx) });
       showCodes(ctx, page, added.codes, 'The app is set up. Signing in takes a code from now on.');
     } catch (error) {

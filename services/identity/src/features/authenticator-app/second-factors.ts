@@ -5,6 +5,9 @@ import { t } from '../../texts/texts.ts';
 import type { AuthenticatorApp } from './authenticator-app.ts';
 import type { AuthenticatorApps } from './authenticator-apps.ts';
 
+/** The `amr` of its codes (RFC 8176 §2). */
+export const OTP = ['otp'];
+
 /** The app and, after it, its recovery codes as second factors of a sign-in. */
 export function authenticatorAppFactors(options: {
   apps: AuthenticatorApps;
@@ -15,7 +18,7 @@ export function authenticatorAppFactors(options: {
 
   const ofApp = (app: AuthenticatorApp): SecondFactor => ({
     name: 'authenticator_app',
-    amr: ['otp'],
+    amr: OTP,
     field: {
       label: t('Code from your authenticator app'),
       hint: t('The six digits that the app shows now.'),

@@ -69,7 +69,7 @@ export function addConnectedAccountRoutes(
 
     // Whoever connects an account can come back at any time: an open session alone must not be enough for it.
     pages.post(`${path}/connect`, async (ctx, signedIn) => {
-      if (!pages.isFresh(ctx, signedIn, CONNECTED_ACCOUNTS)) return undefined;
+      if (!(await pages.isFresh(ctx, signedIn, CONNECTED_ACCOUNTS))) return undefined;
       const more = { returnTo: `${path}/connect`, isFresh: false };
       const { state, checks } = states.issue(purposeOf(ctx, signedIn), more);
       try {

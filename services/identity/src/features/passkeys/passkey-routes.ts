@@ -75,11 +75,11 @@ export function addPasskeyRoutes(
 
   // Whoever adds a passkey can come back at any time: an open session alone must not be enough for it.
   pages.get(ADD, async (ctx, page) => {
-    if (pages.isFresh(ctx, page.signedIn, ADD)) await showAdd(ctx, page);
+    if (await pages.isFresh(ctx, page.signedIn, ADD)) await showAdd(ctx, page);
   });
 
   pages.post(ADD, async (ctx, signedIn, fields) => {
-    if (!pages.isFresh(ctx, signedIn, ADD)) return undefined;
+    if (!(await pages.isFresh(ctx, signedIn, ADD))) return undefined;
     const { account } = signedIn;
     const name = fields.get('name') ?? '';
     try {

@@ -68,6 +68,14 @@ export function factorRoutes(options: {
     return account;
   }
 
+  /** Whether a login of then is of the last minutes, and had to prove the second factor that the account has now. */
+  async function isFresh(userId: string, authTime = 0): Promise<boolean> {
+    if (Date.now() / 1000 - authTime > FRESH_SECONDS) return false;
+    const listed = (await Promise.all(factors.map(({ list }) => list(userId)))).flat();
+    const apps = listed.filter(({ type }) => type === 'authenticator_app');
+    return apps.every(({ createdAt }) => createdAt.getTime() < authTime * 1000);
+  }
+
   api.get('list', '/', {
     summary: 'List passkeys and second factors',
     query: FactorQuery,
@@ -94,13 +102,12 @@ export function factorRoutes(options: {
     responses: done('The factor is removed, and its owner gets a mail.'),
     async handle({ ctx, caller, person, query, params }) {
       const { id } = await accountOf(person, query);
-      const age = Date.now() / 1000 - (caller.authTime ?? 0);
       const isLogin = options.programs.some(({ clientId }) => clientId === caller.clientId);
-      // A login has all factors of the account. A sign-in to the dashboard may be without a code, in a remembered browser.
-      if (id === person.id && (!isLogin || age > FRESH_SECONDS)) {
+      // A sign-in to the dashboard may be without a code, in a remembered browser.
+      if (id === person.id && !(isLogin && (await isFresh(id, caller.authTime)))) {
         throw new ServiceError(
           'forbidden',
-          'Log in again with POST /api/v1/auth/login: the login must be of the last five minutes.',
+          'Log in again with POST /api/v1/auth/login: the login must be of the last five minutes, with all factors.',
         );
       }
       const by = { origin: originOf(ctx), actor: caller.subject };

@@ -197,6 +197,24 @@ t.test('changes ask first, take a fresh sign-in, and are mailed and audited', as
   );
 });
 
+t.test('a sign-in from before the app was set up, with the password alone, does not change it', async (t) => {
+  await built.createPerson('early');
+  const thief = await signedIn(built, 'early');
+  const token = await built.login('early');
+  const visitor = await signedIn(built, 'early');
+  await setUpApp(visitor);
+  for (const path of ['/account/authenticator-app/remove', '/account/recovery-codes/renew', SET_UP]) {
+    t.ok(isSignIn(await thief.get(path)), path);
+    t.notOk(isSignIn(await visitor.get(path)), 'whoever has set it up has proved a code');
+  }
+  const { data } = (await built.call('GET', '/api/v1/factors', token)).body;
+  const [{ id: app } = { id: '' }] = data as { id: string }[];
+  t.equal((await built.call('DELETE', `/api/v1/factors/${app}`, token)).status, 403);
+  const page = await visitor.get('/account/authenticator-app/remove');
+  await visitor.submit(page, {}, 'name="confirmation"');
+  t.strictSame((await built.call('GET', '/api/v1/factors', token)).body.data, []);
+});
+
 t.test(
   'whoever restores an earlier address removes an app of the last days, but not an older one',
   async (t) => {
