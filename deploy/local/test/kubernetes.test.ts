@@ -15,6 +15,10 @@ const kustomize = [['kustomize', 'version'] as const, ['kubectl', 'version', '--
 )?.[0];
 const hasSchemas = isThere('kubernetes-validate', '--version');
 const services = await readDeployedServices();
+const [, measured] =
+  /A process has (\d+) MB/.exec(readFileSync(join(ROOT, 'docs/performance.md'), 'utf8')) ?? [];
+/** What a process has after an hour of load. */
+const measuredMegabytes = Number(measured);
 
 t.test('the guide puts into the Secret what services read from it, and nothing else', async (t) => {
   const guide = readFileSync(join(ROOT, 'docs/guides/deploy-to-kubernetes.md'), 'utf8');
@@ -322,7 +326,14 @@ for (const overlay of ['small', 'production']) {
       for (const { name } of services) {
         const target = { apiVersion: 'apps/v1', kind: 'Deployment', name };
         const autoscaler = named('HorizontalPodAutoscaler', name)?.spec;
-        t.match(autoscaler, production ? { scaleTargetRef: target, minReplicas: 2 } : undefined);
+        const cores = { type: 'AverageValue', averageValue: '700m' };
+        const metrics = [{ type: 'Resource', resource: { name: 'cpu', target: cores } }];
+        t.match(autoscaler, production ? { scaleTargetRef: target, minReplicas: 2, metrics } : undefined);
+        const { requests } = named('Deployment', name)?.spec.template.spec.containers[0].resources ?? {};
+        t.ok(
+          !production || Number.parseInt(requests.memory, 10) >= measuredMegabytes,
+          `${name}: ${requests.memory}`,
+        );
         const budget = named('PodDisruptionBudget', name)?.spec;
         const selector = { matchLabels: { 'app.kubernetes.io/name': name } };
         t.match(budget, production ? { maxUnavailable: 1, selector } : undefined);

@@ -164,8 +164,9 @@ const store = (label: string, port: number) => ({
 const podsOf = (names: readonly string[]) =>
   names.map((name) => ({ podSelector: { matchLabels: { [NAME_LABEL]: name } } }));
 
+/** By cores: a share of the request would be reached long before a replica, which can use a core, has much to do. */
 function autoscaler(name: string) {
-  const target = { type: 'Utilization', averageUtilization: 70 };
+  const target = { type: 'AverageValue', averageValue: '700m' };
   return objectOf('autoscaling/v2', 'HorizontalPodAutoscaler', name, {
     scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name },
     minReplicas: 2,
