@@ -31,6 +31,23 @@ t.test('all run one image, which is built once', async (t) => {
   );
 });
 
+t.test('.env.example tells of every variable of docker-compose.yml', async (t) => {
+  const example = readFileSync(join(root, 'deploy/docker/.env.example'), 'utf8');
+  const compose = readFileSync(join(root, 'docker-compose.yml'), 'utf8');
+  const names = new Set([...compose.matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name = '']) => name));
+  t.ok(names.size > 60);
+  for (const name of names) t.match(example, new RegExp(`^(?:# )?${name}=`, 'm'), name);
+});
+
+t.test('the guide reads from a .env in which every example counts', async (t) => {
+  const example = readFileSync(join(root, 'deploy/docker/.env.example'), 'utf8');
+  const guide = readFileSync(join(root, 'docs/guides/deploy-with-docker.md'), 'utf8');
+  const [command] = /^(?:export|\.) .*\.env\)?$/m.exec(guide) ?? [];
+  const cwd = t.testdir({ '.env': example.replaceAll(/^# (?=[A-Z\d_]+=)/gm, '') });
+  const script = `${command}\necho "$PUBLIC_URL $IDENTITY_MACHINE_ID"`;
+  t.equal(execFileSync('sh', ['-ec', script], { cwd }).toString(), 'https://localhost first-machine\n');
+});
+
 /** The settings that make-env.sh writes, run in a directory of its own so that no .env of this checkout is touched. */
 function makeEnv(t: { testdir(): string }, publicUrl: string): NodeJS.Dict<string> {
   const directory = t.testdir();

@@ -27,7 +27,7 @@ async function settingsPage(): Promise<string> {
     '# Settings',
     'Settings are environment variables. Each process reads its own once, when it starts, and names in a sentence each what is ' +
       'missing or wrong. An empty variable counts as not set. This page is written from the code by `npm run settings`.',
-    '`docker-compose.yml` sets ports and the addresses of services, and takes the rest from `.env`; ' +
+    '`docker-compose.yml` sets ports, the addresses of services and proxies, and how long a stop may take, and takes the rest from `.env`; ' +
       '[deploy/docker/.env.example](../deploy/docker/.env.example) has its own settings, too, such as images and passwords.',
     `## npm start\n\n${table(Object.values(localSettings))}`,
     'It also takes the settings of the services below, but for those of connections and proxies, and sets by itself the addresses ' +

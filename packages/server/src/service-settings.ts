@@ -57,7 +57,8 @@ export const serverSettings = {
   ),
   host: described('The address to listen on. `::` is every address of the machine.', text('HOST', '::')),
   publicUrl: described(
-    'The URL at which clients reach the deployment. It is the issuer of all tokens and the base of all links: choose it once.',
+    'The URL at which clients reach the deployment. It is the issuer of all tokens and the base of all links, and passkeys belong to ' +
+      'its host name: choose it once.',
     origin('PUBLIC_URL'),
   ),
   trustedProxies: described(

@@ -49,8 +49,8 @@ const own = {
   usersUrl: serviceUrlSetting('users'),
   natsUrl: natsUrlSetting,
   masterKeys: described(
-    'The keys that seal the stored signing keys, and sign cookies and forms. The first is used, all are accepted. ' +
-      'Keep a copy apart from the database: without it the signing keys in there are lost, and no backup brings them back.',
+    'The keys that seal the stored signing keys and the keys of authenticator apps, and sign cookies and forms. The first is used, ' +
+      'all are accepted. Keep a copy apart from the database: without it what they seal is lost, and no backup brings it back.',
     keys256('IDENTITY_MASTER_KEY'),
   ),
   accessTokenAlgorithm: described(
@@ -92,9 +92,8 @@ const own = {
     addresses('IDENTITY_LOGOUT_NETWORKS'),
   ),
   identityProviders: described(
-    'Where people can sign in besides, as a list in JSON: ' +
-      '[Signing in with other providers](guides/identity-providers.md) has its members.',
-    optional(json('IDENTITY_PROVIDERS', 'a list of providers in JSON', readIdentityProviders)),
+    'The other providers with which people can sign in. docs/guides/identity-providers.md describes the list.',
+    optional(json('IDENTITY_PROVIDERS', 'a list in JSON', readIdentityProviders)),
     '[{"preset":"google","client_id":"…","client_secret":"…"}]',
   ),
   auditDays: described(
