@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { internalRoutesOf } from '@gatehouse/core/services';
 import t, { type Test } from 'tap';
@@ -27,6 +27,18 @@ t.test('the guide puts into the Secret what services read from it, and nothing e
   for (const { name, isSecret = false } of names) t.equal(pattern.test(`${name}=x`), isSecret, name);
   for (const { name } of services) t.match(`${name.toUpperCase()}_NATS_PASSWORD=x`, pattern);
   t.notMatch('MONGO_ROOT_PASSWORD=x', pattern);
+});
+
+t.test('commands in documents name the namespace of what they are about', async (t) => {
+  const documents = globSync('docs/**/*.md', { cwd: ROOT });
+  const commands = documents.flatMap((path) =>
+    [...readFileSync(join(ROOT, path), 'utf8').matchAll(/\bkubectl .*/g)].map(([text]) => `${path}: ${text}`),
+  );
+  t.ok(commands.length > 10);
+  // What is not in a namespace, and files, which name theirs.
+  const others = /kubectl (?:get gatewayclass|(?:create|label) namespace|apply )/;
+  for (const command of commands)
+    t.match(command, others.test(command) ? /./ : / --namespace (?:gatehouse|nats) /);
 });
 
 const skip = kustomize === undefined && 'neither kustomize nor kubectl is there';
