@@ -74,10 +74,17 @@ export async function signedIn(built: Built, username: string, password = PASSWO
   return visitor;
 }
 
-/** Waits until a mail with a link has come to the address, and takes it. */
-export async function linkTo(built: Pick<Built, 'links'>, address: string): Promise<string> {
+/** The links that undo a change, which are in mails about it. */
+export const UNDO = /\/account\/undo-change/;
+
+/** Waits until a mail with a link has come to the address, by default one that was asked for, and takes it. */
+export async function linkTo(
+  built: Pick<Built, 'links'>,
+  address: string,
+  which = (link: string) => !UNDO.test(link),
+): Promise<string> {
   for (let i = 0; i < 100; i += 1) {
-    const at = built.links.findIndex(({ to }) => to === address);
+    const at = built.links.findIndex(({ to, link }) => to === address && which(link));
     const [mail] = at === -1 ? [] : built.links.splice(at, 1);
     if (mail !== undefined) return mail.link;
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -39,6 +39,7 @@ import { createBrowserSessions } from './sessions/browser-sessions.ts';
 import { createLastWay } from './sessions/last-way.ts';
 import { createPasswordCheck } from './sessions/password-check.ts';
 import { createRememberedBrowserStore } from './sessions/remembered-browser-store.ts';
+import { createRemovedMethods } from './sessions/removed-methods.ts';
 import { createSecondFactors } from './sessions/second-factors.ts';
 import { createSessionEnds } from './sessions/session-ends.ts';
 import { createSignInGenerations } from './sessions/sign-in-generations.ts';
@@ -105,8 +106,12 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
       for (const program of extensions.programs) if (program.clientId === clientId) program.used(grantId);
     },
   });
-  const { sessionEnds, store, generations, remembered } = issuing;
-  extensions.erasers.push((userId) => sessionEnds.endBelow(userId, ALL_EPOCHS), mailing.removeLinksOf);
+  const { sessionEnds, store, generations, remembered, removedMethods } = issuing;
+  extensions.erasers.push(
+    (userId) => sessionEnds.endBelow(userId, ALL_EPOCHS),
+    mailing.removeLinksOf,
+    removedMethods.removeAllOf,
+  );
   const erasures = createErasures(foundation.connection, {
     async erase(userId) {
       for (const erase of extensions.erasers) await erase(userId);
@@ -133,7 +138,14 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
       onError: (error: unknown) =>
         foundation.logger.warn({ err: error }, 'revocations could not be resumed; trying again'),
     },
-    collections: [...store.collections, ...ofMails, revoked, generations.collection, remembered.collection],
+    collections: [
+      ...store.collections,
+      ...ofMails,
+      revoked,
+      generations.collection,
+      remembered.collection,
+      removedMethods.collection,
+    ],
   };
 }
 
@@ -241,6 +253,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
   const applications = createApplications({ ...applicationParts, writes: applicationWrites });
   const generations = createSignInGenerations(connection);
   const remembered = createRememberedBrowserStore(connection);
+  const removedMethods = createRemovedMethods(connection);
   const sessionEnds = createSessionEnds({ ...extensions, store, generations, remembered, audit });
   const cookieKeys = deriveKeys(config.masterKeys, 'cookies').map((key) => key.toString('base64url'));
   const formKeys = deriveKeys(config.masterKeys, 'forms');
@@ -265,6 +278,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     applications,
     generations,
     remembered,
+    removedMethods,
     sessionEnds,
     cookieKeys,
     browser,

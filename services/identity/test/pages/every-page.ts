@@ -1,4 +1,5 @@
 import type { Content } from '@gatehouse/web/html';
+import { CHANGES } from '../../src/core/accounts/mails.ts';
 import {
   endCredentialsQuestion,
   endOthersQuestion,
@@ -13,7 +14,8 @@ import {
   emailVerifiedPage,
   emailVerifyPage,
   linkInvalidPage,
-  undoEmailChangePage,
+  undonePage,
+  undoPage,
 } from '../../src/features/account/recovery/mailed-link-pages.ts';
 import {
   credentialsEndedPage,
@@ -179,7 +181,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   };
   const app = {
     ...{ userId: 'usr_1', id: 'app_1', sealedSecret: 's', lastStep: 1, createdAt: at, recoverySalt: 's' },
-    ...{ lastUsedAt: at, recoveryCodes: ['a', 'b'] },
+    ...{ lastUsedAt: at, recoveryCodes: ['a', 'b'], codesRenewedAt: null },
   };
   const appSetUp = { frame, form, qrCode: QR_CODE, secret: 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567' };
   const security = (parts: Record<string, Content>) =>
@@ -317,10 +319,13 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ['email verified', emailVerifiedPage({ email: of('ada@x.example'), links: { account: '/account' } })],
     ['link invalid, password', linkInvalidPage({ purpose: 'new_password', links: { retry: '/forgotten' } })],
     ['link invalid, undo', linkInvalidPage({ purpose: 'undo', links: { retry: '/account' } })],
-    ['undo email change', undoEmailChangePage({ form, email: of('ada@x.example'), username: of('ada') })],
+    ...(['email', ...CHANGES] as const).map((change): [string, string] => [
+      `undo, ${change}`,
+      undoPage({ form, email: of('ada@x.example'), username: of('ada'), at, change }),
+    ]),
     [
-      'new password, address restored',
-      newPasswordPage({ form, username: of('ada'), restoredEmail: of('ada@x.example') }),
+      'undone',
+      undonePage({ email: of('ada@x.example'), minutes: 30, links: { forgottenPassword: '/forgotten' } }),
     ],
     ['link invalid, email', linkInvalidPage({ purpose: 'email', links: { retry: '/account' } })],
     ['profile', profilePage({ ...profile, frame: after('Your profile is saved.'), email: 'verified' })],

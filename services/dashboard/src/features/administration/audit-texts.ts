@@ -14,6 +14,7 @@ export const ACTIONS: Record<string, string> = {
   'password.changed': 'Password changed',
   'email.verified': 'Email address confirmed',
   'email.restored': 'Email address restored',
+  'change.undone': 'Change of a sign-in method undone',
   'application.created': 'Application created',
   'application.changed': 'Application changed',
   'application.transferred': 'Application transferred',

@@ -5,20 +5,25 @@ import type { MailSender } from '@gatehouse/mail/mail';
 import type { Account, Accounts } from './account.ts';
 import {
   addressClaimedMail,
+  CHANGES,
   emailChangedMail,
   type Notice,
   newPasswordMail,
   noticeMail,
   type Occasion,
+  UNDO_HOURS,
+  undoneMail,
   verifyEmailMail,
 } from './mails.ts';
-import type { LinkPurpose, OneTimeLinks } from './one-time-link.ts';
+import type { LinkDraft, LinkPurpose, OneTimeLinks } from './one-time-link.ts';
 
+/** The page for a new password. */
+const NEW_PASSWORD = '/account/new-password';
 /** How long a link works. */
 export const NEW_PASSWORD_SECONDS = 30 * 60;
 const VERIFY_EMAIL_SECONDS = 24 * 3600;
-/** How long a change of address can be undone. */
-export const UNDO_EMAIL_CHANGE_SECONDS = 72 * 3600;
+/** How long a change can be undone. */
+export const UNDO_SECONDS = UNDO_HOURS * 3600;
 
 /** The mails about a person's account. One that cannot be sent is logged, and not an error. */
 export type AccountMails = {
@@ -29,10 +34,15 @@ export type AccountMails = {
   sendVerification(account: Account): Promise<void>;
   /** Sends a link to the verified address of the account with this login, if there is one. */
   sendNewPassword(login: string): Promise<void>;
-  /** Tells the person with this id at their verified address, some times an hour for each kind. */
+  /**
+   * Tells the person with this id at their verified address, some times an hour for each kind. A mail about a change of how they
+   * sign in has a link that undoes it.
+   */
   notify(userId: string, notice: Notice): Promise<void>;
   /** Sends a link that undoes the change to the address that the account had before. */
   notifyEmailChanged(userId: string, previousEmail: string, occasion: Occasion): Promise<void>;
+  /** Sends a link for a new password after a change was undone, however many mails there have been. */
+  sendUndone(account: Account): Promise<void>;
 };
 
 export function createAccountMails(options: {
@@ -60,8 +70,9 @@ export function createAccountMails(options: {
     email: string,
     purpose: LinkPurpose,
     seconds: number,
+    more: Pick<LinkDraft, 'change' | 'method'> = {},
   ) {
-    const token = await links.issue({ purpose, userId, email, epoch, seconds });
+    const token = await links.issue({ purpose, userId, email, epoch, seconds, ...more });
     return `${issuer}${path}?token=${token}`;
   }
 
@@ -95,13 +106,7 @@ export function createAccountMails(options: {
         if (account.status !== 'active') return;
         // By address: what a thief was sent at theirs must not keep the owner from a mail after the change is undone.
         await options.countMail(loginKey(email), 'new_password');
-        const link = await linkTo(
-          '/account/new-password',
-          account,
-          email,
-          'new_password',
-          NEW_PASSWORD_SECONDS,
-        );
+        const link = await linkTo(NEW_PASSWORD, account, email, 'new_password', NEW_PASSWORD_SECONDS);
         await mail.send({
           to: email,
           ...newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 }),
@@ -116,12 +121,12 @@ export function createAccountMails(options: {
           account,
           previousEmail,
           'undo_email_change',
-          UNDO_EMAIL_CHANGE_SECONDS,
+          UNDO_SECONDS,
         );
         const { username } = account;
         await mail.send({
           to: previousEmail,
-          ...emailChangedMail({ link, username, hours: UNDO_EMAIL_CHANGE_SECONDS / 3600, ...occasion }),
+          ...emailChangedMail({ link, username, ...occasion }),
         });
       }),
     notify: (userId, notice) =>
@@ -129,7 +134,23 @@ export function createAccountMails(options: {
         const account = await accounts.find(userId);
         if (account === undefined || account.email === null || !account.email_verified) return;
         await options.countMail(account.id, notice.kind);
-        await mail.send({ to: account.email, ...noticeMail(notice, account) });
+        const change = CHANGES.find((it) => it === notice.kind);
+        const method = ('removed' in notice ? notice.removed : undefined) ?? null;
+        const undo =
+          change &&
+          (await linkTo('/account/undo-change', account, account.email, 'undo_change', UNDO_SECONDS, {
+            change,
+            method,
+          }));
+        const { username } = account;
+        await mail.send({ to: account.email, ...noticeMail(notice, { username, undo }) });
+      }),
+    sendUndone: (account) =>
+      attempt('change undone', async () => {
+        const { email, username } = account;
+        if (email === null) return;
+        const link = await linkTo(NEW_PASSWORD, account, email, 'new_password', NEW_PASSWORD_SECONDS);
+        await mail.send({ to: email, ...undoneMail({ link, username, minutes: NEW_PASSWORD_SECONDS / 60 }) });
       }),
   };
 }

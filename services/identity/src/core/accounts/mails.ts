@@ -33,6 +33,16 @@ export function newPasswordMail(model: { link: string; minutes: number }): Mail 
   ]);
 }
 
+/** After a change was undone: the password no longer works. `minutes`: how long the link works. */
+export function undoneMail(model: { link: string; username: string; minutes: number }): Mail {
+  return mail('Choose a new password', [
+    `You have undone a change of your ${PRODUCT} account ${plainName(model.username)}. All its sessions have ended, and its password no longer works. Choose a new one:`,
+    { link: model.link, label: 'Choose a new password' },
+    `This link works once, for ${duration(model.minutes * 60)}. Later, “Forgotten your password?” on the page where you sign in sends another one.`,
+    'If you got mails about other changes that were not yours, open the links in those as well.',
+  ]);
+}
+
 /** When a person did something, and the IP address that it came from, if that is known. */
 export type Occasion = { at: Date; address?: string | undefined };
 
@@ -41,40 +51,66 @@ export type NewCredential =
   | { what: 'a client secret' | 'public keys' }
   | { what: 'an API key' | 'an API key in place of another'; name: string };
 
-/** An event that a person gets a mail about, as somebody else may have caused it. */
+/** For how many hours a link in a mail about a change undoes it. */
+export const UNDO_HOURS = 72;
+
+/** Changes of how an account is signed in to, which a link in the mail undoes. */
+export const CHANGES = [
+  'password_changed',
+  'recovery_used',
+  'passkey_added',
+  'passkey_removed',
+  'app_added',
+  'app_removed',
+  'recovery_codes_renewed',
+  'identity_linked',
+  'identity_unlinked',
+] as const;
+
+/** An event that a person gets a mail about, as somebody else may have caused it. `removed` is the id of what was removed. */
 export type Notice =
   | ({ kind: 'password_changed' } & Occasion)
   /** A new password was set with a mailed link. */
   | ({ kind: 'recovery_used' } & Occasion)
   | { kind: 'new_device'; device: string; address: string; at: Date }
-  | ({ kind: 'passkey_added' | 'passkey_removed'; passkey: string } & Occasion)
-  | ({ kind: 'app_added' | 'app_removed' | 'recovery_codes_renewed' } & Occasion)
+  | ({ kind: 'passkey_added' | 'passkey_removed'; passkey: string; removed?: string } & Occasion)
+  | ({ kind: 'app_added' | 'app_removed' | 'recovery_codes_renewed'; removed?: string } & Occasion)
   /** Somebody signed in with a recovery code; `left` are the others. */
   | ({ kind: 'recovery_code_used'; left: number } & Occasion)
   /** Somebody who knows the password has entered too many wrong codes. */
   | ({ kind: 'codes_guessed' } & Occasion)
   /** `provider` is its name for people. */
-  | ({ kind: 'identity_linked' | 'identity_unlinked'; provider: string } & Occasion)
+  | ({ kind: 'identity_linked' | 'identity_unlinked'; provider: string; removed?: string } & Occasion)
   | ({ kind: 'new_credential'; application: string } & NewCredential)
   | { kind: 'application_given' | 'application_offered'; application: string };
 
-export function noticeMail(notice: Notice, { username }: { username: string }): Mail {
+/** `undo` is the link that undoes it, for one of CHANGES. */
+export function noticeMail(
+  notice: Notice,
+  { username, undo = '' }: { username: string; undo?: string | undefined },
+): Mail {
   const account = `your ${PRODUCT} account ${plainName(username)}`;
   const fine = 'If it was you, you need not do anything.';
   const ask =
     'Ask for a new password at once: open the page where you sign in, and choose “Forgotten your password?”. Then remove the passkeys of your account that are not yours.';
+  const undoing = [
+    'If it was not you, somebody else may be in your account. Open this link, which undoes it:',
+    { link: undo, label: 'This was not me' },
+    `It works once, for ${UNDO_HOURS} hours, and asks before it changes anything. Then all sessions of your account end, and you get a link to choose a new password. Give the link to nobody.`,
+  ];
   switch (notice.kind) {
     case 'password_changed':
       return mail('Your password has been changed', [
         `The password of ${account} was changed or removed on ${occasion(notice)}. Other devices and all programs are signed out.`,
         fine,
-        `If it was not you, somebody else may be in your account. ${ask}`,
+        ...undoing,
       ]);
     case 'recovery_used':
       return mail('A link for a new password was used', [
         `A link that we sent to this address was used to choose a new password for ${account}, on ${occasion(notice)}.`,
         fine,
-        `If it was not you, somebody else can read your mail. Change the password of your mailbox first. Then: ${ask}`,
+        'If it was not you, somebody else can read your mail. Change the password of your mailbox first.',
+        ...undoing,
       ]);
     case 'new_device':
       return mail('A sign-in from a new device', [
@@ -87,31 +123,31 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
       return mail('A passkey was added to your account', [
         `The passkey “${plainName(notice.passkey)}” was added to ${account} on ${occasion(notice)}. Whoever has it can sign in without your password.`,
         fine,
-        'If it was not you, somebody else is in your account. Sign in, remove the passkey on the page “Passkeys” of your account, and change your password.',
+        ...undoing,
       ]);
     case 'passkey_removed':
       return mail('A passkey was removed from your account', [
         `The passkey “${plainName(notice.passkey)}” of ${account} was removed on ${occasion(notice)}. It no longer signs anybody in.`,
         fine,
-        `If it was not you, somebody else is in your account. ${ask}`,
+        ...undoing,
       ]);
     case 'app_added':
       return mail('An authenticator app was set up for your account', [
         `An authenticator app was set up for ${account} on ${occasion(notice)}. Signing in with your password takes a code of that app from now on.`,
         fine,
-        'If it was not you, somebody else is in your account. If you are still signed in, change your password and remove the app on the page “Security” of your account. If not, ask an admin to remove it.',
+        ...undoing,
       ]);
     case 'app_removed':
       return mail('The authenticator app was removed from your account', [
         `The authenticator app of ${account} was removed on ${occasion(notice)}. Your password alone signs you in.`,
         'If it was you, or you asked an admin for it, you need not do anything.',
-        `If not, somebody else may be in your account. ${ask}`,
+        ...undoing,
       ]);
     case 'recovery_codes_renewed':
       return mail('You have new recovery codes', [
         `New recovery codes were made for ${account} on ${occasion(notice)}. The old ones no longer work.`,
         fine,
-        `If it was not you, somebody else is in your account. ${ask}`,
+        ...undoing,
       ]);
     case 'recovery_code_used':
       return mail('A recovery code was used', [
@@ -129,13 +165,13 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
       return mail(`${notice.provider} was connected to your account`, [
         `A ${notice.provider} account was connected to ${account} on ${occasion(notice)}. It signs its owner in to your account from now on.`,
         fine,
-        `If it was not you, somebody else is in your account. ${ask} Disconnect ${notice.provider} on the page “Connected accounts”, too.`,
+        ...undoing,
       ]);
     case 'identity_unlinked':
       return mail(`${notice.provider} was disconnected from your account`, [
         `The ${notice.provider} account that signed you in to ${account} was disconnected on ${occasion(notice)}. It no longer signs you in.`,
         fine,
-        `If it was not you, somebody else may be in your account. ${ask}`,
+        ...undoing,
       ]);
     case 'application_given':
       return mail('Your application has a new owner', [
@@ -158,14 +194,14 @@ export function noticeMail(notice: Notice, { username }: { username: string }): 
   }
 }
 
-/** For the address that the account had before. `hours`: how long the link works. */
-export function emailChangedMail(model: { link: string; username: string; hours: number } & Occasion): Mail {
+/** For the address that the account had before. */
+export function emailChangedMail(model: { link: string; username: string } & Occasion): Mail {
   return mail('Your email address has been changed', [
     `The ${PRODUCT} account ${plainName(model.username)} got a new email address in place of this one on ${occasion(model)}.`,
     'If it was you, you need not do anything.',
     'If it was not you, somebody else may be in your account. Open this link to restore this address:',
     { link: model.link, label: 'Restore this address' },
-    `It works once, for ${model.hours} hours. It ends all sessions of the account, removes its passkeys, and an authenticator app that was set up lately, and you choose a new password. Give the link to nobody.`,
+    `It works once, for ${UNDO_HOURS} hours. It ends all sessions of the account, removes its passkeys, and an authenticator app that was set up lately, and you get a link to choose a new password. Give the link to nobody.`,
   ]);
 }
 

@@ -63,24 +63,25 @@ export function createOneTimeLinkStore(connection: Connection): OneTimeLinkStore
     async removeAllOf(userId) {
       for (const purpose of LINK_PURPOSES) {
         await links.deleteOne({ _id: idPrefix(purpose, userId) });
-        await links.deleteMany({ _id: idsByAddress(purpose, userId) });
+        await links.deleteMany({ _id: idsOfMany(purpose, userId) });
       }
     },
     async removeAfter(purpose, userId, time) {
-      await links.deleteMany({ _id: idsByAddress(purpose, userId), expires_at: { $gt: time } });
+      await links.deleteMany({ _id: idsOfMany(purpose, userId), expires_at: { $gt: time } });
     },
   };
 }
 
 const idPrefix = (purpose: LinkPurpose, userId: string) => `${purpose}:${userId}`;
-/** The ids of the links of a person and purpose that differ by their address. */
-const idsByAddress = (purpose: LinkPurpose, userId: string) => ({
+/** The ids of the links of a person and purpose that differ by their address or their change. */
+const idsOfMany = (purpose: LinkPurpose, userId: string) => ({
   $gte: `${idPrefix(purpose, userId)}:`,
   $lt: `${idPrefix(purpose, userId)};`,
 });
 
-/** A further change of the address must not void the link to the first one: each address has its own. */
-function idOf({ purpose, userId, email }: StoredLink): string {
+/** A further change must not void the link to the first one: each address, and each other change, has its own. */
+function idOf({ purpose, userId, email, tokenHash }: StoredLink): string {
   const prefix = idPrefix(purpose, userId);
+  if (purpose === 'undo_change') return `${prefix}:${tokenHash}`;
   return purpose === 'undo_email_change' ? `${prefix}:${email}` : prefix;
 }

@@ -6,6 +6,7 @@ export const LINK_PURPOSES = [
   'new_password',
   'verify_email',
   'undo_email_change',
+  'undo_change',
   'end_credentials',
 ] as const;
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];
@@ -21,6 +22,9 @@ export const LINK = {
   /** The account's sign_in_epoch when it was made. */
   epoch: number(),
   expiresAt: date(),
+  /** Of a link that undoes a change: how the mail calls it, and the id of the method that it removed, if it did. */
+  change: text().default(null),
+  method: text().default(null),
 };
 export type OneTimeLink = EntityOf<typeof LINK>;
 
@@ -31,7 +35,8 @@ export type StoredLink = EntityOf<typeof STORED_LINK>;
 export type OneTimeLinkStore = {
   collection: string;
   /**
-   * Replaces the person's earlier one of the same purpose; to undo a change of the address, only one to the same address.
+   * Replaces the person's earlier one of the same purpose; to undo a change of the address, only one to the same address, and
+   * to undo other changes none.
    * Durable when it resolves.
    */
   put(link: StoredLink): Promise<void>;
@@ -47,9 +52,12 @@ export type OneTimeLinkStore = {
   removeAfter(purpose: LinkPurpose, userId: string, time: Date): Promise<void>;
 };
 
+export type LinkDraft = Omit<OneTimeLink, 'expiresAt' | 'change' | 'method'> &
+  Partial<Pick<OneTimeLink, 'change' | 'method'>> & { purpose: LinkPurpose; seconds: number };
+
 export type OneTimeLinks = {
   /** Makes a link that works once, within `seconds`, and returns its token. Voids the earlier one of this purpose. */
-  issue(draft: Omit<OneTimeLink, 'expiresAt'> & { purpose: LinkPurpose; seconds: number }): Promise<string>;
+  issue(draft: LinkDraft): Promise<string>;
   /** The data of a link, without consuming it; undefined when it is unknown, used or expired. */
   peek(purpose: LinkPurpose, token: string): Promise<OneTimeLink | undefined>;
   /** The same, and the link no longer works. */
@@ -68,10 +76,10 @@ const TOKEN = /^[\w-]{43}$/;
 /** Links that are mailed to a person and work once. Only the hashes of their tokens are stored. */
 export function createOneTimeLinks(store: OneTimeLinkStore): OneTimeLinks {
   const links: OneTimeLinks = {
-    async issue({ purpose, userId, email, epoch, seconds }) {
+    async issue({ seconds, change = null, method = null, ...draft }) {
       const token = randomBytes(32).toString('base64url');
       const expiresAt = new Date(Date.now() + seconds * 1000);
-      await store.put({ purpose, userId, email, epoch, tokenHash: hashToken(token), expiresAt });
+      await store.put({ ...draft, change, method, tokenHash: hashToken(token), expiresAt });
       return token;
     },
     async peek(purpose, token) {

@@ -32,6 +32,7 @@ const IMMEDIATE = [
   'password.changed',
   'email.verified',
   'email.restored',
+  'change.undone',
   'consent.granted',
   'grant.revoked',
   'application.created',

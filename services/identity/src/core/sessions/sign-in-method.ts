@@ -40,6 +40,11 @@ export type SignInMethod = {
   notice?(ctx: Context, details: Interaction): SignInMessage | undefined;
   /** Called at the end of a sign-in, by whatever method. */
   signedIn?(ctx: Context, details: Interaction, account: Account): Promise<void>;
-  /** Ends the method for an account whose owner has lost it to somebody else; returns how many credentials that were. */
-  endAll(userId: string): Promise<number>;
+  /**
+   * Ends the method for an account whose owner has lost it to somebody else; of what was set up since the time, if there is one.
+   * Returns how many credentials that were.
+   */
+  endAll(userId: string, since?: Date): Promise<number>;
+  /** Puts back what was removed lately, if it was set up before the time; returns whether it did. */
+  restore(userId: string, id: string, before: Date): Promise<boolean>;
 };

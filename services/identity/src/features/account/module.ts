@@ -8,6 +8,7 @@ import { createAccountService } from './account-service.ts';
 import { passwordPart } from './password-page.ts';
 import { addProfileRoutes } from './profile-routes.ts';
 import { recoveryRoutes } from './recovery/recovery-routes.ts';
+import { undoRoutes } from './recovery/undo-routes.ts';
 import { addVerificationRoutes } from './recovery/verification-routes.ts';
 
 /** The pages on which people manage their account, and those that mailed links lead to. */
@@ -36,8 +37,9 @@ export function account(core: Core): IdentityModule {
   return {
     routers: [
       pages.router,
-      recoveryRoutes({
-        ...{ ...core, own, countRequest },
+      recoveryRoutes({ ...core, own, countRequest }),
+      undoRoutes({
+        ...core,
         methods: extensions.signInMethods,
         secondFactorSources: extensions.secondFactors,
       }),

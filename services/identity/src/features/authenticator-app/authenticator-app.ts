@@ -14,6 +14,8 @@ export const AUTHENTICATOR_APP = {
   /** The hashes of the recovery codes that are left, and their salt. */
   recoverySalt: text(),
   recoveryCodes: value<readonly string[]>(),
+  /** When the codes of the set-up were replaced. */
+  codesRenewedAt: date().default(null),
 };
 export type AuthenticatorApp = EntityOf<typeof AUTHENTICATOR_APP>;
 export type RecoveryCodes = Pick<AuthenticatorApp, 'recoverySalt' | 'recoveryCodes'>;
@@ -28,9 +30,16 @@ export type AuthenticatorAppStore = {
   /** Removes a recovery code; of concurrent calls, one gets true. */
   useRecoveryCode(app: Named, code: string): Promise<boolean>;
   replaceRecoveryCodes(app: Named, codes: RecoveryCodes): Promise<boolean>;
+  /** It can be restored for some time. */
   remove(app: Named): Promise<boolean>;
-  /** Removes that of the account if it was added after the time; by default, at any. Returns whether it did. */
+  /** Puts it back if it was removed lately and added before the time, and the account has none. */
+  restore(app: Named, before: Date): Promise<boolean>;
+  /**
+   * Removes that of the account if it was added after the time; by default, at any. Returns whether it did. Of an older one it
+   * removes the recovery codes, if these were made after the time.
+   */
   removeSince(userId: string, time?: Date): Promise<boolean>;
+  /** With those that can be restored. */
   all(): AsyncIterable<AuthenticatorApp>;
   /** Returns false when it is gone. */
   reseal(app: Named, sealedSecret: string): Promise<boolean>;

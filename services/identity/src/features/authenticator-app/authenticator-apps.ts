@@ -34,6 +34,7 @@ export type AuthenticatorApps = {
   /** Replaces the recovery codes; throws `not_found` without an app. */
   renewRecoveryCodes(userId: string): Promise<string[]>;
   remove(userId: string, id: string): Promise<boolean>;
+  restore(userId: string, id: string, before: Date): Promise<boolean>;
   removeSince(userId: string, time?: Date): Promise<boolean>;
 };
 
@@ -96,7 +97,16 @@ export function createAuthenticatorApps(options: {
       const { written: codes, stored } = await createRecoveryCodes();
       const id = newId('app');
       const sealedSecret = sealer.seal(secret, contextOf(userId));
-      const app = { userId, id, sealedSecret, lastStep, createdAt: new Date(), lastUsedAt: null, ...stored };
+      const app = {
+        userId,
+        id,
+        sealedSecret,
+        lastStep,
+        createdAt: new Date(),
+        lastUsedAt: null,
+        codesRenewedAt: null,
+        ...stored,
+      };
       if (await store.insert(app)) return { id, codes };
       throw new ServiceError('conflict', 'Your account already has an authenticator app. Remove it first.');
     },
@@ -116,6 +126,7 @@ export function createAuthenticatorApps(options: {
       throw new ServiceError('not_found', 'There is no authenticator app.');
     },
     remove: (userId, id) => store.remove({ userId, id }),
+    restore: (userId, id, before) => store.restore({ userId, id }, before),
     removeSince: store.removeSince,
   };
 }

@@ -27,10 +27,15 @@ export function createAppChanges(options: {
 }): AppChanges {
   const { apps, remembered, mails, audit } = options;
 
-  async function record(change: keyof typeof CHANGES, userId: string, by: By): Promise<void> {
+  async function record(
+    change: keyof typeof CHANGES,
+    userId: string,
+    { removed, ...by }: By & { removed?: string },
+  ): Promise<void> {
     const { action, kind } = CHANGES[change];
     await audit.record({ ...by, action, subject: userId });
-    void mails.notify(userId, { kind, at: new Date(), address: by.origin.address });
+    const more = removed === undefined ? {} : { removed };
+    void mails.notify(userId, { kind, at: new Date(), address: by.origin.address, ...more });
   }
 
   return {
@@ -38,7 +43,7 @@ export function createAppChanges(options: {
     async remove(userId, id, by) {
       if (!(await apps.remove(userId, id))) return false;
       await remembered.forgetAll(userId);
-      await record('removed', userId, by);
+      await record('removed', userId, { ...by, removed: id });
       return true;
     },
   };

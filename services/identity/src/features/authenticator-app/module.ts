@@ -10,7 +10,10 @@ import { authenticatorAppFactors } from './second-factors.ts';
 /** Codes of an authenticator app (RFC 6238) as a second factor, and recovery codes for when the app is lost. */
 export function authenticatorApp(core: Core): IdentityModule {
   const { extensions, accountPages } = core;
-  const apps = createAuthenticatorApps({ ...core, store: createAuthenticatorAppStore(core.connection) });
+  const apps = createAuthenticatorApps({
+    ...core,
+    store: createAuthenticatorAppStore(core.connection, core.removedMethods),
+  });
   const changes = createAppChanges({ ...core, apps });
   extensions.secondFactors.push(authenticatorAppFactors({ ...core, apps }));
   extensions.factors.push({

@@ -1,5 +1,6 @@
 import type { KeyList } from '@gatehouse/core/sealing';
 import type { Connection } from 'mongoose';
+import { createRemovedMethods } from '../../core/sessions/removed-methods.ts';
 import { createAuthenticatorAppStore } from './authenticator-app-store.ts';
 import { resealAuthenticatorApps } from './authenticator-apps.ts';
 
@@ -7,5 +8,8 @@ import { resealAuthenticatorApps } from './authenticator-apps.ts';
 export const sealedAuthenticatorApps = {
   name: 'secrets of authenticator apps',
   reseal: (connection: Connection, masterKeys: KeyList) =>
-    resealAuthenticatorApps(createAuthenticatorAppStore(connection), masterKeys),
+    resealAuthenticatorApps(
+      createAuthenticatorAppStore(connection, createRemovedMethods(connection)),
+      masterKeys,
+    ),
 };

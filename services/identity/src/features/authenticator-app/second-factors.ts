@@ -55,5 +55,6 @@ export function authenticatorAppFactors(options: {
       return app.recoveryCodes.length === 0 ? [ofApp(app)] : [ofApp(app), ofRecoveryCodes(app)];
     },
     removeSince: async (userId, time) => Number(await apps.removeSince(userId, time)),
+    restore: apps.restore,
   };
 }

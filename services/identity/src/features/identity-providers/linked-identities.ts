@@ -23,8 +23,9 @@ export type LinkedIdentities = {
   ): Promise<boolean>;
   /** Returns whether there was one, which is then audited and mailed. */
   unlink(userId: string, origin: Origin): Promise<boolean>;
-  /** Returns how many there were. */
-  removeAll(userId: string): Promise<number>;
+  restore: LinkedIdentityStore['restore'];
+  /** Those that were linked since, by default all; returns how many there were. */
+  removeAll(userId: string, since?: Date): Promise<number>;
 };
 
 export function createLinkedIdentities(options: {
@@ -44,7 +45,7 @@ export function createLinkedIdentities(options: {
     change: 'linked' | 'unlinked',
     userId: string,
     origin: Origin,
-    { isMailed }: { isMailed: boolean },
+    { isMailed, removed }: { isMailed: boolean; removed?: string },
   ): Promise<void> {
     const details = { provider: provider.id };
     await audit.record({ action: `identity.${change}`, origin, subject: userId, details });
@@ -55,6 +56,7 @@ export function createLinkedIdentities(options: {
       provider: provider.label,
       at: new Date(),
       address,
+      ...(removed === undefined ? {} : { removed }),
     });
   }
 
@@ -76,9 +78,10 @@ export function createLinkedIdentities(options: {
     async unlink(userId, origin) {
       const linked = await of(userId);
       if (linked === undefined || !(await store.remove(userId, linked.id))) return false;
-      await record('unlinked', userId, origin, { isMailed: true });
+      await record('unlinked', userId, origin, { isMailed: true, removed: linked.id });
       return true;
     },
-    removeAll: (userId) => store.removeAll(userId, provider.id),
+    restore: store.restore,
+    removeAll: (userId, since) => store.removeAll(userId, { provider: provider.id, since }),
   };
 }

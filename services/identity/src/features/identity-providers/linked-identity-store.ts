@@ -1,27 +1,35 @@
 import { defineCollection } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import type { RemovedDocuments } from '@gatehouse/data/removed-documents';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
-import { LINKED_IDENTITY, type LinkedIdentityStore } from './linked-identity.ts';
+import { LINKED_IDENTITY, type LinkedIdentity, type LinkedIdentityStore } from './linked-identity.ts';
 
 const { read, write } = createDocumentMapper(LINKED_IDENTITY);
 
 /** Linked identities in MongoDB; defines its collection on the connection. */
-export function createLinkedIdentityStore(connection: Connection): LinkedIdentityStore {
-  const identities = defineCollection<StoredOf<typeof LINKED_IDENTITY>>(connection, 'linked_identities', [
+export function createLinkedIdentityStore(
+  connection: Connection,
+  removed: Pick<RemovedDocuments, 'keep' | 'find'>,
+): LinkedIdentityStore {
+  type IdentityDocument = StoredOf<typeof LINKED_IDENTITY>;
+  const identities = defineCollection<IdentityDocument>(connection, 'linked_identities', [
     { fields: { user_id: 1, provider: 1 }, options: { unique: true } },
   ]);
+
+  async function insert(identity: LinkedIdentity): Promise<boolean> {
+    try {
+      await identities.insertOne({ _id: identity.id, ...write(identity) });
+      return true;
+    } catch (error) {
+      if (duplicateKeyField(error) === undefined) throw error;
+      return false;
+    }
+  }
+
   return {
-    async insert(identity) {
-      try {
-        await identities.insertOne({ _id: identity.id, ...write(identity) });
-        return true;
-      } catch (error) {
-        if (duplicateKeyField(error) === undefined) throw error;
-        return false;
-      }
-    },
+    insert,
     async find(_id) {
       const document = await identities.findOne({ _id });
       return document === null ? undefined : read(document);
@@ -38,10 +46,18 @@ export function createLinkedIdentityStore(connection: Connection): LinkedIdentit
       return matchedCount === 1;
     },
     async remove(userId, id) {
+      const document = await identities.findOne({ _id: id, user_id: userId });
+      if (document === null) return false;
+      await removed.keep('identity', userId, document);
       return (await identities.deleteOne({ _id: id, user_id: userId })).deletedCount === 1;
     },
-    async removeAll(userId, provider) {
-      const those = { user_id: userId, ...(provider === undefined ? {} : { provider }) };
+    async restore(userId, id, before) {
+      const document = await removed.find<IdentityDocument>('identity', userId, id);
+      return document !== undefined && document.created_at < before && insert(read(document));
+    },
+    async removeAll(userId, only) {
+      const since = only?.since && { created_at: { $gte: only.since } };
+      const those = { user_id: userId, ...(only && { provider: only.provider }), ...since };
       return (await identities.deleteMany(those)).deletedCount;
     },
   };

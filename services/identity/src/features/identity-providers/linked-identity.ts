@@ -30,8 +30,10 @@ export type LinkedIdentityStore = {
   list(userId: string): Promise<LinkedIdentity[]>;
   /** Records a use. Returns whether it is still linked to the account. */
   used(identity: LinkedIdentity, at: Date): Promise<boolean>;
-  /** Returns whether the account had it. */
+  /** Returns whether the account had it. It can be restored for some time. */
   remove(userId: string, id: string): Promise<boolean>;
-  /** Removes those of an account, or those of one provider; returns how many there were. */
-  removeAll(userId: string, provider?: string): Promise<number>;
+  /** Puts one back that was removed lately, if it was linked before the time. */
+  restore(userId: string, id: string, before: Date): Promise<boolean>;
+  /** Removes those of an account, or those of one provider, or since a time; returns how many there were. */
+  removeAll(userId: string, only?: { provider: string; since?: Date | undefined }): Promise<number>;
 };

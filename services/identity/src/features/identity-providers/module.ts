@@ -19,7 +19,7 @@ const REQUEST_SECONDS = 600;
 /** Signing in by other providers (OpenID Connect, and GitHub's OAuth), and the page on which people connect them. */
 export function identityProviders(core: Core): IdentityModule {
   const { config, extensions, issuer } = core;
-  const store = createLinkedIdentityStore(core.connection);
+  const store = createLinkedIdentityStore(core.connection, core.removedMethods);
   // What was linked goes with its account, also when the provider is configured no more.
   const erase = async (userId: string) => void (await store.removeAll(userId));
   const configured = config.identityProviders ?? [];

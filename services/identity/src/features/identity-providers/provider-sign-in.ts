@@ -222,7 +222,8 @@ export function providerSignIn(options: {
     },
 
     isSetUp: async (userId) => (await linked.of(userId)) !== undefined,
-    endAll: (userId) => linked.removeAll(userId),
+    endAll: linked.removeAll,
+    restore: linked.restore,
   };
 }
 

@@ -25,7 +25,7 @@ export function passkeys(core: Core): IdentityModule {
     ...core,
     rpId,
     origin,
-    store: createPasskeyStore(core.connection),
+    store: createPasskeyStore(core.connection, core.removedMethods),
     challenges: createChallenges({
       keys: deriveKeys(core.masterKeys, 'passkey challenges'),
       seconds: INTERACTION_SECONDS,

@@ -44,7 +44,10 @@ export type PasskeyStore = {
   used(id: string, use: Pick<Passkey, 'counter' | 'isSynced'> & { at: Date }): Promise<boolean>;
   /** Returns whether the account has it. */
   rename(userId: string, id: string, name: string): Promise<boolean>;
+  /** Returns whether the account had it. It can be restored for some time. */
   remove(userId: string, id: string): Promise<boolean>;
-  /** Removes all of an account; returns how many there were. */
-  removeAll(userId: string): Promise<number>;
+  /** Puts one back that was removed lately, if it was added before the time. */
+  restore(userId: string, id: string, before: Date): Promise<boolean>;
+  /** Removes all of an account, or those that were added since; returns how many there were. */
+  removeAll(userId: string, since?: Date): Promise<number>;
 };

@@ -37,8 +37,10 @@ export type Passkeys = {
   rename(userId: string, id: string, name: string): Promise<void>;
   /** Returns whether there was one. */
   remove(userId: string, id: string): Promise<boolean>;
-  /** Returns how many there were. */
-  removeAll(userId: string): Promise<number>;
+  /** Puts one back that was removed lately, if it was added before the time. */
+  restore(userId: string, id: string, before: Date): Promise<boolean>;
+  /** Those that were added since, by default all; returns how many there were. */
+  removeAll(userId: string, since?: Date): Promise<number>;
 };
 
 export type Authentication = { account: Account; passkey: Passkey; generation: string | undefined };
@@ -211,6 +213,7 @@ export function createPasskeys(options: {
     },
 
     remove: store.remove,
+    restore: store.restore,
     removeAll: store.removeAll,
   };
 }

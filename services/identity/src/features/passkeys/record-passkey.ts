@@ -18,6 +18,7 @@ export function createRecordPasskey(options: {
   return async (change, userId, { id, name }, by) => {
     await audit.record({ action: `passkey.${change}`, ...by, subject: userId, details: { passkey: id } });
     const { address } = by.origin;
-    void mails.notify(userId, { kind: `passkey_${change}`, passkey: name, at: new Date(), address });
+    const what = { kind: `passkey_${change}`, passkey: name, at: new Date(), address } as const;
+    void mails.notify(userId, change === 'removed' ? { ...what, removed: id } : what);
   };
 }

@@ -1,17 +1,19 @@
 import t from 'tap';
 import {
   addressClaimedMail,
+  CHANGES,
   emailChangedMail,
   type Mail,
   type Notice,
   newPasswordMail,
   noticeMail,
+  undoneMail,
   verifyEmailMail,
 } from '../../../src/core/accounts/mails.ts';
 import { parseMarkup } from '../../pages/markup.ts';
 
 const LINK = 'https://id.example/account/link?a=1&token=x';
-const notice = (it: Notice) => noticeMail(it, { username: 'ada' });
+const notice = (it: Notice) => noticeMail(it, { username: 'ada', undo: LINK });
 const at = new Date('2026-03-05T14:07:00Z');
 const address = '192.0.2.7';
 const NOTICES: [Notice, subject: string][] = [
@@ -24,6 +26,9 @@ const NOTICES: [Notice, subject: string][] = [
   ],
   [{ kind: 'passkey_added', passkey: 'Phone', at, address }, 'A passkey was added to your account'],
   [{ kind: 'passkey_removed', passkey: 'Phone', at, address }, 'A passkey was removed from your account'],
+  [{ kind: 'app_added', at, address }, 'An authenticator app was set up for your account'],
+  [{ kind: 'app_removed', at, address }, 'The authenticator app was removed from your account'],
+  [{ kind: 'recovery_codes_renewed', at, address }, 'You have new recovery codes'],
   [{ kind: 'identity_linked', provider: 'Acme', at, address }, 'Acme was connected to your account'],
   [{ kind: 'identity_unlinked', provider: 'Acme', at, address }, 'Acme was disconnected from your account'],
   [{ kind: 'application_given', application: 'Lighthouse' }, 'Your application has a new owner'],
@@ -32,12 +37,13 @@ const NOTICES: [Notice, subject: string][] = [
 const MAILS: [mail: Mail, subject: string, links: string[]][] = [
   [verifyEmailMail({ link: LINK, username: 'ada' }), 'Confirm your email address', [LINK]],
   [newPasswordMail({ link: LINK, minutes: 30 }), 'Choose a new password', [LINK]],
-  [
-    emailChangedMail({ link: LINK, username: 'ada', hours: 72, at }),
-    'Your email address has been changed',
-    [LINK],
-  ],
-  ...NOTICES.map(([it, subject]): [Mail, string, string[]] => [notice(it), subject, []]),
+  [emailChangedMail({ link: LINK, username: 'ada', at }), 'Your email address has been changed', [LINK]],
+  [undoneMail({ link: LINK, username: 'ada', minutes: 30 }), 'Choose a new password', [LINK]],
+  ...NOTICES.map(([it, subject]): [Mail, string, string[]] => [
+    notice(it),
+    subject,
+    CHANGES.some((kind) => kind === it.kind) ? [LINK] : [],
+  ]),
 ];
 
 t.test('text and markup carry the same link', async (t) => {
@@ -98,11 +104,11 @@ const LINKABLE =
 
 t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
   for (const name of HOSTILE) {
-    const to = { username: name };
+    const to = { username: name, undo: LINK };
     const mails = [
       verifyEmailMail({ link: LINK, username: name }),
       addressClaimedMail(to),
-      emailChangedMail({ link: LINK, username: name, hours: 72, at }),
+      emailChangedMail({ link: LINK, username: name, at }),
       ...(
         [
           { kind: 'password_changed', at },
@@ -146,10 +152,7 @@ t.test('when it was, and where it came from if that is known', async (t) => {
       `was changed or removed on ${words} Other devices`,
     );
     t.match(notice({ kind: 'recovery_used', ...it }).text, `for your Gatehouse account ada, on ${words}`);
-    t.match(
-      emailChangedMail({ link: LINK, username, hours: 72, ...it }).text,
-      `in place of this one on ${words}`,
-    );
+    t.match(emailChangedMail({ link: LINK, username, ...it }).text, `in place of this one on ${words}`);
   }
 });
 

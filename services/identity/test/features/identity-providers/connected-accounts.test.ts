@@ -1,7 +1,7 @@
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build, PASSWORD } from '../../build.ts';
-import { alertOf, heading, linkTo, mailsOf, newPerson, noticeOf, signedIn } from '../../pages.ts';
+import { alertOf, heading, linkTo, mailsOf, newPerson, noticeOf, signedIn, UNDO } from '../../pages.ts';
 import { leave, respond, signInBy, startUpstream, verified } from './upstream.ts';
 
 const upstream = await startUpstream(t);
@@ -47,9 +47,30 @@ t.test('the owner is told by mail, and whoever restores an earlier address disco
   await visitor.submit(await visitor.get('/account'), change, 'name="username"');
   const owner = built.browser();
   const undone = await owner.submit(await owner.get(await linkTo(built, email)), {});
-  t.equal(heading(undone), 'Choose a new password');
+  t.equal(heading(undone), 'Check your mail');
   const links = (await built.database()).collection('linked_identities');
   t.equal(await links.countDocuments({ subject: 'thief' }), 0);
+});
+
+t.test('the link in the mail disconnects what was connected, and connects again what was not', async (t) => {
+  const email = 'uma@example.org';
+  const visitor = await newPerson(built, 'uma');
+  await visitor.submit(await visitor.get(await linkTo(built, email)), {});
+  const { response } = await connect(visitor, 'uma');
+  await visitor.get(response.href);
+  const linked = await linkTo(built, email, (link) => UNDO.test(link));
+  const links = (await built.database()).collection('linked_identities');
+  await links.updateMany({ subject: 'uma' }, { $set: { created_at: new Date(Date.now() - 4 * 86_400_000) } });
+  const question = await visitor.get(`${PAGE}/acme/disconnect`);
+  await visitor.submit(question, { confirmation: 'yes' }, '/disconnect');
+  t.equal(await links.countDocuments({ subject: 'uma' }), 0);
+  const unlinked = await linkTo(built, email, (link) => UNDO.test(link));
+  const owner = built.browser();
+  await owner.submit(await owner.get(unlinked), {});
+  t.equal(await links.countDocuments({ subject: 'uma' }), 1);
+  await links.updateMany({ subject: 'uma' }, { $set: { created_at: new Date() } });
+  await owner.submit(await owner.get(linked), {});
+  t.equal(await links.countDocuments({ subject: 'uma' }), 0);
 });
 
 t.test(

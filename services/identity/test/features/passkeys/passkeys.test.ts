@@ -217,7 +217,7 @@ t.test('whoever restores an earlier address removes the passkeys of the thief', 
   await visitor.submit(await visitor.get('/account'), change, 'name="username"');
   const owner = built.browser();
   const undone = await owner.submit(await owner.get(await linkTo(built, email)), {});
-  t.equal(heading(undone), 'Choose a new password');
+  t.equal(heading(undone), 'Check your mail');
   t.equal((await signInWith(authenticator)).status, 401);
 });
 

@@ -1,6 +1,7 @@
 import { form, type PageForm } from '@gatehouse/web/form';
-import { named } from '@gatehouse/web/formatting';
+import { dateAndTime, duration, named } from '@gatehouse/web/formatting';
 import { html } from '@gatehouse/web/html';
+import { type CHANGES, UNDO_HOURS } from '../../../core/accounts/mails.ts';
 import { standalonePage } from '../../../pages/document.ts';
 
 export type EmailVerifyModel = {
@@ -47,20 +48,67 @@ ${account !== undefined && html`<p class="buttons"><a class="primary" href="${ac
   });
 }
 
-export type UndoEmailChangeModel = {
+export type UndoModel = {
   /** With the token of the mailed link in `hidden`. */
   form: PageForm;
   email: string;
   username: string;
+  /** When the mail about the change was sent. */
+  at: Date;
+  change: 'email' | (typeof CHANGES)[number];
+};
+
+/** What was done. */
+const DONE: Readonly<Record<UndoModel['change'], string>> = {
+  email: 'The email address was changed.',
+  password_changed: 'The password was changed or removed.',
+  recovery_used: 'A new password was chosen with a mailed link.',
+  passkey_added: 'A passkey was added.',
+  passkey_removed: 'A passkey was removed.',
+  app_added: 'An authenticator app was set up.',
+  app_removed: 'The authenticator app was removed.',
+  recovery_codes_renewed: 'New recovery codes were made.',
+  identity_linked: 'An account at another provider was connected.',
+  identity_unlinked: 'A connected account was disconnected.',
+};
+
+const LATELY = `in the last ${UNDO_HOURS} hours`;
+const ADDED = `Passkeys, connected accounts, authenticator apps and recovery codes that were added ${LATELY} stop working.`;
+/** What becomes of it. */
+const UNDONE: Readonly<Partial<Record<UndoModel['change'], string>>> = {
+  email:
+    'All passkeys and connected accounts stop working, and so does an authenticator app that was set up lately.',
+  passkey_removed: `The passkey works again, unless it was added ${LATELY}. Others that were added then stop working, and so do connected accounts, authenticator apps and recovery codes.`,
+  app_removed: `The authenticator app is asked for again, unless it was set up ${LATELY}. Passkeys and connected accounts that were added then stop working.`,
+  identity_unlinked: `The account is connected again, unless it was connected ${LATELY}. Passkeys, authenticator apps and recovery codes that were added then stop working.`,
 };
 
 /** Asks to press a button, as emailVerifyPage does. */
-export function undoEmailChangePage(model: UndoEmailChangeModel): string {
+export function undoPage({ form: target, email, username, at, change }: UndoModel): string {
+  const isEmail = change === 'email';
   return standalonePage({
-    title: 'Restore your email address',
-    body: html`<p>This restores the email address ${named(model.email)} of the account ${named(model.username)}. All sessions of the account end, its password and its passkeys stop working, and you choose a new password.</p>
-${form(model.form, html`<div class="buttons"><button class="primary">Restore this address</button></div>`)}
-<p class="hint">If you changed the address yourself, close this page.</p>`,
+    title: isEmail ? 'Restore your email address' : 'Was this not you?',
+    body: html`<p>${DONE[change]} We sent you a mail about it on ${dateAndTime(at)}. If you undo it:</p>
+<ul>
+${isEmail && html`<li>The account ${named(username)} has the email address ${named(email)} again.</li>`}
+<li>All sessions of the account ${!isEmail && named(username)} end, in all browsers and programs, and its password stops working.</li>
+<li>${UNDONE[change] ?? ADDED}</li>
+<li>We send a link to ${named(email)}, with which you choose a new password.</li>
+</ul>
+${form(target, html`<div class="buttons"><button class="danger">${isEmail ? 'Restore this address' : 'Undo this change'}</button></div>`)}
+<p class="hint">If it was you, close this page. Nothing changes then.</p>`,
+  });
+}
+
+export type UndoneModel = { email: string; minutes: number; links: { forgottenPassword: string } };
+
+export function undonePage({ email, minutes, links }: UndoneModel): string {
+  return standalonePage({
+    title: 'Check your mail',
+    body: html`<p class="notice" role="status">The change is undone. All sessions of the account have ended, and the old password no longer works.</p>
+<p>We have sent a link to ${named(email)}. Choose a new password with it, then sign in, and look at the page “Security” of your account. The link works once, for ${duration(minutes * 60)}.</p>
+<p>If you got mails about other changes that were not yours, open the links in those as well. If somebody else may read your mail, change the password of your mailbox first.</p>
+<ul class="ways"><li><a href="${links.forgottenPassword}">Send another link</a></li></ul>`,
   });
 }
 
@@ -79,6 +127,7 @@ export function linkInvalidPage(model: LinkInvalidModel): string {
   return standalonePage({
     title: 'This link no longer works',
     body: html`<p>The link has already been used, was replaced by a newer link, or has expired. If you copied the link, part of it may be missing.</p>
+${model.purpose === 'undo' && html`<p>If the email address of your account was changed since, open the link in the mail about that.</p>`}
 <p class="buttons"><a class="primary" href="${model.links.retry}">${retry}</a></p>`,
   });
 }

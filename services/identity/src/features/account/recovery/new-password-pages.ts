@@ -56,19 +56,16 @@ export type NewPasswordModel = {
   /** With the token of the mailed link in `hidden`. */
   form: PageForm;
   username: string;
-  /** The address that was restored. */
-  restoredEmail?: string | undefined;
   /** Problems of `new_password`. */
   problems?: readonly FieldProblem[] | undefined;
 };
 
 export function newPasswordPage(model: NewPasswordModel): string {
-  const { problems = [], restoredEmail } = model;
+  const { problems = [] } = model;
   return standalonePage({
     title: 'Choose a new password',
     failed: problems.length > 0,
-    body: html`${restoredEmail !== undefined && html`<p class="notice" role="status">The email address ${named(restoredEmail)} is restored. All sessions of the account have ended, and the old password no longer works.</p>`}
-<p>The new password is for the account ${named(model.username)}. All other sessions of the account will end.</p>
+    body: html`<p>The new password is for the account ${named(model.username)}. All other sessions of the account will end.</p>
 ${problemSummary(problems, ['new_password'])}
 ${form(
   model.form,

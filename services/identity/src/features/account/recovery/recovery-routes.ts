@@ -4,17 +4,10 @@ import type { PageForm } from '@gatehouse/web/form';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../../../core/accounts/account.ts';
-import {
-  type AccountMails,
-  NEW_PASSWORD_SECONDS,
-  UNDO_EMAIL_CHANGE_SECONDS,
-} from '../../../core/accounts/account-mails.ts';
+import { type AccountMails, NEW_PASSWORD_SECONDS } from '../../../core/accounts/account-mails.ts';
 import { isCurrentLink, type LinkPurpose, type OneTimeLinks } from '../../../core/accounts/one-time-link.ts';
 import { type Audit, originOf } from '../../../core/audit/audit.ts';
 import type { SignInThrottle } from '../../../core/limits/sign-in-throttle.ts';
-import type { SecondFactorSource } from '../../../core/sessions/second-factor.ts';
-import type { SessionEnds } from '../../../core/sessions/session-ends.ts';
-import type { SignInMethod } from '../../../core/sessions/sign-in-method.ts';
 import { standaloneQuestionPage } from '../../../pages/account/confirmation-pages.ts';
 import type { BrowserCookie } from '../../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../../pages/csrf-forms.ts';
@@ -23,7 +16,7 @@ import { sendPage } from '../../../pages/page-response.ts';
 import { withLocales } from '../../../texts/languages.ts';
 import { endCredentialsQuestion } from '../access/access-questions.ts';
 import type { OwnApplications } from '../access/own-applications.ts';
-import { linkInvalidPage, undoEmailChangePage } from './mailed-link-pages.ts';
+import { linkInvalidPage } from './mailed-link-pages.ts';
 import {
   credentialsEndedPage,
   forgottenPasswordPage,
@@ -41,20 +34,16 @@ export type RecoveryRoutesOptions = {
   browser: Pick<BrowserCookie, 'rememberDevice'>;
   throttle: Pick<SignInThrottle, 'forgive'>;
   own: OwnApplications;
-  sessionEnds: Pick<SessionEnds, 'endAll'>;
-  methods: readonly Pick<SignInMethod, 'endAll' | 'redirect'>[];
-  secondFactorSources: readonly Pick<SecondFactorSource, 'removeSince'>[];
   /** Counts a request for a mail from this address; throws `rate_limited`. */
   countRequest(address: string): Promise<unknown>;
 };
 
 const FORGOTTEN = '/account/forgotten-password';
 const NEW_PASSWORD = '/account/new-password';
-const UNDO_EMAIL_CHANGE = '/account/undo-email-change';
 const END_CREDENTIALS = `${NEW_PASSWORD}/end-credentials`;
 const ACCOUNT = '/account';
 
-/** Forgotten passwords and addresses that somebody else has changed: pages that mailed links lead to, without a sign-in. */
+/** Forgotten passwords: pages that mailed links lead to, without a sign-in. */
 export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   const { accounts, links, audit, forms, own } = options;
   const router = new Router({ sensitive: true });
@@ -91,9 +80,9 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     sendPage(ctx, forgottenPasswordSentPage({ minutes, links: { signIn: ACCOUNT } }));
   });
 
-  function refuseLink(ctx: Context, purpose: 'new_password' | 'undo'): void {
-    const retry = purpose === 'new_password' ? FORGOTTEN : ACCOUNT;
-    sendPage(ctx, linkInvalidPage({ purpose, links: { retry } }), { status: 400 });
+  function refuseLink(ctx: Context): void {
+    const html = linkInvalidPage({ purpose: 'new_password', links: { retry: FORGOTTEN } });
+    sendPage(ctx, html, { status: 400 });
   }
 
   /** The account that a link is about, unless the account has changed in a way that voids the link. */
@@ -104,14 +93,8 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     return fits ? account : undefined;
   }
 
-  function showNewPassword(
-    ctx: Context,
-    account: Account,
-    token: string,
-    { error, restoredEmail }: { error?: ServiceError; restoredEmail?: string } = {},
-  ): void {
+  function showNewPassword(ctx: Context, account: Account, token: string, error?: ServiceError): void {
     const html = newPasswordPage({
-      restoredEmail,
       form: forms.form(ctx, { action: NEW_PASSWORD, hidden: { token } }),
       username: account.username,
       problems: error && formProblems(error, () => 'new_password'),
@@ -122,7 +105,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   router.get(NEW_PASSWORD, async (ctx) => {
     const token = String(ctx.query.token ?? '');
     const account = await accountOf('new_password', token);
-    if (account === undefined) refuseLink(ctx, 'new_password');
+    if (account === undefined) refuseLink(ctx);
     else showNewPassword(ctx, account, token);
   });
 
@@ -130,16 +113,16 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     const fields = await forms.read(ctx, NEW_PASSWORD);
     const token = fields.get('token') ?? '';
     const account = await accountOf('new_password', token);
-    if (account === undefined) return refuseLink(ctx, 'new_password');
+    if (account === undefined) return refuseLink(ctx);
     const next = fields.get('new_password') ?? '';
     try {
       const used = await links.use('new_password', token, () =>
         accounts.changePassword(account.id, { next }),
       );
-      if (!used) return refuseLink(ctx, 'new_password');
+      if (!used) return refuseLink(ctx);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
-      return showNewPassword(ctx, account, token, { error });
+      return showNewPassword(ctx, account, token, error);
     }
     // A person who guesses passwords could otherwise close the account again before the person signs in.
     await options.throttle.forgive(account);
@@ -172,7 +155,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     const fields = await forms.read(ctx, END_CREDENTIALS);
     const token = fields.get('token') ?? '';
     const account = await accountOf('end_credentials', token);
-    if (account === undefined) return refuseLink(ctx, 'new_password');
+    if (account === undefined) return refuseLink(ctx);
     const { id, username } = account;
     const origin = originOf(ctx);
     const question = endCredentialsQuestion(username, await own.list(id, origin), ACCOUNT);
@@ -184,60 +167,9 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       return sendPage(ctx, html, { status: refused ? 400 : 200 });
     }
     const used = await links.use('end_credentials', token, () => own.endCredentials(id, origin));
-    if (!used) return refuseLink(ctx, 'new_password');
+    if (!used) return refuseLink(ctx);
     sendPage(ctx, credentialsEndedPage({ links: { signIn: ACCOUNT } }));
   });
 
-  /** The account and the address of a link that undoes a change: no later change of the account voids it. */
-  async function undoable(token: string) {
-    const link = await links.peek('undo_email_change', token);
-    const account = link === undefined ? undefined : await accounts.find(link.userId);
-    return link !== undefined && account?.status === 'active' ? { link, account } : undefined;
-  }
-
-  router.get(UNDO_EMAIL_CHANGE, async (ctx) => {
-    const token = String(ctx.query.token ?? '');
-    const found = await undoable(token);
-    if (found === undefined) return refuseLink(ctx, 'undo');
-    const { link, account } = found;
-    const form = forms.form(ctx, { action: UNDO_EMAIL_CHANGE, hidden: { token } });
-    sendPage(ctx, undoEmailChangePage({ form, email: link.email, username: account.username }));
-  });
-
-  router.post(UNDO_EMAIL_CHANGE, async (ctx) => {
-    const fields = await forms.read(ctx, UNDO_EMAIL_CHANGE);
-    const token = fields.get('token') ?? '';
-    const { link } = (await undoable(token)) ?? {};
-    if (link === undefined) return refuseLink(ctx, 'undo');
-    let account: Account | undefined;
-    let [passkeys, identities, apps] = [0, 0, 0];
-    // Before the change and since, somebody else may have set one up to keep the owner out. An older one is the owner's: a link in
-    // an old mailbox does not get past it.
-    const since = new Date(link.expiresAt.getTime() - 2 * UNDO_EMAIL_CHANGE_SECONDS * 1000);
-    const used = await links.use('undo_email_change', token, async () => {
-      account = await accounts.restoreEmail(link.userId, link.email);
-      // Afterwards, as until then somebody who is signed in could add another one; and then the sessions that they began meanwhile.
-      for (const { endAll, redirect } of options.methods) {
-        const removed = await endAll(link.userId);
-        if (redirect === undefined) passkeys += removed;
-        else identities += removed;
-      }
-      for (const it of options.secondFactorSources) apps += await it.removeSince(link.userId, since);
-      await options.sessionEnds.endAll(link.userId, { action: 'session.ended', origin: originOf(ctx) });
-      // The addresses that the account has had since are not this person's.
-      await links.voidLater('undo_email_change', link);
-    });
-    if (!used || account === undefined) return refuseLink(ctx, 'undo');
-    const details = { passkeys, connected_accounts: identities, authenticator_apps: apps };
-    await audit.record({ action: 'email.restored', origin: originOf(ctx), subject: account.id, details });
-    const next = await links.issue({
-      purpose: 'new_password',
-      userId: account.id,
-      email: link.email,
-      epoch: account.sign_in_epoch,
-      seconds: NEW_PASSWORD_SECONDS,
-    });
-    showNewPassword(ctx, account, next, { restoredEmail: link.email });
-  });
   return router;
 }
