@@ -124,6 +124,8 @@ export const settings = { ...own, ...clientSecrets };
 
 /** Reads the settings of the identity process; throws a SettingsError. */
 export function readIdentityConfig(env: NodeJS.ProcessEnv) {
+  // At once, so that the error names all that is missing.
+  const all = readSettings(settings, env);
   const {
     machineId,
     machineSecret,
@@ -133,8 +135,7 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
     ...values
   } = readSettings(own, env);
   const { accessToken, code, refreshToken, session, ...config } = values;
-  const secrets = readSettings(clientSecrets, env);
-  const services = CLIENT_SERVICES.map((id) => ({ id, secret: secrets[id] }));
+  const services = CLIENT_SERVICES.map((id) => ({ id, secret: all[id] }));
   const problems = services
     .filter(({ secret }) => secret.length < 32)
     .map(({ id }) => `The setting ${clientSecretSetting(id)} must have 32 characters or more.`);
