@@ -20,12 +20,24 @@ export type Extensions = {
   /** The parts of the page on how an account is signed in to, in their order there. */
   securityParts: SecurityPart[];
   signUpMethods: SignUpMethod[];
+  /** What people sign in by beside the password, also where that is switched off. */
+  credentials: Credentials[];
   /** Called at each end of a session at an application. */
   logoutListeners: ((logout: Logout) => void)[];
   /** Called for each revocation by any replica, more than once for some. */
   revocationListeners: ((revocation: Revocation) => void)[];
   /** Erase what they hold about a person who has been deleted. */
   erasers: ((userId: string) => Promise<void>)[];
+};
+
+/** The credentials of one kind, for when their owner has lost the account to somebody else. */
+export type Credentials = {
+  /** Its name in the audit log. */
+  name: string;
+  /** Removes those of an account, or those that were set up since the time; returns how many there were. */
+  removeAll(userId: string, since?: Date): Promise<number>;
+  /** Puts back what was removed lately, if it was set up before the time; returns whether it did. */
+  restore(userId: string, id: string, before: Date): Promise<boolean>;
 };
 
 export function createExtensions(): Extensions {
@@ -38,6 +50,7 @@ export function createExtensions(): Extensions {
     factors: [],
     securityParts: [],
     signUpMethods: [],
+    credentials: [],
     logoutListeners: [],
     revocationListeners: [],
     erasers: [],

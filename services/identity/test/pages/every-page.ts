@@ -33,6 +33,7 @@ import {
   setUpPage,
 } from '../../src/features/authenticator-app/authenticator-app-pages.ts';
 import { qrCode } from '../../src/features/authenticator-app/qr-code.ts';
+import { messagesOf } from '../../src/features/identity-providers/provider-messages.ts';
 import {
   CONNECTED_ACCOUNTS,
   connectedAccountsPage,
@@ -51,7 +52,7 @@ import { rememberedBrowsersPart, securityPage } from '../../src/features/securit
 import { consentPage } from '../../src/features/sign-in/consent-page.ts';
 import { createAccountPage } from '../../src/features/sign-in/create-account-page.ts';
 import { type CodeProblem, secondFactorPage } from '../../src/features/sign-in/second-factor-page.ts';
-import { type SignInProblem, signInPage } from '../../src/features/sign-in/sign-in-page.ts';
+import { afterSignInPage, type SignInProblem, signInPage } from '../../src/features/sign-in/sign-in-page.ts';
 import { accountQuestionPage, standaloneQuestionPage } from '../../src/pages/account/confirmation-pages.ts';
 import { SECURITY } from '../../src/pages/account/security-path.ts';
 import { type ErrorPageKind, errorPage } from '../../src/pages/error-page.ts';
@@ -217,6 +218,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       }),
     ],
     ['sign in again', signInPage({ ...signIn, signedInAs: of('ada') })],
+    ['after signing in', afterSignInPage(messagesOf('Acme').linkedElsewhere, '/oauth2/authorize/next')],
     ...SIGN_IN_PROBLEMS.map((it): [string, string] => [
       `sign in, ${it.kind}`,
       signInPage({ ...signIn, username: of('ada'), problem: it }),

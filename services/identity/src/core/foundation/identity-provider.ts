@@ -16,6 +16,8 @@ export type IdentityProvider = {
   scope: string;
   /** Asked for by providers that send names and addresses only so. */
   responseMode: 'form_post' | undefined;
+  /** The `prompt` by which people choose an account there, or none with ''; by default, as its metadata says. */
+  accountPrompt: 'select_account' | '' | undefined;
   /** The names of its claims. */
   claims: { email: string; emailVerified: string; name: string };
   /** Whether its addresses count as verified although it does not say that they are. */

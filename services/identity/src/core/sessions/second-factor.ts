@@ -18,6 +18,6 @@ export type SecondFactorSource = {
   of(userId: string): Promise<SecondFactor[]>;
   /** Removes those that have been set up since, with an account that somebody else had; returns how many they were. */
   removeSince(userId: string, time: Date): Promise<number>;
-  /** As of SignInMethod. */
+  /** As of Credentials in core/extensions.ts. */
   restore(userId: string, id: string, before: Date): Promise<boolean>;
 };

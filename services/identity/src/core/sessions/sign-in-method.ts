@@ -1,7 +1,6 @@
 import type { Content } from '@gatehouse/web/html';
 import type { Context } from 'koa';
 import type { Interaction } from 'oidc-provider';
-import type { Account } from '../accounts/account.ts';
 import type { Verified } from './password-check.ts';
 
 /** What the sign-in page says when nobody has been signed in; `isNotice` when that is no failure. */
@@ -38,13 +37,6 @@ export type SignInMethod = {
   isSetUp(userId: string): Promise<boolean>;
   /** What the page says in a sign-in that began with this method and goes on with another. */
   notice?(ctx: Context, details: Interaction): SignInMessage | undefined;
-  /** Called at the end of a sign-in, by whatever method. */
-  signedIn?(ctx: Context, details: Interaction, account: Account): Promise<void>;
-  /**
-   * Ends the method for an account whose owner has lost it to somebody else; of what was set up since the time, if there is one.
-   * Returns how many credentials that were.
-   */
-  endAll(userId: string, since?: Date): Promise<number>;
-  /** Puts back what was removed lately, if it was set up before the time; returns whether it did. */
-  restore(userId: string, id: string, before: Date): Promise<boolean>;
+  /** Called at the end of a sign-in, by whatever method. Returns what the person has to know before going on. */
+  signedIn?(ctx: Context, details: Interaction, verified: Verified): Promise<SignInMessage | undefined>;
 };

@@ -40,7 +40,7 @@ export function account(core: Core): IdentityModule {
       recoveryRoutes({ ...core, own, countRequest }),
       undoRoutes({
         ...core,
-        methods: extensions.signInMethods,
+        credentials: extensions.credentials,
         secondFactorSources: extensions.secondFactors,
       }),
     ],

@@ -73,7 +73,10 @@ export function addConnectedAccountRoutes(
       const more = { returnTo: `${path}/connect`, isFresh: false };
       const { state, checks } = states.issue(purposeOf(ctx, signedIn), more);
       try {
-        sendAway(ctx, { to: provider.label, url: await client.authorizationUrl(state, checks) });
+        sendAway(ctx, {
+          to: provider.label,
+          url: await client.authorizationUrl(state, checks, { isOther: true }),
+        });
       } catch (error) {
         await show(ctx, pages.page(ctx, signedIn), failureMessage(error, { provider, logger }));
       }

@@ -3,12 +3,13 @@ import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Audit, Origin } from '../../core/audit/audit.ts';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 import { type LinkedIdentity, type LinkedIdentityStore, linkedIdentityId } from './linked-identity.ts';
-import type { UpstreamIdentity } from './upstream-identity.ts';
+import { isIssuerOf, type UpstreamIdentity } from './upstream-identity.ts';
 
 /** The identities at one provider by which people sign in. */
 export type LinkedIdentities = {
   idOf(identity: UpstreamIdentity): string;
   find(identity: UpstreamIdentity): Promise<LinkedIdentity | undefined>;
+  /** That of an account by which it can be signed in to: not one of an issuer that the provider had before. */
   of(userId: string): Promise<LinkedIdentity | undefined>;
   /** Records a use. Returns whether it is still linked to the account. */
   used(linked: LinkedIdentity, identity: UpstreamIdentity): Promise<boolean>;
@@ -23,13 +24,10 @@ export type LinkedIdentities = {
   ): Promise<boolean>;
   /** Returns whether there was one, which is then audited and mailed. */
   unlink(userId: string, origin: Origin): Promise<boolean>;
-  restore: LinkedIdentityStore['restore'];
-  /** Those that were linked since, by default all; returns how many there were. */
-  removeAll(userId: string, since?: Date): Promise<number>;
 };
 
 export function createLinkedIdentities(options: {
-  provider: Pick<IdentityProvider, 'id' | 'label'>;
+  provider: Pick<IdentityProvider, 'id' | 'label' | 'issuer'>;
   store: LinkedIdentityStore;
   mails: Pick<AccountMails, 'notify'>;
   audit: Audit;
@@ -37,8 +35,14 @@ export function createLinkedIdentities(options: {
   const { provider, store, mails, audit } = options;
   const labelOf = ({ email, name }: UpstreamIdentity) => email ?? name ?? '';
 
+  const ofProvider = async (userId: string) =>
+    (await store.list(userId)).find((it) => it.provider === provider.id);
+  const isUsable = (linked: LinkedIdentity | undefined) =>
+    linked !== undefined && isIssuerOf(provider, linked.issuer);
+
   async function of(userId: string): Promise<LinkedIdentity | undefined> {
-    return (await store.list(userId)).find((it) => it.provider === provider.id);
+    const linked = await ofProvider(userId);
+    return isUsable(linked) ? linked : undefined;
   }
 
   async function record(
@@ -67,6 +71,8 @@ export function createLinkedIdentities(options: {
     used: (linked, identity) => store.used({ ...linked, label: labelOf(identity) }, new Date()),
     async link({ id: userId }, identity, { origin, isNewAccount = false }) {
       const now = new Date();
+      const former = await ofProvider(userId);
+      if (former !== undefined && !isUsable(former)) await store.remove(userId, former.id);
       const isLinked = await store.insert({
         ...{ id: linkedIdentityId(identity), userId, provider: provider.id },
         ...{ issuer: identity.issuer, subject: identity.subject, label: labelOf(identity) },
@@ -81,7 +87,5 @@ export function createLinkedIdentities(options: {
       await record('unlinked', userId, origin, { isMailed: true, removed: linked.id });
       return true;
     },
-    restore: store.restore,
-    removeAll: (userId, since) => store.removeAll(userId, { provider: provider.id, since }),
   };
 }

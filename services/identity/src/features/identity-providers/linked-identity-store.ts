@@ -55,9 +55,8 @@ export function createLinkedIdentityStore(
       const document = await removed.find<IdentityDocument>('identity', userId, id);
       return document !== undefined && document.created_at < before && insert(read(document));
     },
-    async removeAll(userId, only) {
-      const since = only?.since && { created_at: { $gte: only.since } };
-      const those = { user_id: userId, ...(only && { provider: only.provider }), ...since };
+    async removeAll(userId, since) {
+      const those = { user_id: userId, ...(since && { created_at: { $gte: since } }) };
       return (await identities.deleteMany(those)).deletedCount;
     },
   };

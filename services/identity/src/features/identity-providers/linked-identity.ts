@@ -34,6 +34,6 @@ export type LinkedIdentityStore = {
   remove(userId: string, id: string): Promise<boolean>;
   /** Puts one back that was removed lately, if it was linked before the time. */
   restore(userId: string, id: string, before: Date): Promise<boolean>;
-  /** Removes those of an account, or those of one provider, or since a time; returns how many there were. */
-  removeAll(userId: string, only?: { provider: string; since?: Date | undefined }): Promise<number>;
+  /** Removes those of an account, or those that were linked since; returns how many there were. */
+  removeAll(userId: string, since?: Date): Promise<number>;
 };

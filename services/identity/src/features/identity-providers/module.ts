@@ -10,7 +10,7 @@ import { addConnectedAccountRoutes } from './connected-account-routes.ts';
 import { createLinkedIdentities } from './linked-identities.ts';
 import { createLinkedIdentityStore } from './linked-identity-store.ts';
 import { CONNECTED_ACCOUNTS } from './provider-pages.ts';
-import { providerSignIn, UNLINKED_IDENTITY } from './provider-sign-in.ts';
+import { providerSignIn, REFUSED_PROVIDER, UNLINKED_IDENTITY } from './provider-sign-in.ts';
 import { createUpstreamClient } from './upstream-client.ts';
 
 /** How long somebody may take at a provider. */
@@ -20,7 +20,8 @@ const REQUEST_SECONDS = 600;
 export function identityProviders(core: Core): IdentityModule {
   const { config, extensions, issuer } = core;
   const store = createLinkedIdentityStore(core.connection, core.removedMethods);
-  // What was linked goes with its account, also when the provider is configured no more.
+  // Also what was linked to providers that are configured no more: they can come back.
+  extensions.credentials.push({ ...store, name: 'connected_accounts' });
   const erase = async (userId: string) => void (await store.removeAll(userId));
   const configured = config.identityProviders ?? [];
   if (configured.length === 0) return { erase };
@@ -42,7 +43,8 @@ export function identityProviders(core: Core): IdentityModule {
       providerSignIn({ ...core, ...it, states, signUp, countSignUp, failures, useOnce: core.store.useOnce }),
     );
   }
-  extensions.provider.push({ attach: ({ Interaction }) => storeFields(Interaction, [UNLINKED_IDENTITY]) });
+  const fields = [UNLINKED_IDENTITY, REFUSED_PROVIDER];
+  extensions.provider.push({ attach: ({ Interaction }) => storeFields(Interaction, fields) });
   core.accountPages.addSections({ path: CONNECTED_ACCOUNTS, label: 'Connected accounts' });
   addConnectedAccountRoutes(core.accountPages, { ...core, providers, states });
   return { routers: [callbackRoutes({ providers: configured.map(({ id }) => id), states })], erase };

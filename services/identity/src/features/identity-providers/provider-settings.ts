@@ -4,6 +4,7 @@ import { bodyValidator } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { type Static, Type } from 'typebox';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
+import { isOfManyOrganizations } from './upstream-identity.ts';
 
 const Text = Type.Optional(Type.String({ minLength: 1, maxLength: 2048 }));
 const List = Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 253 })));
@@ -40,12 +41,19 @@ const readEntry = bodyValidator(Entry);
 const OPENID = { protocol: 'openid', scope: 'openid email profile', reauthenticates: true } as const;
 /** These do not say when somebody signed in, however they are asked. */
 const SILENT = { ...OPENID, reauthenticates: false } as const;
+/** They do not list the prompts that they support. */
+const CHOICE = { accountPrompt: 'select_account' } as const;
 const PRESETS = {
-  google: { ...SILENT, label: 'Google', issuer: 'https://accounts.google.com' },
+  google: { ...SILENT, ...CHOICE, label: 'Google', issuer: 'https://accounts.google.com' },
   // For accounts of all organizations and persons; an organization's own issuer has its id in the place of `common`.
-  microsoft: { ...SILENT, label: 'Microsoft', issuer: 'https://login.microsoftonline.com/common/v2.0' },
+  microsoft: {
+    ...{ ...SILENT, ...CHOICE },
+    label: 'Microsoft',
+    issuer: 'https://login.microsoftonline.com/common/v2.0',
+  },
   // The issuer by which GitHub identifies itself in responses (RFC 9207).
   github: {
+    ...CHOICE,
     protocol: 'oauth',
     scope: 'read:user user:email',
     reauthenticates: false,
@@ -56,15 +64,14 @@ const PRESETS = {
     ...SILENT,
     scope: 'openid email',
     responseMode: 'form_post',
+    accountPrompt: '',
     label: 'Apple',
     issuer: 'https://appleid.apple.com',
   },
 } as const;
-type Preset = Partial<Pick<IdentityProvider, 'label' | 'issuer' | 'responseMode'>> &
+type Preset = Partial<Pick<IdentityProvider, 'label' | 'issuer' | 'responseMode' | 'accountPrompt'>> &
   Pick<IdentityProvider, 'protocol' | 'scope' | 'reauthenticates'>;
 
-/** The issuers of Microsoft by which every organization signs in, of which each can give its people any address. */
-const MANY_ORGANIZATIONS = /^https:\/\/login\.microsoftonline\.com\/(?:common|organizations|consumers)\//;
 const MAX_PROVIDERS = 20;
 /** The names of other ways to sign in, with which paths are made and the last way is told. */
 const RESERVED = ['passkey', 'password'];
@@ -98,7 +105,7 @@ function providerOf(entry: Entry): IdentityProvider {
   if (issuer === undefined || !isIssuer(issuer)) {
     throw wrong('issuer must be a URL that begins with https://, without query and fragment');
   }
-  if (entry.trust_email === true && MANY_ORGANIZATIONS.test(issuer)) {
+  if (entry.trust_email === true && isOfManyOrganizations(issuer)) {
     throw wrong('trust_email needs the issuer of your own organization: others could claim any address');
   }
   if (domains?.some((domain) => domain.includes('@') || !domain.includes('.'))) {
@@ -109,6 +116,7 @@ function providerOf(entry: Entry): IdentityProvider {
     authentication: authenticationOf(entry),
     scope: entry.scope ?? preset.scope,
     responseMode: preset.responseMode,
+    accountPrompt: preset.accountPrompt,
     claims: {
       email: entry.claims?.email ?? 'email',
       emailVerified: entry.claims?.email_verified ?? 'email_verified',

@@ -12,6 +12,7 @@ import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 import { ANOTHER_ACCOUNT } from '../../core/oidc/provider-options.ts';
 import type { SecondFactors } from '../../core/sessions/second-factors.ts';
+import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import type { SignInGenerations } from '../../core/sessions/sign-in-generations.ts';
 import type { SignInMessage, SignInMethod } from '../../core/sessions/sign-in-method.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
@@ -34,7 +35,9 @@ type Unlinked = {
   browser: string;
   until: number;
 };
-type WithUnlinked = Interaction & { [UNLINKED_IDENTITY]?: Unlinked };
+/** The provider that has named somebody in a sign-in who could not be signed in; a field of the interaction. */
+export const REFUSED_PROVIDER = 'refusedProvider';
+type Kept = { [UNLINKED_IDENTITY]?: Unlinked; [REFUSED_PROVIDER]?: string };
 
 const UNLINKED_MS = 10 * 60_000;
 /** How long somebody who signs in for the first time, in two tabs, keeps the second from a second account. */
@@ -48,6 +51,7 @@ export function providerSignIn(options: {
   linked: LinkedIdentities;
   accounts: Pick<Accounts, 'find' | 'lookUp' | 'create' | 'verifyEmail'>;
   generations: Pick<SignInGenerations, 'current'>;
+  sessionEnds: Pick<SessionEnds, 'isOver'>;
   secondFactors: Pick<SecondFactors, 'of'>;
   mails: Pick<AccountMails, 'sendVerification'>;
   browser: Pick<BrowserCookie, 'id'>;
@@ -114,40 +118,39 @@ export function providerSignIn(options: {
           throw error;
         })
       : created;
-    await linked.link(account, identity, { origin, isNewAccount: true });
+    // Connected to another account meanwhile: this one is found by its address.
+    if (!(await linked.link(account, identity, { origin, isNewAccount: true }))) return undefined;
     if (!account.email_verified) await mails.sendVerification(account);
     return account;
   }
 
   async function signInUnlinked(ctx: Context, details: Interaction, identity: UpstreamIdentity) {
     const { email, isEmailVerified } = identity;
-    if (email === undefined) return say.noAddress;
+    if (email === undefined) return { message: say.noAddress };
     const owner = isEmailVerified ? await accounts.lookUp(email) : undefined;
     // A username can look like anything.
     if (owner?.email_verified && loginKey(owner.email ?? '') === loginKey(email)) {
-      await keep(ctx, details, { identity, accountId: owner.id });
-      return { ...say.accountExists(email), isNotice: true };
+      const until = Date.now() + UNLINKED_MS;
+      const by = { provider: provider.id, browser: browser.id(ctx) };
+      await keep(details, { [UNLINKED_IDENTITY]: { ...by, identity, accountId: owner.id, until } });
+      return { notice: { ...say.accountExists(email), isNotice: true } };
     }
-    if (!options.signUp) return say.noSignUp;
-    const account = await createAccount(ctx, identity, email).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.kind === 'invalid') return say.noAddress;
+    if (!options.signUp) return { message: say.noSignUp };
+    try {
+      const account = await createAccount(ctx, identity, email);
+      return account === undefined ? { message: say.tooLate } : { account, generation: undefined };
+    } catch (error) {
+      if (error instanceof ServiceError && error.kind === 'invalid') return { message: say.noAddress };
       throw error;
-    });
-    if (account === undefined) return say.tooLate;
-    return 'title' in account ? account : { account, generation: undefined };
+    }
   }
 
-  async function keep(
-    ctx: Context,
-    details: WithUnlinked,
-    found: Pick<Unlinked, 'identity' | 'accountId'>,
-  ): Promise<void> {
-    const until = Date.now() + UNLINKED_MS;
-    details[UNLINKED_IDENTITY] = { ...found, provider: provider.id, browser: browser.id(ctx), until };
+  async function keep(details: Interaction, found: Kept): Promise<void> {
+    Object.assign(details, found, { [REFUSED_PROVIDER]: provider.id });
     await details.save(details.exp - Math.floor(Date.now() / 1000));
   }
 
-  function kept(ctx: Context, { [UNLINKED_IDENTITY]: unlinked }: WithUnlinked): Unlinked | undefined {
+  function kept(ctx: Context, { [UNLINKED_IDENTITY]: unlinked }: Interaction & Kept): Unlinked | undefined {
     if (unlinked?.provider !== provider.id || unlinked.browser !== browser.id(ctx)) return undefined;
     return unlinked.until > Date.now() ? unlinked : undefined;
   }
@@ -164,7 +167,8 @@ export function providerSignIn(options: {
       const returnTo = `/sign-in/${interaction}/methods/${name}`;
       const { state, checks } = states.issue(purposeOf(ctx, interaction), { returnTo, isFresh });
       try {
-        return { to: label, url: await client.authorizationUrl(state, checks) };
+        const isOther = (details as Kept)[REFUSED_PROVIDER] === provider.id;
+        return { to: label, url: await client.authorizationUrl(state, checks, { isOther }) };
       } catch (error) {
         return failureMessage(error, { provider, logger });
       }
@@ -192,12 +196,15 @@ export function providerSignIn(options: {
       } catch (error) {
         return fail(failureMessage(error, { provider, logger }));
       }
-      if (!isOfDomain(provider, identity)) return fail(say.wrongDomain);
-      const result = (await signInLinked(identity)) ?? (await signInUnlinked(ctx, details, identity));
-      if ('message' in result) return fail(result.message, result.userId);
-      if ('title' in result && !('isNotice' in result)) return fail(result);
+      const result = !isOfDomain(provider, identity)
+        ? { message: say.wrongDomain }
+        : ((await signInLinked(identity)) ?? (await signInUnlinked(ctx, details, identity)));
+      if ('message' in result) {
+        await keep(details, {});
+        return fail(result.message, 'userId' in result ? result.userId : undefined);
+      }
       await options.failures.refund(entry.origin.address);
-      if ('title' in result) return result;
+      if ('notice' in result) return result.notice;
       const { account, generation } = result;
       // RFC 8176 has no value for a sign-in somewhere else.
       const amr = identity.hasSecondFactor ? ['mfa'] : [];
@@ -215,15 +222,22 @@ export function providerSignIn(options: {
       return unlinked && say.accountExists(unlinked.identity.email ?? '');
     },
 
-    async signedIn(ctx, details, account) {
+    async signedIn(ctx, details, { account, generation }) {
       const unlinked = kept(ctx, details);
-      if (unlinked?.accountId !== account.id) return;
-      await linked.link(account, unlinked.identity, { origin: originOf(ctx), isNewAccount: false });
+      if (unlinked?.accountId !== account.id) return undefined;
+      const origin = originOf(ctx);
+      if (!(await linked.link(account, unlinked.identity, { origin }))) {
+        const owner = (await linked.find(unlinked.identity))?.userId;
+        return owner === account.id ? undefined : say.linkedElsewhere;
+      }
+      // What has ended this sign-in meanwhile may have removed the links before this one was there.
+      const isOver = await options.sessionEnds.isOver({ accountId: account.id, generation });
+      const current = isOver ? undefined : await accounts.find(account.id);
+      if (current?.sign_in_epoch !== account.sign_in_epoch) await linked.unlink(account.id, origin);
+      return undefined;
     },
 
     isSetUp: async (userId) => (await linked.of(userId)) !== undefined,
-    endAll: linked.removeAll,
-    restore: linked.restore,
   };
 }
 

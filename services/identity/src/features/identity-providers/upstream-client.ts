@@ -10,7 +10,12 @@ import { UpstreamError, type UpstreamIdentity } from './upstream-identity.ts';
 /** Us as a client of one provider: authorization code with PKCE (RFC 9700 §2.1.1). */
 export type UpstreamClient = {
   /** Where the browser is sent. Throws an UpstreamError when the provider cannot be reached. */
-  authorizationUrl(state: string, checks: AuthorizationChecks): Promise<string>;
+  authorizationUrl(
+    state: string,
+    checks: AuthorizationChecks,
+    /** `isOther`: the person may want another account there than the one that is signed in to. */
+    options?: { isOther?: boolean },
+  ): Promise<string>;
   /** Exchanges the code in the authorization response. Throws an UpstreamError. */
   finish(
     response: ReadonlyMap<string, string>,
@@ -111,13 +116,19 @@ export function createUpstreamClient(
     if (isFresh && !isRecent(idToken.auth_time)) throw new UpstreamError('not_fresh', 'no recent auth_time');
     const { claims, secondFactor } = provider;
     const isComplete =
-      idToken[claims.email] !== undefined || config.serverMetadata().userinfo_endpoint === undefined;
-    const more = isComplete ? {} : await oauth.fetchUserInfo(config, tokens.access_token, idToken.sub);
+      idToken[claims.email] !== undefined &&
+      (provider.trustsEmail || idToken[claims.emailVerified] !== undefined);
+    const more: Record<string, unknown> =
+      isComplete || config.serverMetadata().userinfo_endpoint === undefined
+        ? {}
+        : await oauth.fetchUserInfo(config, tokens.access_token, idToken.sub);
     const all: Record<string, unknown> = { ...more, ...idToken };
     const text = (name: string) =>
       typeof all[name] === 'string' && all[name] !== '' ? all[name] : undefined;
-    // As a string by Apple.
-    const isVerified = [true, 'true'].includes(all[claims.emailVerified] as boolean | string);
+    // Of this address only. As a string by Apple.
+    const ofSame = more[claims.email] === all[claims.email] ? more[claims.emailVerified] : undefined;
+    const verified = idToken[claims.emailVerified] ?? ofSame;
+    const isVerified = verified === true || verified === 'true';
     const amr = Array.isArray(idToken.amr) ? idToken.amr : [];
     return {
       issuer: idToken.iss,
@@ -132,17 +143,20 @@ export function createUpstreamClient(
   }
 
   return {
-    async authorizationUrl(state, { verifier, nonce, isFresh }) {
+    async authorizationUrl(state, { verifier, nonce, isFresh }, { isOther = false } = {}) {
       const { oauth, config } = await load().catch((error: unknown) => {
         throw failureOf(error);
       });
+      // OpenID Connect Core 1.0 §3.1.2.1. Every provider has `login`, and some have errors for others.
+      const isChoice = [config.serverMetadata().prompt_values_supported].flat().includes('select_account');
+      const choice = provider.accountPrompt ?? (isChoice ? 'select_account' : 'login');
       return oauth.buildAuthorizationUrl(config, {
         ...{ redirect_uri: redirectUri, scope: provider.scope, state },
         code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
         ...(provider.protocol === 'openid' ? { nonce } : {}),
         ...(provider.responseMode === undefined ? {} : { response_mode: provider.responseMode }),
-        ...(isFresh ? { prompt: 'login', max_age: '0' } : {}),
+        ...(isFresh ? { prompt: 'login', max_age: '0' } : isOther && choice && { prompt: choice }),
       }).href;
     },
 

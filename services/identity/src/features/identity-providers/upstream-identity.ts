@@ -13,6 +13,27 @@ export type UpstreamIdentity = {
   hasSecondFactor: boolean;
 };
 
+/** In the place of the id of an organization: those for everybody, or for personal accounts (`consumers`). */
+const PERSONAL = '9188040d-6c67-4c5b-b112-36a304b66dad';
+const ORGANIZATION = /^\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\//i;
+
+/** Whether it is an issuer of Microsoft by which all organizations sign in, of which each can give its people any address. */
+export function isOfManyOrganizations(issuer: string): boolean {
+  const { hostname, pathname } = new URL(issuer);
+  if (!/(?:^|\.)microsoftonline\.\w+\.?$/.test(hostname)) return false;
+  const [, organization = PERSONAL] = ORGANIZATION.exec(pathname) ?? [];
+  return organization.toLowerCase() === PERSONAL;
+}
+
+/** Whether this is an issuer of the ID tokens that the provider sends as it is configured now. */
+export function isIssuerOf({ issuer }: Pick<IdentityProvider, 'issuer'>, of: string): boolean {
+  const [configured, linked] = [new URL(issuer), new URL(of)];
+  if (configured.href === linked.href) return true;
+  return (
+    isOfManyOrganizations(issuer) && configured.host === linked.host && ORGANIZATION.test(linked.pathname)
+  );
+}
+
 /** Whether the provider may be used with this address. One that is not verified is of no domain. */
 export function isOfDomain(
   { domains }: Pick<IdentityProvider, 'domains'>,

@@ -40,6 +40,7 @@ export function passkeys(core: Core): IdentityModule {
       failures: createAddressLimiter(FAILED_PASSKEYS, core.sharedLimits),
     }),
   );
+  core.extensions.credentials.push({ ...passkeys, name: 'passkeys' });
   const record = createRecordPasskey(core);
   /** Throws `conflict` for the last passkey of an account that nothing else signs in to. */
   async function requireOther(userId: string): Promise<void> {

@@ -53,7 +53,5 @@ export function passkeySignIn(options: {
     },
 
     isSetUp: async (userId) => (await passkeys.list(userId)).length > 0,
-    endAll: passkeys.removeAll,
-    restore: passkeys.restore,
   };
 }

@@ -32,7 +32,7 @@ import { withLocales } from '../../texts/languages.ts';
 import { createAccountPage } from './create-account-page.ts';
 import { createInteractions } from './interactions.ts';
 import { addSecondFactorRoutes, secondFactorPath } from './second-factor-routes.ts';
-import { type SignInProblem, signInPage } from './sign-in-page.ts';
+import { afterSignInPage, type SignInProblem, signInPage } from './sign-in-page.ts';
 
 export type InteractionRoutesOptions = {
   provider(): Provider;
@@ -62,7 +62,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   const { accounts, audit, browser, forms, mails, secondFactors } = options;
   const router = new Router({ sensitive: true });
   const interactions = createInteractions(options, 'login');
-  const { load, readForm, finish, applicationOf, targetsOf } = interactions;
+  const { load, readForm, resultUrl, applicationOf, targetsOf } = interactions;
   const pathOf = ({ uid }: Interaction) => `/sign-in/${uid}`;
 
   /** The forms of these methods, and the scripts for them. */
@@ -130,9 +130,10 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   async function complete(
     ctx: Context,
     details: Interaction,
-    { account, generation, amr, isUnconfirmed = false }: Verified,
-    { isKnown = browser.isKnownDevice(ctx, account.id) } = {},
+    verified: Verified,
+    { isKnown = browser.isKnownDevice(ctx, verified.account.id) } = {},
   ): Promise<void> {
+    const { account, generation, amr, isUnconfirmed = false } = verified;
     browser.rememberDevice(ctx, account.id, amr.includes('mfa') ? 'second factor' : undefined);
     const by = { origin: originOf(ctx), browser: browser.id(ctx), isKnown };
     await options.notices.signedIn(account, by);
@@ -141,9 +142,12 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       delete details.session;
       await details.save(details.exp - Math.floor(Date.now() / 1000));
     }
-    for (const method of options.methods) await method.signedIn?.(ctx, details, account);
+    let message: SignInMessage | undefined;
+    for (const method of options.methods) message ??= await method.signedIn?.(ctx, details, verified);
     const login = signInOf(ctx, { account, generation, amr, isUnconfirmed, browser: browser.id(ctx) });
-    await finish(ctx, { login });
+    const next = await resultUrl(ctx, { login });
+    if (message === undefined) seeOther(ctx, next);
+    else sendPage(ctx, afterSignInPage(message, next));
   }
 
   router.get('/sign-in/:uid', async (ctx) => {

@@ -42,10 +42,12 @@ export function createInteractions(
     return { fields, details: await load(ctx) };
   }
 
-  /** Goes on with the authorization request; with the results of earlier pages as well if `merge`. */
+  /** Where the browser goes on with the authorization request; with the results of earlier pages as well if `merge`. */
+  const resultUrl = (ctx: Context, result: InteractionResults, merge = false) =>
+    provider().interactionResult(ctx.req, ctx.res, result, { mergeWithLastSubmission: merge });
+
   async function finish(ctx: Context, result: InteractionResults, merge = false): Promise<void> {
-    const more = { mergeWithLastSubmission: merge };
-    seeOther(ctx, await provider().interactionResult(ctx.req, ctx.res, result, more));
+    seeOther(ctx, await resultUrl(ctx, result, merge));
   }
 
   /** Ends the authorization request, as the person does not want to go on (RFC 6749 §4.1.2.1). */
@@ -63,5 +65,5 @@ export function createInteractions(
   /** Where forms lead in the end, beside ourselves. */
   const targetsOf = (details: Interaction) => formTarget(redirectUriOf(details));
 
-  return { load, readForm, finish, refuse, applicationOf, targetsOf };
+  return { load, readForm, resultUrl, finish, refuse, applicationOf, targetsOf };
 }

@@ -62,6 +62,15 @@ ${links.createAccount !== undefined && html`<li>${t('New here?')} <a href="${lin
   });
 }
 
+/** Before somebody who has signed in goes on. */
+export function afterSignInPage({ title, advice }: SignInMessage, next: string): string {
+  return standalonePage({
+    title,
+    body: html`<p>${advice}</p>
+<p class="buttons"><a class="primary" href="${next}">${t('Continue')}</a></p>`,
+  });
+}
+
 function problemBox(problem: SignInProblem) {
   switch (problem.kind) {
     case 'wrong_password':

@@ -1,19 +1,34 @@
+import { createFormBrowser, type FormBrowser, formsOf } from '@gatehouse/testing/form-browser';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build, PASSWORD } from '../../build.ts';
-import { alertOf, heading, linkTo, mailsOf, newPerson, noticeOf, signedIn, UNDO } from '../../pages.ts';
+import {
+  alertOf,
+  heading,
+  linkOf,
+  linkTo,
+  mailsOf,
+  newPerson,
+  noticeOf,
+  send,
+  signedIn,
+  UNDO,
+} from '../../pages.ts';
 import { leave, respond, signInBy, startUpstream, verified } from './upstream.ts';
 
 const upstream = await startUpstream(t);
-const built = await build(t, { config: { identityProviders: upstream.settings() } });
-upstream.start(built.base);
+const second = await startUpstream(t, 'second');
+const built = await build(t, {
+  config: { identityProviders: [...upstream.settings(), ...second.settings()] },
+});
+for (const it of [upstream, second]) it.start(built.base);
 const PAGE = '/account/connected-accounts';
 
 /** Connects who signs in at the provider to the account that is signed in to. */
-async function connect(visitor: Awaited<ReturnType<typeof signedIn>>, sub: string) {
-  upstream.state.person = verified(sub);
-  const url = await leave(visitor, await visitor.get(PAGE), '/connect"');
-  return { response: await respond(upstream, url) };
+async function connect(visitor: FormBrowser, sub: string, at = upstream, id = 'acme') {
+  at.state.person = verified(sub);
+  const url = await leave(visitor, await visitor.get(PAGE), `/${id}/connect"`);
+  return { response: await respond(at, url), prompt: new URL(url).searchParams.get('prompt') };
 }
 
 t.test('an account is connected, signs its owner in, and is disconnected', async (t) => {
@@ -34,6 +49,14 @@ t.test('an account is connected, signs its owner in, and is disconnected', async
   t.strictSame(actions.sort(), ['identity.linked acme', 'identity.unlinked acme']);
 });
 
+t.test('people choose which of their accounts at the provider they connect', async (t) => {
+  const visitor = await newPerson(built, 'ulla');
+  const chosen = await connect(visitor, 'ulla', second, 'second');
+  t.equal(chosen.prompt, 'select_account', 'of a provider that has a choice');
+  t.match(noticeOf(await visitor.get(chosen.response.href)), 'connected');
+  t.equal((await connect(visitor, 'ulla')).prompt, 'login', 'of one that would refuse it');
+});
+
 t.test('the owner is told by mail, and whoever restores an earlier address disconnects it', async (t) => {
   const email = 'tess@example.org';
   const visitor = await newPerson(built, 'tess');
@@ -45,8 +68,10 @@ t.test('the owner is told by mail, and whoever restores an earlier address disco
   await isMailed(/Acme was connected to your account/);
   const change = { email: 'thief@example.org', current_password: PASSWORD };
   await visitor.submit(await visitor.get('/account'), change, 'name="username"');
-  const owner = built.browser();
-  const undone = await owner.submit(await owner.get(await linkTo(built, email)), {});
+  // While no provider is configured: it can come back.
+  const owner = createFormBrowser(await built.replica({ identityProviders: [] }));
+  const { pathname, search } = new URL(await linkTo(built, email));
+  const undone = await owner.submit(await owner.get(pathname + search), {});
   t.equal(heading(undone), 'Check your mail');
   const links = (await built.database()).collection('linked_identities');
   t.equal(await links.countDocuments({ subject: 'thief' }), 0);
@@ -106,3 +131,34 @@ t.test('the last way to sign in stays, and changes need a fresh sign-in', async 
   const refused = await idle.submit(list, {}, '/connect"');
   t.match(refused.url.pathname, /^\/sign-in\//);
 });
+
+t.test(
+  'only an account at the issuer of today is a way to sign in, and another one takes its place',
+  async (t) => {
+    const visitor = built.browser();
+    await signInBy(upstream, visitor, verified('viola'), PAGE);
+    await signInBy(upstream, visitor, verified('viola'), `${PAGE}/acme/disconnect`);
+    const { response } = await connect(visitor, 'viola', second, 'second');
+    const both = await visitor.get(response.href);
+    t.match(both.html, /\/acme\/disconnect"/);
+    const moved = await startUpstream(t, 'second');
+    moved.start(built.base);
+    const base = await built.replica({ identityProviders: [...upstream.settings(), ...moved.settings()] });
+    const at = (method: string, path: string, fields?: Record<string, string>) =>
+      send({ ...built, base }, method, path, { browser: visitor, ...(fields && { fields }) });
+    const page = await at('GET', PAGE);
+    t.match(page.html, /Nothing else signs you in/);
+    t.match(page.html, /<h2>second<\/h2>\s*<p>Not connected/);
+    const form = formsOf(page.html).find(({ action }) => action.includes('second'));
+    moved.state.person = verified('viola');
+    const away = await at('POST', String(form?.action), form?.fields);
+    const back = await respond(moved, linkOf({ ...both, html: away.html }, 'Continue to'));
+    const done = await at('GET', `${PAGE}/second/connect${back.search}`);
+    t.match(done.headers.get('location'), /done=connected/, done.html);
+    const links = (await built.database()).collection('linked_identities');
+    const issuers = (await links.find({ subject: 'viola', provider: 'second' }).toArray()).map(
+      (it) => it.issuer,
+    );
+    t.strictSame(issuers, [moved.issuer]);
+  },
+);

@@ -5,6 +5,7 @@ import { decodeJwt } from 'jose';
 import t from 'tap';
 import { readIdentityProviders } from '../../../src/features/identity-providers/provider-settings.ts';
 import { createUpstreamClient } from '../../../src/features/identity-providers/upstream-client.ts';
+import { isIssuerOf } from '../../../src/features/identity-providers/upstream-identity.ts';
 
 const CLIENT = { client_id: 'us', client_secret: 'a-secret-that-is-never-shown' };
 const OWN = { id: 'acme', label: 'Acme', issuer: 'https://id.acme.example', ...CLIENT };
@@ -23,6 +24,17 @@ const WRONG: [string, unknown, RegExp][] = [
   ['an id with a slash', [{ ...OWN, id: 'a/b' }], /id must have/],
   ['a domain with an @', [{ ...OWN, domains: ['@a.example'] }], /domains must be names/],
   ['addresses of anybody', [{ preset: 'microsoft', trust_email: true, ...CLIENT }], /your own organization/],
+  ...[
+    'https://LOGIN.microsoftonline.com/common/v2.0',
+    'https://login.microsoftonline.com/Common/v2.0',
+    'https://login.microsoftonline.com:443/organizations/v2.0',
+    'https://login.microsoftonline.com/x/../%63ommon/v2.0',
+    'https://login.microsoftonline.com/9188040D-6C67-4C5B-B112-36A304B66DAD/v2.0',
+  ].map((issuer): [string, unknown, RegExp] => [
+    issuer,
+    [{ preset: 'microsoft', issuer, trust_email: true, ...CLIENT }],
+    /your own organization/,
+  ]),
   ['Apple without a key', [{ preset: 'apple', client_id: 'us', team_id: 't', key_id: 'k' }], /private_key/],
   ['the same id twice', [OWN, OWN], /two providers with the same id/],
 ];
@@ -39,6 +51,25 @@ t.test('a setting that is wrong is refused, and no secret is quoted', async (t) 
     ]),
     [['google', 'Google', 'https://accounts.google.com']],
   );
+});
+
+t.test('identities of an issuer are those of a provider that is configured with it', async (t) => {
+  const entra = (organization: string) => `https://login.microsoftonline.com/${organization}/v2.0`;
+  const tenant = '72f988bf-86f1-41af-91ab-2d7cd011db47';
+  for (const [issuer, of, expected] of [
+    ['https://id.acme.example', 'https://id.acme.example', true],
+    ['https://ID.acme.example/', 'https://id.acme.example', true],
+    ['https://id.acme.example', 'https://id.other.example', false],
+    ['https://id.acme.example/a', 'https://id.acme.example/b', false],
+    [entra('common'), entra(tenant), true],
+    [entra('common'), `https://evil.example/${tenant}/v2.0`, false],
+    [entra(tenant), entra(tenant), true],
+    [entra(tenant), entra('9188040d-6c67-4c5b-b112-36a304b66dad'), false],
+  ] as const) {
+    t.equal(isIssuerOf({ issuer }, of), expected, `${issuer} ${of}`);
+  }
+  const own = { preset: 'microsoft', issuer: entra(tenant), trust_email: true, ...CLIENT };
+  t.equal(readIdentityProviders([own])[0]?.trustsEmail, true);
 });
 
 // GitHub and Apple cannot be reached from a test: this server answers as their documentation says.

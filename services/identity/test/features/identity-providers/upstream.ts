@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
 import { listen } from '@gatehouse/testing/listen';
 import { importJWK, type JWK, type JWTPayload, SignJWT } from 'jose';
-import Provider from 'oidc-provider';
+import Provider, { interactionPolicy } from 'oidc-provider';
 import type { IdentityProvider } from '../../../src/core/foundation/identity-provider.ts';
 import { readIdentityProviders } from '../../../src/features/identity-providers/provider-settings.ts';
 import { linkOf } from '../../pages.ts';
@@ -44,6 +44,11 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
     handle?.(request, response);
   });
   const issuer = `http://127.0.0.1:${await listen(t, server)}`;
+  // Of two providers, one lets people choose an account.
+  const policy = interactionPolicy.base();
+  if (id === 'second')
+    policy.add(new interactionPolicy.Prompt({ name: 'select_account', requestable: true }), 0);
+  const prompts = id === 'second' ? { prompt_values_supported: ['login', 'select_account'] } : {};
 
   function start(origin: string): void {
     jwks = newKeys();
@@ -63,7 +68,8 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
         profile: ['name'],
       },
       features: { devInteractions: { enabled: false }, rpInitiatedLogout: { enabled: false } },
-      interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
+      interactions: { policy, url: (_ctx, { uid }) => `/interaction/${uid}` },
+      discovery: prompts,
       pkce: { required: () => true },
       async findAccount(_ctx, accountId) {
         return { accountId, claims: async () => ({ ...state.person, sub: accountId }) as never };
@@ -80,7 +86,7 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
       if (ctx.path.startsWith('/interaction/')) {
         const { sub, amr, acr } = state.person;
         const login = { accountId: sub, ...(amr && { amr }), ...(acr && { acr }) };
-        const result = state.isCancelled ? { error: 'access_denied' } : { login };
+        const result = state.isCancelled ? { error: 'access_denied' } : { login, select_account: {} };
         ctx.redirect(await provider.interactionResult(ctx.req, ctx.res, result));
         return;
       }

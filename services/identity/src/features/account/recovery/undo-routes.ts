@@ -9,9 +9,9 @@ import {
 import { CHANGES } from '../../../core/accounts/mails.ts';
 import type { OneTimeLink, OneTimeLinks } from '../../../core/accounts/one-time-link.ts';
 import { type Audit, originOf } from '../../../core/audit/audit.ts';
+import type { Credentials } from '../../../core/extensions.ts';
 import type { SecondFactorSource } from '../../../core/sessions/second-factor.ts';
 import type { SessionEnds } from '../../../core/sessions/session-ends.ts';
-import type { SignInMethod } from '../../../core/sessions/sign-in-method.ts';
 import type { CsrfForms } from '../../../pages/csrf-forms.ts';
 import { sendPage } from '../../../pages/page-response.ts';
 import { linkInvalidPage, undonePage, undoPage } from './mailed-link-pages.ts';
@@ -33,10 +33,10 @@ export function undoRoutes(options: {
   audit: Audit;
   forms: CsrfForms;
   sessionEnds: Pick<SessionEnds, 'endAll'>;
-  methods: readonly Pick<SignInMethod, 'endAll' | 'redirect' | 'restore'>[];
+  credentials: readonly Credentials[];
   secondFactorSources: readonly Pick<SecondFactorSource, 'removeSince' | 'restore'>[];
 }): Router {
-  const { accounts, links, audit, forms, methods, secondFactorSources } = options;
+  const { accounts, links, audit, forms, credentials, secondFactorSources } = options;
   const router = new Router({ sensitive: true });
 
   const refuse = (ctx: Context) =>
@@ -56,18 +56,17 @@ export function undoRoutes(options: {
     // Before the change of an address and since, somebody else may have set one up to keep the owner out. An older one is the
     // owner's: a link in an old mailbox does not get past it. Each other change had a link of its own at the time.
     const since = new Date(isEmail ? expiresAt.getTime() - 2 * UNDO_MS : Date.now() - UNDO_MS);
-    let [passkeys, identities, apps, restored] = [0, 0, 0, false];
-    for (const { endAll, redirect } of methods) {
-      const removed = await endAll(userId, isEmail ? undefined : since);
-      if (redirect === undefined) passkeys += removed;
-      else identities += removed;
+    const removed: Record<string, number> = {};
+    let [apps, restored] = [0, false];
+    for (const { name, removeAll } of credentials) {
+      removed[name] = await removeAll(userId, isEmail ? undefined : since);
     }
     for (const it of secondFactorSources) apps += await it.removeSince(userId, since);
-    for (const it of [...methods, ...secondFactorSources]) {
+    for (const it of [...credentials, ...secondFactorSources]) {
       // What was added in that time as well may be the thief's.
       if (method !== null) restored ||= await it.restore(userId, method, since);
     }
-    const details = { passkeys, connected_accounts: identities, authenticator_apps: apps };
+    const details = { ...removed, authenticator_apps: apps };
     return restored ? { ...details, restored: method } : details;
   }
 
