@@ -2,6 +2,7 @@
 export const ACTIONS: Record<string, string> = {
   'sign_in.succeeded': 'Signed in',
   'sign_in.failed': 'Sign-in failed',
+  'sign_in.challenged': 'First factor right, second factor asked for',
   sign_out: 'Signed out',
   'session.ended': 'Session ended',
   'consent.granted': 'Access granted to an application',

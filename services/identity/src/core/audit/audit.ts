@@ -11,6 +11,7 @@ import type { Context } from 'koa';
 const BUFFERED = [
   'sign_in.succeeded',
   'sign_in.failed',
+  'sign_in.challenged',
   'sign_out',
   'session.ended',
   'consent.refused',

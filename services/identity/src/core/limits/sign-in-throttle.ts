@@ -60,14 +60,15 @@ export type SignInThrottle = {
   forgive(account: NamedAccount): Promise<void>;
   /**
    * Counts a guess of a second factor, before it is checked: of an account, browsers that have signed in with one before have a
-   * limit of their own. Throws `rate_limited`. What it returns is to be called when the code was right.
+   * limit of their own. Throws `rate_limited`. `isLast`: the next one would be refused; `wasRight` is to be called when the code was
+   * right.
    */
   countCode(guess: {
     id: string;
     /** The account's sign_in_epoch: after a new password, a new row of failures begins. */
     epoch: number;
     isKnownDevice: boolean;
-  }): Promise<{ wasRight(): Promise<void> }>;
+  }): Promise<{ isLast: boolean; wasRight(): Promise<void> }>;
   /** Counts a requested mail by its recipient, by who asks, or both; throws `rate_limited`. */
   countMail(by: { recipient?: string; address?: string }): Promise<void>;
 };
@@ -288,6 +289,7 @@ export function createSignInThrottle(options: {
       if (refused.some(({ key }) => key === row)) throw new KnownDevicesOnly('codes');
       if (refused.length > 0) throw tooManyAttempts(refused);
       return {
+        isLast: outcomes.some(({ count, policy }) => count >= policy.free),
         async wasRight() {
           await Promise.all([store.reset(row), store.giveBack([window])]);
         },

@@ -1,7 +1,12 @@
 import { hash } from 'node:crypto';
 import { defineCollection } from '@gatehouse/data/collection';
 import type { Connection } from 'mongoose';
-import { type OfAccount, REMEMBERED_DAYS, type RememberedBrowsers } from './remembered-browser.ts';
+import {
+  type Factors,
+  type OfAccount,
+  REMEMBERED_DAYS,
+  type RememberedBrowsers,
+} from './remembered-browser.ts';
 
 const COLLECTION = 'remembered_browsers';
 const DAY_MS = 86_400_000;
@@ -11,6 +16,8 @@ type BrowserDocument = {
   user_id: string;
   /** The account's sign_in_epoch. */
   epoch: number;
+  /** The ids of the account's second factors. */
+  factors: string[];
   name: string;
   address: string;
   created_at: Date;
@@ -26,6 +33,7 @@ export function createRememberedBrowserStore(connection: Connection): Remembered
   ]);
   const idOf = (browser: string, userId: string) =>
     hash('sha256', JSON.stringify([browser, userId]), 'base64url');
+  const idsOf = (factors: Factors) => [...new Set(factors.map(({ credentialId }) => credentialId))];
   /** The sweeper comes late: what has expired does not count. */
   const current = ({ id, sign_in_epoch: epoch }: OfAccount) => ({
     user_id: id,
@@ -34,11 +42,11 @@ export function createRememberedBrowserStore(connection: Connection): Remembered
   });
   return {
     collection: COLLECTION,
-    async isRemembered(browser, account) {
-      const filter = { _id: idOf(browser, account.id), ...current(account) };
+    async isRemembered(browser, account, factors) {
+      const filter = { _id: idOf(browser, account.id), ...current(account), factors: idsOf(factors) };
       return (await browsers.updateOne(filter, { $set: { last_used_at: new Date() } })).matchedCount === 1;
     },
-    async remember(browser, { id: user_id, sign_in_epoch: epoch }, { name, address }) {
+    async remember(browser, { id: user_id, sign_in_epoch: epoch }, { factors, name, address }) {
       const _id = idOf(browser, user_id);
       const now = new Date();
       const times = {
@@ -48,7 +56,7 @@ export function createRememberedBrowserStore(connection: Connection): Remembered
       };
       await browsers.updateOne(
         { _id },
-        { $set: { user_id, epoch, name, address, ...times } },
+        { $set: { user_id, epoch, factors: idsOf(factors), name, address, ...times } },
         { upsert: true },
       );
       return _id;

@@ -3,6 +3,8 @@ import type { Origin } from '../audit/audit.ts';
 
 /** A code that the owner of an account can give beside the password. */
 export type SecondFactor = {
+  /** Of what its codes are of, such as an app. */
+  credentialId: string;
   /** Its name in forms and in the audit log. */
   name: string;
   /** Its methods in the `amr` of a sign-in (RFC 8176 §2), beside `mfa`. */

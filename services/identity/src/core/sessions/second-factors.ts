@@ -1,4 +1,3 @@
-import { ServiceError } from '@gatehouse/core/errors';
 import type { Context } from 'koa';
 import type { Interaction } from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
@@ -21,7 +20,7 @@ export type SecondFactors = {
     verified: WithFactors,
     attempt: { code: string; client: string; isKnownDevice: boolean },
   ): Promise<Verified | undefined>;
-  /** Stores at the server that the first factor is proved, for this sign-in and this browser. */
+  /** Stores at the server that the first factor is proved, for this sign-in and this browser. Audited, as it may stop here. */
   hold(ctx: Context, interaction: Interaction, verified: Verified): Promise<void>;
   /** Whose first factor is proved in this sign-in; undefined when that is too long ago, or has been ended by something since. */
   held(ctx: Context, interaction: Interaction): Promise<WithFactors | undefined>;
@@ -59,22 +58,22 @@ export function createSecondFactors(options: {
     async verify(ctx, { factors, account, generation, amr }, { code, client, isKnownDevice }) {
       const origin = originOf(ctx);
       const entry = { origin, client, subject: account.id };
-      const counted = await throttle
-        .countCode({ id: account.id, epoch: account.sign_in_epoch, isKnownDevice })
-        .catch((error: unknown) => {
-          // Whoever gets here knows the password.
-          if (error instanceof ServiceError && error.kind === 'rate_limited') {
-            void mails.notify(account.id, { kind: 'codes_guessed', at: new Date(), address: origin.address });
-          }
-          throw error;
-        });
+      const { isLast, wasRight } = await throttle.countCode({
+        id: account.id,
+        epoch: account.sign_in_epoch,
+        isKnownDevice,
+      });
       const factor = await rightFactor(factors, code, origin);
       if (factor === undefined) {
-        const details = { second_factor: 'wrong' };
+        const details = { second_factor: isLast ? 'locked' : 'wrong' };
         await audit.record({ ...entry, action: 'sign_in.failed', actor: null, details });
+        // Whoever gets here knows the password.
+        if (isLast) {
+          void mails.notify(account.id, { kind: 'codes_guessed', at: new Date(), address: origin.address });
+        }
         return undefined;
       }
-      await counted.wasRight();
+      await wasRight();
       const details = { second_factor: factor.name };
       await audit.record({ ...entry, action: 'sign_in.succeeded', details });
       return { account, generation, amr: [...amr, ...factor.amr, 'mfa'] };
@@ -90,6 +89,14 @@ export function createSecondFactors(options: {
         until: Date.now() + HELD_MS,
       };
       await interaction.save(interaction.exp - Math.floor(Date.now() / 1000));
+      const client = String(interaction.params.client_id);
+      await audit.record({
+        action: 'sign_in.challenged',
+        origin: originOf(ctx),
+        client,
+        subject: account.id,
+        actor: null,
+      });
     },
 
     async held(ctx, { [FIRST_FACTOR]: first }: Held) {

@@ -17,6 +17,7 @@ export function authenticatorAppFactors(options: {
   const { apps, mails, audit } = options;
 
   const ofApp = (app: AuthenticatorApp): SecondFactor => ({
+    credentialId: app.id,
     name: 'authenticator_app',
     amr: OTP,
     field: {
@@ -29,6 +30,7 @@ export function authenticatorAppFactors(options: {
   });
 
   const ofRecoveryCodes = (app: AuthenticatorApp): SecondFactor => ({
+    credentialId: app.id,
     name: 'recovery_code',
     // RFC 8176 has no method for it but `mfa`.
     amr: [],

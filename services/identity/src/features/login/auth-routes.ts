@@ -157,7 +157,12 @@ export function authRoutes(options: AuthRoutesOptions): Api {
 
   async function withSecondFactor(ctx: Context, verified: WithFactors, code = ''): Promise<Verified> {
     if (verified.factors.length === 0) return verified;
-    if (code === '') throw new MfaRequired();
+    if (code === '') {
+      const { id: subject } = verified.account;
+      const entry = { client: LOGIN_CLIENT, subject, actor: null };
+      await audit.record({ action: 'sign_in.challenged', origin: originOf(ctx), ...entry });
+      throw new MfaRequired();
+    }
     const attempt = { code, client: LOGIN_CLIENT, isKnownDevice: false };
     const signedIn = await options.secondFactors.verify(ctx, verified, attempt);
     if (signedIn === undefined) throw new ServiceError('unauthenticated', 'The code is not right.');

@@ -113,7 +113,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     if (amr.includes('mfa') || factors.length === 0) return complete(ctx, details, verified);
     // Whoever is asked to sign in again proves all of it.
     const isAgain = details.prompt.reasons.some((it) => it === 'login_prompt' || it === 'max_age');
-    if (isAgain || !(await options.remembered.isRemembered(browser.id(ctx), account))) {
+    if (isAgain || !(await options.remembered.isRemembered(browser.id(ctx), account, factors))) {
       await secondFactors.hold(ctx, details, verified);
       return seeOther(ctx, secondFactorPath(details.uid));
     }

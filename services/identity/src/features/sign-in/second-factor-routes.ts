@@ -92,7 +92,7 @@ export function addSecondFactorRoutes(
       if (verified === undefined) {
         return show(ctx, details, held, { problem: { kind: 'wrong_code' }, status: 401 });
       }
-      if (fields.has(REMEMBER)) await remember(ctx, verified);
+      if (fields.has(REMEMBER)) await remember(ctx, { ...verified, factors });
       await options.complete(ctx, details, verified);
     } catch (error) {
       const problem = codeProblem(error);
@@ -103,10 +103,10 @@ export function addSecondFactorRoutes(
     }
   });
 
-  async function remember(ctx: Context, { account, generation }: Verified): Promise<void> {
+  async function remember(ctx: Context, { account, generation, factors }: WithFactors): Promise<void> {
     const { address, userAgent } = originOf(ctx);
     const name = describeUserAgent(userAgent);
-    const id = await remembered.remember(browser.id(ctx), account, { name, address });
+    const id = await remembered.remember(browser.id(ctx), account, { factors, name, address });
     // After it is stored: from then on, whatever ends all sessions finds it.
     if (await options.sessionEnds.isOver({ accountId: account.id, generation })) {
       await remembered.forget(account.id, id);

@@ -52,6 +52,19 @@ t.test(
       2000,
     );
 
+    const entries = async () => {
+      const log = (await built.database()).collection('audit_log');
+      return (await log.find({ subject: id, 'details.second_factor': /wrong|locked/ }).toArray()).map(
+        ({ action, details }) => `${action} ${details.second_factor}`,
+      );
+    };
+    await until(async () => (await entries()).length === 10, 5000);
+    t.equal(
+      (await entries()).filter((it) => it === 'sign_in.failed locked').length,
+      1,
+      'the log says once that the limit is reached',
+    );
+
     await home.submit(await home.get('/account'), {}, 'sign-out');
     const back = await enterCode(home, await enterPassword(home, 'guessed'), codeOf(secret));
     t.equal(heading(back), 'Profile', 'and can sign in in a browser that has been signed in to with a code');
