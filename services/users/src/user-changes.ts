@@ -80,10 +80,10 @@ export function createUser(
  */
 export function changeUser(
   current: Account,
-  { currentHash = current.passwordHash ?? undefined, ...changes }: AccountChanges,
+  { currentHash = current.passwordHash, ...changes }: AccountChanges,
   revision: Revision,
 ): AccountUpdate {
-  if (currentHash !== (current.passwordHash ?? undefined)) throw new WrongPasswordError();
+  if (currentHash !== current.passwordHash) throw new WrongPasswordError();
   const next = { ...current, ...omitUndefined(changes) };
   if (next.email === current.email) return updated(current, next, revision);
   // A new address is not verified.

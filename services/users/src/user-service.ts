@@ -83,7 +83,10 @@ export type UserService = {
   removePassword(id: string): Promise<User>;
   /** The user with this username or verified email, active or not. */
   lookUp(login: string): Promise<User | undefined>;
-  /** Throws a WrongPasswordError when a current password is given and wrong, and `rate_limited` after too many. */
+  /**
+   * Throws a WrongPasswordError when a current password is given and wrong, or is null and there is one by now, and `rate_limited`
+   * after too many.
+   */
   changePassword(id: string, change: PasswordChange, ifVersion?: IfVersion): Promise<User>;
   changeRole(id: string, role: UserRole, ifVersion?: IfVersion, changedBy?: RequestedBy): Promise<User>;
   changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion, changedBy?: RequestedBy): Promise<User>;
@@ -111,7 +114,7 @@ type Changer = {
   changedBy?: RequestedBy;
 };
 
-type PasswordChange = Omit<Changer, 'own'> & { newPassword: string; currentPassword?: string };
+type PasswordChange = Omit<Changer, 'own'> & { newPassword: string; currentPassword?: string | null };
 
 export function createUserService({
   store,
@@ -306,7 +309,9 @@ export function createUserService({
         fieldProblems({ password: newPassword }).map(({ message }) => ({ field: 'new_password', message })),
       );
       const checked =
-        currentPassword === undefined ? {} : { currentHash: await checkCurrent(id, currentPassword, by) };
+        typeof currentPassword === 'string'
+          ? { currentHash: await checkCurrent(id, currentPassword, by) }
+          : omitUndefined({ currentHash: currentPassword });
       const passwordHash = await hashNew(newPassword, 'new_password');
       const change = { reason: 'password', passwordHash, ...checked } as const;
       const changed = await changeSecurity(id, change, ifVersion, by.changedBy);

@@ -67,15 +67,15 @@ export type UserChanges = Partial<Omit<Pick<UserRecord, ChangeableField>, 'email
  */
 export type UserUpdate = UserChanges & { password?: string; currentPassword?: string };
 
-/** Changes for the store. With `currentHash` they are made only if the password is still the one that was checked. */
-export type AccountChanges = UserChanges & { passwordHash?: string | null; currentHash?: string };
+/** Changes for the store. With `currentHash` they are made only if the password is still the one that was checked; null: if there is none. */
+export type AccountChanges = UserChanges & { passwordHash?: string | null; currentHash?: string | null };
 
 /**
  * A change that ends tokens. With `currentHash` it is made only if the password is still the one that was checked. A
  * change of the password and a deactivation end sessions, too.
  */
 export type SecurityChange =
-  | { reason: 'password'; passwordHash: string | null; currentHash?: string }
+  | { reason: 'password'; passwordHash: string | null; currentHash?: string | null }
   | { reason: 'role'; role: UserRole }
   | { reason: 'status'; status: UserStatus };
 

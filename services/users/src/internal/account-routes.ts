@@ -57,7 +57,7 @@ const readChanges = bodyValidator(
   ),
 );
 const readPassword = bodyValidator(
-  Type.Object({ new_password: Text, current_password: Type.Optional(Text) }),
+  Type.Object({ new_password: Text, current_password: Type.Optional(Type.Union([Text, Type.Null()])) }),
 );
 const readEmail = bodyValidator(Type.Object({ email: Text }));
 
@@ -118,7 +118,7 @@ export function mountAccountRoutes(
 
   app.put<OneAccount>(`${one}/password`, guard, async (request, reply) => {
     const { new_password: newPassword, current_password: currentPassword } = readPassword(request.body);
-    const change = { newPassword, ...(currentPassword === undefined ? {} : { currentPassword }) };
+    const change = { newPassword, ...omitUndefined({ currentPassword }) };
     return sendAccount(reply, await users.changePassword(request.params.id, change));
   });
 

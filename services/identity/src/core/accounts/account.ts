@@ -49,8 +49,11 @@ export type Accounts = {
   /** Ends tokens and sessions. Callers make sure that there is another way to sign in. */
   removePassword(id: string): Promise<Account>;
   update(id: string, changes: AccountChanges): Promise<Account>;
-  /** Without the current password only for a person who has been identified in another way. */
-  changePassword(id: string, passwords: { next: string; current?: string }): Promise<Account>;
+  /**
+   * Without the current password only for a person who has been identified in another way; null: for an account that has none, else
+   * `forbidden`.
+   */
+  changePassword(id: string, passwords: { next: string; current?: string | null }): Promise<Account>;
   /** Throws `conflict` when it is no longer the account's address. */
   verifyEmail(id: string, email: string): Promise<Account>;
   /** Gives an earlier address back, verified; ends tokens and sessions and removes the password. */

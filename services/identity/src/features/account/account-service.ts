@@ -1,5 +1,4 @@
 import { ServiceError } from '@gatehouse/core/errors';
-import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { Account, AccountChanges, Accounts } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Audit, Origin } from '../../core/audit/audit.ts';
@@ -18,10 +17,10 @@ export type AccountService = {
     changes: AccountChanges,
     more: { currentPassword: string | undefined; origin: Origin },
   ): Promise<{ linkSent: boolean }>;
-  /** Throws as `update` does. Without the current one, for somebody who has just signed in to an account that has none. */
+  /** Throws as `update` does. The current one is null for somebody who has just signed in to an account that has none. */
   changePassword(
     account: Account,
-    passwords: { next: string; current: string | undefined },
+    passwords: { next: string; current: string | null },
     origin: Origin,
   ): Promise<Account>;
   /** For somebody who has just signed in. Ends all sessions. Throws `conflict` if nothing else signs in to the account. */
@@ -92,10 +91,11 @@ export function createAccountService(options: {
         throw error;
       }
     },
-    async changePassword(account, { next, current }, origin) {
-      if (current !== undefined) requireCurrentPassword(current, 'password');
-      const change = () => accounts.changePassword(account.id, { next, ...omitUndefined({ current }) });
-      const changed = await (current === undefined ? change() : throttled(account, origin, change));
+    async changePassword(account, passwords, origin) {
+      const { current } = passwords;
+      if (current !== null) requireCurrentPassword(current, 'password');
+      const change = () => accounts.changePassword(account.id, passwords);
+      const changed = await (current === null ? change() : throttled(account, origin, change));
       await audit.record({ action: 'password.changed', origin, subject: account.id });
       return changed;
     },

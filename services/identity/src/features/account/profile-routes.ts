@@ -6,6 +6,9 @@ import { originOf } from '../../core/audit/audit.ts';
 import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import type { LastWay } from '../../core/sessions/last-way.ts';
+import type { SessionEnds } from '../../core/sessions/session-ends.ts';
+import type { SignInGenerations } from '../../core/sessions/sign-in-generations.ts';
+import { CsrfError } from '../../pages/csrf-forms.ts';
 import { formProblems } from '../../pages/page-errors.ts';
 import { sendPage } from '../../pages/page-response.ts';
 import type { OwnApplications } from './access/own-applications.ts';
@@ -35,13 +38,15 @@ export function addProfileRoutes(
   { get, post, page, isFresh, confirmed }: AccountRouter,
   options: {
     account: AccountService;
-    accounts: Pick<Accounts, 'hasPassword'>;
+    accounts: Pick<Accounts, 'hasPassword' | 'removePassword'>;
     lastWay: LastWay;
     sessions: BrowserSessions;
+    generations: Pick<SignInGenerations, 'current'>;
+    sessionEnds: Pick<SessionEnds, 'isOver'>;
     own: Pick<OwnApplications, 'list'>;
   },
 ): void {
-  const { account: service, accounts, lastWay, sessions, own } = options;
+  const { account: service, accounts, lastWay, sessions, generations, sessionEnds, own } = options;
 
   async function showProfile(
     ctx: Context,
@@ -124,18 +129,28 @@ export function addProfileRoutes(
   get(ACCOUNT_PAGES.password, (ctx, page) => showPassword(ctx, page), PASSWORD_NOTICES);
 
   post(ACCOUNT_PAGES.password, async (ctx, signedIn, fields) => {
-    const hasPassword = await accounts.hasPassword(signedIn.account.id);
+    const { id: accountId } = signedIn.account;
+    const generation = await generations.current(accountId);
+    // What has ended all sessions since the form was read is found here, or after the change.
+    if ((await sessions.find(ctx)) === undefined) throw new CsrfError();
+    const hasPassword = await accounts.hasPassword(accountId);
     if (!hasPassword && !(await isFresh(ctx, signedIn, ACCOUNT_PAGES.password))) return undefined;
     const passwords = {
       next: fields.get('new_password') ?? '',
-      current: hasPassword ? (fields.get('current_password') ?? '') : undefined,
+      current: hasPassword ? (fields.get('current_password') ?? '') : null,
     };
     try {
       const changed = await service.changePassword(signedIn.account, passwords, originOf(ctx));
+      // Whoever knows the current password can sign in again.
+      if (!hasPassword && (await sessionEnds.isOver({ accountId, generation }))) {
+        await accounts.removePassword(accountId);
+        throw new CsrfError();
+      }
       await sessions.renew(ctx, { ...signedIn, account: changed });
       return `${ACCOUNT_PAGES.password}?done=saved`;
     } catch (error) {
-      if (!(error instanceof ServiceError) || !CORRECTABLE.has(error.kind)) throw error;
+      if (error instanceof CsrfError || !(error instanceof ServiceError) || !CORRECTABLE.has(error.kind))
+        throw error;
       await showPassword(ctx, page(ctx, signedIn), error);
       return undefined;
     }
