@@ -96,6 +96,11 @@ const own = {
     optional(json('IDENTITY_PROVIDERS', 'a list in JSON', readIdentityProviders)),
     '[{"preset":"google","client_id":"…","client_secret":"…"}]',
   ),
+  recoveryWaitHours: described(
+    'For how many hours people wait who know their password and have lost their authenticator app and recovery codes, before a mailed link ' +
+      'removes these. With 0, only an admin does.',
+    integer('RECOVERY_WAIT_HOURS', { min: 0, max: 720, default: 72 }),
+  ),
   auditDays: described(
     'For how many days the audit log is kept.',
     integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),

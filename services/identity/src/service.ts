@@ -20,6 +20,7 @@ import { auditLog } from './features/audit/module.ts';
 import { authenticatorApp } from './features/authenticator-app/module.ts';
 import { backchannelLogout } from './features/backchannel-logout/module.ts';
 import { clientSecrets } from './features/client-secrets/module.ts';
+import { factorRecovery } from './features/factor-recovery/module.ts';
 import { identityProviders } from './features/identity-providers/module.ts';
 import { internal } from './features/internal/module.ts';
 import { login } from './features/login/module.ts';
@@ -51,6 +52,7 @@ const FEATURES = [
   passkeys,
   identityProviders,
   authenticatorApp,
+  factorRecovery,
   security,
   backchannelLogout,
 ];

@@ -292,7 +292,11 @@ function createSigningIn(shared: Shared & Mailing & ReturnType<typeof createIssu
   const { config, extensions, provider, toServiceError } = shared;
   const lifetime = config.lifetimes.session;
   const sessions = createBrowserSessions({ ...shared, provider: provider.current, lifetime });
-  const secondFactors = createSecondFactors({ ...shared, sources: extensions.secondFactors });
+  const secondFactors = createSecondFactors({
+    ...shared,
+    sources: extensions.secondFactors,
+    lostFactors: extensions.lostFactors,
+  });
   return {
     sessions,
     lastWay: createLastWay({ ...shared, methods: shared.extensions.signInMethods }),

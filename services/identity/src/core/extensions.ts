@@ -4,7 +4,7 @@ import type { Logout } from './oidc/epochs/sign-outs.ts';
 import type { ProviderExtension } from './oidc/provider-options.ts';
 import type { FactorList, SecurityPart } from './sessions/listed-factors.ts';
 import type { ProgramSessions } from './sessions/program-sessions.ts';
-import type { SecondFactorSource } from './sessions/second-factor.ts';
+import type { LostFactors, SecondFactorSource } from './sessions/second-factor.ts';
 import type { SignInMethod } from './sessions/sign-in-method.ts';
 import type { SignUpMethod } from './sessions/sign-up-method.ts';
 
@@ -15,6 +15,7 @@ export type Extensions = {
   provider: ProviderExtension[];
   signInMethods: SignInMethod[];
   secondFactors: SecondFactorSource[];
+  lostFactors: LostFactors[];
   /** The factors that people and admins see and remove. */
   factors: FactorList[];
   /** The parts of the page on how an account is signed in to, in their order there. */
@@ -47,6 +48,7 @@ export function createExtensions(): Extensions {
     provider: [],
     signInMethods: [],
     secondFactors: [],
+    lostFactors: [],
     factors: [],
     securityParts: [],
     signUpMethods: [],

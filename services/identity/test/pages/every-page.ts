@@ -33,6 +33,12 @@ import {
   setUpPage,
 } from '../../src/features/authenticator-app/authenticator-app-pages.ts';
 import { qrCode } from '../../src/features/authenticator-app/qr-code.ts';
+import {
+  lostFactorsPage,
+  recoveryOutcomePage,
+  removeFactorsQuestion,
+  stopRecoveryPage,
+} from '../../src/features/factor-recovery/factor-recovery-pages.ts';
 import { messagesOf } from '../../src/features/identity-providers/provider-messages.ts';
 import {
   CONNECTED_ACCOUNTS,
@@ -228,6 +234,26 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ...CODE_PROBLEMS.map((problem): [string, string] => [
       `second factor, ${problem.kind}`,
       secondFactorPage({ ...secondFactor, problem }),
+    ]),
+    ...(
+      [
+        { kind: 'none' },
+        { kind: 'no_address' },
+        { kind: 'under_way', readyAt: new Date(at) },
+        { kind: 'ready' },
+      ] as const
+    ).map((state): [string, string] => [
+      `lost factors, ${state.kind}`,
+      lostFactorsPage({ form, username: of('ada'), waitHours: 72, state, links: { back: '/sign-in' } }),
+    ]),
+    [
+      'remove lost factors',
+      standaloneQuestionPage({ question: removeFactorsQuestion(of('ada')), form, refused: false }),
+    ],
+    ['stop the removal', stopRecoveryPage({ form, username: of('ada') })],
+    ...(['stopped', 'removed', 'invalid'] as const).map((outcome): [string, string] => [
+      `removal of lost factors, ${outcome}`,
+      recoveryOutcomePage(outcome),
     ]),
     ['set up an app', setUpPage(appSetUp)],
     ['set up an app, problem', setUpPage({ ...appSetUp, problem: 'That is not the code of this key.' })],

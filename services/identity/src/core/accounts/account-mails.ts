@@ -7,6 +7,8 @@ import {
   addressClaimedMail,
   CHANGES,
   emailChangedMail,
+  type FactorRecoveryMail,
+  factorRecoveryMail,
   type Notice,
   newPasswordMail,
   noticeMail,
@@ -19,6 +21,8 @@ import type { LinkDraft, LinkPurpose, OneTimeLinks } from './one-time-link.ts';
 
 /** The page for a new password. */
 const NEW_PASSWORD = '/account/new-password';
+/** The pages about lost second factors. */
+const FACTOR_RECOVERY = '/account/factor-recovery';
 /** How long a link works. */
 export const NEW_PASSWORD_SECONDS = 30 * 60;
 const VERIFY_EMAIL_SECONDS = 24 * 3600;
@@ -41,6 +45,8 @@ export type AccountMails = {
   notify(userId: string, notice: Notice): Promise<void>;
   /** Sends a link that undoes the change to the address that the account had before. */
   notifyEmailChanged(userId: string, previousEmail: string, occasion: Occasion): Promise<void>;
+  /** Tells the owner of an account whose second factors are lost, with a link that stops their removal, or at last removes them. */
+  sendFactorRecovery(account: Account, mail: FactorRecoveryMail): Promise<void>;
   /** Sends a link for a new password after a change was undone, however many mails there have been. */
   sendUndone(account: Account): Promise<void>;
 };
@@ -52,7 +58,10 @@ export function createAccountMails(options: {
   mail: MailSender;
   logger: Logger;
   /** Counts a mail of this kind to this recipient; throws `rate_limited`. */
-  countMail(recipient: string, kind: 'new_password' | 'verify_email' | Notice['kind']): Promise<unknown>;
+  countMail(
+    recipient: string,
+    kind: 'new_password' | 'verify_email' | 'factor_recovery' | Notice['kind'],
+  ): Promise<unknown>;
 }): AccountMails {
   const { issuer, accounts, links, mail, logger } = options;
 
@@ -144,6 +153,24 @@ export function createAccountMails(options: {
           }));
         const { username } = account;
         await mail.send({ to: account.email, ...noticeMail(notice, { username, undo }) });
+      }),
+    sendFactorRecovery: (account, about) =>
+      attempt(`recovery ${about.stage}`, async () => {
+        const { id, email, username } = account;
+        if (email === null) return;
+        await options.countMail(id, 'factor_recovery');
+        const untilReady = (about.readyAt.getTime() - Date.now()) / 1000;
+        const link =
+          about.stage === 'ready'
+            ? await linkTo(`${FACTOR_RECOVERY}/remove`, account, email, 'remove_factors', UNDO_SECONDS)
+            : await linkTo(
+                `${FACTOR_RECOVERY}/stop`,
+                account,
+                email,
+                'stop_recovery',
+                untilReady + UNDO_SECONDS,
+              );
+        await mail.send({ to: email, ...factorRecoveryMail(about, { link, username }) });
       }),
     sendUndone: (account) =>
       attempt('change undone', async () => {

@@ -43,6 +43,44 @@ export function undoneMail(model: { link: string; username: string; minutes: num
   ]);
 }
 
+/** What a mail about the removal of lost second factors says: that it was asked for, that it is near, or that it can be done. */
+export type FactorRecoveryMail = {
+  stage: 'requested' | 'soon' | 'ready';
+  readyAt: Date;
+  address?: string | undefined;
+};
+
+/** `link` stops it, or in the last mail removes the factors. */
+export function factorRecoveryMail(
+  { stage, readyAt, address }: FactorRecoveryMail,
+  { link, username }: { link: string; username: string },
+): Mail {
+  const account = `your ${PRODUCT} account ${plainName(username)}`;
+  const from = address === undefined ? '' : `, from the address ${address},`;
+  const password =
+    'If it was not you, somebody else knows your password. Change it at once: that stops it as well, and so does each sign-in with a code or a passkey.';
+  const stop = [password, 'Or open this link:', { link, label: 'Stop this' }];
+  if (stage === 'ready') {
+    return mail('Remove the app and the recovery codes', [
+      `Somebody who knows the password of ${account} has lost its authenticator app and its recovery codes. If it was you, open this link to remove them. Your password alone signs you in then:`,
+      { link, label: 'Remove the app and the codes' },
+      'It works once, for 72 hours. Give the link to nobody.',
+      password,
+    ]);
+  }
+  return stage === 'requested'
+    ? mail('Somebody cannot enter a code for your account', [
+        `Somebody who knows the password of ${account}${from} said that its authenticator app and its recovery codes are lost. We send a link to this address on ${dateAndTimeText(readyAt)}, which removes them.`,
+        'If it was you, wait for that mail.',
+        ...stop,
+      ])
+    : mail('The app and the recovery codes can soon be removed', [
+        `On ${dateAndTimeText(readyAt)} we send a link to this address, which removes the authenticator app and the recovery codes of ${account}, as somebody who knows its password has asked.`,
+        'If it was you, wait for that mail.',
+        ...stop,
+      ]);
+}
+
 /** When a person did something, and the IP address that it came from, if that is known. */
 export type Occasion = { at: Date; address?: string | undefined };
 

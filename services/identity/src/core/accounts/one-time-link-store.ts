@@ -79,9 +79,9 @@ const idsOfMany = (purpose: LinkPurpose, userId: string) => ({
   $lt: `${idPrefix(purpose, userId)};`,
 });
 
-/** A further change must not void the link to the first one: each address, and each other change, has its own. */
+/** A further mail must not void the link in the first one: each address, each other change, and each stop has its own. */
 function idOf({ purpose, userId, email, tokenHash }: StoredLink): string {
   const prefix = idPrefix(purpose, userId);
-  if (purpose === 'undo_change') return `${prefix}:${tokenHash}`;
+  if (purpose === 'undo_change' || purpose === 'stop_recovery') return `${prefix}:${tokenHash}`;
   return purpose === 'undo_email_change' ? `${prefix}:${email}` : prefix;
 }

@@ -7,6 +7,8 @@ export const LINK_PURPOSES = [
   'verify_email',
   'undo_email_change',
   'undo_change',
+  'stop_recovery',
+  'remove_factors',
   'end_credentials',
 ] as const;
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];
@@ -36,7 +38,7 @@ export type OneTimeLinkStore = {
   collection: string;
   /**
    * Replaces the person's earlier one of the same purpose; to undo a change of the address, only one to the same address, and
-   * to undo other changes none.
+   * to undo other changes, and to stop a recovery, none.
    * Durable when it resolves.
    */
   put(link: StoredLink): Promise<void>;

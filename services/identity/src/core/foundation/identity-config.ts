@@ -38,6 +38,8 @@ export type IdentityConfig = {
   logoutNetworks?: readonly string[];
   /** Where people can sign in besides; none by default. */
   identityProviders?: readonly IdentityProvider[];
+  /** How long the recovery without second factors takes; 72 by default, and there is none with 0. */
+  recoveryWaitHours?: number;
   auditDays: number;
   rateLimit: 'on' | 'off';
   /** Where requests are counted; in memory by default. */

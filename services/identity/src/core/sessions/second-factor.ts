@@ -1,4 +1,5 @@
-import type { Field } from '@gatehouse/web/form';
+import type { Field, PageForm } from '@gatehouse/web/form';
+import type { Account } from '../accounts/account.ts';
 import type { Origin } from '../audit/audit.ts';
 
 /** A code that the owner of an account can give beside the password. */
@@ -22,4 +23,13 @@ export type SecondFactorSource = {
   removeSince(userId: string, time: Date): Promise<number>;
   /** As of Credentials in core/extensions.ts. */
   restore(userId: string, id: string, before: Date): Promise<boolean>;
+};
+
+/** What is left to somebody who has entered the password and has lost all second factors. */
+export type LostFactors = {
+  /** The page about it, whose form begins it. `back` is the path of the page for the code. */
+  page(account: Account, form: PageForm, back: string): Promise<string>;
+  begin(account: Account, origin: Origin): Promise<void>;
+  /** Called when somebody has signed in with a factor. */
+  stop(userId: string, origin: Origin): Promise<void>;
 };

@@ -6,7 +6,7 @@ import { type Audit, type Origin, originOf } from '../audit/audit.ts';
 import type { SignInThrottle } from '../limits/sign-in-throttle.ts';
 import { FIRST_FACTOR, type FirstFactor } from '../oidc/epochs/sign-in-epochs.ts';
 import type { Verified, WithFactors } from './password-check.ts';
-import type { SecondFactor, SecondFactorSource } from './second-factor.ts';
+import type { LostFactors, SecondFactor, SecondFactorSource } from './second-factor.ts';
 import type { SessionEnds } from './session-ends.ts';
 
 export type SecondFactors = {
@@ -35,6 +35,7 @@ const MAX_CODE = 64;
 
 export function createSecondFactors(options: {
   sources: readonly SecondFactorSource[];
+  lostFactors: readonly Pick<LostFactors, 'stop'>[];
   accounts: Pick<Accounts, 'find'>;
   sessionEnds: Pick<SessionEnds, 'isOver'>;
   throttle: Pick<SignInThrottle, 'countCode'>;
@@ -74,6 +75,7 @@ export function createSecondFactors(options: {
         return undefined;
       }
       await wasRight();
+      for (const lost of options.lostFactors) await lost.stop(account.id, origin);
       const details = { second_factor: factor.name };
       await audit.record({ ...entry, action: 'sign_in.succeeded', details });
       return { account, generation, amr: [...amr, ...factor.amr, 'mfa'] };

@@ -14,6 +14,7 @@ import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import type { WithFactors } from '../../core/sessions/password-check.ts';
 import { PASSWORD, type PasswordCheck, type Verified } from '../../core/sessions/password-check.ts';
 import type { RememberedBrowsers } from '../../core/sessions/remembered-browser.ts';
+import type { LostFactors } from '../../core/sessions/second-factor.ts';
 import type { SecondFactors } from '../../core/sessions/second-factors.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import type {
@@ -42,6 +43,7 @@ export type InteractionRoutesOptions = {
   /** Beside the password. */
   methods: readonly SignInMethod[];
   secondFactors: SecondFactors;
+  lostFactors: readonly LostFactors[];
   remembered: RememberedBrowsers;
   sessionEnds: Pick<SessionEnds, 'isOver'>;
   /** Ways to create an account without a password. */
@@ -110,7 +112,9 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
   async function signIn(ctx: Context, details: Interaction, verified: Verified | WithFactors): Promise<void> {
     const { account, amr } = verified;
     const factors = 'factors' in verified ? verified.factors : await secondFactors.of(account.id);
-    if (amr.includes('mfa') || factors.length === 0) return complete(ctx, details, verified);
+    const isStrong = amr.includes('mfa');
+    if (isStrong) for (const lost of options.lostFactors) await lost.stop(account.id, originOf(ctx));
+    if (isStrong || factors.length === 0) return complete(ctx, details, verified);
     // Whoever is asked to sign in again proves all of it.
     const isAgain = details.prompt.reasons.some((it) => it === 'login_prompt' || it === 'max_age');
     if (isAgain || !(await options.remembered.isRemembered(browser.id(ctx), account, factors))) {

@@ -14,6 +14,7 @@ export function signIn(core: Core): IdentityModule {
     ...options,
     methods: core.extensions.signInMethods,
     signUpMethods: core.extensions.signUpMethods,
+    lostFactors: core.extensions.lostFactors,
     signUp: core.config.signUp === 'on',
     countSignUp: createAddressLimiter(SIGN_UPS, core.sharedLimits).count,
   });

@@ -23,8 +23,8 @@ export type SecondFactorModel = {
   /** Other ways to sign in to the account, which need no code. */
   methods: readonly { form: PageForm; fields: Content }[];
   scripts: readonly string[];
-  /** To begin again, as with another account. */
-  links: { signIn: string };
+  /** To begin again, as with another account, and for who has lost all factors. */
+  links: { signIn: string; lost?: string | undefined };
 };
 
 /** The field of the box that makes this browser remembered. */
@@ -61,6 +61,7 @@ ${others.map(
 ${form(model.form, html`${input(other, false)}<div class="buttons"><button class="secondary">${t('Sign in with this code')}</button></div>`)}</details>`,
 )}
 <ul class="ways">
+${model.links.lost !== undefined && html`<li><a href="${model.links.lost}">${t('Lost your app and your recovery codes?')}</a></li>`}
 <li><a href="${model.links.signIn}">${t('Sign in with another account')}</a></li>
 </ul>`,
   });

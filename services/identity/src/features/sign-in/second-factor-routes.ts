@@ -7,12 +7,13 @@ import { originOf } from '../../core/audit/audit.ts';
 import { KnownDevicesOnly } from '../../core/limits/sign-in-throttle.ts';
 import type { Verified, WithFactors } from '../../core/sessions/password-check.ts';
 import type { RememberedBrowsers } from '../../core/sessions/remembered-browser.ts';
+import type { LostFactors } from '../../core/sessions/second-factor.ts';
 import type { SecondFactors } from '../../core/sessions/second-factors.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import type { SignInMethod } from '../../core/sessions/sign-in-method.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
-import { sendPage } from '../../pages/page-response.ts';
+import { seeOther, sendPage } from '../../pages/page-response.ts';
 import type { Interactions } from './interactions.ts';
 import {
   type CodeProblem,
@@ -31,6 +32,7 @@ export function addSecondFactorRoutes(
   router: Router,
   options: Pick<Interactions, 'load' | 'readForm' | 'applicationOf' | 'targetsOf'> & {
     secondFactors: SecondFactors;
+    lostFactors: readonly Pick<LostFactors, 'page' | 'begin'>[];
     remembered: Pick<RememberedBrowsers, 'remember' | 'forget'>;
     sessionEnds: Pick<SessionEnds, 'isOver'>;
     browser: BrowserCookie;
@@ -67,11 +69,34 @@ export function addSecondFactorRoutes(
       application: await options.applicationOf(details),
       username: account.username,
       ...{ factors, problem, methods, scripts },
-      links: { signIn: `/sign-in/${details.uid}` },
+      links: {
+        signIn: `/sign-in/${details.uid}`,
+        lost: options.lostFactors.length === 0 ? undefined : `${secondFactorPath(details.uid)}/lost`,
+      },
     });
     const formTargets = options.targetsOf(details);
     sendPage(ctx, html, { status, formTargets, hasScripts: scripts.length > 0 });
   }
+
+  router.get('/sign-in/:uid/second-factor/lost', async (ctx, next) => {
+    const [lost] = options.lostFactors;
+    if (lost === undefined) return next();
+    const details = await options.load(ctx);
+    const held = await secondFactors.held(ctx, details);
+    if (held === undefined) return options.restart(ctx, details);
+    const form = forms.form(ctx, { action: ctx.path, context: details.uid });
+    sendPage(ctx, await lost.page(held.account, form, secondFactorPath(details.uid)));
+  });
+
+  router.post('/sign-in/:uid/second-factor/lost', async (ctx, next) => {
+    const [lost] = options.lostFactors;
+    if (lost === undefined) return next();
+    const { details } = await options.readForm(ctx);
+    const held = await secondFactors.held(ctx, details);
+    if (held === undefined) return options.restart(ctx, details);
+    await lost.begin(held.account, originOf(ctx));
+    seeOther(ctx, ctx.path);
+  });
 
   router.get('/sign-in/:uid/second-factor', async (ctx) => {
     const details = await options.load(ctx);

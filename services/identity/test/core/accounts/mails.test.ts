@@ -3,6 +3,7 @@ import {
   addressClaimedMail,
   CHANGES,
   emailChangedMail,
+  factorRecoveryMail,
   type Mail,
   type Notice,
   newPasswordMail,
@@ -38,6 +39,15 @@ const MAILS: [mail: Mail, subject: string, links: string[]][] = [
   [verifyEmailMail({ link: LINK, username: 'ada' }), 'Confirm your email address', [LINK]],
   [newPasswordMail({ link: LINK, minutes: 30 }), 'Choose a new password', [LINK]],
   [emailChangedMail({ link: LINK, username: 'ada', at }), 'Your email address has been changed', [LINK]],
+  ...(['requested', 'soon', 'ready'] as const).map((stage, i): [Mail, string, string[]] => [
+    factorRecoveryMail({ stage, readyAt: at, address }, { link: LINK, username: 'ada' }),
+    [
+      'Somebody cannot enter a code for your account',
+      'The app and the recovery codes can soon be removed',
+      'Remove the app and the recovery codes',
+    ][i] as string,
+    [LINK],
+  ]),
   [undoneMail({ link: LINK, username: 'ada', minutes: 30 }), 'Choose a new password', [LINK]],
   ...NOTICES.map(([it, subject]): [Mail, string, string[]] => [
     notice(it),

@@ -1,0 +1,40 @@
+import type { Core } from '../../core/core.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { createFactorRecoveries, isReady } from './factor-recoveries.ts';
+import { lostFactorsPage } from './factor-recovery-pages.ts';
+import { factorRecoveryRoutes } from './factor-recovery-routes.ts';
+import { createFactorRecoveryStore } from './factor-recovery-store.ts';
+
+const DEFAULT_HOURS = 72;
+
+/** The way in for people who have lost all second factors: by mail, after a waiting time. */
+export function factorRecovery(core: Core): IdentityModule {
+  const { extensions, config } = core;
+  const waitHours = config.recoveryWaitHours ?? DEFAULT_HOURS;
+  if (waitHours === 0) return {};
+  const store = createFactorRecoveryStore(core.connection);
+  const recoveries = createFactorRecoveries({ ...core, store, waitHours, factors: extensions.factors });
+  extensions.lostFactors.push({
+    async page(account, form, back) {
+      const found = await recoveries.find(account);
+      const kind = account.email_verified ? ('none' as const) : ('no_address' as const);
+      const state =
+        found === undefined
+          ? { kind }
+          : isReady(found)
+            ? { kind: 'ready' as const }
+            : { kind: 'under_way' as const, readyAt: found.readyAt };
+      return lostFactorsPage({ form, username: account.username, waitHours, state, links: { back } });
+    },
+    begin: recoveries.begin,
+    stop: recoveries.stop,
+  });
+  return {
+    routers: [factorRecoveryRoutes({ ...core, recoveries })],
+    collections: [store.collection],
+    parts: [recoveries.sender],
+    async erase(userId) {
+      await store.remove(userId);
+    },
+  };
+}
