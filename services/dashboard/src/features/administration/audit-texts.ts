@@ -33,6 +33,8 @@ export const ACTIONS: Record<string, string> = {
   'authenticator_app.removed': 'Authenticator app removed',
   'recovery_codes.renewed': 'Recovery codes renewed',
   'recovery_code.used': 'Recovery code used',
+  'set_up_link.created': 'Link to set up a sign-in anew created',
+  'set_up_link.used': 'Sign-in set up anew',
   'factor_recovery.requested': 'Recovery without second factors asked for',
   'factor_recovery.stopped': 'Recovery without second factors stopped',
   'factor_recovery.finished': 'Second factors removed by recovery',

@@ -47,9 +47,13 @@ export type AccountMails = {
   notifyEmailChanged(userId: string, previousEmail: string, occasion: Occasion): Promise<void>;
   /** Tells the owner of an account whose second factors are lost, with a link that stops their removal, or at last removes them. */
   sendFactorRecovery(account: Account, mail: FactorRecoveryMail): Promise<void>;
+  /** A link for an admin to give to the owner, who sets up how they sign in anew; tells the owner by mail that there is one. */
+  createSetUpLink(account: Account): Promise<{ url: string; expiresAt: Date }>;
   /** Sends a link for a new password after a change was undone, however many mails there have been. */
   sendUndone(account: Account): Promise<void>;
 };
+
+const SET_UP_SECONDS = 24 * 3600;
 
 export function createAccountMails(options: {
   issuer: string;
@@ -85,7 +89,7 @@ export function createAccountMails(options: {
     return `${issuer}${path}?token=${token}`;
   }
 
-  return {
+  const self: AccountMails = {
     sendVerification: (account) =>
       attempt('verification', async () => {
         const { email, username } = account;
@@ -172,6 +176,13 @@ export function createAccountMails(options: {
               );
         await mail.send({ to: email, ...factorRecoveryMail(about, { link, username }) });
       }),
+    async createSetUpLink(account) {
+      const expiresAt = new Date(Date.now() + SET_UP_SECONDS * 1000);
+      const address = account.email ?? '';
+      const url = await linkTo('/account/set-up-sign-in', account, address, 'set_up_sign_in', SET_UP_SECONDS);
+      void self.notify(account.id, { kind: 'set_up_link_created', at: new Date() });
+      return { url, expiresAt };
+    },
     sendUndone: (account) =>
       attempt('change undone', async () => {
         const { email, username } = account;
@@ -180,4 +191,5 @@ export function createAccountMails(options: {
         await mail.send({ to: email, ...undoneMail({ link, username, minutes: NEW_PASSWORD_SECONDS / 60 }) });
       }),
   };
+  return self;
 }

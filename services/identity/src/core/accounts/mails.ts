@@ -115,6 +115,7 @@ export type Notice =
   | ({ kind: 'app_added' | 'app_removed' | 'recovery_codes_renewed'; removed?: string } & Occasion)
   /** Somebody signed in with a recovery code; `left` are the others. */
   | ({ kind: 'recovery_code_used'; left: number } & Occasion)
+  | ({ kind: 'set_up_link_created' } & Occasion)
   /** Somebody who knows the password has entered too many wrong codes. */
   | ({ kind: 'codes_guessed' } & Occasion)
   /** `provider` is its name for people. */
@@ -192,6 +193,12 @@ export function noticeMail(
         `Somebody signed in to ${account} with your password and a recovery code on ${occasion(notice)}. ${notice.left === 0 ? 'You have no codes left: get new ones on the page “Security” of your account.' : `You have ${notice.left} left.`}`,
         fine,
         `If it was not you, somebody else has your password and your codes. ${ask} Get new recovery codes as well.`,
+      ]);
+    case 'set_up_link_created':
+      return mail('An admin created a link for your account', [
+        `An admin created a link on ${occasion(notice)}, with which you set up anew how you sign in to ${account}. The admin gives it to you, and it works once, for 24 hours. It removes your password, your passkeys and your authenticator app.`,
+        'If you asked for it, you need not do anything.',
+        'If not, somebody may pretend to be you: tell an admin, and change your password. The link no longer works then.',
       ]);
     case 'codes_guessed':
       return mail('Somebody has your password', [

@@ -9,6 +9,7 @@ export const LINK_PURPOSES = [
   'undo_change',
   'stop_recovery',
   'remove_factors',
+  'set_up_sign_in',
   'end_credentials',
 ] as const;
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];

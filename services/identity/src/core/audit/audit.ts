@@ -51,6 +51,8 @@ const IMMEDIATE = [
   'authenticator_app.removed',
   'recovery_codes.renewed',
   'recovery_code.used',
+  'set_up_link.created',
+  'set_up_link.used',
   'factor_recovery.requested',
   'factor_recovery.stopped',
   'factor_recovery.finished',

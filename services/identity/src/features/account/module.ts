@@ -33,16 +33,16 @@ export function account(core: Core): IdentityModule {
     programs: extensions.programs,
     applications: createAuthorizedApplications(core),
   });
+  const removable = {
+    credentials: extensions.credentials,
+    secondFactorSources: extensions.secondFactors,
+  };
   const countRequest = (address: string) => throttle.countMail({ address });
   return {
     routers: [
       pages.router,
-      recoveryRoutes({ ...core, own, countRequest }),
-      undoRoutes({
-        ...core,
-        credentials: extensions.credentials,
-        secondFactorSources: extensions.secondFactors,
-      }),
+      recoveryRoutes({ ...core, ...removable, own, countRequest }),
+      undoRoutes({ ...core, ...removable }),
     ],
     pages: ['/account'],
   };

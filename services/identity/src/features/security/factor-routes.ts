@@ -3,12 +3,13 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { type Static, Type } from 'typebox';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
-import { originOf } from '../../core/audit/audit.ts';
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { FactorList } from '../../core/sessions/listed-factors.ts';
 import type { ProgramSessions } from '../../core/sessions/program-sessions.ts';
 import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstParty } from '../../http/first-party.ts';
-import { done, listOf, ok, shape } from '../../openapi/operations.ts';
+import { done, listOf, ok, response, shape } from '../../openapi/operations.ts';
 
 /** How old a login may be, in seconds, by which people remove their own. */
 const FRESH_SECONDS = 300;
@@ -38,6 +39,16 @@ const factorShape = shape(
   },
 );
 
+const SetUpLinkDraft = Type.Object({ user_id: Type.String() });
+const setUpLinkShape = shape(
+  'SetUpLink',
+  Type.Object({ url: Type.String({ format: 'uri' }), expires_at: Time }),
+  {
+    url: 'https://id.example.com/account/set-up-sign-in?token=6rT…',
+    expires_at: '2026-11-03T09:30:00.000Z',
+  },
+);
+
 /**
  * /api/v1/factors: the passkeys and second factors of an account, never their secrets. People see and remove their own; admins
  * those of others, named by `user_id`. Errors are thrown.
@@ -45,6 +56,8 @@ const factorShape = shape(
 export function factorRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
   accounts: Pick<Accounts, 'find'>;
+  mails: Pick<AccountMails, 'createSetUpLink'>;
+  audit: Pick<Audit, 'record'>;
   factors: readonly FactorList[];
   /** The kinds of logins at the API. */
   programs: readonly Pick<ProgramSessions, 'clientId'>[];
@@ -91,6 +104,31 @@ export function factorRoutes(options: {
           ...(recoveryCodesLeft === undefined ? {} : { recovery_codes_left: recoveryCodesLeft }),
         })),
       };
+    },
+  });
+
+  api.post('create', '/set-up-links', {
+    summary: 'Create a link to set up a sign-in anew',
+    description:
+      'For an admin to give to somebody who cannot sign in any more, after making sure who that is. Whoever opens it chooses a password; all ' +
+      'passkeys, connected accounts, the authenticator app and all sessions end with that. It works once, for 24 hours, is in this ' +
+      'response only, and an earlier one of the same user stops working. The user gets a mail about it.',
+    body: shape('SetUpLinkDraft', SetUpLinkDraft, { user_id: 'usr_01m7g9w2k0000c4v8x3r6t5n1z' }),
+    responses: { 201: response('The link.', setUpLinkShape) },
+    kinds: ['not_found', 'conflict'],
+    async handle({ ctx, person, body }) {
+      if (person.role !== 'admin')
+        throw new ServiceError('forbidden', 'Only an admin may create such a link.');
+      const account = await accountOf(person, body);
+      // An open session alone must not be enough to keep the account.
+      if (account.id === person.id) {
+        throw new ServiceError('forbidden', 'You cannot create such a link for yourself. Ask another admin.');
+      }
+      if (account.status !== 'active') throw new ServiceError('conflict', 'The account is inactive.');
+      const { url, expiresAt } = await options.mails.createSetUpLink(account);
+      const by = { origin: originOf(ctx), actor: person.id };
+      await options.audit.record({ action: 'set_up_link.created', ...by, subject: account.id });
+      return { url, expires_at: expiresAt };
     },
   });
 

@@ -32,6 +32,7 @@ const NOTICES: [Notice, subject: string][] = [
   [{ kind: 'recovery_codes_renewed', at, address }, 'You have new recovery codes'],
   [{ kind: 'identity_linked', provider: 'Acme', at, address }, 'Acme was connected to your account'],
   [{ kind: 'identity_unlinked', provider: 'Acme', at, address }, 'Acme was disconnected from your account'],
+  [{ kind: 'set_up_link_created', at }, 'An admin created a link for your account'],
   [{ kind: 'application_given', application: 'Lighthouse' }, 'Your application has a new owner'],
   [{ kind: 'application_offered', application: 'Lighthouse' }, 'An application is offered to you'],
 ];

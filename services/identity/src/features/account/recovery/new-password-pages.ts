@@ -56,16 +56,19 @@ export type NewPasswordModel = {
   /** With the token of the mailed link in `hidden`. */
   form: PageForm;
   username: string;
+  /** Whether all other ways to sign in end with it. */
+  isReset?: boolean;
   /** Problems of `new_password`. */
   problems?: readonly FieldProblem[] | undefined;
 };
 
 export function newPasswordPage(model: NewPasswordModel): string {
-  const { problems = [] } = model;
+  const { problems = [], isReset = false } = model;
   return standalonePage({
-    title: 'Choose a new password',
+    title: isReset ? 'Set up your sign-in anew' : 'Choose a new password',
     failed: problems.length > 0,
-    body: html`<p>The new password is for the account ${named(model.username)}. All other sessions of the account will end.</p>
+    body: html`<p>The new password is for the account ${named(model.username)}. All ${isReset ? '' : 'other '}sessions of the account will end.</p>
+${isReset && html`<p>Its passkeys, its connected accounts, and its authenticator app with the recovery codes are removed. You sign in with the new password, and can add others in your account.</p>`}
 ${problemSummary(problems, ['new_password'])}
 ${form(
   model.form,
@@ -77,6 +80,7 @@ ${field({ name: 'new_password', label: 'New password', hint: 'At least 8 charact
 }
 
 export type NewPasswordDoneModel = {
+  isReset?: boolean;
   links: { signIn: string };
   /** Leads to the question whether to end them; offered to somebody who has applications of their own. */
   endCredentials?: PageForm | undefined;
@@ -85,7 +89,7 @@ export type NewPasswordDoneModel = {
 export function newPasswordDonePage(model: NewPasswordDoneModel): string {
   return standalonePage({
     title: 'Your new password is saved',
-    body: html`<p>You are signed out everywhere. Sign in with the new password, or go back to your application. Your passkeys still work: if somebody else knew your password, look at the passkeys in your account.</p>
+    body: html`<p>You are signed out everywhere. Sign in with the new password, or go back to your application. ${model.isReset ? 'Then add a passkey or an authenticator app in your account.' : 'Your passkeys still work: if somebody else knew your password, look at the passkeys in your account.'}</p>
 <p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>
 ${model.endCredentials !== undefined && offerToEndCredentials(form(model.endCredentials, html`<button class="danger">End all secrets and keys</button>`))}`,
   });

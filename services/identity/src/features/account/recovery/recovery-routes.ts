@@ -6,8 +6,11 @@ import type { Context } from 'koa';
 import type { Account, Accounts } from '../../../core/accounts/account.ts';
 import { type AccountMails, NEW_PASSWORD_SECONDS } from '../../../core/accounts/account-mails.ts';
 import { isCurrentLink, type LinkPurpose, type OneTimeLinks } from '../../../core/accounts/one-time-link.ts';
-import { type Audit, originOf } from '../../../core/audit/audit.ts';
+import { type Audit, type Origin, originOf } from '../../../core/audit/audit.ts';
+import type { Credentials } from '../../../core/extensions.ts';
 import type { SignInThrottle } from '../../../core/limits/sign-in-throttle.ts';
+import type { SecondFactorSource } from '../../../core/sessions/second-factor.ts';
+import type { SessionEnds } from '../../../core/sessions/session-ends.ts';
 import { standaloneQuestionPage } from '../../../pages/account/confirmation-pages.ts';
 import type { BrowserCookie } from '../../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../../pages/csrf-forms.ts';
@@ -33,6 +36,9 @@ export type RecoveryRoutesOptions = {
   forms: CsrfForms;
   browser: Pick<BrowserCookie, 'rememberDevice'>;
   throttle: Pick<SignInThrottle, 'forgive'>;
+  sessionEnds: Pick<SessionEnds, 'endAll'>;
+  credentials: readonly Pick<Credentials, 'removeAll'>[];
+  secondFactorSources: readonly Pick<SecondFactorSource, 'removeSince'>[];
   own: OwnApplications;
   /** Counts a request for a mail from this address; throws `rate_limited`. */
   countRequest(address: string): Promise<unknown>;
@@ -40,10 +46,12 @@ export type RecoveryRoutesOptions = {
 
 const FORGOTTEN = '/account/forgotten-password';
 const NEW_PASSWORD = '/account/new-password';
+/** The pages on which somebody who is not signed in chooses a password, by the purpose of the link that leads there. */
+const PATHS = { new_password: NEW_PASSWORD, set_up_sign_in: '/account/set-up-sign-in' } as const;
 const END_CREDENTIALS = `${NEW_PASSWORD}/end-credentials`;
 const ACCOUNT = '/account';
 
-/** Forgotten passwords: pages that mailed links lead to, without a sign-in. */
+/** Forgotten passwords, and links of admins: pages without a sign-in. */
 export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   const { accounts, links, audit, forms, own } = options;
   const router = new Router({ sensitive: true });
@@ -89,53 +97,70 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
   async function accountOf(purpose: LinkPurpose, token: string): Promise<Account | undefined> {
     const link = await links.peek(purpose, token);
     const account = link === undefined ? undefined : await accounts.find(link.userId);
-    const fits = account?.status === 'active' && isCurrentLink(link, account) && account.email_verified;
-    return fits ? account : undefined;
+    if (link === undefined || account?.status !== 'active') return undefined;
+    // An admin gives it to the person, who may have no address.
+    const isOfAdmin = purpose === 'set_up_sign_in' && link.epoch === account.sign_in_epoch;
+    return isOfAdmin || (isCurrentLink(link, account) && account.email_verified) ? account : undefined;
   }
 
-  function showNewPassword(ctx: Context, account: Account, token: string, error?: ServiceError): void {
+  function showNewPassword(
+    ctx: Context,
+    purpose: keyof typeof PATHS,
+    { account, token, error }: { account: Account; token: string; error?: ServiceError },
+  ): void {
     const html = newPasswordPage({
-      form: forms.form(ctx, { action: NEW_PASSWORD, hidden: { token } }),
+      form: forms.form(ctx, { action: PATHS[purpose], hidden: { token } }),
+      isReset: purpose === 'set_up_sign_in',
       username: account.username,
       problems: error && formProblems(error, () => 'new_password'),
     });
     sendPage(ctx, html, { status: error?.status ?? 200 });
   }
 
-  router.get(NEW_PASSWORD, async (ctx) => {
-    const token = String(ctx.query.token ?? '');
-    const account = await accountOf('new_password', token);
-    if (account === undefined) refuseLink(ctx);
-    else showNewPassword(ctx, account, token);
-  });
+  /** Ends all that signs in to the account but the password, and what began by it meanwhile. */
+  async function endMethods(id: string, origin: Origin): Promise<void> {
+    for (const { removeAll } of options.credentials) await removeAll(id);
+    for (const { removeSince } of options.secondFactorSources) await removeSince(id, new Date(0));
+    await options.sessionEnds.endAll(id, { action: 'session.ended', origin });
+  }
 
-  router.post(NEW_PASSWORD, async (ctx) => {
-    const fields = await forms.read(ctx, NEW_PASSWORD);
-    const token = fields.get('token') ?? '';
-    const account = await accountOf('new_password', token);
-    if (account === undefined) return refuseLink(ctx);
-    const next = fields.get('new_password') ?? '';
-    try {
-      const used = await links.use('new_password', token, () =>
-        accounts.changePassword(account.id, { next }),
-      );
-      if (!used) return refuseLink(ctx);
-    } catch (error) {
-      if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
-      return showNewPassword(ctx, account, token, error);
-    }
-    // A person who guesses passwords could otherwise close the account again before the person signs in.
-    await options.throttle.forgive(account);
-    options.browser.rememberDevice(ctx, account.id);
-    await audit.record({ action: 'password.changed', origin: originOf(ctx), subject: account.id });
-    void options.mails.notify(account.id, {
-      kind: 'recovery_used',
-      at: new Date(),
-      address: originOf(ctx).address,
+  for (const purpose of ['new_password', 'set_up_sign_in'] as const) {
+    const isReset = purpose === 'set_up_sign_in';
+
+    router.get(PATHS[purpose], async (ctx) => {
+      const token = String(ctx.query.token ?? '');
+      const account = await accountOf(purpose, token);
+      if (account === undefined) refuseLink(ctx);
+      else showNewPassword(ctx, purpose, { account, token });
     });
-    const endCredentials = await offerToEndCredentials(ctx, account.id);
-    sendPage(ctx, newPasswordDonePage({ links: { signIn: ACCOUNT }, endCredentials }));
-  });
+
+    router.post(PATHS[purpose], async (ctx) => {
+      const fields = await forms.read(ctx, PATHS[purpose]);
+      const token = fields.get('token') ?? '';
+      const account = await accountOf(purpose, token);
+      if (account === undefined) return refuseLink(ctx);
+      const { id } = account;
+      const next = fields.get('new_password') ?? '';
+      const origin = originOf(ctx);
+      try {
+        const used = await links.use(purpose, token, () => accounts.changePassword(id, { next }));
+        if (!used) return refuseLink(ctx);
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
+        return showNewPassword(ctx, purpose, { account, token, error });
+      }
+      if (isReset) await endMethods(id, origin);
+      // A person who guesses passwords could otherwise close the account again before the person signs in.
+      await options.throttle.forgive(account);
+      options.browser.rememberDevice(ctx, id);
+      await audit.record({ action: isReset ? 'set_up_link.used' : 'password.changed', origin, subject: id });
+      if (!isReset) {
+        void options.mails.notify(id, { kind: 'recovery_used', at: new Date(), address: origin.address });
+      }
+      const endCredentials = await offerToEndCredentials(ctx, id);
+      sendPage(ctx, newPasswordDonePage({ isReset, links: { signIn: ACCOUNT }, endCredentials }));
+    });
+  }
 
   /** A form for somebody who has proved who they are and is not signed in; undefined without own applications. */
   async function offerToEndCredentials(ctx: Context, id: string): Promise<PageForm | undefined> {
