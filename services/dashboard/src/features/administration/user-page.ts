@@ -9,6 +9,7 @@ import { copyable, facts, notAvailable, statusTag, time } from '../../pages/part
 import { type Column, table } from '../../pages/table.ts';
 import type { ResourceView } from '../../resources/resource.ts';
 import { hasRole } from '../../sessions/session.ts';
+import { type FactorList, factorSection } from './user-factors.ts';
 import type { ApiUser } from './user-list.ts';
 
 export type ApiSession = {
@@ -20,8 +21,11 @@ export type ApiSession = {
   last_used_at: string;
 };
 
-/** A user, with the sessions for admins. */
-export type User = ApiUser & { sessions?: Outcome<{ data: ApiSession[] }> | undefined };
+/** A user, with the sessions and the factors for admins. */
+export type User = ApiUser & {
+  sessions?: Outcome<{ data: ApiSession[] }> | undefined;
+  factors?: Outcome<FactorList> | undefined;
+};
 
 export const ROLES = [
   ['user', 'user: manages their own data and applications'],
@@ -30,7 +34,7 @@ export const ROLES = [
 ] as const;
 
 /** The facts about a user and, for admins, the forms that change the account. */
-export function userPage({ value: user, visit, path, deletion }: ResourceView<User>): Html {
+export async function userPage({ value: user, visit, path, deletion }: ResourceView<User>): Promise<Html> {
   const { csrf, person } = visit;
   const { first_name: first, last_name: last } = user.profile ?? {};
   const isSelf = user.id === person.id;
@@ -47,6 +51,7 @@ ${
   html`${links(user.id)}
 ${authority(user, { path, csrf, isSelf })}`
 }
+${user.factors !== undefined && factorSection(user.factors, { path, isSelf, links: await visit.takeFlashes() })}
 ${user.sessions !== undefined && sessionSection(user.sessions, { path, csrf })}
 ${!isSelf && deletion}`;
 }

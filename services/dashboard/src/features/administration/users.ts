@@ -6,6 +6,8 @@ import { statusTag, time } from '../../pages/parts.ts';
 import type { ResourceQuestion, Target } from '../../resources/resource.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { DashboardRouter, Visit } from '../../routes/dashboard-router.ts';
+import type { FactorList } from './user-factors.ts';
+import { factorQuestions, factorsPath } from './user-factors.ts';
 import { findUser, listUsers, withLastSignIns } from './user-list.ts';
 import { type ApiSession, openText, ROLES, type User, userPage } from './user-page.ts';
 
@@ -21,6 +23,7 @@ export const users = resourcePages<User>({
     inactive: 'The account is deactivated, and all its sessions have ended.',
     active: 'The account is active.',
     ended: 'The session has ended, and its tokens no longer work.',
+    factor_removed: 'It is removed, and the person gets a mail.',
     all_ended: 'All sessions have ended, and their tokens no longer work.',
     deleted: 'The account is deleted.',
     created: 'The account is created.',
@@ -56,11 +59,13 @@ export const users = resourcePages<User>({
   ],
   empty: html`<p><strong>There are no users yet.</strong></p>`,
   async read(visit) {
-    const [{ etag, ...user }, sessions] = await Promise.all([
+    const isAdmin = visit.person.role === 'admin';
+    const [{ etag, ...user }, sessions, factors] = await Promise.all([
       findUser(visit.api, visit.id('usr')),
-      visit.person.role === 'admin' ? sessionsOf(visit) : undefined,
+      isAdmin ? sessionsOf(visit) : undefined,
+      isAdmin ? attempt(visit.api.get<FactorList>(factorsPath(visit))) : undefined,
     ]);
-    return { value: { ...user, sessions }, etag };
+    return { value: { ...user, sessions, factors }, etag };
   },
   title: ({ id, username }) => username ?? id,
   view: userPage,
@@ -103,7 +108,7 @@ export const users = resourcePages<User>({
       return openText(value.sessions ?? (await sessionsOf(visit)));
     },
   },
-  confirmed: { deactivate: deactivation, 'sessions/end-all': endOfAllSessions },
+  confirmed: { deactivate: deactivation, 'sessions/end-all': endOfAllSessions, ...factorQuestions },
   routes: addUserRoutes,
 });
 

@@ -1,0 +1,99 @@
+import { alertBox } from '@gatehouse/web/form';
+import { type Content, type Html, html } from '@gatehouse/web/html';
+import type { Outcome } from '../../api/attempt.ts';
+import { copyable, exactTime, notAvailable, time } from '../../pages/parts.ts';
+import { type Column, table } from '../../pages/table.ts';
+import type { Resource, ResourceQuestion, Target } from '../../resources/resource.ts';
+import { notFound, type Visit } from '../../routes/dashboard-router.ts';
+
+/** A passkey or an authenticator app of a user, as the API lists it. */
+export type ApiFactor = {
+  id: string;
+  type: 'passkey' | 'authenticator_app';
+  name: string | null;
+  created_at: string;
+  last_used_at: string | null;
+  recovery_codes_left?: number;
+};
+export type FactorList = { data: readonly ApiFactor[] };
+/** A link that was just created, which is shown once. */
+type SetUpLink = { url: string; expires_at: string };
+type User = { id: string; username: string | null };
+
+const FACTORS = '/api/v1/factors';
+const nameOf = ({ id, username }: User) => username ?? id;
+const titleOf = ({ type, name }: ApiFactor): Content =>
+  type === 'passkey' ? html`Passkey <bdi>${name}</bdi>` : 'Authenticator app';
+const labelOf = ({ type, name }: ApiFactor) => (type === 'passkey' ? `passkey ${name}` : 'authenticator app');
+
+/** What an admin sees of how somebody signs in beside the password, and the ways to help who cannot any more. */
+export function factorSection(
+  outcome: Outcome<FactorList>,
+  { path, isSelf, links }: { path: string; isSelf: boolean; links: readonly string[] },
+): Html {
+  if (outcome.error !== undefined) {
+    return html`<section><h2>Passkeys and authenticator app</h2>${notAvailable('Passkeys', outcome.error, { again: path })}</section>`;
+  }
+  const { data } = outcome.value;
+  const columns: Column<ApiFactor>[] = [
+    { title: 'Kind', show: titleOf },
+    { title: 'Added', show: ({ created_at: at }) => time(at) },
+    { title: 'Last used', show: ({ last_used_at: at }) => exactTime(at, 'never') },
+    { title: 'Recovery codes left', show: ({ recovery_codes_left: left }) => left ?? '–' },
+    ...(isSelf
+      ? []
+      : [
+          {
+            title: 'Remove',
+            show: (factor: ApiFactor) =>
+              html`<a class="button danger" href="${path}/factors/${encodeURIComponent(factor.id)}/remove" aria-label="${`Remove the ${labelOf(factor)}`}">Remove</a>`,
+          },
+        ]),
+  ];
+  return html`<section><h2>Passkeys and authenticator app</h2>
+${links.map((text) => newLink(JSON.parse(text) as SetUpLink))}
+${data.length === 0 ? html`<p class="empty">This user has neither a passkey nor an authenticator app.</p>` : table(columns, data)}
+${isSelf ? html`<p>Manage your own on the page <a href="/account/security">Security</a> of your account.</p>` : html`<p><a class="button secondary" href="${path}/set-up-link">Create a link to set up the sign-in anew</a></p>`}</section>`;
+}
+
+function newLink({ url, expires_at: expiresAt }: SetUpLink): Html {
+  return html`${alertBox('Copy the link now', html`<p>It is not shown again. Give it to the person in a way by which nobody else gets it. It works once, until ${exactTime(expiresAt)}.</p>`)}
+<p>${copyable('set-up-link', url)}</p>`;
+}
+
+/** The factors of the user whose page it is. */
+export const factorsPath = (visit: Visit, id = '') =>
+  `${FACTORS}${id && `/${encodeURIComponent(id)}`}?${new URLSearchParams({ user_id: visit.id('usr') })}`;
+
+/** The questions before a factor is removed, and before a link is created. */
+export const factorQuestions: NonNullable<Resource<User>['confirmed']> = {
+  async 'factors/:factor/remove'({ visit, value, path }: Target<User>): Promise<ResourceQuestion> {
+    const { data } = await visit.api.get<FactorList>(factorsPath(visit));
+    const factor = data.find(({ id }) => id === visit.param('factor'));
+    if (factor === undefined) throw notFound();
+    const isApp = factor.type === 'authenticator_app';
+    return {
+      title: `Remove the ${labelOf(factor)}?`,
+      lost: html`<p>${titleOf(factor)} of ${nameOf(value)}, added ${time(factor.created_at)}, last used ${exactTime(factor.last_used_at, 'never')}.</p>
+<p>${isApp ? `Its ${factor.recovery_codes_left} recovery codes stop working as well, and the password alone signs in.` : 'It no longer signs in. Without another passkey or a password, the person needs a link from you, or asks for a new password by mail.'} The person gets a mail. Make sure that it is the owner of the account who asks for it.</p>`,
+      submit: 'Remove',
+      async act() {
+        await visit.api.send('DELETE', factorsPath(visit, factor.id));
+        return `${path}?done=factor_removed`;
+      },
+    };
+  },
+  'set-up-link': ({ visit, value, path }: Target<User>): ResourceQuestion => ({
+    title: `Create a link for ${nameOf(value)}?`,
+    lost: html`<p>Whoever opens the link chooses a new password for the account. Its passkeys, its connected accounts, its authenticator app with the recovery codes, and all its sessions end then. Until somebody opens it, nothing changes.</p>
+<p>It works once, for 24 hours, in place of an earlier one. The person gets a mail that there is a link, without the link. Make sure who asks for it, as the link is all that it takes to get into the account.</p>`,
+    submit: 'Create the link',
+    async act() {
+      const link = await visit.api.send<SetUpLink>('POST', `${FACTORS}/set-up-links`, {
+        user_id: visit.id('usr'),
+      });
+      await visit.putFlash(path, JSON.stringify(link));
+      return path;
+    },
+  }),
+};
