@@ -22,10 +22,10 @@ export type IdentityProvider = {
   claims: { email: string; emailVerified: string; name: string };
   /** Whether its addresses count as verified although it does not say that they are. */
   trustsEmail: boolean;
-  /** Only people with a verified address of one of these domains may sign in by it; in lower case. */
+  /** Only people with a verified address of one of these domains may sign in by it, unless these restrict sign-ups alone; in lower case. */
   domains: readonly string[] | undefined;
-  /** Whether accounts are created for people who have none; by default, as for everybody else. */
-  signUp: 'on' | 'off' | undefined;
+  /** For whom accounts are created: whoever may sign in, or people of the domains; by default, as for everybody else. */
+  signUp: 'open' | 'domains' | 'off' | undefined;
   /** The values of its `amr` and `acr` that count as a sign-in with two factors. */
   secondFactor: { amr: readonly string[]; acr: readonly string[] };
   /** Whether it signs people in again when it is asked to, and says when it did. */

@@ -16,7 +16,7 @@ import type { LinkedIdentities } from './linked-identities.ts';
 import { failureMessage, messagesOf } from './provider-messages.ts';
 import { CONNECTED_ACCOUNTS, connectedAccountsPage, disconnectQuestion } from './provider-pages.ts';
 import type { UpstreamClient } from './upstream-client.ts';
-import { isOfDomain } from './upstream-identity.ts';
+import { mayUse } from './upstream-identity.ts';
 
 export type ConfiguredProvider = {
   provider: IdentityProvider;
@@ -93,7 +93,7 @@ export function addConnectedAccountRoutes(
         .finish(response, { ...checks, state })
         .catch((error: unknown) => failureMessage(error, { provider, logger }));
       if ('title' in identity) return identity;
-      if (!isOfDomain(provider, identity)) return say.wrongDomain;
+      if (!mayUse(provider, identity)) return say.wrongDomain;
       const { account } = signedIn;
       if (!(await linked.link(account, identity, { origin: originOf(ctx) }))) return say.linkedElsewhere;
       // What has ended this session meanwhile may have removed the links before this one was there.

@@ -38,7 +38,7 @@ export function identityProviders(core: Core): IdentityModule {
     linked: createLinkedIdentities({ ...core, provider, store }),
   }));
   for (const it of providers) {
-    const signUp = (it.provider.signUp ?? config.signUp) === 'on';
+    const signUp = it.provider.signUp ?? (config.signUp === 'on' ? 'open' : 'off');
     extensions.signInMethods.push(
       providerSignIn({ ...core, ...it, states, signUp, countSignUp, failures, useOnce: core.store.useOnce }),
     );

@@ -29,7 +29,7 @@ const Entry = Type.Object(
     ),
     trust_email: Type.Optional(Type.Boolean()),
     domains: List,
-    sign_up: Type.Optional(Type.String({ enum: ['on', 'off'] })),
+    sign_up: Type.Optional(Type.String({ enum: ['open', 'domains', 'off'] })),
     second_factor: Type.Optional(Type.Object({ amr: List, acr: List }, { additionalProperties: false })),
     reauthentication: Type.Optional(Type.Boolean()),
   },
@@ -111,6 +111,7 @@ function providerOf(entry: Entry): IdentityProvider {
   if (domains?.some((domain) => domain.includes('@') || !domain.includes('.'))) {
     throw wrong('domains must be names such as example.com');
   }
+  if (entry.sign_up === 'domains' && !domains?.length) throw wrong('sign_up by domains needs domains');
   return {
     ...{ id, label, issuer, protocol: preset.protocol, clientId: entry.client_id },
     authentication: authenticationOf(entry),
@@ -124,7 +125,7 @@ function providerOf(entry: Entry): IdentityProvider {
     },
     trustsEmail: entry.trust_email ?? false,
     domains: domains?.map((domain) => domain.toLowerCase()),
-    signUp: entry.sign_up as 'on' | 'off' | undefined,
+    signUp: entry.sign_up as IdentityProvider['signUp'],
     secondFactor: { amr: entry.second_factor?.amr ?? [], acr: entry.second_factor?.acr ?? [] },
     reauthenticates: entry.reauthentication ?? preset.reauthenticates,
   };

@@ -20,7 +20,7 @@ import type { AuthorizationStates } from './authorization-state.ts';
 import type { LinkedIdentities } from './linked-identities.ts';
 import { failureMessage, messagesOf } from './provider-messages.ts';
 import type { UpstreamClient } from './upstream-client.ts';
-import { isOfDomain, type UpstreamIdentity } from './upstream-identity.ts';
+import { isOfDomain, mayUse, type UpstreamIdentity } from './upstream-identity.ts';
 
 /**
  * Whom a provider has named in a sign-in, while the account with the verified address of that person is not signed in to; a field
@@ -57,8 +57,8 @@ export function providerSignIn(options: {
   browser: Pick<BrowserCookie, 'id'>;
   audit: Audit;
   logger: Logger;
-  /** Whether accounts are created. */
-  signUp: boolean;
+  /** For whom accounts are created. */
+  signUp: NonNullable<IdentityProvider['signUp']>;
   /** Counts an account created from this address; throws `rate_limited`. */
   countSignUp(address: string): Promise<unknown>;
   useOnce(name: string, until: Date): Promise<boolean>;
@@ -135,7 +135,9 @@ export function providerSignIn(options: {
       await keep(details, { [UNLINKED_IDENTITY]: { ...by, identity, accountId: owner.id, until } });
       return { notice: { ...say.accountExists(email), isNotice: true } };
     }
-    if (!options.signUp) return { message: say.noSignUp };
+    const isOpen =
+      options.signUp === 'open' || (options.signUp === 'domains' && isOfDomain(provider, identity));
+    if (!isOpen) return { message: say.noSignUp };
     try {
       const account = await createAccount(ctx, identity, email);
       return account === undefined ? { message: say.tooLate } : { account, generation: undefined };
@@ -196,7 +198,7 @@ export function providerSignIn(options: {
       } catch (error) {
         return fail(failureMessage(error, { provider, logger }));
       }
-      const result = !isOfDomain(provider, identity)
+      const result = !mayUse(provider, identity)
         ? { message: say.wrongDomain }
         : ((await signInLinked(identity)) ?? (await signInUnlinked(ctx, details, identity)));
       if ('message' in result) {

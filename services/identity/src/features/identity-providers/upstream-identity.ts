@@ -34,13 +34,21 @@ export function isIssuerOf({ issuer }: Pick<IdentityProvider, 'issuer'>, of: str
   );
 }
 
-/** Whether the provider may be used with this address. One that is not verified is of no domain. */
+/** Whether this is an address of the provider's domains, if it has some. One that is not verified is of no domain. */
 export function isOfDomain(
   { domains }: Pick<IdentityProvider, 'domains'>,
   { email = '', isEmailVerified }: Pick<UpstreamIdentity, 'email' | 'isEmailVerified'>,
 ): boolean {
   const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
   return domains === undefined || (isEmailVerified && domains.includes(domain));
+}
+
+/** Whether the provider may be used with this address. */
+export function mayUse(
+  provider: Pick<IdentityProvider, 'domains' | 'signUp'>,
+  identity: Pick<UpstreamIdentity, 'email' | 'isEmailVerified'>,
+): boolean {
+  return provider.signUp === 'domains' || isOfDomain(provider, identity);
 }
 
 /** Why nobody has signed in at a provider. */

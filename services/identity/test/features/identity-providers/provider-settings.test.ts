@@ -36,6 +36,7 @@ const WRONG: [string, unknown, RegExp][] = [
     /your own organization/,
   ]),
   ['Apple without a key', [{ preset: 'apple', client_id: 'us', team_id: 't', key_id: 'k' }], /private_key/],
+  ['sign-ups of no domain', [{ ...OWN, sign_up: 'domains' }], /needs domains/],
   ['the same id twice', [OWN, OWN], /two providers with the same id/],
 ];
 t.test('a setting that is wrong is refused, and no secret is quoted', async (t) => {

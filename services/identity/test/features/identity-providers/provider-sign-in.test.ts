@@ -99,50 +99,6 @@ t.test('what the provider says of a second factor counts if the setting says so'
   upstream.start(built.base);
 });
 
-const REFUSED: [string, object, Person, RegExp][] = [
-  ['a foreign domain', { domains: ['acme.example'] }, verified('eve'), /cannot use this Acme account/],
-  [
-    'an address of the domain that is not verified',
-    { domains: ['acme.example'] },
-    { sub: 'fay', email: 'fay@acme.example', email_verified: false },
-    /cannot use this Acme account/,
-  ],
-  [
-    'the domain as a part',
-    { domains: ['acme.example'] },
-    verified('gus', { email: 'gus@acme.example.evil.example' }),
-    /cannot use this Acme account/,
-  ],
-  ['no new accounts', { sign_up: 'off' }, verified('hal'), /There is no account for your Acme account/],
-];
-t.test('who may not come is told why, and gets no account', async (t) => {
-  for (const [name, settings, person, message] of REFUSED) {
-    const strict = await build(t, { config: { identityProviders: upstream.settings(settings) } });
-    upstream.start(strict.base);
-    const visitor = strict.browser();
-    const page = await signInBy(upstream, visitor, person);
-    t.match([page.status, alertOf(page)], [401, message], name);
-    const again = new URL(await leave(visitor, page));
-    t.equal(again.searchParams.get('prompt'), 'login', 'they can choose another account');
-    const welcome = await signInBy(
-      upstream,
-      strict.browser(),
-      verified('ian', { email: 'ian@ACME.example' }),
-    );
-    t.equal(heading(welcome), 'sign_up' in settings ? 'Sign in' : 'Profile', name);
-  }
-  const open = await build(t, {
-    config: { signUp: 'off', identityProviders: upstream.settings({ sign_up: 'on' }) },
-  });
-  upstream.start(open.base);
-  t.equal(
-    heading(await signInBy(upstream, open.browser(), verified('jan'))),
-    'Profile',
-    'by this provider alone',
-  );
-  upstream.start(built.base);
-});
-
 t.test('whoever is asked to sign in again does so at the provider, too', async (t) => {
   const visitor = built.browser();
   await signInBy(upstream, visitor, verified('kim'));
