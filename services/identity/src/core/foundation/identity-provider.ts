@@ -19,7 +19,9 @@ export type IdentityProvider = {
   /** The `prompt` by which people choose an account there, or none with ''; by default, as its metadata says. */
   accountPrompt: 'select_account' | '' | undefined;
   /** The names of its claims. */
-  claims: { email: string; emailVerified: string; name: string };
+  claims: { email: string; emailVerified: string; name: string; picture: string };
+  /** Whether names and pictures that people have not changed here follow those at the provider, at each sign-in. */
+  refreshesProfile: boolean;
   /** Whether its addresses count as verified although it does not say that they are. */
   trustsEmail: boolean;
   /** Only people with a verified address of one of these domains may sign in by it, unless these restrict sign-ups alone; in lower case. */

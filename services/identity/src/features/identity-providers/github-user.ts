@@ -1,7 +1,7 @@
 import { UpstreamError, type UpstreamIdentity } from './upstream-identity.ts';
 
 type Ask = (url: string, init: { headers: Record<string, string> }) => Promise<Response>;
-type User = { id?: unknown; name?: unknown };
+type User = { id?: unknown; name?: unknown; avatar_url?: unknown };
 type Address = { email?: unknown; primary?: unknown; verified?: unknown };
 
 /** Who an access token of GitHub is for: it has OAuth without OpenID Connect. */
@@ -20,7 +20,7 @@ export async function readGitHubUser(issuer: string, token: string, ask: Ask): P
     const failure = response.status >= 500 ? 'unavailable' : 'refused';
     throw new UpstreamError(failure, `${path} answered ${response.status}`);
   }
-  const { id, name } = Object(await get('/user')) as User;
+  const { id, name, avatar_url: picture } = Object(await get('/user')) as User;
   if (!Number.isSafeInteger(id)) throw new UpstreamError('refused', 'the user has no id');
   const addresses = await get('/user/emails');
   const primary = (Array.isArray(addresses) ? (addresses as Address[]) : []).find(
@@ -33,6 +33,7 @@ export async function readGitHubUser(issuer: string, token: string, ask: Ask): P
     email: typeof primary?.email === 'string' ? primary.email : undefined,
     isEmailVerified: primary?.verified === true,
     name: typeof name === 'string' && name !== '' ? name : undefined,
+    picture: typeof picture === 'string' ? picture : undefined,
     hasSecondFactor: false,
   };
 }

@@ -18,7 +18,7 @@ export type LinkedIdentities = {
    * account, or the account has another one of this provider.
    */
   link(
-    account: Pick<Account, 'id'>,
+    account: Pick<Account, 'id' | 'name'>,
     identity: UpstreamIdentity,
     by: { origin: Origin; isNewAccount?: boolean },
   ): Promise<boolean>;
@@ -69,7 +69,7 @@ export function createLinkedIdentities(options: {
     find: (identity) => store.find(linkedIdentityId(identity)),
     of,
     used: (linked, identity) => store.used({ ...linked, label: labelOf(identity) }, new Date()),
-    async link({ id: userId }, identity, { origin, isNewAccount = false }) {
+    async link({ id: userId, name }, identity, { origin, isNewAccount = false }) {
       const now = new Date();
       const former = await ofProvider(userId);
       if (former !== undefined && !isUsable(former)) await store.remove(userId, former.id);
@@ -77,6 +77,8 @@ export function createLinkedIdentities(options: {
         ...{ id: linkedIdentityId(identity), userId, provider: provider.id },
         ...{ issuer: identity.issuer, subject: identity.subject, label: labelOf(identity) },
         ...{ createdAt: now, lastUsedAt: isNewAccount ? now : null },
+        // The name of somebody who was here before is their own.
+        ...{ name: isNewAccount ? name : null, picture: null },
       });
       if (isLinked) await record('linked', userId, origin, { isMailed: !isNewAccount });
       return isLinked;

@@ -38,10 +38,10 @@ export function createLinkedIdentityStore(
       const documents = await identities.find({ user_id: userId }).sort({ created_at: 1 }).toArray();
       return documents.map(read);
     },
-    async used({ id: _id, userId: user_id, label }, at) {
+    async used({ id: _id, userId: user_id, label, name, picture }, at) {
       const { matchedCount } = await identities.updateOne(
         { _id, user_id },
-        { $set: { last_used_at: at, label } },
+        { $set: { last_used_at: at, label, name, picture } },
       );
       return matchedCount === 1;
     },

@@ -11,6 +11,9 @@ export const LINKED_IDENTITY = {
   subject: text(),
   /** The address or name by which its owner recognises it. */
   label: text(),
+  /** What the account has got from the provider; something else in the account is the person's own. */
+  name: text().default(null),
+  picture: text().default(null),
   createdAt: date(),
   lastUsedAt: date().default(null),
 };

@@ -25,8 +25,12 @@ const Entry = Type.Object(
     private_key: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
     scope: Text,
     claims: Type.Optional(
-      Type.Object({ email: Text, email_verified: Text, name: Text }, { additionalProperties: false }),
+      Type.Object(
+        { email: Text, email_verified: Text, name: Text, picture: Text },
+        { additionalProperties: false },
+      ),
     ),
+    refresh_profile: Type.Optional(Type.Boolean()),
     trust_email: Type.Optional(Type.Boolean()),
     domains: List,
     sign_up: Type.Optional(Type.String({ enum: ['open', 'domains', 'off'] })),
@@ -122,7 +126,9 @@ function providerOf(entry: Entry): IdentityProvider {
       email: entry.claims?.email ?? 'email',
       emailVerified: entry.claims?.email_verified ?? 'email_verified',
       name: entry.claims?.name ?? 'name',
+      picture: entry.claims?.picture ?? 'picture',
     },
+    refreshesProfile: entry.refresh_profile ?? false,
     trustsEmail: entry.trust_email ?? false,
     domains: domains?.map((domain) => domain.toLowerCase()),
     signUp: entry.sign_up as IdentityProvider['signUp'],

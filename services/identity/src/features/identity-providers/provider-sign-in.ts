@@ -6,7 +6,7 @@ import { loginKey } from '@gatehouse/domain/folded-key';
 import { html } from '@gatehouse/web/html';
 import type { Context } from 'koa';
 import type { Interaction } from 'oidc-provider';
-import type { Accounts } from '../../core/accounts/account.ts';
+import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
@@ -18,6 +18,7 @@ import type { SignInMessage, SignInMethod } from '../../core/sessions/sign-in-me
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import type { AuthorizationStates } from './authorization-state.ts';
 import type { LinkedIdentities } from './linked-identities.ts';
+import type { LinkedIdentity } from './linked-identity.ts';
 import { failureMessage, messagesOf } from './provider-messages.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import { isOfDomain, mayUse, type UpstreamIdentity } from './upstream-identity.ts';
@@ -49,7 +50,7 @@ export function providerSignIn(options: {
   client: UpstreamClient;
   states: AuthorizationStates;
   linked: LinkedIdentities;
-  accounts: Pick<Accounts, 'find' | 'lookUp' | 'create' | 'verifyEmail'>;
+  accounts: Pick<Accounts, 'find' | 'lookUp' | 'create' | 'update' | 'verifyEmail'>;
   generations: Pick<SignInGenerations, 'current'>;
   sessionEnds: Pick<SessionEnds, 'isOver'>;
   secondFactors: Pick<SecondFactors, 'of'>;
@@ -76,15 +77,36 @@ export function providerSignIn(options: {
   });
 
   /** Who has signed in before and finishes it now; a message when that is nobody. */
-  async function signInLinked(identity: UpstreamIdentity) {
+  async function signInLinked(ctx: Context, identity: UpstreamIdentity) {
     const link = await linked.find(identity);
     if (link === undefined) return undefined;
     const generation = await generations.current(link.userId);
     const account = await accounts.find(link.userId);
     if (account?.status !== 'active') return { userId: link.userId, message: say.inactive };
     // After the account was read: if it is unlinked before its sign-ins are ended, this one is among them.
-    if (!(await linked.used(link, identity))) return { userId: link.userId, message: say.tooLate };
+    if (!(await linked.used(await refresh(ctx, account, link, identity), identity)))
+      return { userId: link.userId, message: say.tooLate };
     return { account, generation };
+  }
+
+  /** Takes the name and the picture from the provider that are not the person's own; the link with what is taken. */
+  async function refresh(ctx: Context, account: Account, link: LinkedIdentity, identity: UpstreamIdentity) {
+    const refreshed = { ...link };
+    for (const field of provider.refreshesProfile ? (['name', 'picture'] as const) : []) {
+      const value = identity[field];
+      if (value === undefined || value === link[field] || account[field] !== link[field]) continue;
+      // One that cannot be taken is no reason to turn somebody away.
+      const isTaken = await accounts.update(account.id, { [field]: value }).then(
+        () => true,
+        (error: unknown) => logger.warn({ err: error, field }, 'a profile could not be refreshed'),
+      );
+      if (!isTaken) continue;
+      refreshed[field] = value;
+      const by = { origin: originOf(ctx), subject: account.id, actor: null };
+      const what = { fields: [field], provider: provider.id };
+      await audit.record({ ...by, action: 'account.changed', details: what });
+    }
+    return refreshed;
   }
 
   async function createAccount(ctx: Context, identity: UpstreamIdentity, email: string) {
@@ -200,7 +222,7 @@ export function providerSignIn(options: {
       }
       const result = !mayUse(provider, identity)
         ? { message: say.wrongDomain }
-        : ((await signInLinked(identity)) ?? (await signInUnlinked(ctx, details, identity)));
+        : ((await signInLinked(ctx, identity)) ?? (await signInUnlinked(ctx, details, identity)));
       if ('message' in result) {
         await keep(details, {});
         return fail(result.message, 'userId' in result ? result.userId : undefined);

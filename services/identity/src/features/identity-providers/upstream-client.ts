@@ -115,9 +115,12 @@ export function createUpstreamClient(
     await verify(loaded, tokens.id_token ?? '');
     if (isFresh && !isRecent(idToken.auth_time)) throw new UpstreamError('not_fresh', 'no recent auth_time');
     const { claims, secondFactor } = provider;
-    const isComplete =
-      idToken[claims.email] !== undefined &&
-      (provider.trustsEmail || idToken[claims.emailVerified] !== undefined);
+    const needed = [
+      claims.email,
+      ...(provider.trustsEmail ? [] : [claims.emailVerified]),
+      ...(provider.refreshesProfile ? [claims.name, claims.picture] : []),
+    ];
+    const isComplete = needed.every((name) => idToken[name] !== undefined);
     const more: Record<string, unknown> =
       isComplete || config.serverMetadata().userinfo_endpoint === undefined
         ? {}
@@ -136,6 +139,7 @@ export function createUpstreamClient(
       email: text(claims.email),
       isEmailVerified: isVerified || provider.trustsEmail,
       name: text(claims.name),
+      picture: text(claims.picture),
       hasSecondFactor:
         amr.some((it) => secondFactor.amr.includes(it as string)) ||
         secondFactor.acr.includes(String(idToken.acr)),

@@ -9,6 +9,8 @@ export type UpstreamIdentity = {
   /** Whether the provider has verified that the address is the person's. */
   isEmailVerified: boolean;
   name: string | undefined;
+  /** A URL. */
+  picture: string | undefined;
   /** Whether the person has proved two factors there, in a way that counts here. */
   hasSecondFactor: boolean;
 };

@@ -79,7 +79,7 @@ t.test('GitHub says who it is by its API, and a primary address counts if it is 
   const server = createServer((request, response) => {
     const replies: Record<string, unknown> = {
       '/login/oauth/access_token': { access_token: 'token', token_type: 'bearer', scope: 'read:user' },
-      '/api/v3/user': { id: 42, login: 'octo', name: 'Octo Cat' },
+      '/api/v3/user': { id: 42, login: 'octo', name: 'Octo Cat', avatar_url: 'https://x.example/octo.png' },
       '/api/v3/user/emails': [
         { email: 'other@x.example', primary: false, verified: true },
         { email: 'octo@x.example', primary: true, verified: isVerified },
@@ -103,6 +103,7 @@ t.test('GitHub says who it is by its API, and a primary address counts if it is 
   for (isVerified of [true, false]) {
     t.match(await client.finish(response, { ...CHECKS, state: 'state' }), {
       ...{ issuer, subject: '42', email: 'octo@x.example', isEmailVerified: isVerified, name: 'Octo Cat' },
+      picture: 'https://x.example/octo.png',
     });
   }
   t.match(

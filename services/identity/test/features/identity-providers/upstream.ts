@@ -16,6 +16,7 @@ export type Person = {
   email?: string;
   email_verified?: boolean | string;
   name?: string;
+  picture?: string;
   amr?: string[];
   acr?: string;
 };
@@ -65,7 +66,7 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
       claims: {
         openid: ['sub', 'amr', 'acr'],
         email: ['email', 'email_verified'],
-        profile: ['name'],
+        profile: ['name', 'picture'],
       },
       features: { devInteractions: { enabled: false }, rpInitiatedLogout: { enabled: false } },
       interactions: { policy, url: (_ctx, { uid }) => `/interaction/${uid}` },

@@ -1,0 +1,52 @@
+import t from 'tap';
+import { build, PASSWORD } from '../../build.ts';
+import { createAccount, linkTo, valueIn } from '../../pages.ts';
+import { signInBy, startUpstream, verified } from './upstream.ts';
+
+const upstream = await startUpstream(t);
+const refreshing = await build(t, {
+  config: { identityProviders: upstream.settings({ refresh_profile: true }) },
+});
+upstream.start(refreshing.base);
+
+/** The profile after somebody has signed in whom the provider calls so. */
+async function profileOf(sub: string, name: string, picture?: string, built = refreshing) {
+  const visitor = built.browser();
+  const person = verified(sub, { name, ...(picture && { picture }) });
+  const page = await signInBy(upstream, visitor, person);
+  return { visitor, page, name: valueIn(page, 'name'), picture: valueIn(page, 'picture') };
+}
+
+t.test('names and pictures follow the provider until the person changes them here', async (t) => {
+  const first = await profileOf('ada', 'Ada Byron', 'https://p.example/1.png');
+  t.match([first.name, first.picture], ['Ada Byron', ''], 'as at the first sign-in');
+  const second = await profileOf('ada', 'Ada Lovelace', 'https://p.example/1.png');
+  t.match([second.name, second.picture], ['Ada Lovelace', 'https://p.example/1.png']);
+  const bad = await profileOf('ada', 'A'.repeat(500), 'http://p.example/plain.png');
+  t.match([bad.name, bad.picture], [second.name, second.picture], 'but for what an account cannot have');
+  await second.visitor.submit(second.page, { name: 'Countess', picture: '' }, 'name="name"');
+  const own = await profileOf('ada', 'Ada King', 'https://p.example/2.png');
+  t.match([own.name, own.picture], ['Countess', '']);
+});
+
+t.test(
+  'the name of an account that was there before stays, and it gets a picture if it has none',
+  async (t) => {
+    const owner = refreshing.browser();
+    const email = 'cora@elsewhere.example';
+    await createAccount(owner, '/account', { username: 'cora', email, name: 'Cora' });
+    await owner.submit(await owner.get(await linkTo(refreshing, email)), {});
+    const { visitor, page } = await profileOf('cora', 'Somebody');
+    await visitor.submit(page, { username: 'cora', password: PASSWORD });
+    const { name, picture } = await profileOf('cora', 'Somebody', 'https://p.example/c.png');
+    t.match([name, picture], ['Cora', 'https://p.example/c.png']);
+  },
+);
+
+t.test('by default, nothing follows', async (t) => {
+  const built = await build(t, { config: { identityProviders: upstream.settings() } });
+  upstream.start(built.base);
+  await profileOf('eve', 'Eve', undefined, built);
+  const { name, picture } = await profileOf('eve', 'Eva', 'https://p.example/e.png', built);
+  t.match([name, picture], ['Eve', '']);
+});
