@@ -1,5 +1,5 @@
 import { type Html, html } from './html.ts';
-import { language, t } from './language.ts';
+import { language, t, translated } from './language.ts';
 
 /** The date and time in words, in UTC. */
 export function dateAndTimeText(date: Date): string {
@@ -69,4 +69,11 @@ export function ago(date: Date, now = new Date()): Html {
       ? t('less than a minute ago')
       : language().formats.ago.format(-Math.floor(seconds / found[1]), found[0]);
   return html`<time datetime="${date.toISOString()}" title="${dateAndTimeText(date)}">${text}</time>`;
+}
+
+/** What describeUserAgent says of a device, such as "Firefox on Windows", in the language of what runs. */
+export function deviceName(described: string): string {
+  const [, browser, system] = /^(.+) on (.+)$/.exec(described) ?? [];
+  if (browser === undefined || system === undefined) return translated(described);
+  return t('{browser} on {system}', { browser: translated(browser), system });
 }

@@ -3,6 +3,7 @@ import { requestInfo } from '@gatehouse/server/requests';
 import type { Context, Middleware } from 'koa';
 import { type ErrorOut, errors } from 'oidc-provider';
 import type { ToServiceError } from '../http/service-error.ts';
+import { t } from '../texts/texts.ts';
 import { CsrfError } from './csrf-forms.ts';
 import { type ErrorPageKind, errorPage } from './error-page.ts';
 import { sendPage } from './page-response.ts';
@@ -112,9 +113,13 @@ export function createPageErrors(toServiceError: ToServiceError): PageErrors {
 
 /** The error of a form: of its fields, which `fieldOf` names as the page does, or of the whole. */
 export function formProblems(
-  { details, message }: ServiceError,
+  { kind, details, message, headers }: ServiceError,
   fieldOf: (field: string) => string = (field) => field,
 ): FieldProblem[] {
+  if (kind === 'rate_limited') {
+    const seconds = Number(headers['retry-after']);
+    return [{ field: 'form', message: t('Too many attempts: try again in {seconds} s.', { seconds }) }];
+  }
   if (details === undefined) return [{ field: 'form', message }];
   return details.map((problem) => ({ field: fieldOf(problem.field), message: problem.message }));
 }

@@ -3,7 +3,7 @@ import { type Catalogue, createLanguage, ENGLISH, type Language } from '@gatehou
 import type { Context } from 'koa';
 
 /** The languages of the pages and mails; each has a catalogue beside this file. */
-export const LANGUAGES = ['en', 'de'];
+export const LANGUAGES = ['en', 'de', 'fr', 'es', 'pt', 'ja'];
 
 const loaded = new Map<string, Language>();
 

@@ -1,45 +1,65 @@
 import { PRODUCT } from '@gatehouse/web/document';
-import { dateAndTimeText, duration } from '@gatehouse/web/formatting';
+import { dateAndTimeText, deviceName, duration } from '@gatehouse/web/formatting';
 import { type Content, type Html, html, render } from '@gatehouse/web/html';
+import { language } from '@gatehouse/web/language';
+import { t } from '../../texts/texts.ts';
 
 /** A mail without its addresses; `text` and `html` say the same. */
 export type Mail = { subject: string; text: string; html: string };
 
 export function verifyEmailMail(model: { link: string; username: string }): Mail {
-  return mail('Confirm your email address', [
-    `The ${PRODUCT} account “${plainName(model.username)}” has this email address. Is it yours?`,
-    'Open this link, sign in to that account, and press the button there:',
-    { link: model.link, label: 'Confirm my email address' },
-    'If this is not your account, you need not do anything. Somebody may have mistyped an email address.',
+  const account = { product: PRODUCT, username: plainName(model.username) };
+  return mail(t('Confirm your email address'), [
+    t('The {product} account “{username}” has this email address. Is it yours?', account),
+    t('Open this link, sign in to that account, and press the button there:'),
+    { link: model.link, label: t('Confirm my email address') },
+    t('If this is not your account, you need not do anything. Somebody may have mistyped an email address.'),
   ]);
 }
 
 /** For who has confirmed the address, with their own username. */
 export function addressClaimedMail({ username }: { username: string }): Mail {
-  return mail('Somebody tried to create an account with your address', [
-    `Somebody gave this email address for a new ${PRODUCT} account. It belongs to your account ${plainName(username)}, and still does.`,
-    'If it was you, sign in to the account that you have. On the page where you sign in, “Forgotten your password?” helps.',
-    'If it was not you, you need not do anything. Nobody else can confirm your address, or sign in with it.',
+  const account = { product: PRODUCT, username: plainName(username) };
+  return mail(t('Somebody tried to create an account with your address'), [
+    t(
+      'Somebody gave this email address for a new {product} account. It belongs to your account {username}, and still does.',
+      account,
+    ),
+    t(
+      'If it was you, sign in to the account that you have. On the page where you sign in, “Forgotten your password?” helps.',
+    ),
+    t(
+      'If it was not you, you need not do anything. Nobody else can confirm your address, or sign in with it.',
+    ),
   ]);
 }
 
 /** `minutes`: how long the link works. */
 export function newPasswordMail(model: { link: string; minutes: number }): Mail {
-  return mail('Choose a new password', [
-    `Somebody asked for a new password for your ${PRODUCT} account. If it was you, open this link:`,
-    { link: model.link, label: 'Choose a new password' },
-    `It works once, for ${duration(model.minutes * 60)}.`,
-    'If it was not you, you need not do anything. Your password stays as it is. Give the link to nobody.',
+  return mail(t('Choose a new password'), [
+    t('Somebody asked for a new password for your {product} account. If it was you, open this link:', {
+      product: PRODUCT,
+    }),
+    { link: model.link, label: t('Choose a new password') },
+    t('It works once, for {time}.', { time: duration(model.minutes * 60) }),
+    t('If it was not you, you need not do anything. Your password stays as it is. Give the link to nobody.'),
   ]);
 }
 
 /** After a change was undone: the password no longer works. `minutes`: how long the link works. */
 export function undoneMail(model: { link: string; username: string; minutes: number }): Mail {
-  return mail('Choose a new password', [
-    `You have undone a change of your ${PRODUCT} account ${plainName(model.username)}. All its sessions have ended, and its password no longer works. Choose a new one:`,
-    { link: model.link, label: 'Choose a new password' },
-    `This link works once, for ${duration(model.minutes * 60)}. Later, “Forgotten your password?” on the page where you sign in sends another one.`,
-    'If you got mails about other changes that were not yours, open the links in those as well.',
+  const account = { product: PRODUCT, username: plainName(model.username) };
+  return mail(t('Choose a new password'), [
+    t(
+      'You have undone a change of your {product} account {username}. All its sessions have ended, and its password no longer works. Choose a new one:',
+      account,
+    ),
+    { link: model.link, label: t('Choose a new password') },
+    t(
+      'This link works once, for {time}. Later, “Forgotten your password?” on the page where you sign in sends another one.',
+      { time: duration(model.minutes * 60) },
+    ),
+    t('If you got mails about other changes that were not yours, open the links in those as well.'),
   ]);
 }
 
@@ -128,71 +148,118 @@ export function noticeMail(
   notice: Notice,
   { username, undo = '' }: { username: string; undo?: string | undefined },
 ): Mail {
-  const account = `your ${PRODUCT} account ${plainName(username)}`;
-  const fine = 'If it was you, you need not do anything.';
-  const ask =
-    'Ask for a new password at once: open the page where you sign in, and choose “Forgotten your password?”. Then remove the passkeys of your account that are not yours.';
+  const account = { product: PRODUCT, username: plainName(username) };
+  const when = () => ({ ...account, when: 'at' in notice ? occasion(notice) : '' });
+  const fine = t('If it was you, you need not do anything.');
+  const ask = t(
+    'Ask for a new password at once: open the page where you sign in, and choose “Forgotten your password?”. Then remove the passkeys of your account that are not yours.',
+  );
   const undoing = [
-    'If it was not you, somebody else may be in your account. Open this link, which undoes it:',
-    { link: undo, label: 'This was not me' },
-    `It works once, for ${UNDO_HOURS} hours, and asks before it changes anything. Then all sessions of your account end, and you get a link to choose a new password. Give the link to nobody.`,
+    t('If it was not you, somebody else may be in your account. Open this link, which undoes it:'),
+    { link: undo, label: t('This was not me') },
+    t(
+      'It works once, for {hours} hours, and asks before it changes anything. Then all sessions of your account end, and you get a link to choose a new password. Give the link to nobody.',
+      { hours: UNDO_HOURS },
+    ),
   ];
   switch (notice.kind) {
     case 'password_changed':
-      return mail('Your password has been changed', [
-        `The password of ${account} was changed or removed on ${occasion(notice)}. Other devices and all programs are signed out.`,
+      return mail(t('Your password has been changed'), [
+        t(
+          'The password of your {product} account {username} was changed or removed on {when}. Other devices and all programs are signed out.',
+          when(),
+        ),
         fine,
         ...undoing,
       ]);
     case 'recovery_used':
-      return mail('A link for a new password was used', [
-        `A link that we sent to this address was used to choose a new password for ${account}, on ${occasion(notice)}.`,
+      return mail(t('A link for a new password was used'), [
+        t(
+          'A link that we sent to this address was used to choose a new password for your {product} account {username}, on {when}.',
+          when(),
+        ),
         fine,
-        'If it was not you, somebody else can read your mail. Change the password of your mailbox first.',
+        t('If it was not you, somebody else can read your mail. Change the password of your mailbox first.'),
         ...undoing,
       ]);
     case 'new_device':
-      return mail('A sign-in from a new device', [
-        `Somebody signed in to ${account} from a device that we have not seen before:`,
-        `${plainName(notice.device)}, at the address ${notice.address}, on ${dateAndTimeText(notice.at)}.`,
+      return mail(t('A sign-in from a new device'), [
+        t(
+          'Somebody signed in to your {product} account {username} from a device that we have not seen before:',
+          account,
+        ),
+        t('{device}, at the address {address}, on {time}.', {
+          device: plainName(deviceName(notice.device)),
+          address: notice.address,
+          time: dateAndTimeText(notice.at),
+        }),
         fine,
-        'If it was not you, somebody else can sign in as you. Sign in, change the password, and look at the sessions and passkeys of your account.',
+        t(
+          'If it was not you, somebody else can sign in as you. Sign in, change the password, and look at the sessions and passkeys of your account.',
+        ),
       ]);
     case 'passkey_added':
-      return mail('A passkey was added to your account', [
-        `The passkey “${plainName(notice.passkey)}” was added to ${account} on ${occasion(notice)}. Whoever has it can sign in without your password.`,
+      return mail(t('A passkey was added to your account'), [
+        t(
+          'The passkey “{passkey}” was added to your {product} account {username} on {when}. Whoever has it can sign in without your password.',
+          { ...when(), passkey: plainName(notice.passkey) },
+        ),
         fine,
         ...undoing,
       ]);
     case 'passkey_removed':
-      return mail('A passkey was removed from your account', [
-        `The passkey “${plainName(notice.passkey)}” of ${account} was removed on ${occasion(notice)}. It no longer signs anybody in.`,
+      return mail(t('A passkey was removed from your account'), [
+        t(
+          'The passkey “{passkey}” of your {product} account {username} was removed on {when}. It no longer signs anybody in.',
+          { ...when(), passkey: plainName(notice.passkey) },
+        ),
         fine,
         ...undoing,
       ]);
     case 'app_added':
-      return mail('An authenticator app was set up for your account', [
-        `An authenticator app was set up for ${account} on ${occasion(notice)}. Signing in with your password takes a code of that app from now on.`,
+      return mail(t('An authenticator app was set up for your account'), [
+        t(
+          'An authenticator app was set up for your {product} account {username} on {when}. Signing in with your password takes a code of that app from now on.',
+          when(),
+        ),
         fine,
         ...undoing,
       ]);
     case 'app_removed':
-      return mail('The authenticator app was removed from your account', [
-        `The authenticator app of ${account} was removed on ${occasion(notice)}. Your password alone signs you in.`,
-        'If it was you, or you asked an admin for it, you need not do anything.',
+      return mail(t('The authenticator app was removed from your account'), [
+        t(
+          'The authenticator app of your {product} account {username} was removed on {when}. Your password alone signs you in.',
+          when(),
+        ),
+        t('If it was you, or you asked an admin for it, you need not do anything.'),
         ...undoing,
       ]);
     case 'recovery_codes_renewed':
-      return mail('You have new recovery codes', [
-        `New recovery codes were made for ${account} on ${occasion(notice)}. The old ones no longer work.`,
+      return mail(t('You have new recovery codes'), [
+        t(
+          'New recovery codes were made for your {product} account {username} on {when}. The old ones no longer work.',
+          when(),
+        ),
         fine,
         ...undoing,
       ]);
     case 'recovery_code_used':
-      return mail('A recovery code was used', [
-        `Somebody signed in to ${account} with your password and a recovery code on ${occasion(notice)}. ${notice.left === 0 ? 'You have no codes left: get new ones on the page “Security” of your account.' : `You have ${notice.left} left.`}`,
+      return mail(t('A recovery code was used'), [
+        sentences(
+          t(
+            'Somebody signed in to your {product} account {username} with your password and a recovery code on {when}.',
+            when(),
+          ),
+          notice.left === 0
+            ? t('You have no codes left: get new ones on the page “Security” of your account.')
+            : t('You have {count} left.', { count: notice.left }),
+        ),
         fine,
-        `If it was not you, somebody else has your password and your codes. ${ask} Get new recovery codes as well.`,
+        sentences(
+          t('If it was not you, somebody else has your password and your codes.'),
+          ask,
+          t('Get new recovery codes as well.'),
+        ),
       ]);
     case 'set_up_link_created':
       return mail('An admin created a link for your account', [
@@ -201,58 +268,111 @@ export function noticeMail(
         'If not, somebody may pretend to be you: tell an admin, and change your password. The link no longer works then.',
       ]);
     case 'codes_guessed':
-      return mail('Somebody has your password', [
-        `Somebody entered the password of ${account} and then too many wrong codes, last on ${occasion(notice)}. Nobody could sign in that way.`,
+      return mail(t('Somebody has your password'), [
+        t(
+          'Somebody entered the password of your {product} account {username} and then too many wrong codes, last on {when}. Nobody could sign in that way.',
+          when(),
+        ),
         fine,
-        `If it was not you, somebody else knows your password. ${ask}`,
+        sentences(t('If it was not you, somebody else knows your password.'), ask),
       ]);
-    case 'identity_linked':
-      return mail(`${notice.provider} was connected to your account`, [
-        `A ${notice.provider} account was connected to ${account} on ${occasion(notice)}. It signs its owner in to your account from now on.`,
+    case 'identity_linked': {
+      const { provider } = notice;
+      return mail(t('{provider} was connected to your account', { provider }), [
+        t(
+          'A {provider} account was connected to your {product} account {username} on {when}. It signs its owner in to your account from now on.',
+          { ...when(), provider },
+        ),
         fine,
         ...undoing,
       ]);
-    case 'identity_unlinked':
-      return mail(`${notice.provider} was disconnected from your account`, [
-        `The ${notice.provider} account that signed you in to ${account} was disconnected on ${occasion(notice)}. It no longer signs you in.`,
+    }
+    case 'identity_unlinked': {
+      const { provider } = notice;
+      return mail(t('{provider} was disconnected from your account', { provider }), [
+        t(
+          'The {provider} account that signed you in to your {product} account {username} was disconnected on {when}. It no longer signs you in.',
+          { ...when(), provider },
+        ),
         fine,
         ...undoing,
       ]);
+    }
     case 'application_given':
-      return mail('Your application has a new owner', [
-        `The application “${plainName(notice.application)}” of ${account} has a new owner. You can no longer manage it, and its secrets and API keys no longer work.`,
-        'If you transferred it, or an admin told you about it, you need not do anything.',
-        'If not, somebody else may be in your account. Sign in, change the password, and ask an admin to transfer the application back to you.',
+      return mail(t('Your application has a new owner'), [
+        t(
+          'The application “{application}” of your {product} account {username} has a new owner. You can no longer manage it, and its secrets and API keys no longer work.',
+          { ...account, application: plainName(notice.application) },
+        ),
+        t('If you transferred it, or an admin told you about it, you need not do anything.'),
+        t(
+          'If not, somebody else may be in your account. Sign in, change the password, and ask an admin to transfer the application back to you.',
+        ),
       ]);
     case 'application_offered':
-      return mail('An application is offered to you', [
-        `Somebody wants to transfer the application “${plainName(notice.application)}” to ${account}. Nothing changes unless you accept.`,
-        'To see its permissions, and to accept or decline it, sign in to the dashboard and open the page “Applications”. The offer expires after 7 days.',
-        'If you did not expect it, decline it.',
+      return mail(t('An application is offered to you'), [
+        t(
+          'Somebody wants to transfer the application “{application}” to your {product} account {username}. Nothing changes unless you accept.',
+          { ...account, application: plainName(notice.application) },
+        ),
+        t(
+          'To see its permissions, and to accept or decline it, sign in to the dashboard and open the page “Applications”. The offer expires after 7 days.',
+        ),
+        t('If you did not expect it, decline it.'),
       ]);
     case 'new_credential':
-      return mail('A new API credential was created', [
-        `Your application “${plainName(notice.application)}” got ${notice.what}${'name' in notice ? `, “${plainName(notice.name)}”` : ''}. It belongs to ${account}.`,
+      return mail(t('A new API credential was created'), [
+        sentences(credential(notice), t('It belongs to your {product} account {username}.', account)),
         fine,
-        'If it was not you, somebody else is in your account. Sign in, change the password, and end all secrets and API keys of your applications on the page that follows.',
+        t(
+          'If it was not you, somebody else is in your account. Sign in, change the password, and end all secrets and API keys of your applications on the page that follows.',
+        ),
       ]);
+  }
+}
+
+function credential(notice: Extract<Notice, { kind: 'new_credential' }>): string {
+  const application = plainName(notice.application);
+  switch (notice.what) {
+    case 'a client secret':
+      return t('Your application “{application}” got a client secret.', { application });
+    case 'public keys':
+      return t('Your application “{application}” got public keys.', { application });
+    case 'an API key':
+      return t('Your application “{application}” got an API key, “{key}”.', {
+        ...{ application, key: plainName(notice.name) },
+      });
+    case 'an API key in place of another':
+      return t('Your application “{application}” got an API key in place of another, “{key}”.', {
+        ...{ application, key: plainName(notice.name) },
+      });
   }
 }
 
 /** For the address that the account had before. */
 export function emailChangedMail(model: { link: string; username: string } & Occasion): Mail {
-  return mail('Your email address has been changed', [
-    `The ${PRODUCT} account ${plainName(model.username)} got a new email address in place of this one on ${occasion(model)}.`,
-    'If it was you, you need not do anything.',
-    'If it was not you, somebody else may be in your account. Open this link to restore this address:',
-    { link: model.link, label: 'Restore this address' },
-    `It works once, for ${UNDO_HOURS} hours. It ends all sessions of the account, removes its passkeys, and an authenticator app that was set up lately, and you get a link to choose a new password. Give the link to nobody.`,
+  const { link } = model;
+  const values = { product: PRODUCT, username: plainName(model.username), when: occasion(model) };
+  return mail(t('Your email address has been changed'), [
+    t('The {product} account {username} got a new email address in place of this one on {when}.', values),
+    t('If it was you, you need not do anything.'),
+    t('If it was not you, somebody else may be in your account. Open this link to restore this address:'),
+    { link, label: t('Restore this address') },
+    t(
+      'It works once, for {hours} hours. It ends all sessions of the account, removes its passkeys, and an authenticator app that was set up lately, and you get a link to choose a new password. Give the link to nobody.',
+      { hours: UNDO_HOURS },
+    ),
   ]);
 }
 
 function occasion({ at, address }: Occasion): string {
-  return dateAndTimeText(at) + (address === undefined ? '' : `, from the address ${address}`);
+  const time = dateAndTimeText(at);
+  return address === undefined ? time : t('{time}, from the address {address}', { time, address });
 }
+
+/** Sentences of one paragraph: not all languages have spaces between them. */
+const sentences = (...all: readonly string[]): string =>
+  all.reduce((before, next) => t('{before} {next}', { before, next }));
 
 type Paragraph = string | { link: string; label: string };
 
@@ -269,7 +389,7 @@ function mail(subject: string, paragraphs: readonly Paragraph[]): Mail {
 
 function document(subject: string, body: Content): Html {
   return html`<!doctype html>
-<html lang="en">
+<html lang="${language().tag}"${language().direction === 'rtl' && html` dir="rtl"`}>
 <head><meta charset="utf-8"><title>${subject}</title><meta name="color-scheme" content="light dark"><meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no"></head>
 <body><h1>${subject}</h1>
 ${body}

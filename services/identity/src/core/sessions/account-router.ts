@@ -1,5 +1,6 @@
 import { isConfirmed } from '@gatehouse/web/confirmation';
 import type { PageForm } from '@gatehouse/web/form';
+import { translated } from '@gatehouse/web/language';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { AccountFrame, AccountSection } from '../../pages/account/account-document.ts';
@@ -8,6 +9,7 @@ import { CsrfError, type CsrfForms } from '../../pages/csrf-forms.ts';
 import { seeOther, sendPage, setPageHeaders } from '../../pages/page-response.ts';
 import { signedOutPage } from '../../pages/sign-out-pages.ts';
 import { stylesheet } from '../../pages/stylesheet.ts';
+import type { Text } from '../../texts/texts.ts';
 import { ACCOUNT_CLIENT } from '../oidc/clients/client-metadata.ts';
 import { SIGN_UP } from '../oidc/provider-options.ts';
 import type { BrowserSessions, SignedIn } from './browser-sessions.ts';
@@ -29,7 +31,7 @@ export type AccountPage = {
 export type AccountRouter = {
   router: Router;
   /** Adds pages to the navigation, after those that are there. */
-  addSections(...sections: AccountSection[]): void;
+  addSections(...sections: (AccountSection & { label: Text })[]): void;
   /**
    * A page; anybody who is not signed in is sent to sign in first. `notices` are what it says of what has just been done, by
    * the name of that in the query.
@@ -37,7 +39,7 @@ export type AccountRouter = {
   get(
     path: string,
     show: (ctx: Context, page: AccountPage) => Promise<void> | void,
-    notices?: Readonly<Record<string, string>>,
+    notices?: Readonly<Record<string, Text>>,
   ): void;
   /**
    * Whether the person has signed in within the last five minutes, and proved a second factor if the account has one by now.
@@ -118,11 +120,15 @@ export function createAccountRouter(options: {
     return signedIn;
   }
 
-  function page(ctx: Context, signedIn: SignedIn, notice?: string): AccountPage {
+  function page(ctx: Context, signedIn: SignedIn, done?: Text): AccountPage {
     const form: AccountPage['form'] = (action, hidden = {}) =>
       forms.form(ctx, { action, hidden, context: contextOf(signedIn) });
     const { username } = signedIn.account;
-    const frame = { username, notice, signOut: form('/account/sign-out'), sections };
+    const notice = done && translated(done);
+    const frame = {
+      ...{ username, notice, signOut: form('/account/sign-out') },
+      sections: sections.map(({ path, label }) => ({ path, label: translated(label) })),
+    };
     return { signedIn, form, frame };
   }
 

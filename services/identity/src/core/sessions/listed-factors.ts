@@ -1,4 +1,5 @@
 import type { Content } from '@gatehouse/web/html';
+import type { Text } from '../../texts/texts.ts';
 import type { Origin } from '../audit/audit.ts';
 import type { AccountPage } from './account-router.ts';
 
@@ -22,4 +23,4 @@ export type FactorList = {
 };
 
 /** What a feature adds to the page on how an account is signed in to. */
-export type SecurityPart = { title: string; content(page: AccountPage): Promise<Content> | Content };
+export type SecurityPart = { title: Text; content(page: AccountPage): Promise<Content> | Content };

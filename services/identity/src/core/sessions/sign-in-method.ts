@@ -21,7 +21,7 @@ export type SignInMethod = {
   /** The content of its form, of which an uninvolved browser shows nothing. `interaction` is the uid of the sign-in. */
   fields(ctx: Context, interaction: string): Content;
   /** What the page says when it fails. */
-  problem: SignInMessage;
+  problem(): SignInMessage;
   /**
    * For a method of another site: where the form leads. The browser comes back to the path of the form with the parameters that
    * `verify` gets.

@@ -2,6 +2,7 @@ import type { FieldProblem } from '@gatehouse/core/errors';
 import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/web/form';
 import { html } from '@gatehouse/web/html';
 import { type AccountFrame, accountDocument } from '../../pages/account/account-document.ts';
+import { t } from '../../texts/texts.ts';
 import { ACCOUNT_PAGES } from './account-pages.ts';
 
 /** The fields of the form that are part of the account. */
@@ -30,23 +31,23 @@ export function profilePage(model: ProfileModel): string {
       problems.length > 0 && problems.find(({ field: it }) => FIELDS.some((f) => f === it))?.field === name,
   });
   return accountDocument({
-    title: 'Profile',
+    title: t('Profile'),
     failed: problems.length > 0,
     frame: model.frame,
     current: ACCOUNT_PAGES.profile,
     body: html`${problemSummary(problems, [...FIELDS, 'current_password'])}
 ${form(
   model.form,
-  html`<fieldset><legend>Signing in</legend>
-${field({ ...common('username'), label: 'Username', autocomplete: 'username', required: true })}
-${field({ ...common('email'), label: 'Email', type: 'email', autocomplete: 'email', required: model.email !== 'none', describedBy: 'email-state' })}
+  html`<fieldset><legend>${t('Signing in')}</legend>
+${field({ ...common('username'), label: t('Username'), autocomplete: 'username', required: true })}
+${field({ ...common('email'), label: t('Email'), type: 'email', autocomplete: 'email', required: model.email !== 'none', describedBy: 'email-state' })}
 ${emailState(model.email)}
-${model.hasPassword && field({ name: 'current_password', label: 'Current password', hint: 'Required only to change the email address.', type: 'password', autocomplete: 'current-password', problem: problemOf(problems, 'current_password') })}
+${model.hasPassword && field({ name: 'current_password', label: t('Current password'), hint: t('Required only to change the email address.'), type: 'password', autocomplete: 'current-password', problem: problemOf(problems, 'current_password') })}
 </fieldset>
-<fieldset><legend>About you</legend>
-${field({ ...common('name'), label: 'Name', hint: 'The name that you want to be called by.', autocomplete: 'name', required: true })}
-<div class="pair">${field({ ...common('first_name'), label: 'First name', autocomplete: 'given-name' })}
-${field({ ...common('last_name'), label: 'Last name', autocomplete: 'family-name' })}</div>
+<fieldset><legend>${t('About you')}</legend>
+${field({ ...common('name'), label: t('Name'), hint: t('The name that you want to be called by.'), autocomplete: 'name', required: true })}
+<div class="pair">${field({ ...common('first_name'), label: t('First name'), autocomplete: 'given-name' })}
+${field({ ...common('last_name'), label: t('Last name'), autocomplete: 'family-name' })}</div>
 ${field({ ...common('phone'), label: 'Phone', hint: 'For SMS messages. Start with + and the country code, such as +44 20 7946 0018.', type: 'tel', autocomplete: 'tel' })}
 ${field({ ...common('picture'), label: 'Picture URL', hint: 'The URL must start with https://', type: 'url', autocomplete: 'photo' })}
 </fieldset>
@@ -59,11 +60,11 @@ ${model.email === 'unverified' && form(model.sendLinkAgain, false, { id: 'send-l
 function emailState(state: ProfileModel['email']) {
   switch (state) {
     case 'verified':
-      return html`<p class="state state-good" id="email-state">Confirmed</p>`;
+      return html`<p class="state state-good" id="email-state">${t('Confirmed')}</p>`;
     case 'unverified':
-      return html`<div class="state-line"><p class="state state-open" id="email-state">Not confirmed yet. Until you confirm this address, you cannot use it to sign in or to get a new password, and we send no account mails to it.</p>
-<button class="secondary small" form="send-link-again">Send a confirmation link</button></div>`;
+      return html`<div class="state-line"><p class="state state-open" id="email-state">${t('Not confirmed yet. Until you confirm this address, you cannot use it to sign in or to get a new password, and we send no account mails to it.')}</p>
+<button class="secondary small" form="send-link-again">${t('Send a confirmation link')}</button></div>`;
     case 'none':
-      return html`<p class="state" id="email-state">You have no email address yet. Without an email address, you cannot get a new password.</p>`;
+      return html`<p class="state" id="email-state">${t('You have no email address yet. Without an email address, you cannot get a new password.')}</p>`;
   }
 }

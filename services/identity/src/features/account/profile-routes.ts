@@ -14,7 +14,7 @@ import { sendPage } from '../../pages/page-response.ts';
 import type { OwnApplications } from './access/own-applications.ts';
 import { ACCOUNT_PAGES, END_CREDENTIALS } from './account-pages.ts';
 import type { AccountService } from './account-service.ts';
-import { passwordPage, REMOVE_PASSWORD_QUESTION } from './password-page.ts';
+import { passwordPage, removePasswordQuestion } from './password-page.ts';
 import { FIELDS, profilePage } from './profile-page.ts';
 
 /** The fields that cannot be removed, only changed. */
@@ -25,11 +25,11 @@ const PROFILE_NOTICES = {
   saved_and_link_sent:
     'Your profile is saved. To confirm your email address, open the link that we have sent to it.',
   link_sent: 'We have sent a link to your email address. Open the link to confirm the address.',
-};
+} as const;
 const PASSWORD_NOTICES = {
   saved: 'Your new password is saved. All other devices and applications are signed out.',
   removed: 'Your password is removed. All other devices and applications are signed out.',
-};
+} as const;
 /** Errors that are shown in the form, as the person can correct them. */
 const CORRECTABLE = new Set(['invalid', 'conflict', 'forbidden', 'rate_limited']);
 
@@ -160,7 +160,7 @@ export function addProfileRoutes(
     ACCOUNT_PAGES.removePassword,
     ACCOUNT_PAGES.password,
     async (ctx, signedIn) => ({
-      ...REMOVE_PASSWORD_QUESTION,
+      ...removePasswordQuestion(),
       async act() {
         const changed = await service.removePassword(signedIn.account, originOf(ctx));
         await sessions.renew(ctx, { ...signedIn, account: changed });

@@ -4,6 +4,7 @@ import { type Content, type Html, html } from '@gatehouse/web/html';
 import { type AccountFrame, accountDocument } from '../../pages/account/account-document.ts';
 import type { Question } from '../../pages/account/confirmation-pages.ts';
 import { SECURITY } from '../../pages/account/security-path.ts';
+import { t } from '../../texts/texts.ts';
 import type { AuthenticatorApp } from './authenticator-app.ts';
 
 export const SET_UP = '/account/authenticator-app/set-up';
@@ -14,26 +15,26 @@ export const DOWNLOAD_CODES = '/account/recovery-codes/download';
 /** The app on the page about how an account is signed in to. */
 export function authenticatorAppPart(app: AuthenticatorApp | undefined): Content {
   if (app === undefined) {
-    return html`<p>An app on your phone shows a code that changes every 30 seconds. When it is set up, signing in takes your password and a code, so that nobody who learns your password can sign in with it.</p>
-<p class="buttons"><a class="primary" href="${SET_UP}">Set up an authenticator app</a></p>`;
+    return html`<p>${t('An app on your phone shows a code that changes every 30 seconds. When it is set up, signing in takes your password and a code, so that nobody who learns your password can sign in with it.')}</p>
+<p class="buttons"><a class="primary" href="${SET_UP}">${t('Set up an authenticator app')}</a></p>`;
   }
   const { createdAt, lastUsedAt } = app;
-  return html`<p class="state state-good">Set up</p>
+  return html`<p class="state state-good">${t('Set up')}</p>
 <dl class="card-facts">
-<div><dt>Added</dt><dd>${dateAndTime(createdAt)}</dd></div>
-<div><dt>Last used</dt><dd>${lastUsedAt === null ? 'Never' : dateAndTime(lastUsedAt)}</dd></div>
+<div><dt>${t('Added')}</dt><dd>${dateAndTime(createdAt)}</dd></div>
+<div><dt>${t('Last used')}</dt><dd>${lastUsedAt === null ? t('Never') : dateAndTime(lastUsedAt)}</dd></div>
 </dl>
-<p class="buttons"><a class="danger" href="${REMOVE}">Remove the app</a></p>`;
+<p class="buttons"><a class="danger" href="${REMOVE}">${t('Remove the app')}</a></p>`;
 }
 
 /** The recovery codes there. */
 export function recoveryCodesPart(app: AuthenticatorApp | undefined): Content {
   if (app === undefined) {
-    return html`<p>You get ten recovery codes when you set up an authenticator app. Each signs you in once, if you have lost the app.</p>`;
+    return html`<p>${t('You get ten recovery codes when you set up an authenticator app. Each signs you in once, if you have lost the app.')}</p>`;
   }
   const left = app.recoveryCodes.length;
-  return html`<p>${left === 0 ? 'You have no recovery codes left.' : `You have ${left} recovery ${left === 1 ? 'code' : 'codes'} left.`} Each signs you in once, if you have lost your authenticator app.</p>
-<p class="buttons"><a class="secondary" href="${RENEW_CODES}">Get new codes</a></p>`;
+  return html`<p>${left === 0 ? t('You have no recovery codes left.') : t('You have {count} recovery codes left.', { count: left })} ${t('Each signs you in once, if you have lost your authenticator app.')}</p>
+<p class="buttons"><a class="secondary" href="${RENEW_CODES}">${t('Get new codes')}</a></p>`;
 }
 
 export type SetUpModel = {
@@ -49,22 +50,22 @@ export type SetUpModel = {
 export function setUpPage({ frame, form: target, qrCode, secret, problem }: SetUpModel): string {
   const problems = problem === undefined ? [] : [{ field: 'code', message: problem }];
   return accountDocument({
-    title: 'Set up an authenticator app',
+    title: t('Set up an authenticator app'),
     failed: problem !== undefined,
     frame,
     current: SECURITY,
     body: html`${problemSummary(problems, ['code'])}
-<h2>1. Scan the QR code</h2>
-<p>Scan it with any authenticator app, such as the one in your password manager. Whoever sees this QR code can make your codes. It is shown only now.</p>
+<h2>${t('1. Scan the QR code')}</h2>
+<p>${t('Scan it with any authenticator app, such as the one in your password manager. Whoever sees this QR code can make your codes. It is shown only now.')}</p>
 ${qrCode}
-<details><summary>Enter a key instead</summary>
-<p>Choose a time-based key in the app, and enter this as the key. The account is ${named(frame.username)}.</p>
+<details><summary>${t('Enter a key instead')}</summary>
+<p>${t('Choose a time-based key in the app, and enter this as the key. The account is {username}.', { username: named(frame.username) })}</p>
 <p><code class="secret-key">${secret.replaceAll(/.{4}(?=.)/g, '$& ')}</code></p></details>
-<h2>2. Enter the code</h2>
+<h2>${t('2. Enter the code')}</h2>
 ${form(
   target,
-  html`${field({ name: 'code', label: 'Code', hint: 'The six digits that the app shows now.', inputmode: 'numeric', autocomplete: 'one-time-code', required: true, problem: problemOf(problems, 'code') })}
-<div class="buttons"><button class="primary">Set up the app</button><a class="secondary" href="${SECURITY}">Cancel</a></div>`,
+  html`${field({ name: 'code', label: t('Code'), hint: t('The six digits that the app shows now.'), inputmode: 'numeric', autocomplete: 'one-time-code', required: true, problem: problemOf(problems, 'code') })}
+<div class="buttons"><button class="primary">${t('Set up the app')}</button><a class="secondary" href="${SECURITY}">${t('Cancel')}</a></div>`,
 )}`,
   });
 }
@@ -78,14 +79,14 @@ export type RecoveryCodesModel = {
 /** The only page that shows the codes. */
 export function recoveryCodesPage({ frame, codes, download }: RecoveryCodesModel): string {
   return accountDocument({
-    title: 'Your recovery codes',
+    title: t('Your recovery codes'),
     frame,
     current: SECURITY,
-    body: html`<p><strong>Keep these codes now: they are not shown again.</strong> If you lose your authenticator app, each of them signs you in once. Print them, or save them in a password manager, but not only on the device with the app.</p>
+    body: html`<p><strong>${t('Keep these codes now: they are not shown again.')}</strong> ${t('If you lose your authenticator app, each of them signs you in once. Print them, or save them in a password manager, but not only on the device with the app.')}</p>
 <ol class="recovery-codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ol>
 ${form(
   download,
-  html`<div class="buttons"><button class="secondary">Download the codes</button><a class="primary" href="${SECURITY}">I have kept the codes</a></div>`,
+  html`<div class="buttons"><button class="secondary">${t('Download the codes')}</button><a class="primary" href="${SECURITY}">${t('I have kept the codes')}</a></div>`,
 )}`,
   });
 }
@@ -93,10 +94,10 @@ ${form(
 /** Before the app is removed. */
 export function removeAppQuestion({ createdAt, lastUsedAt }: AuthenticatorApp): Question {
   return {
-    title: 'Remove the authenticator app?',
-    lost: html`<p>The app that was added ${ago(createdAt)} and ${lastUsedAt === null ? 'never used' : html`last used ${ago(lastUsedAt)}`} is no longer asked for: your password alone signs you in. Its recovery codes stop working, and no browser is remembered any longer.</p>
-<p>Your sessions stay. You can delete the account from the app as well.</p>`,
-    submit: 'Remove the app',
+    title: t('Remove the authenticator app?'),
+    lost: html`<p>${lastUsedAt === null ? t('The app that was added {added} and never used is no longer asked for: your password alone signs you in. Its recovery codes stop working, and no browser is remembered any longer.', { added: ago(createdAt) }) : t('The app that was added {added} and last used {used} is no longer asked for: your password alone signs you in. Its recovery codes stop working, and no browser is remembered any longer.', { added: ago(createdAt), used: ago(lastUsedAt) })}</p>
+<p>${t('Your sessions stay. You can delete the account from the app as well.')}</p>`,
+    submit: t('Remove the app'),
     back: SECURITY,
   };
 }
@@ -104,9 +105,9 @@ export function removeAppQuestion({ createdAt, lastUsedAt }: AuthenticatorApp): 
 /** Before the recovery codes are replaced. */
 export function renewCodesQuestion({ recoveryCodes: { length: left } }: AuthenticatorApp): Question {
   return {
-    title: 'Get new recovery codes?',
-    lost: html`<p>You get ten new codes. ${left === 0 ? 'You have none left.' : `The ${left === 1 ? 'code' : `${left} codes`} that you have left no longer ${left === 1 ? 'works' : 'work'}.`}</p>`,
-    submit: 'Get new codes',
+    title: t('Get new recovery codes?'),
+    lost: html`<p>${t('You get ten new codes.')} ${left === 0 ? t('You have none left.') : t('The {count} codes that you have left no longer work.', { count: left })}</p>`,
+    submit: t('Get new codes'),
     back: SECURITY,
   };
 }

@@ -1,4 +1,5 @@
 import { ServiceError } from '@gatehouse/core/errors';
+import { translated } from '@gatehouse/web/language';
 import type { Context } from 'koa';
 import { originOf } from '../../core/audit/audit.ts';
 import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
@@ -6,6 +7,7 @@ import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import { SECURITY } from '../../pages/account/security-path.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
 import { sendPage } from '../../pages/page-response.ts';
+import { t } from '../../texts/texts.ts';
 import {
   DOWNLOAD_CODES,
   REMOVE,
@@ -44,9 +46,9 @@ export function addAuthenticatorAppRoutes(
     const html = setUpPage({
       frame,
       form: form(SET_UP, { set_up: sealed }),
-      qrCode: await qrCode(uri, 'QR code with the key for your authenticator app'),
+      qrCode: await qrCode(uri, t('QR code with the key for your authenticator app')),
       secret,
-      problem: problem?.message,
+      problem: problem && translated(problem.message),
     });
     sendPage(ctx, html, { status: problem?.status ?? 200 });
   }
@@ -72,7 +74,7 @@ export function addAuthenticatorAppRoutes(
       const setUp = await apps.resume(account, fields.get('set_up') ?? '', contextOf(page));
       const added = await apps.add(account, setUp, (fields.get('code') ?? '').replaceAll(/\s/g, ''));
       if (added === undefined) {
-        const message = 'That is not the code of this key. Enter the one that the app shows now.';
+        const message = t('That is not the code of this key. Enter the one that the app shows now.');
         await again({ message, status: 400 }, setUp);
         return undefined;
       }
@@ -83,7 +85,7 @@ export function addAuthenticatorAppRoutes(
       }
       await options.sessions.addMethods(signedIn, OTP);
       await changes.record('added', account.id, { origin: originOf(ctx) });
-      showCodes(ctx, page, added.codes, 'The app is set up. Signing in takes a code from now on.');
+      showCodes(ctx, page, added.codes, t('The app is set up. Signing in takes a code from now on.'));
     } catch (error) {
       if (!(error instanceof ServiceError) || !['invalid', 'conflict'].includes(error.kind)) throw error;
       await again(error);
@@ -123,7 +125,7 @@ export function addAuthenticatorAppRoutes(
         async act() {
           const codes = await apps.renewRecoveryCodes(account.id);
           await changes.record('codes renewed', account.id, { origin: originOf(ctx) });
-          showCodes(ctx, pages.page(ctx, signedIn), codes, 'The old codes no longer work.');
+          showCodes(ctx, pages.page(ctx, signedIn), codes, t('The old codes no longer work.'));
           return undefined;
         },
       };

@@ -3,6 +3,7 @@ import { newId } from '@gatehouse/core/ids';
 import { createSealer, deriveKeys, type KeyList, type Sealer } from '@gatehouse/core/sealing';
 import { PRODUCT } from '@gatehouse/web/document';
 import type { Account } from '../../core/accounts/account.ts';
+import type { Text } from '../../texts/texts.ts';
 import type { AuthenticatorApp, AuthenticatorAppStore } from './authenticator-app.ts';
 import { createRecoveryCodes, hashOfRecoveryCode } from './recovery-codes.ts';
 
@@ -89,7 +90,10 @@ export function createAuthenticatorApps(options: {
       } catch {
         // Only the tag tells whether it is ours.
       }
-      throw new ServiceError('invalid', 'The page was open for too long. Scan the new QR code.');
+      throw new ServiceError(
+        'invalid',
+        'The page was open for too long. Scan the new QR code.' satisfies Text,
+      );
     },
     async add({ id: userId }, { secret }, code) {
       const lastStep = await stepOf(secret, code);
@@ -108,7 +112,10 @@ export function createAuthenticatorApps(options: {
         ...stored,
       };
       if (await store.insert(app)) return { id, codes };
-      throw new ServiceError('conflict', 'Your account already has an authenticator app. Remove it first.');
+      throw new ServiceError(
+        'conflict',
+        'Your account already has an authenticator app. Remove it first.' satisfies Text,
+      );
     },
     find: store.find,
     async verifyCode(app, code) {

@@ -27,7 +27,7 @@ export type ConfiguredProvider = {
 const NOTICES = {
   connected: 'The account is connected. You can sign in with it from now on.',
   disconnected: 'The account is disconnected.',
-};
+} as const;
 
 /** The pages on which people connect and disconnect their accounts at providers. */
 export function addConnectedAccountRoutes(
@@ -60,7 +60,7 @@ export function addConnectedAccountRoutes(
 
   for (const { provider, client, linked } of providers) {
     const path = `${CONNECTED_ACCOUNTS}/${provider.id}`;
-    const say = messagesOf(provider.label);
+    const say = () => messagesOf(provider.label);
     const purposeOf = (ctx: Context, { session }: SignedIn) => ({
       provider: provider.id,
       context: `connect ${session.uid}`,
@@ -88,14 +88,14 @@ export function addConnectedAccountRoutes(
       const response = new Map(new URLSearchParams(ctx.querystring));
       const state = response.get('state') ?? '';
       const checks = await states.use(state, purposeOf(ctx, signedIn));
-      if (checks === undefined) return say.tooLate;
+      if (checks === undefined) return say().tooLate;
       const identity = await client
         .finish(response, { ...checks, state })
         .catch((error: unknown) => failureMessage(error, { provider, logger }));
       if ('title' in identity) return identity;
-      if (!mayUse(provider, identity)) return say.wrongDomain;
+      if (!mayUse(provider, identity)) return say().wrongDomain;
       const { account } = signedIn;
-      if (!(await linked.link(account, identity, { origin: originOf(ctx) }))) return say.linkedElsewhere;
+      if (!(await linked.link(account, identity, { origin: originOf(ctx) }))) return say().linkedElsewhere;
       // What has ended this session meanwhile may have removed the links before this one was there.
       if ((await options.sessions.find(ctx))?.account.id === account.id) return undefined;
       await linked.unlink(account.id, originOf(ctx));

@@ -1,53 +1,75 @@
 import type { Logger } from '@gatehouse/core/logger';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 import type { SignInMessage } from '../../core/sessions/sign-in-method.ts';
+import { t } from '../../texts/texts.ts';
 import { UpstreamError } from './upstream-identity.ts';
 
 const message = (title: string, advice: string): SignInMessage => ({ title, advice });
 
 /** What the pages say when a provider, by its name for people, has not signed somebody in. */
-export const messagesOf = (label: string) => ({
+export const messagesOf = (provider: string) => ({
   cancelled: message(
-    `You did not sign in with ${label}`,
-    `The sign-in was cancelled at ${label}. Try again, or choose another way.`,
+    t('You did not sign in with {provider}', { provider }),
+    t('The sign-in was cancelled at {provider}. Try again, or choose another way.', { provider }),
   ),
   unavailable: message(
-    `${label} is not responding`,
-    'Nothing is wrong with your account. Try again in a minute, or choose another way.',
+    t('{provider} is not responding', { provider }),
+    t('Nothing is wrong with your account. Try again in a minute, or choose another way.'),
   ),
   refused: message(
-    `The sign-in with ${label} did not work`,
-    `We could not accept the response of ${label}. Try again. If the error happens again, report it to the people who run this site.`,
+    t('The sign-in with {provider} did not work', { provider }),
+    t(
+      'We could not accept the response of {provider}. Try again. If the error happens again, report it to the people who run this site.',
+      { provider },
+    ),
   ),
   notFresh: message(
-    `${label} cannot confirm that it is you`,
-    `You are asked to prove again who you are, and ${label} does not say when you last signed in there. Use your password or a passkey. If you have no password, choose “Forgotten your password?” to set one.`,
+    t('{provider} cannot confirm that it is you', { provider }),
+    t(
+      'You are asked to prove again who you are, and {provider} does not say when you last signed in there. Use your password or a passkey. If you have no password, choose “Forgotten your password?” to set one.',
+      { provider },
+    ),
   ),
   tooLate: message(
-    `This sign-in with ${label} has expired`,
-    'It took too long, was used before, or began in another browser. Try again.',
+    t('This sign-in with {provider} has expired', { provider }),
+    t('It took too long, was used before, or began in another browser. Try again.'),
   ),
   wrongDomain: message(
-    `You cannot use this ${label} account here`,
-    `Only people with a confirmed email address of certain organizations can. Choose another account at ${label}, or ask the people who run this site.`,
+    t('You cannot use this {provider} account here', { provider }),
+    t(
+      'Only people with a confirmed email address of certain organizations can. Choose another account at {provider}, or ask the people who run this site.',
+      { provider },
+    ),
   ),
-  inactive: message('Your account is deactivated', 'Ask an admin to activate it again.'),
+  inactive: message(t('Your account is deactivated'), t('Ask an admin to activate it again.')),
   noAddress: message(
-    `${label} did not send an email address that can be used`,
-    `Every account here has one. Confirm your address at ${label}, or create an account here and connect ${label} afterwards.`,
+    t('{provider} did not send an email address that can be used', { provider }),
+    t(
+      'Every account here has one. Confirm your address at {provider}, or create an account here and connect {provider} afterwards.',
+      { provider },
+    ),
   ),
   noSignUp: message(
-    `There is no account for your ${label} account`,
-    `Accounts are not created with ${label} here. If you have one, sign in another way and connect ${label} in your account.`,
+    t('There is no account for your {provider} account', { provider }),
+    t(
+      'Accounts are not created with {provider} here. If you have one, sign in another way and connect {provider} in your account.',
+      { provider },
+    ),
   ),
   accountExists: (email: string) =>
     message(
-      `Sign in to connect ${label}`,
-      `There is an account with the address ${email}. Sign in to it with your password or a passkey. Your ${label} account is then connected to it, and signs you in from then on.`,
+      t('Sign in to connect {provider}', { provider }),
+      t(
+        'There is an account with the address {email}. Sign in to it with your password or a passkey. Your {provider} account is then connected to it, and signs you in from then on.',
+        { email, provider },
+      ),
     ),
   linkedElsewhere: message(
-    `${label} was not connected`,
-    `That ${label} account is connected to another account here, or your account is already connected to ${label}.`,
+    t('{provider} was not connected', { provider }),
+    t(
+      'That {provider} account is connected to another account here, or your account is already connected to {provider}.',
+      { provider },
+    ),
   ),
 });
 

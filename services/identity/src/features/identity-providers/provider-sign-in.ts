@@ -16,6 +16,7 @@ import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import type { SignInGenerations } from '../../core/sessions/sign-in-generations.ts';
 import type { SignInMessage, SignInMethod } from '../../core/sessions/sign-in-method.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
+import { t } from '../../texts/texts.ts';
 import type { AuthorizationStates } from './authorization-state.ts';
 import type { LinkedIdentities } from './linked-identities.ts';
 import type { LinkedIdentity } from './linked-identity.ts';
@@ -68,7 +69,7 @@ export function providerSignIn(options: {
 }): SignInMethod {
   const { provider, client, states, linked, accounts, generations, mails, browser, audit, logger } = options;
   const { id: name, label } = provider;
-  const say = messagesOf(label);
+  const say = () => messagesOf(label);
 
   const purposeOf = (ctx: Context, uid: string) => ({
     provider: provider.id,
@@ -82,10 +83,10 @@ export function providerSignIn(options: {
     if (link === undefined) return undefined;
     const generation = await generations.current(link.userId);
     const account = await accounts.find(link.userId);
-    if (account?.status !== 'active') return { userId: link.userId, message: say.inactive };
+    if (account?.status !== 'active') return { userId: link.userId, message: say().inactive };
     // After the account was read: if it is unlinked before its sign-ins are ended, this one is among them.
     if (!(await linked.used(await refresh(ctx, account, link, identity), identity)))
-      return { userId: link.userId, message: say.tooLate };
+      return { userId: link.userId, message: say().tooLate };
     return { account, generation };
   }
 
@@ -148,23 +149,23 @@ export function providerSignIn(options: {
 
   async function signInUnlinked(ctx: Context, details: Interaction, identity: UpstreamIdentity) {
     const { email, isEmailVerified } = identity;
-    if (email === undefined) return { message: say.noAddress };
+    if (email === undefined) return { message: say().noAddress };
     const owner = isEmailVerified ? await accounts.lookUp(email) : undefined;
     // A username can look like anything.
     if (owner?.email_verified && loginKey(owner.email ?? '') === loginKey(email)) {
       const until = Date.now() + UNLINKED_MS;
       const by = { provider: provider.id, browser: browser.id(ctx) };
       await keep(details, { [UNLINKED_IDENTITY]: { ...by, identity, accountId: owner.id, until } });
-      return { notice: { ...say.accountExists(email), isNotice: true } };
+      return { notice: { ...say().accountExists(email), isNotice: true } };
     }
     const isOpen =
       options.signUp === 'open' || (options.signUp === 'domains' && isOfDomain(provider, identity));
-    if (!isOpen) return { message: say.noSignUp };
+    if (!isOpen) return { message: say().noSignUp };
     try {
       const account = await createAccount(ctx, identity, email);
-      return account === undefined ? { message: say.tooLate } : { account, generation: undefined };
+      return account === undefined ? { message: say().tooLate } : { account, generation: undefined };
     } catch (error) {
-      if (error instanceof ServiceError && error.kind === 'invalid') return { message: say.noAddress };
+      if (error instanceof ServiceError && error.kind === 'invalid') return { message: say().noAddress };
       throw error;
     }
   }
@@ -182,12 +183,13 @@ export function providerSignIn(options: {
   return {
     name,
     scripts: [],
-    fields: () => html`<div class="buttons"><button class="secondary">Sign in with ${label}</button></div>`,
-    problem: say.refused,
+    fields: () =>
+      html`<div class="buttons"><button class="secondary">${t('Sign in with {site}', { site: label })}</button></div>`,
+    problem: () => say().refused,
 
     async redirect(ctx, { interaction, details }) {
       const isFresh = isAskedAgain(details);
-      if (isFresh && !provider.reauthenticates) return say.notFresh;
+      if (isFresh && !provider.reauthenticates) return say().notFresh;
       const returnTo = `/sign-in/${interaction}/methods/${name}`;
       const { state, checks } = states.issue(purposeOf(ctx, interaction), { returnTo, isFresh });
       try {
@@ -213,7 +215,7 @@ export function providerSignIn(options: {
       await options.failures.count(entry.origin.address);
       const state = parameters.get('state') ?? '';
       const checks = await states.use(state, purposeOf(ctx, interaction));
-      if (checks === undefined) return fail(say.tooLate);
+      if (checks === undefined) return fail(say().tooLate);
       let identity: UpstreamIdentity;
       try {
         identity = await client.finish(parameters, { ...checks, state });
@@ -221,7 +223,7 @@ export function providerSignIn(options: {
         return fail(failureMessage(error, { provider, logger }));
       }
       const result = !mayUse(provider, identity)
-        ? { message: say.wrongDomain }
+        ? { message: say().wrongDomain }
         : ((await signInLinked(ctx, identity)) ?? (await signInUnlinked(ctx, details, identity)));
       if ('message' in result) {
         await keep(details, {});
@@ -243,7 +245,7 @@ export function providerSignIn(options: {
 
     notice(ctx, details) {
       const unlinked = kept(ctx, details);
-      return unlinked && say.accountExists(unlinked.identity.email ?? '');
+      return unlinked && say().accountExists(unlinked.identity.email ?? '');
     },
 
     async signedIn(ctx, details, { account, generation }) {
@@ -252,7 +254,7 @@ export function providerSignIn(options: {
       const origin = originOf(ctx);
       if (!(await linked.link(account, unlinked.identity, { origin }))) {
         const owner = (await linked.find(unlinked.identity))?.userId;
-        return owner === account.id ? undefined : say.linkedElsewhere;
+        return owner === account.id ? undefined : say().linkedElsewhere;
       }
       // What has ended this sign-in meanwhile may have removed the links before this one was there.
       const isOver = await options.sessionEnds.isOver({ accountId: account.id, generation });

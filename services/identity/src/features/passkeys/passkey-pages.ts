@@ -2,8 +2,10 @@ import type { FieldProblem } from '@gatehouse/core/errors';
 import { alertBox, field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/web/form';
 import { ago, dateAndTime } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
+import { translated } from '@gatehouse/web/language';
 import { type AccountFrame, accountDocument } from '../../pages/account/account-document.ts';
 import type { Question } from '../../pages/account/confirmation-pages.ts';
+import { t } from '../../texts/texts.ts';
 import type { Passkey } from './passkey.ts';
 
 /** Where people manage their passkeys. */
@@ -12,8 +14,8 @@ export const PASSKEYS = '/account/passkeys';
 /** What the sign-in page shows where the browser has passkeys. */
 export function signInFields(options: object): Html {
   return html`<input type="hidden" name="passkey" data-passkey="get" data-options="${JSON.stringify(options)}">
-<div class="buttons" data-passkey-part hidden><button class="secondary">Sign in with a passkey</button></div>
-${failureBox('No passkey was used. Try again, or sign in with your password.')}`;
+<div class="buttons" data-passkey-part hidden><button class="secondary">${t('Sign in with a passkey')}</button></div>
+${failureBox(t('No passkey was used. Try again, or sign in with your password.'))}`;
 }
 
 export type SignUpModel = {
@@ -29,10 +31,10 @@ export function signUpFields({ options, user, unknown }: SignUpModel): Html {
   return html`<input type="hidden" name="${user.name}" value="${user.value}">
 <input type="hidden" name="passkey" data-passkey="sign-up" data-options="${JSON.stringify(options)}"${unknown !== undefined && html` data-unknown="${unknown}"`}>
 <div data-passkey-part hidden>
-<p class="hint">A passkey signs you in with your fingerprint, your face, or the PIN of your device. There is no password to remember, and none to steal.</p>
-${failureBox('No passkey was created, and no account. Try again, or choose a password.')}
-<div class="buttons"><button class="primary">Create account with a passkey</button>
-<button type="button" class="secondary" data-use-password>Use a password instead</button></div></div>`;
+<p class="hint">${t('A passkey signs you in with your fingerprint, your face, or the PIN of your device. There is no password to remember, and none to steal.')}</p>
+${failureBox(t('No passkey was created, and no account. Try again, or choose a password.'))}
+<div class="buttons"><button class="primary">${t('Create account with a passkey')}</button>
+<button type="button" class="secondary" data-use-password>${t('Use a password instead')}</button></div></div>`;
 }
 
 /** What the script says when the browser makes or uses no passkey; `duplicate` when the device has one already. */
@@ -42,8 +44,8 @@ function failureBox(other: string, duplicate = other): Html {
 
 /** The passkeys on the page about how an account is signed in to. */
 export function passkeysPart(count: number): Html {
-  return html`<p>${count === 0 ? 'You have no passkeys.' : `You have ${count} ${count === 1 ? 'passkey' : 'passkeys'}.`} A passkey signs you in without a password and without a code.</p>
-<p class="buttons"><a class="secondary" href="${PASSKEYS}">${count === 0 ? 'Add a passkey' : 'Manage passkeys'}</a></p>`;
+  return html`<p>${count === 0 ? t('You have no passkeys.') : t('You have {count} passkeys.', { count })} ${t('A passkey signs you in without a password and without a code.')}</p>
+<p class="buttons"><a class="secondary" href="${PASSKEYS}">${count === 0 ? t('Add a passkey') : t('Manage passkeys')}</a></p>`;
 }
 
 type PasskeyView = Pick<Passkey, 'id' | 'name' | 'isSynced' | 'isSyncable' | 'createdAt' | 'lastUsedAt'> & {
@@ -63,14 +65,14 @@ export type PasskeysModel = {
 
 export function passkeysPage({ frame, passkeys, add, isOnlyWay, problems = [] }: PasskeysModel): string {
   return accountDocument({
-    title: 'Passkeys',
+    title: t('Passkeys'),
     failed: problems.length > 0,
     frame,
     current: PASSKEYS,
-    body: html`<p>A passkey signs you in with your fingerprint, your face, or the PIN of your device. It works on this site only, so no other site can steal it.</p>
+    body: html`<p>${t('A passkey signs you in with your fingerprint, your face, or the PIN of your device. It works on this site only, so no other site can steal it.')}</p>
 ${problemSummary(problems, [])}
-${add === undefined ? html`<p>You have as many passkeys as an account can have. Remove one to add another.</p>` : html`<p class="buttons"><a class="primary" href="${add}">Add a passkey</a></p>`}
-${passkeys.length === 0 ? html`<p>You have no passkeys yet.</p>` : html`<ul class="cards">${passkeys.map((it) => card(it, isOnlyWay))}</ul>`}`,
+${add === undefined ? html`<p>${t('You have as many passkeys as an account can have. Remove one to add another.')}</p>` : html`<p class="buttons"><a class="primary" href="${add}">${t('Add a passkey')}</a></p>`}
+${passkeys.length === 0 ? html`<p>${t('You have no passkeys yet.')}</p>` : html`<ul class="cards">${passkeys.map((it) => card(it, isOnlyWay))}</ul>`}`,
   });
 }
 
@@ -79,23 +81,23 @@ function card(
   isOnlyWay: boolean,
 ): Html {
   const place = isSynced
-    ? 'Synced between your devices'
+    ? t('Synced between your devices')
     : isSyncable
-      ? 'On one device, not synced yet'
-      : 'On one device or security key';
+      ? t('On one device, not synced yet')
+      : t('On one device or security key');
   return html`<li class="card"><h2 id="${id}"><bdi>${name}</bdi></h2>
 <dl class="card-facts">
-<div><dt>Stored</dt><dd>${place}</dd></div>
-<div><dt>Added</dt><dd>${dateAndTime(createdAt)}</dd></div>
-<div><dt>Last used</dt><dd>${lastUsedAt === null ? 'Never' : dateAndTime(lastUsedAt)}</dd></div>
+<div><dt>${t('Stored')}</dt><dd>${place}</dd></div>
+<div><dt>${t('Added')}</dt><dd>${dateAndTime(createdAt)}</dd></div>
+<div><dt>${t('Last used')}</dt><dd>${lastUsedAt === null ? t('Never') : dateAndTime(lastUsedAt)}</dd></div>
 </dl>
-<details><summary>Rename<span class="visually-hidden"> ${name}</span></summary>
+<details><summary>${t('Rename')}<span class="visually-hidden"> ${name}</span></summary>
 ${form(
   rename,
-  html`<div class="field"><label for="name-${id}">New name</label><input id="name-${id}" name="name" value="${name}" autocomplete="off" dir="auto" required></div>
-<button class="secondary">Save the name</button>`,
+  html`<div class="field"><label for="name-${id}">${t('New name')}</label><input id="name-${id}" name="name" value="${name}" autocomplete="off" dir="auto" required></div>
+<button class="secondary">${t('Save the name')}</button>`,
 )}</details>
-${isOnlyWay ? html`<p class="hint">Nothing else signs you in. To remove this passkey, add another one or <a href="/account/password">set a password</a> first.</p>` : html`<p class="buttons"><a class="danger" href="${PASSKEYS}/${id}/remove" aria-describedby="${id}">Remove</a></p>`}</li>`;
+${isOnlyWay ? html`<p class="hint">${t('Nothing else signs you in. To remove this passkey, add another one or {link} first.', { link: html`<a href="/account/password">${t('set a password')}</a>` })}</p>` : html`<p class="buttons"><a class="danger" href="${PASSKEYS}/${id}/remove" aria-describedby="${id}">${t('Remove')}</a></p>`}</li>`;
 }
 
 export type AddPasskeyModel = {
@@ -113,31 +115,32 @@ export type AddPasskeyModel = {
 export function addPasskeyPage(model: AddPasskeyModel): string {
   const { problems = [], problem } = model;
   return accountDocument({
-    title: 'Add a passkey',
+    title: t('Add a passkey'),
     failed: problems.length > 0 || problem !== undefined,
     frame: model.frame,
     current: PASSKEYS,
     scripts: model.scripts,
-    body: html`<p>Your browser asks where to save the passkey: on this device, in your password manager, on a phone, or on a security key.</p>
-${problem !== undefined && alertBox(problem)}${problemSummary(problems, ['name'])}
-<p data-no-passkey>This browser cannot add a passkey. Passkeys need JavaScript and a current browser.</p>
+    body: html`<p>${t('Your browser asks where to save the passkey: on this device, in your password manager, on a phone, or on a security key.')}</p>
+${problem !== undefined && alertBox(translated(problem))}${problemSummary(problems, ['name'])}
+<p data-no-passkey>${t('This browser cannot add a passkey. Passkeys need JavaScript and a current browser.')}</p>
 ${form(
   model.form,
   html`<input type="hidden" name="passkey" data-passkey="create" data-options="${JSON.stringify(model.options)}">
-<div data-passkey-part hidden>${field({ name: 'name', label: 'Name', hint: 'A name by which you recognise the passkey, such as that of the device.', value: model.name, autocomplete: 'off', required: true, problem: problemOf(problems, 'name') })}</div>
-${failureBox('No passkey was added. Try again.', 'This device already has a passkey for your account. Choose another device, or cancel.')}
-<div class="buttons" data-passkey-part hidden><button class="primary">Add a passkey</button><a class="secondary" href="${PASSKEYS}">Cancel</a></div>`,
+<div data-passkey-part hidden>${field({ name: 'name', label: t('Name'), hint: t('A name by which you recognise the passkey, such as that of the device.'), value: model.name, autocomplete: 'off', required: true, problem: problemOf(problems, 'name') })}</div>
+${failureBox(t('No passkey was added. Try again.'), t('This device already has a passkey for your account. Choose another device, or cancel.'))}
+<div class="buttons" data-passkey-part hidden><button class="primary">${t('Add a passkey')}</button><a class="secondary" href="${PASSKEYS}">${t('Cancel')}</a></div>`,
 )}`,
   });
 }
 
 /** Before a passkey is removed. */
 export function removePasskeyQuestion({ name, lastUsedAt }: Passkey): Question {
+  const passkey = html`<strong><bdi>${name}</bdi></strong>`;
   return {
-    title: 'Remove this passkey?',
-    lost: html`<p>The passkey <strong><bdi>${name}</bdi></strong>, ${lastUsedAt === null ? 'never used' : html`last used ${ago(lastUsedAt)}`}, no longer signs you in. Your sessions stay, and so do all other ways to sign in.</p>
-<p>The passkey remains on your device, where you can delete it as well.</p>`,
-    submit: 'Remove passkey',
+    title: t('Remove this passkey?'),
+    lost: html`<p>${lastUsedAt === null ? t('The passkey {passkey}, never used, no longer signs you in. Your sessions stay, and so do all other ways to sign in.', { passkey }) : t('The passkey {passkey}, last used {time}, no longer signs you in. Your sessions stay, and so do all other ways to sign in.', { passkey, time: ago(lastUsedAt) })}</p>
+<p>${t('The passkey remains on your device, where you can delete it as well.')}</p>`,
+    submit: t('Remove passkey'),
     back: PASSKEYS,
   };
 }

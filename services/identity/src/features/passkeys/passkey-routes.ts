@@ -1,4 +1,5 @@
 import { ServiceError } from '@gatehouse/core/errors';
+import { deviceName } from '@gatehouse/web/formatting';
 import { describeUserAgent } from '@gatehouse/web/user-agent';
 import type { Context } from 'koa';
 import { originOf } from '../../core/audit/audit.ts';
@@ -19,7 +20,7 @@ const NOTICES = {
   added: 'The passkey is added. You can sign in with it from now on.',
   renamed: 'The new name is saved.',
   removed: 'The passkey is removed.',
-};
+} as const;
 
 /** The pages on which people manage their own passkeys. */
 export function addPasskeyRoutes(
@@ -61,7 +62,7 @@ export function addPasskeyRoutes(
     more: { name?: string; error?: ServiceError } = {},
   ): Promise<void> {
     const { signedIn, frame, form } = page;
-    const { error, name = describeUserAgent(ctx.get('user-agent')) } = more;
+    const { error, name = deviceName(describeUserAgent(ctx.get('user-agent'))) } = more;
     const html = addPasskeyPage({
       frame,
       form: form(ADD),

@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { SignInMethod } from '../../core/sessions/sign-in-method.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
+import { t } from '../../texts/texts.ts';
 import { amrOf } from './passkey.ts';
 import { signInFields } from './passkey-pages.ts';
 import type { Passkeys } from './passkeys.ts';
@@ -27,11 +28,12 @@ export function passkeySignIn(options: {
     name: PASSKEY_METHOD,
     scripts: [options.script],
     fields: (ctx, interaction) => signInFields(passkeys.requestOptions(contextOf(ctx, interaction))),
-    problem: {
-      title: 'This passkey did not work',
-      advice:
+    problem: () => ({
+      title: t('This passkey did not work'),
+      advice: t(
         'It may have been removed from your account. Sign in with your password, then look at the passkeys in your account.',
-    },
+      ),
+    }),
 
     async verify(ctx, form, { interaction, client }) {
       const context = contextOf(ctx, interaction);

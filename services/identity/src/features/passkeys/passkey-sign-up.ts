@@ -1,4 +1,5 @@
 import { newId } from '@gatehouse/core/ids';
+import { deviceName } from '@gatehouse/web/formatting';
 import { describeUserAgent } from '@gatehouse/web/user-agent';
 import type { Context } from 'koa';
 import type { SignUpMethod } from '../../core/sessions/sign-up-method.ts';
@@ -36,7 +37,10 @@ export function passkeySignUp(options: {
     },
     async prepare(ctx, form, interaction) {
       const id = form.get(USER) ?? '';
-      const sent = { name: describeUserAgent(ctx.get('user-agent')), response: form.get('passkey') ?? '' };
+      const sent = {
+        name: deviceName(describeUserAgent(ctx.get('user-agent'))),
+        response: form.get('passkey') ?? '',
+      };
       const passkey = await passkeys.add({ id }, sent, contextOf(ctx, interaction, id));
       return {
         id,

@@ -5,6 +5,7 @@ import { PRODUCT } from '@gatehouse/web/document';
 import { Type } from 'typebox';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { SignInGenerations } from '../../core/sessions/sign-in-generations.ts';
+import type { Text as PageText } from '../../texts/texts.ts';
 import type { Challenges } from './challenges.ts';
 import { MAX_NAME, MAX_PASSKEYS, type Passkey, type PasskeyStore } from './passkey.ts';
 
@@ -127,7 +128,8 @@ export function createPasskeys(options: {
     async add({ id: userId }, { name, response: text }, context) {
       const chosen = nameOf(name);
       const response = validated(readCreated, text);
-      if (response === undefined) throw new ServiceError('invalid', 'The browser sent no passkey.');
+      if (response === undefined)
+        throw new ServiceError('invalid', 'The browser sent no passkey.' satisfies PageText);
       const challenge = await useChallenge(response.response.clientDataJSON, context);
       const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
       const verified =
@@ -144,7 +146,7 @@ export function createPasskeys(options: {
         verified?.registrationInfo === undefined ||
         verified.registrationInfo.credential.id !== response.id
       ) {
-        throw new ServiceError('invalid', 'The passkey could not be verified. Try again.');
+        throw new ServiceError('invalid', 'The passkey could not be verified. Try again.' satisfies PageText);
       }
       const { credential, credentialDeviceType, credentialBackedUp } = verified.registrationInfo;
       const passkey: Passkey = {
@@ -163,7 +165,7 @@ export function createPasskeys(options: {
       if (await store.insert(passkey)) return passkey;
       throw new ServiceError(
         'invalid',
-        `An account can have ${MAX_PASSKEYS} passkeys. Remove one that you no longer use first.`,
+        `An account can have ${MAX_PASSKEYS} passkeys. Remove one that you no longer use first.` as const satisfies PageText,
       );
     },
 
@@ -220,9 +222,11 @@ export function createPasskeys(options: {
 
 function nameOf(text: string): string {
   const name = text.trim();
-  if (name === '') throw invalidFields([{ field: 'name', message: 'Enter a name.' }]);
+  if (name === '') throw invalidFields([{ field: 'name', message: 'Enter a name.' satisfies PageText }]);
   if ([...name].length <= MAX_NAME) return name;
-  throw invalidFields([{ field: 'name', message: `Enter a name of at most ${MAX_NAME} characters.` }]);
+  throw invalidFields([
+    { field: 'name', message: `Enter a name of at most ${MAX_NAME} characters.` as const satisfies PageText },
+  ]);
 }
 
 function parsed(text: string): unknown {

@@ -1,3 +1,4 @@
+import { translated } from '@gatehouse/web/language';
 import type { AccountRouter } from '../../core/sessions/account-router.ts';
 import type { SecurityPart } from '../../core/sessions/listed-factors.ts';
 import type { RememberedBrowsers } from '../../core/sessions/remembered-browser.ts';
@@ -9,7 +10,7 @@ const FORGET = `${SECURITY}/browsers`;
 const NOTICES = {
   app_removed: 'The authenticator app is removed. Your password alone signs you in.',
   forgotten: 'The browser is no longer remembered. It is asked for a code at the next sign-in.',
-};
+} as const;
 
 /** The page on how an account is signed in to. */
 export function addSecurityRoutes(
@@ -31,7 +32,10 @@ export function addSecurityRoutes(
   pages.get(
     SECURITY,
     async (ctx, page) => {
-      const shown = parts.map(async (part) => ({ title: part.title, content: await part.content(page) }));
+      const shown = parts.map(async (part) => ({
+        title: translated(part.title),
+        content: await part.content(page),
+      }));
       sendPage(ctx, securityPage({ frame: page.frame, parts: await Promise.all(shown) }));
     },
     NOTICES,

@@ -272,11 +272,11 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     ctx: Context,
     details: Interaction,
     act: (attempt: SignInAttempt) => Promise<Verified | OtherSite | SignInMessage | undefined>,
-    problem: SignInMessage,
+    problem: () => SignInMessage,
   ): Promise<void> {
     const attempt = { interaction: details.uid, client: String(details.params.client_id), details };
     await orShowProblem(ctx, details, undefined, async () => {
-      const result = (await act(attempt)) ?? problem;
+      const result = (await act(attempt)) ?? problem();
       if ('account' in result) return signIn(ctx, details, result);
       if ('url' in result) return sendAway(ctx, result);
       if (result.isNotice) return showSignIn(ctx, details);

@@ -2,6 +2,7 @@ import { PRODUCT } from '@gatehouse/web/document';
 import { form, notice, type PageForm } from '@gatehouse/web/form';
 import { type Content, html } from '@gatehouse/web/html';
 import { logo } from '@gatehouse/web/illustrations';
+import { t } from '../../texts/texts.ts';
 import { htmlDocument } from '../document.ts';
 
 /** An account page that the navigation of all of them leads to. */
@@ -32,13 +33,13 @@ export function accountDocument(page: {
   return htmlDocument(
     page,
     html`<body class="account-page">
-<a class="skip" href="#main">Skip to the content</a>
+<a class="skip" href="#main">${t('Skip to the content')}</a>
 <header class="top"><p class="brand">${logo}${PRODUCT}</p>
-<a class="way-back" href="/dashboard">Dashboard</a>
-<p class="who">Signed in as <strong><bdi>${frame.username}</bdi></strong></p>
-${form(frame.signOut, html`<button>Sign out</button>`)}</header>
+<a class="way-back" href="/dashboard">${t('Dashboard')}</a>
+<p class="who">${t('Signed in as {username}', { username: html`<strong><bdi>${frame.username}</bdi></strong>` })}</p>
+${form(frame.signOut, html`<button>${t('Sign out')}</button>`)}</header>
 <div class="columns">
-<nav aria-label="Your account"><ul>${items}</ul></nav>
+<nav aria-label="${t('Your account')}"><ul>${items}</ul></nav>
 <main id="main" tabindex="-1"><h1>${page.title}</h1>
 ${notice(frame.notice)}
 ${page.body}</main>

@@ -160,14 +160,14 @@ export function addAccessRoutes(
 const APPLICATION_NOTICES = {
   revoked: 'The application no longer has access to your account.',
   credentials_ended: 'The secrets and keys of your own applications no longer work.',
-};
+} as const;
 const SESSION_NOTICES = {
   ended: 'The session has ended.',
   device_ended: 'The sessions have ended.',
   login_ended: 'The login has ended.',
   program_ended: 'The logins have ended.',
   others_ended: 'All other sessions and logins have ended.',
-};
+} as const;
 
 /** Uses of the same name together, in the order of the first of each. */
 function byName(

@@ -1,9 +1,10 @@
 import type { Role } from '@gatehouse/tokens/scopes';
 import { form, type PageForm } from '@gatehouse/web/form';
 import { dateAndTime, day, hostname } from '@gatehouse/web/formatting';
-import { type Html, html } from '@gatehouse/web/html';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import { type AccountFrame, accountDocument } from '../../../pages/account/account-document.ts';
 import { describeScopes } from '../../../pages/scope-descriptions.ts';
+import { t } from '../../../texts/texts.ts';
 import { permissionGroups } from '../../sign-in/consent-page.ts';
 import { ACCOUNT_PAGES } from '../account-pages.ts';
 
@@ -46,13 +47,13 @@ export type ApplicationsModel = {
 export function applicationsPage(model: ApplicationsModel): string {
   const { applications, role, own } = model;
   return accountDocument({
-    title: 'Applications',
+    title: t('Applications'),
     frame: model.frame,
     current: ACCOUNT_PAGES.applications,
     body: html`${
       applications.length === 0
-        ? html`<p class="empty">No applications have access to your account. Applications that you allow appear here.</p>`
-        : html`<p>These applications have access to your account. Revoke the access of applications that you no longer use. Revoking takes effect at once, and you can allow an application again later.</p>
+        ? html`<p class="empty">${t('No applications have access to your account. Applications that you allow appear here.')}</p>`
+        : html`<p>${t('These applications have access to your account. Revoke the access of applications that you no longer use. Revoking takes effect at once, and you can allow an application again later.')}</p>
 <ul class="cards">${applications.map((application, index) => card(application, index, role))}</ul>`
     }
 ${own.length > 0 && ownApplications(own, model.endCredentials)}`,
@@ -61,37 +62,41 @@ ${own.length > 0 && ownApplications(own, model.endCredentials)}`,
 
 function ownApplications(own: readonly OwnApplicationView[], end: string): Html {
   const haveCredentials = own.some((it) => it.hasPublicKeys || it.secrets.length + it.keys.length > 0);
-  return html`<h2>Your own applications</h2>
-<p>You registered these applications. If you do not recognise an application, a secret or a key, change your password, then end all secrets and keys. Manage your applications in the <a href="/dashboard/applications">dashboard</a>.</p>
+  return html`<h2>${t('Your own applications')}</h2>
+<p>${t('You registered these applications. If you do not recognise an application, a secret or a key, change your password, then end all secrets and keys. Manage your applications in the {dashboard}.', { dashboard: html`<a href="/dashboard/applications">${t('dashboard')}</a>` })}</p>
 <ul class="cards">${own.map(ownCard)}</ul>
-${haveCredentials && html`<p class="buttons after-cards"><a class="danger" href="${end}">End all secrets and keys</a></p>`}`;
+${haveCredentials && html`<p class="buttons after-cards"><a class="danger" href="${end}">${t('End all secrets and keys')}</a></p>`}`;
 }
 
 function ownCard({ name, clientId, hasPublicKeys, secrets, keys, lastUse }: OwnApplicationView): Html {
   return html`<li class="card"><h3><bdi>${name}</bdi></h3>
 <dl class="card-facts">
-<div><dt>Client ID</dt><dd>${hostname(clientId)}</dd></div>
-<div><dt>Usage</dt><dd>${used(lastUse)}</dd></div>
-${secrets.map((it) => html`<div><dt>Secret</dt><dd>${it.label !== null && html`<bdi>${it.label}</bdi> `}${endingOf(it)}created on ${day(it.createdAt)}, ${used(it.lastUse)}</dd></div>`)}
-${keys.map((it) => html`<div><dt>API key</dt><dd><bdi>${it.name}</bdi> ${endingOf(it)}${used(it.lastUse)}</dd></div>`)}
-${hasPublicKeys && html`<div><dt>Public keys</dt><dd>The application signs its requests with its own keys.</dd></div>`}
+<div><dt>${t('Client ID')}</dt><dd>${hostname(clientId)}</dd></div>
+<div><dt>${t('Usage')}</dt><dd>${used(lastUse)}</dd></div>
+${secrets.map((it) => html`<div><dt>${t('Secret')}</dt><dd>${it.label !== null && html`<bdi>${it.label}</bdi> `}${endingOf(it)}${t('created on {date}', { date: day(it.createdAt) })}, ${used(it.lastUse)}</dd></div>`)}
+${keys.map((it) => html`<div><dt>${t('API key')}</dt><dd><bdi>${it.name}</bdi> ${endingOf(it)}${used(it.lastUse)}</dd></div>`)}
+${hasPublicKeys && html`<div><dt>${t('Public keys')}</dt><dd>${t('The application signs its requests with its own keys.')}</dd></div>`}
 </dl></li>`;
 }
 
 /** The last characters of a secret, which distinguish it from others. */
 const endingOf = ({ lastFour }: { lastFour: string | null }) =>
-  lastFour !== null && html`ending in <code dir="ltr">…${lastFour}</code>, `;
+  lastFour !== null &&
+  html`${t('ending in {ending}', { ending: html`<code dir="ltr">…${lastFour}</code>` })}, `;
 
-function used(use: LastUse | null): Html {
-  if (use === null) return html`never used`;
-  return html`last used on ${dateAndTime(use.at)}${use.address !== null && html` from ${hostname(use.address)}`}`;
+function used(use: LastUse | null): Content {
+  if (use === null) return t('never used');
+  const time = dateAndTime(use.at);
+  return use.address === null
+    ? t('last used on {time}', { time })
+    : t('last used on {time} from {address}', { time, address: hostname(use.address) });
 }
 
 function card(application: AuthorizedApplication, index: number, role: Role): Html {
   const { name, hosts, since, revoke } = application;
   const id = `application-${index + 1}`;
   return html`<li class="card"><h2 id="${id}"><bdi>${name}</bdi></h2>
-<p class="card-facts">${hosts.map((host) => html`${hostname(host)}<br>`)}Allowed on ${day(since)}</p>
-<details><summary>Permissions<span class="visually-hidden">: <bdi>${name}</bdi></span></summary><div class="permissions">${permissionGroups(describeScopes(application.scopes, role))}</div></details>
-${form(revoke, html`<button class="danger" aria-describedby="${id}">Revoke access</button>`)}</li>`;
+<p class="card-facts">${hosts.map((host) => html`${hostname(host)}<br>`)}${t('Allowed on {date}', { date: day(since) })}</p>
+<details><summary>${t('Permissions')}<span class="visually-hidden">: <bdi>${name}</bdi></span></summary><div class="permissions">${permissionGroups(describeScopes(application.scopes, role))}</div></details>
+${form(revoke, html`<button class="danger" aria-describedby="${id}">${t('Revoke access')}</button>`)}</li>`;
 }

@@ -1,8 +1,10 @@
 import { form, type PageForm } from '@gatehouse/web/form';
-import { dateAndTime, hostname } from '@gatehouse/web/formatting';
+import { dateAndTime, deviceName, hostname } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
+import { translated } from '@gatehouse/web/language';
 import type { ListedSession } from '../../../core/sessions/program-sessions.ts';
 import { type AccountFrame, accountDocument } from '../../../pages/account/account-document.ts';
+import { type Text, t } from '../../../texts/texts.ts';
 import { ACCOUNT_PAGES } from '../account-pages.ts';
 
 /** A session in a browser, or a login at the API. */
@@ -34,33 +36,48 @@ export type SessionsModel = {
 
 type Level = 'h2' | 'h3' | 'h4';
 /** The names of sessions of a kind on the page. */
-type Kind = { id: string; level: 'h2' | 'h3'; several: string; since: string; end: string };
+type Kind = {
+  id: string;
+  level: 'h2' | 'h3';
+  since: Text;
+  end: Text;
+  several(count: number): string;
+  endAll(count: number): string;
+};
 
 const SESSIONS: Kind = {
   id: 'device',
   level: 'h2',
-  several: 'sessions',
   since: 'Signed in',
   end: 'End session',
+  several: (count) => t('{count} sessions', { count }),
+  endAll: (count) => t('End all {count} sessions', { count }),
 };
-const LOGINS: Kind = { id: 'login', level: 'h3', several: 'logins', since: 'Logged in', end: 'End login' };
+const LOGINS: Kind = {
+  id: 'login',
+  level: 'h3',
+  since: 'Logged in',
+  end: 'End login',
+  several: (count) => t('{count} logins', { count }),
+  endAll: (count) => t('End all {count} logins', { count }),
+};
 
 export function sessionsPage(model: SessionsModel): string {
   const { devices, isComplete, programs } = model;
   const sessions = devices.flatMap(({ uses }) => uses);
   const others = sessions.some(({ current }) => !current) || programs.length > 0;
   return accountDocument({
-    title: 'Sessions',
+    title: t('Sessions'),
     frame: model.frame,
     current: ACCOUNT_PAGES.sessions,
-    body: html`<p>These are the sessions of your account. If you do not recognise a session, end it, change your password, and look at your passkeys.</p>
-${others && html`<p class="buttons"><a class="danger" href="${model.endOthers}">Sign out of all other sessions</a></p>`}
+    body: html`<p>${t('These are the sessions of your account. If you do not recognise a session, end it, change your password, and look at your passkeys.')}</p>
+${others && html`<p class="buttons"><a class="danger" href="${model.endOthers}">${t('Sign out of all other sessions')}</a></p>`}
 ${devices.map((device, index) => group(SESSIONS, device, index))}
-${!isComplete && html`<p>Only the ${sessions.length} most recently used sessions are listed.</p>`}
+${!isComplete && html`<p>${t('Only the {count} most recently used sessions are listed.', { count: sessions.length })}</p>`}
 ${
   programs.length > 0 &&
-  html`<h2>Logins of programs</h2>
-<p>These programs logged in at the API with your username and password.</p>
+  html`<h2>${t('Logins of programs')}</h2>
+<p>${t('These programs logged in at the API with your username and password.')}</p>
 ${programs.map((program, index) => group(LOGINS, program, index))}`
 }
 `,
@@ -68,8 +85,9 @@ ${programs.map((program, index) => group(LOGINS, program, index))}`
 }
 
 /** One use is a card by itself; several have a heading, and a button that ends them all. */
-function group(kind: Kind, { name, uses, endAll }: DeviceView, index: number): Html {
-  const { level, several } = kind;
+function group(kind: Kind, { name: described, uses, endAll }: DeviceView, index: number): Html {
+  const { level } = kind;
+  const name = deviceName(described);
   const id = `${kind.id}-${index + 1}`;
   const isHere = uses.some(({ current }) => current);
   const [only] = uses;
@@ -79,16 +97,16 @@ function group(kind: Kind, { name, uses, endAll }: DeviceView, index: number): H
   const cards = uses.map((use, number) =>
     card(kind, use, {
       id: `${id}-${number + 1}`,
-      name: `${name}, ${number + 1} of ${uses.length}`,
+      name: t('{name}, {number} of {count}', { name, number: number + 1, count: uses.length }),
       level: below,
     }),
   );
-  const title = html`${name}: ${uses.length} ${several}`;
+  const title = html`${name}: ${kind.several(uses.length)}`;
   return html`${heading(level, id, title)}
 <ul class="cards">${cards}</ul>
 ${form(
   endAll,
-  html`<button class="secondary" aria-describedby="${id}">${isHere ? html`End the other ${uses.length === 2 ? 'session' : `${uses.length - 1} ${several}`}` : html`End all ${uses.length} ${several}`}</button>`,
+  html`<button class="secondary" aria-describedby="${id}">${isHere ? t('End the other {count} sessions', { count: uses.length - 1 }) : kind.endAll(uses.length)}</button>`,
   { class: 'after-cards' },
 )}`;
 }
@@ -99,12 +117,12 @@ function heading(level: Level, id: string, content: Html): Html {
 }
 
 function card(kind: Kind, use: SessionView, { id, name, level }: { id: string; name: string; level: Level }) {
-  const { address = 'unknown', createdAt, lastUsedAt, current, end } = use;
-  return html`<li class="card">${heading(level, id, html`${name}${current && html` <span class="tag">This device</span>`}`)}
+  const { address = t('unknown'), createdAt, lastUsedAt, current, end } = use;
+  return html`<li class="card">${heading(level, id, html`${name}${current && html` <span class="tag">${t('This device')}</span>`}`)}
 <dl class="card-facts">
-<div><dt>Address</dt><dd>${hostname(address)}</dd></div>
-<div><dt>${kind.since}</dt><dd>${dateAndTime(createdAt)}</dd></div>
-<div><dt>Last seen</dt><dd>${dateAndTime(lastUsedAt)}</dd></div>
+<div><dt>${t('Address')}</dt><dd>${hostname(address)}</dd></div>
+<div><dt>${translated(kind.since)}</dt><dd>${dateAndTime(createdAt)}</dd></div>
+<div><dt>${t('Last seen')}</dt><dd>${dateAndTime(lastUsedAt)}</dd></div>
 </dl>
-${form(end, html`<button class="secondary" aria-describedby="${id}">${current ? 'Sign out here' : kind.end}</button>`)}</li>`;
+${form(end, html`<button class="secondary" aria-describedby="${id}">${current ? t('Sign out here') : translated(kind.end)}</button>`)}</li>`;
 }

@@ -1,8 +1,10 @@
 import { form, type PageForm } from '@gatehouse/web/form';
 import { dateAndTime, duration, named } from '@gatehouse/web/formatting';
 import { html } from '@gatehouse/web/html';
-import { type CHANGES, UNDO_HOURS } from '../../../core/accounts/mails.ts';
+import { translated } from '@gatehouse/web/language';
+import type { CHANGES } from '../../../core/accounts/mails.ts';
 import { standalonePage } from '../../../pages/document.ts';
+import { type Text, t } from '../../../texts/texts.ts';
 
 export type EmailVerifyModel = {
   /** With the token of the mailed link in `hidden`. */
@@ -14,10 +16,10 @@ export type EmailVerifyModel = {
 /** Asks to press a button, as programs that scan mail follow links, but do not submit forms. */
 export function emailVerifyPage(model: EmailVerifyModel): string {
   return standalonePage({
-    title: 'Confirm your email address',
-    body: html`<p>Is ${named(model.email)} your address, and is ${named(model.username)} your account?</p>
-${form(model.form, html`<div class="buttons"><button class="primary">Confirm this address</button></div>`)}
-<p class="hint">If this is not your account, close this page. Somebody may have mistyped an email address.</p>`,
+    title: t('Confirm your email address'),
+    body: html`<p>${t('Is {email} your address, and is {username} your account?', { email: named(model.email), username: named(model.username) })}</p>
+${form(model.form, html`<div class="buttons"><button class="primary">${t('Confirm this address')}</button></div>`)}
+<p class="hint">${t('If this is not your account, close this page. Somebody may have mistyped an email address.')}</p>`,
   });
 }
 
@@ -30,10 +32,10 @@ export type EmailOfOtherAccountModel = {
 /** Only whoever is signed in to the account of a link confirms its address: a stranger's account is nobody else's. */
 export function emailOfOtherAccountPage(model: EmailOfOtherAccountModel): string {
   return standalonePage({
-    title: 'This link is for another account',
-    body: html`<p>You are signed in as ${named(model.username)}. The email address was not confirmed. If the other account is yours as well, sign out, open the link in the mail again, and sign in to that account.</p>
-<p>If you have no other account, close this page. Somebody may have mistyped an email address.</p>
-${form(model.signOut, html`<div class="buttons"><button class="primary">Sign out</button></div>`)}`,
+    title: t('This link is for another account'),
+    body: html`<p>${t('You are signed in as {username}. The email address was not confirmed. If the other account is yours as well, sign out, open the link in the mail again, and sign in to that account.', { username: named(model.username) })}</p>
+<p>${t('If you have no other account, close this page. Somebody may have mistyped an email address.')}</p>
+${form(model.signOut, html`<div class="buttons"><button class="primary">${t('Sign out')}</button></div>`)}`,
   });
 }
 
@@ -42,9 +44,9 @@ export type EmailVerifiedModel = { email: string; links: { account?: string } };
 export function emailVerifiedPage(model: EmailVerifiedModel): string {
   const { account } = model.links;
   return standalonePage({
-    title: 'Your email address is confirmed',
-    body: html`<p>From now on you can also sign in with ${named(model.email)}.</p>
-${account !== undefined && html`<p class="buttons"><a class="primary" href="${account}">Go to your account</a></p>`}`,
+    title: t('Your email address is confirmed'),
+    body: html`<p>${t('From now on you can also sign in with {email}.', { email: named(model.email) })}</p>
+${account !== undefined && html`<p class="buttons"><a class="primary" href="${account}">${t('Go to your account')}</a></p>`}`,
   });
 }
 
@@ -59,7 +61,7 @@ export type UndoModel = {
 };
 
 /** What was done. */
-const DONE: Readonly<Record<UndoModel['change'], string>> = {
+const DONE: Readonly<Record<UndoModel['change'], Text>> = {
   email: 'The email address was changed.',
   password_changed: 'The password was changed or removed.',
   recovery_used: 'A new password was chosen with a mailed link.',
@@ -72,31 +74,34 @@ const DONE: Readonly<Record<UndoModel['change'], string>> = {
   identity_unlinked: 'A connected account was disconnected.',
 };
 
-const LATELY = `in the last ${UNDO_HOURS} hours`;
-const ADDED = `Passkeys, connected accounts, authenticator apps and recovery codes that were added ${LATELY} stop working.`;
+const ADDED =
+  'Passkeys, connected accounts, authenticator apps and recovery codes that were added in the last 72 hours stop working.';
 /** What becomes of it. */
-const UNDONE: Readonly<Partial<Record<UndoModel['change'], string>>> = {
+const UNDONE: Readonly<Partial<Record<UndoModel['change'], Text>>> = {
   email:
     'All passkeys and connected accounts stop working, and so does an authenticator app that was set up lately.',
-  passkey_removed: `The passkey works again, unless it was added ${LATELY}. Others that were added then stop working, and so do connected accounts, authenticator apps and recovery codes.`,
-  app_removed: `The authenticator app is asked for again, unless it was set up ${LATELY}. Passkeys and connected accounts that were added then stop working.`,
-  identity_unlinked: `The account is connected again, unless it was connected ${LATELY}. Passkeys, authenticator apps and recovery codes that were added then stop working.`,
+  passkey_removed:
+    'The passkey works again, unless it was added in the last 72 hours. Others that were added then stop working, and so do connected accounts, authenticator apps and recovery codes.',
+  app_removed:
+    'The authenticator app is asked for again, unless it was set up in the last 72 hours. Passkeys and connected accounts that were added then stop working.',
+  identity_unlinked:
+    'The account is connected again, unless it was connected in the last 72 hours. Passkeys, authenticator apps and recovery codes that were added then stop working.',
 };
 
 /** Asks to press a button, as emailVerifyPage does. */
 export function undoPage({ form: target, email, username, at, change }: UndoModel): string {
   const isEmail = change === 'email';
   return standalonePage({
-    title: isEmail ? 'Restore your email address' : 'Was this not you?',
-    body: html`<p>${DONE[change]} We sent you a mail about it on ${dateAndTime(at)}. If you undo it:</p>
+    title: isEmail ? t('Restore your email address') : t('Was this not you?'),
+    body: html`<p>${translated(DONE[change])} ${t('We sent you a mail about it on {time}. If you undo it:', { time: dateAndTime(at) })}</p>
 <ul>
-${isEmail && html`<li>The account ${named(username)} has the email address ${named(email)} again.</li>`}
-<li>All sessions of the account ${!isEmail && named(username)} end, in all browsers and programs, and its password stops working.</li>
-<li>${UNDONE[change] ?? ADDED}</li>
-<li>We send a link to ${named(email)}, with which you choose a new password.</li>
+${isEmail && html`<li>${t('The account {username} has the email address {email} again.', { username: named(username), email: named(email) })}</li>`}
+<li>${t('All sessions of the account {username} end, in all browsers and programs, and its password stops working.', { username: named(username) })}</li>
+<li>${translated(UNDONE[change] ?? ADDED)}</li>
+<li>${t('We send a link to {email}, with which you choose a new password.', { email: named(email) })}</li>
 </ul>
-${form(target, html`<div class="buttons"><button class="danger">${isEmail ? 'Restore this address' : 'Undo this change'}</button></div>`)}
-<p class="hint">If it was you, close this page. Nothing changes then.</p>`,
+${form(target, html`<div class="buttons"><button class="danger">${isEmail ? t('Restore this address') : t('Undo this change')}</button></div>`)}
+<p class="hint">${t('If it was you, close this page. Nothing changes then.')}</p>`,
   });
 }
 
@@ -104,11 +109,11 @@ export type UndoneModel = { email: string; minutes: number; links: { forgottenPa
 
 export function undonePage({ email, minutes, links }: UndoneModel): string {
   return standalonePage({
-    title: 'Check your mail',
-    body: html`<p class="notice" role="status">The change is undone. All sessions of the account have ended, and the old password no longer works.</p>
-<p>We have sent a link to ${named(email)}. Choose a new password with it, then sign in, and look at the page “Security” of your account. The link works once, for ${duration(minutes * 60)}.</p>
-<p>If you got mails about other changes that were not yours, open the links in those as well. If somebody else may read your mail, change the password of your mailbox first.</p>
-<ul class="ways"><li><a href="${links.forgottenPassword}">Send another link</a></li></ul>`,
+    title: t('Check your mail'),
+    body: html`<p class="notice" role="status">${t('The change is undone. All sessions of the account have ended, and the old password no longer works.')}</p>
+<p>${t('We have sent a link to {email}. Choose a new password with it, then sign in, and look at the page “Security” of your account. The link works once, for {time}.', { email: named(email), time: duration(minutes * 60) })}</p>
+<p>${t('If you got mails about other changes that were not yours, open the links in those as well. If somebody else may read your mail, change the password of your mailbox first.')}</p>
+<ul class="ways"><li><a href="${links.forgottenPassword}">${t('Send another link')}</a></li></ul>`,
   });
 }
 
@@ -120,14 +125,14 @@ export type LinkInvalidModel = {
 
 export function linkInvalidPage(model: LinkInvalidModel): string {
   const retry = {
-    new_password: 'Request a new link',
-    email: 'Go to your profile and send another link',
-    undo: 'Go to your account',
+    new_password: t('Request a new link'),
+    email: t('Go to your profile and send another link'),
+    undo: t('Go to your account'),
   }[model.purpose];
   return standalonePage({
-    title: 'This link no longer works',
-    body: html`<p>The link has already been used, was replaced by a newer link, or has expired. If you copied the link, part of it may be missing.</p>
-${model.purpose === 'undo' && html`<p>If the email address of your account was changed since, open the link in the mail about that.</p>`}
+    title: t('This link no longer works'),
+    body: html`<p>${t('The link has already been used, was replaced by a newer link, or has expired. If you copied the link, part of it may be missing.')}</p>
+${model.purpose === 'undo' && html`<p>${t('If the email address of your account was changed since, open the link in the mail about that.')}</p>`}
 <p class="buttons"><a class="primary" href="${model.links.retry}">${retry}</a></p>`,
   });
 }

@@ -11,6 +11,7 @@ import {
 import { duration, named } from '@gatehouse/web/formatting';
 import { html } from '@gatehouse/web/html';
 import { standalonePage } from '../../../pages/document.ts';
+import { t } from '../../../texts/texts.ts';
 import { offerToEndCredentials } from '../password-page.ts';
 
 export type ForgottenPasswordModel = {
@@ -26,16 +27,16 @@ export type ForgottenPasswordModel = {
 export function forgottenPasswordPage(model: ForgottenPasswordModel): string {
   const { login, retryAfter } = model;
   return standalonePage({
-    title: 'Forgotten your password?',
+    title: t('Forgotten your password?'),
     failed: retryAfter !== undefined,
-    body: html`<p>Enter your username or email address. We will send a link to the confirmed email address of the account. The link lets you choose a new password.</p>
-${retryAfter !== undefined && alertBox('Too many requests', html`<p>Please wait ${duration(retryAfter)}, then try again.</p>`)}
+    body: html`<p>${t('Enter your username or email address. We will send a link to the confirmed email address of the account. The link lets you choose a new password.')}</p>
+${retryAfter !== undefined && alertBox(t('Too many requests'), html`<p>${t('Please wait {time}, then try again.', { time: duration(retryAfter) })}</p>`)}
 ${form(
   model.form,
-  html`${field({ name: 'login', label: 'Username or email', value: login, autocomplete: 'username', required: true, autofocus: true })}
-<div class="buttons"><button class="primary">Send the link</button></div>`,
+  html`${field({ name: 'login', label: t('Username or email'), value: login, autocomplete: 'username', required: true, autofocus: true })}
+<div class="buttons"><button class="primary">${t('Send the link')}</button></div>`,
 )}
-<ul class="ways"><li><a href="${model.links.signIn}">Back to sign in</a></li></ul>`,
+<ul class="ways"><li><a href="${model.links.signIn}">${t('Back to sign in')}</a></li></ul>`,
   });
 }
 
@@ -44,11 +45,11 @@ export type ForgottenPasswordSentModel = { minutes: number; links: { signIn: str
 
 export function forgottenPasswordSentPage(model: ForgottenPasswordSentModel): string {
   return standalonePage({
-    title: 'Check your mail',
-    body: html`<p>If the account exists and its email address is confirmed, we have sent a link to that address. The link works once, for ${duration(model.minutes * 60)}.</p>
-<h2>No mail?</h2>
-<p>Wait a few minutes, and check your spam folder. This page does not say whether an account exists, because strangers can see it, too.</p>
-<ul class="ways"><li><a href="${model.links.signIn}">Back to sign in</a></li></ul>`,
+    title: t('Check your mail'),
+    body: html`<p>${t('If the account exists and its email address is confirmed, we have sent a link to that address. The link works once, for {time}.', { time: duration(model.minutes * 60) })}</p>
+<h2>${t('No mail?')}</h2>
+<p>${t('Wait a few minutes, and check your spam folder. This page does not say whether an account exists, because strangers can see it, too.')}</p>
+<ul class="ways"><li><a href="${model.links.signIn}">${t('Back to sign in')}</a></li></ul>`,
   });
 }
 
@@ -65,16 +66,24 @@ export type NewPasswordModel = {
 export function newPasswordPage(model: NewPasswordModel): string {
   const { problems = [], isReset = false } = model;
   return standalonePage({
-    title: isReset ? 'Set up your sign-in anew' : 'Choose a new password',
+    title: isReset ? t('Set up your sign-in anew') : t('Choose a new password'),
     failed: problems.length > 0,
-    body: html`<p>The new password is for the account ${named(model.username)}. All ${isReset ? '' : 'other '}sessions of the account will end.</p>
-${isReset && html`<p>Its passkeys, its connected accounts, and its authenticator app with the recovery codes are removed. You sign in with the new password, and can add others in your account.</p>`}
+    body: html`<p>${
+      isReset
+        ? t('The new password is for the account {username}. All sessions of the account will end.', {
+            username: named(model.username),
+          })
+        : t('The new password is for the account {username}. All other sessions of the account will end.', {
+            username: named(model.username),
+          })
+    }</p>
+${isReset && html`<p>${t('Its passkeys, its connected accounts, and its authenticator app with the recovery codes are removed. You sign in with the new password, and can add others in your account.')}</p>`}
 ${problemSummary(problems, ['new_password'])}
 ${form(
   model.form,
   html`${usernameForPasswordManagers(model.username)}
-${field({ name: 'new_password', label: 'New password', hint: 'At least 8 characters. A few random words make a good password.', type: 'password', autocomplete: 'new-password', minlength: 8, required: true, autofocus: true, problem: problemOf(problems, 'new_password') })}
-<div class="buttons"><button class="primary">Save the new password</button></div>`,
+${field({ name: 'new_password', label: t('New password'), hint: t('At least 8 characters. A few random words make a good password.'), type: 'password', autocomplete: 'new-password', minlength: 8, required: true, autofocus: true, problem: problemOf(problems, 'new_password') })}
+<div class="buttons"><button class="primary">${t('Save the new password')}</button></div>`,
 )}`,
   });
 }
@@ -88,17 +97,17 @@ export type NewPasswordDoneModel = {
 
 export function newPasswordDonePage(model: NewPasswordDoneModel): string {
   return standalonePage({
-    title: 'Your new password is saved',
-    body: html`<p>You are signed out everywhere. Sign in with the new password, or go back to your application. ${model.isReset ? 'Then add a passkey or an authenticator app in your account.' : 'Your passkeys still work: if somebody else knew your password, look at the passkeys in your account.'}</p>
-<p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>
-${model.endCredentials !== undefined && offerToEndCredentials(form(model.endCredentials, html`<button class="danger">End all secrets and keys</button>`))}`,
+    title: t('Your new password is saved'),
+    body: html`<p>${t('You are signed out everywhere. Sign in with the new password, or go back to your application.')} ${model.isReset ? t('Then add a passkey or an authenticator app in your account.') : t('Your passkeys still work: if somebody else knew your password, look at the passkeys in your account.')}</p>
+<p class="buttons"><a class="primary" href="${model.links.signIn}">${t('Sign in')}</a></p>
+${model.endCredentials !== undefined && offerToEndCredentials(form(model.endCredentials, html`<button class="danger">${t('End all secrets and keys')}</button>`))}`,
   });
 }
 
 export function credentialsEndedPage(model: { links: { signIn: string } }): string {
   return standalonePage({
-    title: 'The secrets and keys have ended',
-    body: html`<p>The secrets and keys of your applications no longer work. Sign in to see your applications.</p>
-<p class="buttons"><a class="primary" href="${model.links.signIn}">Sign in</a></p>`,
+    title: t('The secrets and keys have ended'),
+    body: html`<p>${t('The secrets and keys of your applications no longer work. Sign in to see your applications.')}</p>
+<p class="buttons"><a class="primary" href="${model.links.signIn}">${t('Sign in')}</a></p>`,
   });
 }
