@@ -24,8 +24,10 @@ t.test('every text of the source is in the catalogues', async (t) => {
 });
 
 t.test('every text of the catalogues is in the source', async (t) => {
-  const source = sources.join('\n').replaceAll('\\', '');
-  for (const text of Object.keys(german)) t.ok(source.includes(text) || isOfErrors(text), text);
+  // The source may have the name of a constant in the place of a number.
+  const plain = (text: string) => text.replaceAll('\\', '').replaceAll(/\$\{[A-Z_]+\}|\d+/g, '#');
+  const source = plain(sources.join('\n'));
+  for (const text of Object.keys(german)) t.ok(source.includes(plain(text)) || isOfErrors(text), text);
 });
 
 for (const tag of LANGUAGES) {
