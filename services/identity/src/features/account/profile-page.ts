@@ -48,10 +48,10 @@ ${model.hasPassword && field({ name: 'current_password', label: t('Current passw
 ${field({ ...common('name'), label: t('Name'), hint: t('The name that you want to be called by.'), autocomplete: 'name', required: true })}
 <div class="pair">${field({ ...common('first_name'), label: t('First name'), autocomplete: 'given-name' })}
 ${field({ ...common('last_name'), label: t('Last name'), autocomplete: 'family-name' })}</div>
-${field({ ...common('phone'), label: 'Phone', hint: 'For SMS messages. Start with + and the country code, such as +44 20 7946 0018.', type: 'tel', autocomplete: 'tel' })}
-${field({ ...common('picture'), label: 'Picture URL', hint: 'The URL must start with https://', type: 'url', autocomplete: 'photo' })}
+${field({ ...common('phone'), label: t('Phone'), hint: t('For SMS messages. Start with + and the country code, such as +44 20 7946 0018.'), type: 'tel', autocomplete: 'tel' })}
+${field({ ...common('picture'), label: t('Picture URL'), hint: t('The URL must start with https://'), type: 'url', autocomplete: 'photo' })}
 </fieldset>
-<div class="buttons"><button class="primary">Save</button></div>`,
+<div class="buttons"><button class="primary">${t('Save')}</button></div>`,
 )}
 ${model.email === 'unverified' && form(model.sendLinkAgain, false, { id: 'send-link-again' })}`,
   });
