@@ -3,31 +3,41 @@ import { MAX_CHUNKS } from './request-body.ts';
 const LINE_FEED = 0x0a;
 const SPACE = 0x20;
 
+/** Puts what is added together again: `take` returns that, or undefined when it was more than `limit` bytes, of which no more is kept. */
+export function createPieces(limit: number) {
+  let parts: Buffer[] = [];
+  let size = 0;
+  return {
+    add(part: Buffer): void {
+      size += part.length;
+      if (size > limit) parts = [];
+      else if (parts.push(part) === MAX_CHUNKS) parts = [Buffer.concat(parts)];
+    },
+    take(): Buffer | undefined {
+      const whole = size > limit ? undefined : Buffer.concat(parts);
+      [parts, size] = [[], 0];
+      return whole;
+    },
+  };
+}
+
 /** The lines without their ends; undefined for one of more than `limit` bytes, of which no more is kept. */
 export async function* splitLines(
   body: AsyncIterable<Buffer>,
   limit: number,
 ): AsyncGenerator<Buffer | undefined> {
-  let parts: Buffer[] = [];
-  let size = 0;
-  const take = () => {
-    const line = size > limit ? undefined : Buffer.concat(parts);
-    [parts, size] = [[], 0];
-    return line;
-  };
+  const line = createPieces(limit);
   for await (const chunk of body) {
     for (let begin = 0; begin < chunk.length; ) {
       const end = chunk.indexOf(LINE_FEED, begin);
-      const part = chunk.subarray(begin, end === -1 ? undefined : end);
-      size += part.length;
-      if (size > limit) parts = [];
-      else if (parts.push(part) === MAX_CHUNKS) parts = [Buffer.concat(parts)];
+      line.add(chunk.subarray(begin, end === -1 ? undefined : end));
       if (end === -1) break;
-      yield take();
+      yield line.take();
       begin = end + 1;
     }
   }
-  if (size > 0) yield take();
+  const last = line.take();
+  if (last?.length !== 0) yield last;
 }
 
 /** Whether a line has no character but spaces and control characters. */

@@ -11,7 +11,12 @@ const PARAMS = /[a-z]+=\d{1,15}(?:,[a-z]+=\d{1,15})*/.source;
 const PHC = new RegExp(
   `^\\$(?<id>[a-z0-9-]{1,32})(?:\\$(?<version>v=\\d{1,15}))?(?:\\$(?<params>${PARAMS}))?\\$(?<salt>${B64}*={0,2})\\$(?<hash>${B64}+={0,2})$`,
 );
-const BASE64 = new RegExp(`^${B64}*={0,2}$`);
+/** How texts encode bytes. Base64 has either alphabet (RFC 4648 §4, §5), or Passlib's dot for the plus. */
+const ENCODINGS: ReadonlyMap<string, { name: string; pattern: RegExp }> = new Map([
+  ['utf8', { name: 'UTF-8', pattern: /^/ }],
+  ['hex', { name: 'hexadecimal', pattern: /^(?:[0-9a-f]{2})*$/i }],
+  ['base64', { name: 'Base64', pattern: /^[\w+/.-]*={0,2}$/ }],
+]);
 
 /** Undefined for a text that has another form. */
 export function readPhc(text: string): Phc | undefined {
@@ -32,10 +37,12 @@ export function writePhc({ id, params: { v, ...params }, salt, hash }: Phc): str
   return `$${parts.flat().join('$')}`;
 }
 
-/** The bytes of Base64 with or without padding. Throws `invalid` for anything else, which Buffer would skip. */
-export function fromBase64(text: string): Buffer {
-  if (!BASE64.test(text)) throw badHash('is not valid Base64');
-  return Buffer.from(text, 'base64');
+/** The bytes of a text in `utf8`, `hex` or `base64`. Throws `invalid` for what Buffer would skip, and for another encoding. */
+export function bytesOf(text: string, encoding: string): Buffer {
+  const { name, pattern } = ENCODINGS.get(encoding) ?? {};
+  if (pattern === undefined) throw badHash('has an encoding that is not supported');
+  if (!pattern.test(text)) throw badHash(`is not valid ${name}`);
+  return Buffer.from(text.replaceAll('.', encoding === 'base64' ? '+' : '.'), encoding as BufferEncoding);
 }
 
 /** The error for a hash; `problem` follows "The password hash", and repeats none of its content. */

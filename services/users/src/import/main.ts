@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { readSettings } from '@gatehouse/core/config';
-import { createLogger } from '@gatehouse/core/logger';
 import { readOrExit } from '@gatehouse/server/process';
 import { mongodbUriSetting, serverSettings } from '@gatehouse/server/service-settings';
 import { importCommand } from './import-command.ts';
@@ -20,5 +19,4 @@ process.exitCode = await importCommand({
     if (!process.stdout.write(text)) await once(process.stdout, 'drain');
   },
   log: (text) => process.stderr.write(text),
-  logger: createLogger({ name: 'import', level: 'silent', readable: false }),
 });

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { derivedId } from '@gatehouse/core/ids';
-import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { importCommand } from '../../src/import/import-command.ts';
 import { FIXTURES, setUp } from './import-set-up.ts';
@@ -187,7 +186,7 @@ t.test('a database that is away, or that others are to migrate', async (t) => {
   let log = '';
   const options = {
     ...{ args: ['--from', 'keycloak', join(FIXTURES, 'keycloak.json')], input: process.stdin },
-    ...{ write: async () => {}, logger, maxWaitSeconds: 0.5 },
+    ...{ write: async () => {}, maxWaitSeconds: 0.5 },
     log(text: string) {
       log += text;
     },

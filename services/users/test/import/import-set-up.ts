@@ -1,6 +1,5 @@
 import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
-import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { importCommand } from '../../src/import/import-command.ts';
 import type { Outcome } from '../../src/import/import-users.ts';
@@ -42,7 +41,6 @@ export async function setUp(t: { teardown(fn: () => unknown): void }) {
       log(text) {
         log += text;
       },
-      logger,
     });
     const placeOf = ({ line, index }: Outcome) => line ?? index ?? 0;
     const outcomes = output
