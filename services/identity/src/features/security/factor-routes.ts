@@ -44,7 +44,7 @@ const setUpLinkShape = shape(
   'SetUpLink',
   Type.Object({ url: Type.String({ format: 'uri' }), expires_at: Time }),
   {
-    url: 'https://id.example.com/account/set-up-sign-in?token=6rT…',
+    url: 'https://id.example.com/account/set-up-sign-in?token=6rT0J8mQ2vXw',
     expires_at: '2026-11-03T09:30:00.000Z',
   },
 );
