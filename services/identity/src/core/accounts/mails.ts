@@ -75,30 +75,50 @@ export function factorRecoveryMail(
   { stage, readyAt, address }: FactorRecoveryMail,
   { link, username }: { link: string; username: string },
 ): Mail {
-  const account = `your ${PRODUCT} account ${plainName(username)}`;
-  const from = address === undefined ? '' : `, from the address ${address},`;
-  const password =
-    'If it was not you, somebody else knows your password. Change it at once: that stops it as well, and so does each sign-in with a code or a passkey.';
-  const stop = [password, 'Or open this link:', { link, label: 'Stop this' }];
-  if (stage === 'ready') {
-    return mail('Remove the app and the recovery codes', [
-      `Somebody who knows the password of ${account} has lost its authenticator app and its recovery codes. If it was you, open this link to remove them. Your password alone signs you in then:`,
-      { link, label: 'Remove the app and the codes' },
-      'It works once, for 72 hours. Give the link to nobody.',
-      password,
-    ]);
-  }
-  return stage === 'requested'
-    ? mail('Somebody cannot enter a code for your account', [
-        `Somebody who knows the password of ${account}${from} said that its authenticator app and its recovery codes are lost. We send a link to this address on ${dateAndTimeText(readyAt)}, which removes them.`,
-        'If it was you, wait for that mail.',
-        ...stop,
-      ])
-    : mail('The app and the recovery codes can soon be removed', [
-        `On ${dateAndTimeText(readyAt)} we send a link to this address, which removes the authenticator app and the recovery codes of ${account}, as somebody who knows its password has asked.`,
-        'If it was you, wait for that mail.',
-        ...stop,
+  const account = { product: PRODUCT, username: plainName(username) };
+  const time = dateAndTimeText(readyAt);
+  const password = t(
+    'If it was not you, somebody else knows your password. Change it at once: that stops it as well, and so does each sign-in with a code or a passkey.',
+  );
+  const more = [
+    t('If it was you, wait for that mail.'),
+    password,
+    t('Or open this link:'),
+    { link, label: t('Stop this') },
+  ];
+  switch (stage) {
+    case 'ready':
+      return mail(t('Remove the app and the recovery codes'), [
+        t(
+          'Somebody who knows the password of your {product} account {username} has lost its authenticator app and its recovery codes. If it was you, open this link to remove them. Your password alone signs you in then:',
+          account,
+        ),
+        { link, label: t('Remove the app and the codes') },
+        t('It works once, for 72 hours. Give the link to nobody.'),
+        password,
       ]);
+    case 'requested':
+      return mail(t('Somebody cannot enter a code for your account'), [
+        address === undefined
+          ? t(
+              'Somebody who knows the password of your {product} account {username} said that its authenticator app and its recovery codes are lost. We send a link to this address on {time}, which removes them.',
+              { ...account, time },
+            )
+          : t(
+              'Somebody who knows the password of your {product} account {username}, from the address {address}, said that its authenticator app and its recovery codes are lost. We send a link to this address on {time}, which removes them.',
+              { ...account, address, time },
+            ),
+        ...more,
+      ]);
+    case 'soon':
+      return mail(t('The app and the recovery codes can soon be removed'), [
+        t(
+          'On {time} we send a link to this address, which removes the authenticator app and the recovery codes of your {product} account {username}, as somebody who knows its password has asked.',
+          { ...account, time },
+        ),
+        ...more,
+      ]);
+  }
 }
 
 /** When a person did something, and the IP address that it came from, if that is known. */
@@ -262,10 +282,15 @@ export function noticeMail(
         ),
       ]);
     case 'set_up_link_created':
-      return mail('An admin created a link for your account', [
-        `An admin created a link on ${occasion(notice)}, with which you set up anew how you sign in to ${account}. The admin gives it to you, and it works once, for 24 hours. It removes your password, your passkeys and your authenticator app.`,
-        'If you asked for it, you need not do anything.',
-        'If not, somebody may pretend to be you: tell an admin, and change your password. The link no longer works then.',
+      return mail(t('An admin created a link for your account'), [
+        t(
+          'An admin created a link on {when}, with which you set up anew how you sign in to your {product} account {username}. The admin gives it to you, and it works once, for 24 hours. It removes your password, your passkeys and your authenticator app.',
+          when(),
+        ),
+        t('If you asked for it, you need not do anything.'),
+        t(
+          'If not, somebody may pretend to be you: tell an admin, and change your password. The link no longer works then.',
+        ),
       ]);
     case 'codes_guessed':
       return mail(t('Somebody has your password'), [
