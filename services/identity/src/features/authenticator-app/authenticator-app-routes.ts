@@ -83,8 +83,8 @@ export function addAuthenticatorAppRoutes(
         await apps.remove(account.id, added.id);
         throw new CsrfError();
       }
-      await options.sessions.addMethods(signedIn, OTP);
       await changes.record('added', account.id, { origin: originOf(ctx) });
+      await options.sessions.addMethods(signedIn, OTP);
       showCodes(ctx, page, added.codes, t('The app is set up. Signing in takes a code from now on.'));
     } catch (error) {
       if (!(error instanceof ServiceError) || !['invalid', 'conflict'].includes(error.kind)) throw error;
