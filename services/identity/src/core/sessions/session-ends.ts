@@ -6,7 +6,7 @@ import type { RememberedBrowsers } from './remembered-browser.ts';
 import type { SignInGenerations } from './sign-in-generations.ts';
 
 /** The entry of the audit log for an end. */
-type Entry = Pick<AuditEntry, 'action' | 'origin' | 'actor'>;
+type Entry = Pick<AuditEntry, 'action' | 'origin' | 'actor' | 'details'>;
 type Authorization = { sid?: string; grantId?: string; consentEpoch?: number };
 
 /**

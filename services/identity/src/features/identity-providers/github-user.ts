@@ -33,6 +33,7 @@ export async function readGitHubUser(issuer: string, token: string, ask: Ask): P
     email: typeof primary?.email === 'string' ? primary.email : undefined,
     isEmailVerified: primary?.verified === true,
     name: typeof name === 'string' && name !== '' ? name : undefined,
+    sid: undefined,
     picture: typeof picture === 'string' ? picture : undefined,
     hasSecondFactor: false,
   };

@@ -22,6 +22,8 @@ export type LinkedIdentities = {
     identity: UpstreamIdentity,
     by: { origin: Origin; isNewAccount?: boolean },
   ): Promise<boolean>;
+  /** Notes the session at the provider in which it was used. */
+  addSession(identity: UpstreamIdentity): Promise<void>;
   /** Returns whether there was one, which is then audited and mailed. */
   unlink(userId: string, origin: Origin): Promise<boolean>;
 };
@@ -82,6 +84,9 @@ export function createLinkedIdentities(options: {
       });
       if (isLinked) await record('linked', userId, origin, { isMailed: !isNewAccount });
       return isLinked;
+    },
+    async addSession(identity) {
+      if (identity.sid !== undefined) await store.addSession(linkedIdentityId(identity), identity.sid);
     },
     async unlink(userId, origin) {
       const linked = await of(userId);

@@ -8,14 +8,18 @@ import { LINKED_IDENTITY, type LinkedIdentity, type LinkedIdentityStore } from '
 
 const { read, write } = createDocumentMapper(LINKED_IDENTITY);
 
+/** How many sessions of a provider are known of an identity: the last ones. */
+const MAX_SESSIONS = 20;
+
 /** Linked identities in MongoDB; defines its collection on the connection. */
 export function createLinkedIdentityStore(
   connection: Connection,
   removed: Pick<RemovedDocuments, 'keep' | 'find'>,
 ): LinkedIdentityStore {
-  type IdentityDocument = StoredOf<typeof LINKED_IDENTITY>;
+  type IdentityDocument = StoredOf<typeof LINKED_IDENTITY> & { sids?: string[] };
   const identities = defineCollection<IdentityDocument>(connection, 'linked_identities', [
     { fields: { user_id: 1, provider: 1 }, options: { unique: true } },
+    { fields: { sids: 1 } },
   ]);
 
   async function insert(identity: LinkedIdentity): Promise<boolean> {
@@ -44,6 +48,14 @@ export function createLinkedIdentityStore(
         { $set: { last_used_at: at, label, name, picture } },
       );
       return matchedCount === 1;
+    },
+    async addSession(_id, sid) {
+      const sids = { $each: [sid], $slice: -MAX_SESSIONS };
+      await identities.updateOne({ _id, sids: { $ne: sid } }, { $push: { sids } });
+    },
+    async findBySession(provider, sid) {
+      const document = await identities.findOne({ sids: sid, provider });
+      return document === null ? undefined : read(document);
     },
     async remove(userId, id) {
       const document = await identities.findOne({ _id: id, user_id: userId });

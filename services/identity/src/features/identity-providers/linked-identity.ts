@@ -33,6 +33,10 @@ export type LinkedIdentityStore = {
   list(userId: string): Promise<LinkedIdentity[]>;
   /** Records a use. Returns whether it is still linked to the account. */
   used(identity: LinkedIdentity, at: Date): Promise<boolean>;
+  /** Notes that it was used in this session of the provider. */
+  addSession(id: string, sid: string): Promise<void>;
+  /** The one that was used in this session of the provider. */
+  findBySession(provider: string, sid: string): Promise<LinkedIdentity | undefined>;
   /** Returns whether the account had it. It can be restored for some time. */
   remove(userId: string, id: string): Promise<boolean>;
   /** Puts one back that was removed lately, if it was linked before the time. */

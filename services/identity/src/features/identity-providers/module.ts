@@ -9,9 +9,12 @@ import { callbackPath, callbackRoutes } from './callback-routes.ts';
 import { addConnectedAccountRoutes } from './connected-account-routes.ts';
 import { createLinkedIdentities } from './linked-identities.ts';
 import { createLinkedIdentityStore } from './linked-identity-store.ts';
+import { logoutRoutes } from './logout-routes.ts';
 import { CONNECTED_ACCOUNTS } from './provider-pages.ts';
 import { providerSignIn, REFUSED_PROVIDER, UNLINKED_IDENTITY } from './provider-sign-in.ts';
 import { createUpstreamClient } from './upstream-client.ts';
+import { createEndUpstreamSessions } from './upstream-logout.ts';
+import { trackUpstreamSessions } from './upstream-session.ts';
 
 /** How long somebody may take at a provider. */
 const REQUEST_SECONDS = 600;
@@ -43,9 +46,16 @@ export function identityProviders(core: Core): IdentityModule {
       providerSignIn({ ...core, ...it, states, signUp, countSignUp, failures, useOnce: core.store.useOnce }),
     );
   }
-  const fields = [UNLINKED_IDENTITY, REFUSED_PROVIDER];
-  extensions.provider.push({ attach: ({ Interaction }) => storeFields(Interaction, fields) });
+  extensions.provider.push({
+    attach(provider) {
+      storeFields(provider.Interaction, [UNLINKED_IDENTITY, REFUSED_PROVIDER]);
+      trackUpstreamSessions(provider);
+    },
+  });
   core.accountPages.addSections({ path: CONNECTED_ACCOUNTS, label: 'Connected accounts' });
   addConnectedAccountRoutes(core.accountPages, { ...core, providers, states });
-  return { routers: [callbackRoutes({ providers: configured.map(({ id }) => id), states })], erase };
+  const callbacks = callbackRoutes({ providers: configured.map(({ id }) => id), states });
+  const endSessions = createEndUpstreamSessions({ ...core, store, useOnce: core.store.useOnce });
+  const logouts = logoutRoutes({ providers, failures, endSessions });
+  return { routers: [callbacks, logouts], erase };
 }

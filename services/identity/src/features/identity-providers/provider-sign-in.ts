@@ -23,6 +23,7 @@ import type { LinkedIdentity } from './linked-identity.ts';
 import { failureMessage, messagesOf } from './provider-messages.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import { isOfDomain, mayUse, type UpstreamIdentity } from './upstream-identity.ts';
+import { UPSTREAM_SESSION, type UpstreamSession } from './upstream-session.ts';
 
 /**
  * Whom a provider has named in a sign-in, while the account with the verified address of that person is not signed in to; a field
@@ -39,7 +40,11 @@ type Unlinked = {
 };
 /** The provider that has named somebody in a sign-in who could not be signed in; a field of the interaction. */
 export const REFUSED_PROVIDER = 'refusedProvider';
-type Kept = { [UNLINKED_IDENTITY]?: Unlinked; [REFUSED_PROVIDER]?: string };
+type Kept = {
+  [UNLINKED_IDENTITY]?: Unlinked;
+  [REFUSED_PROVIDER]?: string;
+  [UPSTREAM_SESSION]?: UpstreamSession;
+};
 
 const UNLINKED_MS = 10 * 60_000;
 /** How long somebody who signs in for the first time, in two tabs, keeps the second from a second account. */
@@ -155,7 +160,8 @@ export function providerSignIn(options: {
     if (owner?.email_verified && loginKey(owner.email ?? '') === loginKey(email)) {
       const until = Date.now() + UNLINKED_MS;
       const by = { provider: provider.id, browser: browser.id(ctx) };
-      await keep(details, { [UNLINKED_IDENTITY]: { ...by, identity, accountId: owner.id, until } });
+      const unlinked = { ...by, identity, accountId: owner.id, until };
+      await keep(details, { [UNLINKED_IDENTITY]: unlinked, [REFUSED_PROVIDER]: provider.id });
       return { notice: { ...say().accountExists(email), isNotice: true } };
     }
     const isOpen =
@@ -171,7 +177,7 @@ export function providerSignIn(options: {
   }
 
   async function keep(details: Interaction, found: Kept): Promise<void> {
-    Object.assign(details, found, { [REFUSED_PROVIDER]: provider.id });
+    Object.assign(details, found);
     await details.save(details.exp - Math.floor(Date.now() / 1000));
   }
 
@@ -226,12 +232,16 @@ export function providerSignIn(options: {
         ? { message: say().wrongDomain }
         : ((await signInLinked(ctx, identity)) ?? (await signInUnlinked(ctx, details, identity)));
       if ('message' in result) {
-        await keep(details, {});
+        await keep(details, { [REFUSED_PROVIDER]: provider.id });
         return fail(result.message, 'userId' in result ? result.userId : undefined);
       }
       await options.failures.refund(entry.origin.address);
       if ('notice' in result) return result.notice;
       const { account, generation } = result;
+      const { subject, sid } = identity;
+      await linked.addSession(identity);
+      const upstream = { accountId: account.id, provider: provider.id, subject, sid };
+      await keep(details, { [UPSTREAM_SESSION]: upstream });
       // RFC 8176 has no value for a sign-in somewhere else.
       const amr = identity.hasSecondFactor ? ['mfa'] : [];
       const factors = identity.hasSecondFactor ? [] : await options.secondFactors.of(account.id);

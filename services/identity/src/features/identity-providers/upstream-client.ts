@@ -1,11 +1,16 @@
 import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
-import type { JWTVerifyGetKey } from 'jose';
+import type { JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import { createRemoteJWKSet, customFetch, errors, importPKCS8, jwtVerify, SignJWT } from 'jose';
 import type { ClientAuth, Configuration } from 'openid-client';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 import type { AuthorizationChecks } from './authorization-state.ts';
 import { readGitHubUser } from './github-user.ts';
-import { UpstreamError, type UpstreamIdentity } from './upstream-identity.ts';
+import {
+  isIssuerOf,
+  UpstreamError,
+  type UpstreamIdentity,
+  type UpstreamLogout,
+} from './upstream-identity.ts';
 
 /** Us as a client of one provider: authorization code with PKCE (RFC 9700 §2.1.1). */
 export type UpstreamClient = {
@@ -21,15 +26,26 @@ export type UpstreamClient = {
     response: ReadonlyMap<string, string>,
     checks: AuthorizationChecks & { state: string },
   ): Promise<UpstreamIdentity>;
+  /** Checks a logout token (OpenID Connect Back-Channel Logout 1.0 §2.6), but for whether it was used before. Throws an UpstreamError. */
+  readLogoutToken(token: string): Promise<UpstreamLogout>;
 };
 
-type Loaded = { oauth: typeof import('openid-client'); config: Configuration; keys: JWTVerifyGetKey };
+type Loaded = {
+  oauth: typeof import('openid-client');
+  config: Configuration;
+  /** For tokens that we have asked the provider for, and for those that anybody can send us. */
+  keys: JWTVerifyGetKey;
+  logoutKeys: JWTVerifyGetKey;
+};
 
 const TIMEOUT_MS = 8000;
 const MAX_BYTES = 256 * 1024;
 /** How long the metadata of a provider is used before it is fetched again. */
 const METADATA_MS = 3600_000;
 const KEYS_MS = 600_000;
+/** How old a logout token may be, in seconds. */
+export const LOGOUT_TOKEN_SECONDS = 600;
+const LOGOUT = 'http://schemas.openid.net/event/backchannel-logout';
 /** With the key of the provider, and not with the client's secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 /** How long ago somebody may have signed in there who is asked to sign in again, in seconds. */
@@ -88,23 +104,22 @@ export function createUpstreamClient(
       config = await oauth.discovery(new URL(issuer), clientId, {}, auth, more);
     }
     const { jwks_uri: uri } = config.serverMetadata();
-    const keys: JWTVerifyGetKey =
+    const keySet = (more: { cooldownDuration?: number }): JWTVerifyGetKey =>
       uri === undefined
         ? async () => {
             throw new errors.JWKSNoMatchingKey();
           }
         : createRemoteJWKSet(new URL(uri), {
-            [customFetch]: ask,
-            timeoutDuration: TIMEOUT_MS,
-            // Each unknown key is fetched at once: only the provider itself can send one here.
-            cooldownDuration: 0,
-            cacheMaxAge: KEYS_MS,
+            ...{ [customFetch]: ask, timeoutDuration: TIMEOUT_MS, cacheMaxAge: KEYS_MS, ...more },
           });
-    return { oauth, config, keys };
+    // Each unknown key is fetched at once only where the provider itself must have sent it.
+    return { oauth, config, keys: keySet({ cooldownDuration: 0 }), logoutKeys: keySet({}) };
   }
 
-  const verify = ({ keys }: Loaded, token: string) =>
-    jwtVerify(token, keys, { algorithms: ALGORITHMS, audience: provider.clientId, clockTolerance: 30 });
+  const verify = (token: string, keys: JWTVerifyGetKey, more: JWTVerifyOptions = {}) =>
+    jwtVerify(token, keys, {
+      ...{ algorithms: ALGORITHMS, audience: provider.clientId, clockTolerance: 30, ...more },
+    });
 
   async function identityOf(loaded: Loaded, tokens: Tokens, isFresh: boolean): Promise<UpstreamIdentity> {
     if (provider.protocol === 'oauth') return readGitHubUser(provider.issuer, tokens.access_token, ask);
@@ -112,7 +127,7 @@ export function createUpstreamClient(
     const idToken = tokens.claims();
     if (idToken === undefined) throw new UpstreamError('refused', 'there is no ID token');
     // The library has checked its claims, and leaves the signature to TLS.
-    await verify(loaded, tokens.id_token ?? '');
+    await verify(tokens.id_token ?? '', loaded.keys);
     if (isFresh && !isRecent(idToken.auth_time)) throw new UpstreamError('not_fresh', 'no recent auth_time');
     const { claims, secondFactor } = provider;
     const needed = [
@@ -140,6 +155,7 @@ export function createUpstreamClient(
       isEmailVerified: isVerified || provider.trustsEmail,
       name: text(claims.name),
       picture: text(claims.picture),
+      sid: text('sid'),
       hasSecondFactor:
         amr.some((it) => secondFactor.amr.includes(it as string)) ||
         secondFactor.acr.includes(String(idToken.acr)),
@@ -175,6 +191,29 @@ export function createUpstreamClient(
           ...(isOpenId ? { expectedNonce: nonce, idTokenExpected: true } : {}),
         });
         return await identityOf(loaded, tokens, isFresh);
+      } catch (error) {
+        throw failureOf(error);
+      }
+    },
+
+    async readLogoutToken(token) {
+      try {
+        const { logoutKeys } = await load();
+        const more = { maxTokenAge: LOGOUT_TOKEN_SECONDS, requiredClaims: ['iss', 'iat', 'exp', 'jti'] };
+        const { payload, protectedHeader } = await verify(token, logoutKeys, more);
+        const { iss = '', sub: subject, sid, jti: id = '', events, nonce } = payload;
+        const event = (events as Record<string, unknown> | undefined)?.[LOGOUT];
+        const isLogout =
+          // Recommended of providers, not required (§2.4); what is said has to be right.
+          /^(?:(?:application\/)?logout\+)?jwt$/i.test(protectedHeader.typ ?? 'jwt') &&
+          isIssuerOf(provider, iss) &&
+          typeof event === 'object' &&
+          event !== null &&
+          nonce === undefined &&
+          [subject, sid].every((it) => it === undefined || typeof it === 'string') &&
+          (subject ?? sid) !== undefined;
+        if (!isLogout) throw new UpstreamError('refused', 'this is no logout token of the provider');
+        return { issuer: iss, subject, sid: sid as string | undefined, id };
       } catch (error) {
         throw failureOf(error);
       }

@@ -11,6 +11,8 @@ export type UpstreamIdentity = {
   name: string | undefined;
   /** A URL. */
   picture: string | undefined;
+  /** The session there (OpenID Connect Back-Channel Logout 1.0 §2.1). */
+  sid: string | undefined;
   /** Whether the person has proved two factors there, in a way that counts here. */
   hasSecondFactor: boolean;
 };
@@ -52,6 +54,15 @@ export function mayUse(
 ): boolean {
   return provider.signUp === 'domains' || isOfDomain(provider, identity);
 }
+
+/** Whose session at a provider has ended: the one with this id, or all of the subject. */
+export type UpstreamLogout = {
+  issuer: string;
+  subject: string | undefined;
+  sid: string | undefined;
+  /** The token's own. */
+  id: string;
+};
 
 /** Why nobody has signed in at a provider. */
 export type UpstreamFailure = 'cancelled' | 'unavailable' | 'not_fresh' | 'refused';

@@ -39,6 +39,7 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
   };
   let handle: ReturnType<Provider['callback']> | undefined;
   let jwks = newKeys();
+  let current: Provider | undefined;
   const server = createServer((request, response) => {
     if (state.isDown) return request.socket.destroy();
     state.requests.push(new URL(request.url ?? '/', issuer));
@@ -59,6 +60,8 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
           ...CLIENT,
           redirect_uris: [`${origin}/sign-in/providers/${id}/callback`],
           id_token_signed_response_alg: 'ES256',
+          backchannel_logout_uri: `${origin}/sign-in/providers/${id}/backchannel-logout`,
+          backchannel_logout_session_required: true,
         },
       ],
       jwks: jwks as never,
@@ -68,9 +71,14 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
         email: ['email', 'email_verified'],
         profile: ['name', 'picture'],
       },
-      features: { devInteractions: { enabled: false }, rpInitiatedLogout: { enabled: false } },
+      features: {
+        ...{ devInteractions: { enabled: false }, rpInitiatedLogout: { enabled: false } },
+        backchannelLogout: { enabled: true },
+      },
       interactions: { policy, url: (_ctx, { uid }) => `/interaction/${uid}` },
       discovery: prompts,
+      // By default, none to addresses of this machine.
+      fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined } as never),
       pkce: { required: () => true },
       async findAccount(_ctx, accountId) {
         return { accountId, claims: async () => ({ ...state.person, sub: accountId }) as never };
@@ -98,6 +106,7 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
       }
     });
     handle = provider.callback();
+    current = provider;
   }
 
   return {
@@ -106,10 +115,18 @@ export async function startUpstream(t: { teardown(fn: () => unknown): void }, id
     /** Starts with new keys, and the deployment with this origin as its client. */
     start,
     /** A token that the provider has signed. */
-    async sign(claims: JWTPayload): Promise<string> {
+    async sign(claims: JWTPayload, more: { typ?: string } = {}): Promise<string> {
       const [key] = jwks.keys;
-      const header = { alg: 'ES256', kid: String(key?.kid) };
+      const header = { alg: 'ES256', kid: String(key?.kid), ...more };
       return new SignJWT(claims).setProtectedHeader(header).sign(await importJWK(key as JWK, 'ES256'));
+    },
+    /** Ends a session there, of which the deployment is told. Throws unless it accepts that. */
+    async signOut(sub: string, sid: string): Promise<void> {
+      const client = await current?.Client.find(CLIENT.client_id);
+      await (client as unknown as { backchannelLogout(...of: string[]): Promise<void> }).backchannelLogout(
+        sub,
+        sid,
+      );
     },
     /** The provider as the setting has it. */
     settings: (more: object = {}): IdentityProvider[] =>

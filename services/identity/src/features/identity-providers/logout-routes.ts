@@ -1,0 +1,43 @@
+import type { AddressLimiter } from '@gatehouse/api/http/rate-limit';
+import { readBody } from '@gatehouse/api/http/request-body';
+import Router from '@koa/router';
+import { originOf } from '../../core/audit/audit.ts';
+import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
+import type { UpstreamClient } from './upstream-client.ts';
+import { UpstreamError } from './upstream-identity.ts';
+import type { EndUpstreamSessions } from './upstream-logout.ts';
+
+/** More than any logout token has, in bytes. */
+const MAX_REQUEST = 16 * 1024;
+
+/** Where a provider says that somebody has signed out there, or was signed out (OpenID Connect Back-Channel Logout 1.0 §2.5). */
+export function logoutRoutes(options: {
+  providers: readonly { provider: IdentityProvider; client: UpstreamClient }[];
+  endSessions: EndUpstreamSessions;
+  /** Counts failures by address. */
+  failures: Pick<AddressLimiter, 'count' | 'refund'>;
+}): Router {
+  const { failures } = options;
+  const router = new Router({ sensitive: true });
+
+  router.post('/sign-in/providers/:provider/backchannel-logout', async (ctx, next) => {
+    const known = options.providers.find(({ provider }) => provider.id === ctx.params.provider);
+    if (known === undefined) return next();
+    const origin = originOf(ctx);
+    ctx.set('cache-control', 'no-store');
+    await failures.count(origin.address);
+    try {
+      const body = new URLSearchParams((await readBody(ctx.req, MAX_REQUEST)).toString('utf8'));
+      const logout = await known.client.readLogoutToken(body.get('logout_token') ?? '');
+      await options.endSessions(known.provider.id, logout, origin);
+      await failures.refund(origin.address);
+      ctx.body = '';
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      // §2.8
+      ctx.status = 400;
+      ctx.body = { error: 'invalid_request', error_description: error.message };
+    }
+  });
+  return router;
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { decodeJwt, type JWTPayload, SignJWT } from 'jose';
+import t from 'tap';
+import { build, PASSWORD } from '../../build.ts';
+import { createAccount, heading, isSignIn, linkTo, send } from '../../pages.ts';
+import { leave, respond, signInBy, startUpstream, verified } from './upstream.ts';
+
+// OpenID Connect Back-Channel Logout 1.0, as the relying party.
+
+const upstream = await startUpstream(t);
+const second = await startUpstream(t, 'second');
+const built = await build(t, {
+  config: { identityProviders: [...upstream.settings(), ...second.settings()] },
+});
+for (const it of [upstream, second]) it.start(built.base);
+const bases = [built.base, await built.replica()] as const;
+const PATH = '/sign-in/providers/acme/backchannel-logout';
+
+let sid = '';
+upstream.state.forge = (idToken) => {
+  sid = String(decodeJwt(idToken).sid);
+  return idToken;
+};
+
+/** A session here by one of their own there. */
+async function session(sub: string) {
+  const visitor = built.browser();
+  const page = await signInBy(upstream, visitor, verified(sub));
+  return { visitor, sid, page, isOpen: async () => !isSignIn(await visitor.get('/account')) };
+}
+
+const claimsOf = (of: { sub?: string; sid?: string }): JWTPayload => {
+  const now = Math.floor(Date.now() / 1000);
+  const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+  return {
+    iss: upstream.issuer,
+    aud: 'gatehouse',
+    iat: now,
+    exp: now + 120,
+    jti: randomUUID(),
+    events,
+    ...of,
+  };
+};
+async function notify(token: string, base: string = built.base, path = PATH) {
+  const { status } = await send({ ...built, base }, 'POST', path, { fields: { logout_token: token } });
+  return status;
+}
+
+t.test(
+  'a sign-out at the provider ends the session that began in that one there, and no other',
+  async (t) => {
+    const email = 'cora@elsewhere.example';
+    const owner = built.browser();
+    await createAccount(owner, '/account', { username: 'cora', email });
+    await owner.submit(await owner.get(await linkTo(built, email)), {});
+    const asked = await session('cora');
+    await asked.visitor.submit(asked.page, { username: 'cora', password: PASSWORD });
+    const [first, other] = [await session('cora'), await session('cora')];
+    t.not(first.sid, other.sid);
+    await upstream.signOut('cora', first.sid);
+    t.strictSame([await first.isOpen(), await other.isOpen()], [false, true]);
+    t.equal(await notify(await upstream.sign(claimsOf({ sub: 'cora' }))), 200);
+    t.strictSame([await other.isOpen(), await asked.isOpen()], [false, true], 'all, but those by password');
+    const { body } = await built.call(
+      'GET',
+      '/api/v1/audit?filter[action]=session.ended',
+      await built.login('admin'),
+    );
+    t.match(JSON.stringify(body.data), /"provider":"acme"/);
+  },
+);
+
+t.test('the session is known by its id alone, too', async (t) => {
+  const [first, other] = [await session('dan'), await session('dan')];
+  t.equal(await notify(await upstream.sign(claimsOf({ sid: first.sid }))), 200);
+  t.strictSame([await first.isOpen(), await other.isOpen()], [false, true]);
+  t.equal(await notify(await upstream.sign(claimsOf({ sid: 'unknown' }))), 200, 'nothing to do');
+});
+
+t.test('what is no logout token of the provider, for us and of now, ends nothing', async (t) => {
+  const { isOpen } = await session('eve');
+  const right = claimsOf({ sub: 'eve' });
+  const now = Math.floor(Date.now() / 1000);
+  const { exp: _, ...noExpiry } = right;
+  const { jti: __, ...noId } = right;
+  const { sub: ___, ...nobody } = right;
+  const cases: Record<string, JWTPayload> = {
+    'another issuer': { ...right, iss: second.issuer },
+    'another audience': { ...right, aud: 'somebody' },
+    'an old one': { ...right, iat: now - 3600 },
+    'an expired one': { ...right, exp: now - 60 },
+    'no expiry': noExpiry,
+    'no id': noId,
+    nobody,
+    'another event': { ...right, events: { 'http://schemas.openid.net/event/other': {} } },
+    'an event that is no object': {
+      ...right,
+      events: { [Object.keys(right.events as object)[0] ?? '']: true },
+    },
+    'no event, as in an ID token': { ...right, events: undefined },
+    'a nonce': { ...right, nonce: 'n' },
+  };
+  for (const [name, claims] of Object.entries(cases)) {
+    t.equal(await notify(await upstream.sign(claims)), 400, name);
+  }
+  const payload = Buffer.from(JSON.stringify(right)).toString('base64url');
+  const none = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`;
+  const secret = new TextEncoder().encode('the-secret-of-gatehouse-at-the-other-provider');
+  for (const [name, token] of Object.entries({
+    'no signature': none,
+    'the secret of the client': await new SignJWT(right).setProtectedHeader({ alg: 'HS256' }).sign(secret),
+    'the key of another provider': await second.sign(right),
+    'another type of token': await upstream.sign(right, { typ: 'at+jwt' }),
+    'no token': 'x',
+  })) {
+    t.equal(await notify(token), 400, name);
+  }
+  const token = await upstream.sign(right, { typ: 'logout+jwt' });
+  t.equal(await notify(token, built.base, PATH.replace('acme', 'second')), 400, 'at another provider');
+  t.ok(await isOpen());
+  const statuses = await Promise.all([...bases, ...bases].map((base) => notify(token, base)));
+  t.strictSame(statuses.sort(), [200, 400, 400, 400], 'once over all replicas');
+  t.notOk(await isOpen());
+  const { isOpen: isNewOpen } = await session('eve');
+  t.equal(await notify(token), 400);
+  t.ok(await isNewOpen());
+});
+
+t.test('a sign-in that is not complete ends as well', async (t) => {
+  const visitor = built.browser();
+  await session('finn');
+  const url = await leave(visitor, await visitor.get('/account'));
+  const { pathname, search } = await respond(upstream, url);
+  const passedOn = await send(built, 'GET', pathname + search, { browser: visitor });
+  const done = await send(built, 'GET', String(passedOn.headers.get('location')), { browser: visitor });
+  t.equal(done.status, 303);
+  await upstream.signOut('finn', sid);
+  t.not(heading(await visitor.get(String(done.headers.get('location')))), 'Profile');
+});
+
+t.test('failures of one address are limited', async (t) => {
+  const config = { identityProviders: upstream.settings(), rateLimit: 'on' as const };
+  const { base } = await build(t, { config });
+  const statuses: number[] = [];
+  for (let i = 0; i < 61; i += 1) statuses.push(await notify('x', base));
+  t.strictSame([...new Set(statuses.slice(0, 60))], [400]);
+  t.equal(statuses[60], 429);
+});
