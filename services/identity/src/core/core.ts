@@ -43,6 +43,7 @@ import { createRemovedMethods } from './sessions/removed-methods.ts';
 import { createSecondFactors } from './sessions/second-factors.ts';
 import { createSessionEnds } from './sessions/session-ends.ts';
 import { createSignInGenerations } from './sessions/sign-in-generations.ts';
+import { createStrongestFactor } from './sessions/strongest-factor.ts';
 import { createServiceClients, createServiceTokens } from './tokens/service-tokens.ts';
 import { createTokenSigning } from './tokens/token-signing.ts';
 
@@ -258,6 +259,10 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
   const cookieKeys = deriveKeys(config.masterKeys, 'cookies').map((key) => key.toString('base64url'));
   const formKeys = deriveKeys(config.masterKeys, 'forms');
   const browser = createBrowserCookie(formKeys);
+  const strongestFactor = createStrongestFactor({
+    methods: extensions.signInMethods,
+    sources: extensions.secondFactors,
+  });
   const provider = createReloadableProvider({
     ...shared,
     lifetimes: config.lifetimes,
@@ -267,6 +272,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     acceptsService,
     store,
     signOuts: sessionEnds,
+    strongestFactor,
     extensions: extensions.provider,
     browserId: browser.id,
   });
@@ -294,6 +300,7 @@ function createSigningIn(shared: Shared & Mailing & ReturnType<typeof createIssu
   const sessions = createBrowserSessions({ ...shared, provider: provider.current, lifetime });
   const secondFactors = createSecondFactors({
     ...shared,
+    sessions,
     sources: extensions.secondFactors,
     lostFactors: extensions.lostFactors,
   });

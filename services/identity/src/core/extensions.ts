@@ -5,6 +5,7 @@ import type { ProviderExtension } from './oidc/provider-options.ts';
 import type { FactorList, SecurityPart } from './sessions/listed-factors.ts';
 import type { ProgramSessions } from './sessions/program-sessions.ts';
 import type { LostFactors, SecondFactorSource } from './sessions/second-factor.ts';
+import type { SetUp } from './sessions/set-up.ts';
 import type { SignInMethod } from './sessions/sign-in-method.ts';
 import type { SignUpMethod } from './sessions/sign-up-method.ts';
 
@@ -18,6 +19,8 @@ export type Extensions = {
   lostFactors: LostFactors[];
   /** The factors that people and admins see and remove. */
   factors: FactorList[];
+  /** What people can set up to sign in more strongly. */
+  setUps: SetUp[];
   /** The parts of the page on how an account is signed in to, in their order there. */
   securityParts: SecurityPart[];
   signUpMethods: SignUpMethod[];
@@ -50,6 +53,7 @@ export function createExtensions(): Extensions {
     secondFactors: [],
     lostFactors: [],
     factors: [],
+    setUps: [],
     securityParts: [],
     signUpMethods: [],
     credentials: [],

@@ -1,3 +1,4 @@
+import { PHISHING_RESISTANT } from '@gatehouse/tokens/acr';
 import type { Content } from '@gatehouse/web/html';
 import { CHANGES } from '../../src/core/accounts/mails.ts';
 import {
@@ -58,6 +59,7 @@ import { rememberedBrowsersPart, securityPage } from '../../src/features/securit
 import { consentPage } from '../../src/features/sign-in/consent-page.ts';
 import { createAccountPage } from '../../src/features/sign-in/create-account-page.ts';
 import { type CodeProblem, secondFactorPage } from '../../src/features/sign-in/second-factor-page.ts';
+import { setUpPage as strongerPage } from '../../src/features/sign-in/set-up-page.ts';
 import { afterSignInPage, type SignInProblem, signInPage } from '../../src/features/sign-in/sign-in-page.ts';
 import { accountQuestionPage, standaloneQuestionPage } from '../../src/pages/account/confirmation-pages.ts';
 import { SECURITY } from '../../src/pages/account/security-path.ts';
@@ -186,6 +188,15 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ...{ form, application, username: of('ada'), factors, methods: [], scripts: [] },
     links: { signIn: '/sign-in' },
   };
+  const stronger = { form, application, username: of('ada') };
+  const setUps = [
+    {
+      path: '/account/passkeys/add',
+      acr: PHISHING_RESISTANT,
+      label: () => 'Add a passkey',
+      hint: () => of('Sign in.'),
+    },
+  ];
   const app = {
     ...{ userId: 'usr_1', id: 'app_1', sealedSecret: 's', lastStep: 1, createdAt: at, recoverySalt: 's' },
     ...{ lastUsedAt: at, recoveryCodes: ['a', 'b'], codesRenewedAt: null },
@@ -235,6 +246,15 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       `second factor, ${problem.kind}`,
       secondFactorPage({ ...secondFactor, problem }),
     ]),
+    [
+      'second factor, stronger',
+      secondFactorPage({
+        ...{ ...secondFactor, factors: [], methods, scripts: signIn.scripts },
+        stepUp: { isOptional: true },
+      }),
+    ],
+    ['set up a stronger sign-in', strongerPage({ ...stronger, setUps })],
+    ['set up a stronger sign-in, done', strongerPage({ ...stronger, setUps: [] })],
     ...(
       [
         { kind: 'none' },
@@ -261,7 +281,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       'recovery codes',
       recoveryCodesPage({
         frame: after('The app is set up.'),
-        ...{ codes: [of('AAAA-BBBB-CCCC-DDDD'), 'EEEE-FFFF-GGGG-HHHH'], download: form },
+        ...{ codes: [of('AAAA-BBBB-CCCC-DDDD'), 'EEEE-FFFF-GGGG-HHHH'], download: form, next: '/next' },
       }),
     ],
     ...[removeAppQuestion(app), renewCodesQuestion(app)].map((question): [string, string] => [

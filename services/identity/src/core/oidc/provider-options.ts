@@ -1,3 +1,4 @@
+import type { Acr } from '@gatehouse/tokens/acr';
 import type { JWK } from 'jose';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -33,6 +34,8 @@ export type ProviderOptions = {
   /** The part that ends sessions. */
   signOuts: SignOuts;
   extensions: readonly ProviderExtension[];
+  /** The acr of the strongest sign-in that an account is set up for. */
+  strongestFactor(userId: string): Promise<Acr>;
   /** The id of the browser that makes a request. */
   browserId(ctx: Context): string;
 };

@@ -18,6 +18,7 @@ import { createGrants } from './grants.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
 import { ANOTHER_ACCOUNT, type ProviderOptions, type ProviderPages, SIGN_UP } from './provider-options.ts';
 import { ROUTES } from './provider-routes.ts';
+import { addStrength } from './strength.ts';
 
 /** The routes at which oidc-provider answers people rather than programs. */
 const PAGE_ROUTES = new Set([
@@ -67,6 +68,8 @@ function configurationOf(
 ): Configuration & { features: object } {
   const { issuer, lifetimes } = options;
   const grants = createGrants(options);
+  const policy = signInPolicy();
+  addStrength(policy, options);
   return {
     adapter: options.store.adapterFor,
     jwks: options.keys,
@@ -117,7 +120,10 @@ function configurationOf(
       if (account === undefined || account.status !== 'active') return undefined;
       return areSignInsCurrent(ctx, account, token !== undefined) ? toProviderAccount(account) : undefined;
     },
-    interactions: { url: (_ctx, interaction) => pages.interactionUrl(interaction), policy: signInPolicy() },
+    interactions: {
+      url: (_ctx, interaction) => pages.interactionUrl(interaction),
+      policy,
+    },
     clientBasedCORS: (_ctx, origin, client) => originsOf(client.redirectUris ?? []).includes(origin),
     renderError(ctx, out, error) {
       if (PAGE_ROUTES.has(ctx.oidc?.route)) pages.error(ctx, out, error);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
+import { errors } from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
 import type { OfAccount, OidcStore } from '../oidc/adapter/oidc-adapter.ts';
 import { type Device, isCurrent, type StampedSession, stamp } from '../oidc/epochs/sign-in-epochs.ts';
@@ -17,8 +18,11 @@ export type BrowserSessions = {
   find(ctx: Context): Promise<SignedIn | undefined>;
   /** Begins another session after a password change, which ended every earlier one. */
   renew(ctx: Context, signedIn: SignedIn): Promise<void>;
-  /** Notes that the person has proved a second factor after signing in, by these methods (RFC 8176). */
-  addMethods(signedIn: SignedIn, amr: readonly string[]): Promise<void>;
+  /**
+   * Adds to the session what its owner has just proved, beside all that it took to get here: methods of RFC 8176. Returns false if
+   * the account is not signed in any longer.
+   */
+  strengthen(ctx: Context, accountId: string, amr: readonly string[]): Promise<boolean>;
   /** Makes the browser forget another account, which keeps its grants. Returns whether it was signed in. */
   switchAccount(ctx: Context, accountId: string): Promise<boolean>;
   /** Makes the browser forget its session, which has ended. */
@@ -63,15 +67,17 @@ export function createBrowserSessions(options: {
     };
   }
 
+  async function find(ctx: Context): Promise<SignedIn | undefined> {
+    const session = await sessionOf(ctx);
+    if (session.accountId === undefined) return undefined;
+    const account = await accounts.find(session.accountId);
+    if (account === undefined || account.status !== 'active' || !isCurrent(session, account))
+      return undefined;
+    return { session, account };
+  }
+
   return {
-    async find(ctx) {
-      const session = await sessionOf(ctx);
-      if (session.accountId === undefined) return undefined;
-      const account = await accounts.find(session.accountId);
-      if (account === undefined || account.status !== 'active' || !isCurrent(session, account))
-        return undefined;
-      return { session, account };
-    },
+    find,
     async renew(ctx, { session, account }) {
       await sessionEnds.replace(account.id, session.uid, { endGrants: true });
       session.uid = randomUUID();
@@ -80,9 +86,18 @@ export function createBrowserSessions(options: {
       await stamp(session, account).save(lifetime);
       setCookie(ctx, session.jti);
     },
-    async addMethods({ session }, amr) {
+    async strengthen(ctx, accountId, amr) {
+      const { session } = (await find(ctx)) ?? {};
+      if (session?.accountId !== accountId) return false;
       session.amr = [...new Set([...(session.amr ?? []), ...amr, 'mfa'])];
-      await session.save(lifetime);
+      return session.persist().then(
+        () => true,
+        (error: unknown) => {
+          // It has ended meanwhile.
+          if (error instanceof errors.SessionNotFound) return false;
+          throw error;
+        },
+      );
     },
     async switchAccount(ctx, accountId) {
       const session = await sessionOf(ctx);

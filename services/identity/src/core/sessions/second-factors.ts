@@ -1,3 +1,4 @@
+import { PHISHING_RESISTANT } from '@gatehouse/tokens/acr';
 import type { Context } from 'koa';
 import type { Interaction } from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
@@ -5,9 +6,12 @@ import type { AccountMails } from '../accounts/account-mails.ts';
 import { type Audit, type Origin, originOf } from '../audit/audit.ts';
 import type { SignInThrottle } from '../limits/sign-in-throttle.ts';
 import { FIRST_FACTOR, type FirstFactor } from '../oidc/epochs/sign-in-epochs.ts';
+import { isStepUp, strengthOf } from '../oidc/strength.ts';
+import type { BrowserSessions } from './browser-sessions.ts';
 import type { Verified, WithFactors } from './password-check.ts';
 import type { LostFactors, SecondFactor, SecondFactorSource } from './second-factor.ts';
 import type { SessionEnds } from './session-ends.ts';
+import type { SignInGenerations } from './sign-in-generations.ts';
 
 export type SecondFactors = {
   of(userId: string): Promise<SecondFactor[]>;
@@ -22,7 +26,10 @@ export type SecondFactors = {
   ): Promise<Verified | undefined>;
   /** Stores at the server that the first factor is proved, for this sign-in and this browser. Audited, as it may stop here. */
   hold(ctx: Context, interaction: Interaction, verified: Verified): Promise<void>;
-  /** Whose first factor is proved in this sign-in; undefined when that is too long ago, or has been ended by something since. */
+  /**
+   * Whose first factor is proved in this sign-in; undefined when that is too long ago, or has been ended by something since. Where
+   * a sign-in is to become stronger, it is that of the session, and keeps its age, as nothing of it is proved again.
+   */
   held(ctx: Context, interaction: Interaction): Promise<WithFactors | undefined>;
 };
 
@@ -37,6 +44,8 @@ export function createSecondFactors(options: {
   sources: readonly SecondFactorSource[];
   lostFactors: readonly Pick<LostFactors, 'stop'>[];
   accounts: Pick<Accounts, 'find'>;
+  sessions: Pick<BrowserSessions, 'find'>;
+  generations: Pick<SignInGenerations, 'current'>;
   sessionEnds: Pick<SessionEnds, 'isOver'>;
   throttle: Pick<SignInThrottle, 'countCode'>;
   browser: { id(ctx: Context): string };
@@ -54,9 +63,20 @@ export function createSecondFactors(options: {
     return undefined;
   }
 
+  /** Who is signed in, and can become stronger by a code. */
+  async function ofSession(ctx: Context, details: Interaction): Promise<WithFactors | undefined> {
+    const accountId = details.session?.accountId ?? '';
+    // Before the session is read: what ends all sessions from here on ends this step, too.
+    const generation = await options.generations.current(accountId);
+    const { account, session } = (await options.sessions.find(ctx)) ?? {};
+    if (account === undefined || account.id !== accountId) return undefined;
+    const factors = strengthOf(details)?.least === PHISHING_RESISTANT ? [] : await of(accountId);
+    return { account, generation, amr: session?.amr ?? [], since: session?.loginTs, factors };
+  }
+
   return {
     of,
-    async verify(ctx, { factors, account, generation, amr }, { code, client, isKnownDevice }) {
+    async verify(ctx, { factors, account, generation, amr, since }, { code, client, isKnownDevice }) {
       const origin = originOf(ctx);
       const entry = { origin, client, subject: account.id };
       const { isLast, wasRight } = await throttle.countCode({
@@ -78,7 +98,7 @@ export function createSecondFactors(options: {
       for (const lost of options.lostFactors) await lost.stop(account.id, origin);
       const details = { second_factor: factor.name };
       await audit.record({ ...entry, action: 'sign_in.succeeded', details });
-      return { account, generation, amr: [...amr, ...factor.amr, 'mfa'] };
+      return { account, generation, amr: [...amr, ...factor.amr, 'mfa'], since };
     },
 
     async hold(ctx, interaction: Held, { account, generation, amr }) {
@@ -101,7 +121,9 @@ export function createSecondFactors(options: {
       });
     },
 
-    async held(ctx, { [FIRST_FACTOR]: first }: Held) {
+    async held(ctx, interaction: Held) {
+      const { [FIRST_FACTOR]: first } = interaction;
+      if (first === undefined && isStepUp(interaction)) return ofSession(ctx, interaction);
       if (first === undefined || first.until <= Date.now() || first.browser !== browser.id(ctx))
         return undefined;
       const { accountId, epoch, generation, amr } = first;

@@ -1,3 +1,4 @@
+import type { Acr } from '@gatehouse/tokens/acr';
 import type { Content } from '@gatehouse/web/html';
 import type { Context } from 'koa';
 import type { Interaction } from 'oidc-provider';
@@ -16,6 +17,8 @@ export type SignInAttempt = { interaction: string; client: string; details: Inte
 export type SignInMethod = {
   /** The path that its form is sent to ends with it. */
   name: string;
+  /** The acr of every sign-in by it; undefined where that depends on another site. */
+  acr?: Acr;
   /** The paths of the scripts that it needs on the page. */
   scripts: readonly string[];
   /** The content of its form, of which an uninvolved browser shows nothing. `interaction` is the uid of the sign-in. */

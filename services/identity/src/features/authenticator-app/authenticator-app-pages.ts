@@ -74,10 +74,12 @@ export type RecoveryCodesModel = {
   frame: AccountFrame;
   codes: readonly string[];
   download: PageForm;
+  /** The page to go on with. */
+  next: string;
 };
 
 /** The only page that shows the codes. */
-export function recoveryCodesPage({ frame, codes, download }: RecoveryCodesModel): string {
+export function recoveryCodesPage({ frame, codes, download, next }: RecoveryCodesModel): string {
   return accountDocument({
     title: t('Your recovery codes'),
     frame,
@@ -86,7 +88,7 @@ export function recoveryCodesPage({ frame, codes, download }: RecoveryCodesModel
 <ol class="recovery-codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ol>
 ${form(
   download,
-  html`<div class="buttons"><button class="secondary">${t('Download the codes')}</button><a class="primary" href="${SECURITY}">${t('I have kept the codes')}</a></div>`,
+  html`<div class="buttons"><button class="secondary">${t('Download the codes')}</button><a class="primary" href="${next}">${t('I have kept the codes')}</a></div>`,
 )}`,
   });
 }

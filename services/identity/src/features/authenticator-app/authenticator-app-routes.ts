@@ -4,6 +4,7 @@ import type { Context } from 'koa';
 import { originOf } from '../../core/audit/audit.ts';
 import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
+import { afterSetUp } from '../../core/sessions/set-up.ts';
 import { SECURITY } from '../../pages/account/security-path.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
 import { sendPage } from '../../pages/page-response.ts';
@@ -30,7 +31,7 @@ export function addAuthenticatorAppRoutes(
   options: {
     apps: AuthenticatorApps;
     changes: AppChanges;
-    sessions: Pick<BrowserSessions, 'find' | 'addMethods'>;
+    sessions: Pick<BrowserSessions, 'find' | 'strengthen'>;
   },
 ): void {
   const { apps, changes } = options;
@@ -55,7 +56,8 @@ export function addAuthenticatorAppRoutes(
 
   function showCodes(ctx: Context, { frame, form }: AccountPage, codes: readonly string[], notice: string) {
     const download = form(DOWNLOAD_CODES, { codes: codes.join(' ') });
-    sendPage(ctx, recoveryCodesPage({ frame: { ...frame, notice }, codes, download }));
+    const next = afterSetUp(ctx) ?? SECURITY;
+    sendPage(ctx, recoveryCodesPage({ frame: { ...frame, notice }, codes, download, next }));
   }
 
   pages.get(SET_UP, async (ctx, page) => {
@@ -84,7 +86,7 @@ export function addAuthenticatorAppRoutes(
         throw new CsrfError();
       }
       await changes.record('added', account.id, { origin: originOf(ctx) });
-      await options.sessions.addMethods(signedIn, OTP);
+      await options.sessions.strengthen(ctx, account.id, OTP);
       showCodes(ctx, page, added.codes, t('The app is set up. Signing in takes a code from now on.'));
     } catch (error) {
       if (!(error instanceof ServiceError) || !['invalid', 'conflict'].includes(error.kind)) throw error;

@@ -1,6 +1,8 @@
+import { MULTI_FACTOR } from '@gatehouse/tokens/acr';
 import type { Core } from '../../core/core.ts';
 import type { IdentityModule } from '../../identity-module.ts';
-import { authenticatorAppPart, recoveryCodesPart } from './authenticator-app-pages.ts';
+import { t } from '../../texts/texts.ts';
+import { authenticatorAppPart, recoveryCodesPart, SET_UP } from './authenticator-app-pages.ts';
 import { addAuthenticatorAppRoutes } from './authenticator-app-routes.ts';
 import { createAuthenticatorAppStore } from './authenticator-app-store.ts';
 import { createAuthenticatorApps } from './authenticator-apps.ts';
@@ -16,6 +18,11 @@ export function authenticatorApp(core: Core): IdentityModule {
   });
   const changes = createAppChanges({ ...core, apps });
   extensions.secondFactors.push(authenticatorAppFactors({ ...core, apps }));
+  extensions.setUps.push({
+    ...{ path: SET_UP, acr: MULTI_FACTOR },
+    label: () => t('Set up an authenticator app'),
+    hint: () => t('You sign in with your password and a code that an app on your phone shows.'),
+  });
   extensions.factors.push({
     async list(userId) {
       const app = await apps.find(userId);

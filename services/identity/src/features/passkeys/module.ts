@@ -1,13 +1,15 @@
 import { isIP } from 'node:net';
 import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
 import { deriveKeys } from '@gatehouse/core/sealing';
+import { PHISHING_RESISTANT } from '@gatehouse/tokens/acr';
 import { createAsset } from '@gatehouse/web/asset';
 import Router from '@koa/router';
 import type { Core } from '../../core/core.ts';
 import { FAILED_PASSKEYS, INTERACTION_SECONDS } from '../../core/limits/bounds.ts';
 import type { IdentityModule } from '../../identity-module.ts';
+import { t } from '../../texts/texts.ts';
 import { createChallenges } from './challenges.ts';
-import { PASSKEYS, passkeysPart } from './passkey-pages.ts';
+import { ADD, PASSKEYS, passkeysPart } from './passkey-pages.ts';
 import { addPasskeyRoutes } from './passkey-routes.ts';
 import { PASSKEY_METHOD, passkeySignIn } from './passkey-sign-in.ts';
 import { passkeySignUp } from './passkey-sign-up.ts';
@@ -61,6 +63,11 @@ export function passkeys(core: Core): IdentityModule {
   core.extensions.securityParts.push({
     title: 'Passkeys',
     content: async ({ signedIn }) => passkeysPart((await passkeys.list(signedIn.account.id)).length),
+  });
+  core.extensions.setUps.push({
+    ...{ path: ADD, acr: PHISHING_RESISTANT },
+    label: () => t('Add a passkey'),
+    hint: () => t('You sign in with your fingerprint, your face or the PIN of your device.'),
   });
   core.extensions.signUpMethods.push(passkeySignUp({ ...core, passkeys, script: script.path }));
   core.accountPages.addSections({ path: PASSKEYS, label: 'Passkeys' });

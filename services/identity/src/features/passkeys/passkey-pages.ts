@@ -10,6 +10,7 @@ import type { Passkey } from './passkey.ts';
 
 /** Where people manage their passkeys. */
 export const PASSKEYS = '/account/passkeys';
+export const ADD = `${PASSKEYS}/add`;
 
 /** What the sign-in page shows where the browser has passkeys. */
 export function signInFields(options: object): Html {

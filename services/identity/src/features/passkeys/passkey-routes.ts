@@ -6,16 +6,16 @@ import { originOf } from '../../core/audit/audit.ts';
 import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import type { LastWay } from '../../core/sessions/last-way.ts';
+import { afterSetUp } from '../../core/sessions/set-up.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
 import { formProblems } from '../../pages/page-errors.ts';
 import { sendPage } from '../../pages/page-response.ts';
-import { MAX_PASSKEYS } from './passkey.ts';
-import { addPasskeyPage, PASSKEYS, passkeysPage, removePasskeyQuestion } from './passkey-pages.ts';
+import { amrOf, MAX_PASSKEYS } from './passkey.ts';
+import { ADD, addPasskeyPage, PASSKEYS, passkeysPage, removePasskeyQuestion } from './passkey-pages.ts';
 import { PASSKEY_METHOD } from './passkey-sign-in.ts';
 import type { Passkeys } from './passkeys.ts';
 import type { RecordPasskey } from './record-passkey.ts';
 
-const ADD = `${PASSKEYS}/add`;
 const NOTICES = {
   added: 'The passkey is added. You can sign in with it from now on.',
   renamed: 'The new name is saved.',
@@ -28,7 +28,7 @@ export function addPasskeyRoutes(
   options: {
     passkeys: Passkeys;
     record: RecordPasskey;
-    sessions: Pick<BrowserSessions, 'find'>;
+    sessions: Pick<BrowserSessions, 'find' | 'strengthen'>;
     /** Throws `conflict` for the last passkey of an account that nothing else signs in to. */
     requireOther(userId: string): Promise<void>;
     lastWay: Pick<LastWay, 'hasOther'>;
@@ -92,7 +92,8 @@ export function addPasskeyRoutes(
         throw new CsrfError();
       }
       await record('added', account.id, added, { origin: originOf(ctx) });
-      return `${PASSKEYS}?done=added`;
+      await options.sessions.strengthen(ctx, account.id, amrOf(added));
+      return afterSetUp(ctx) ?? `${PASSKEYS}?done=added`;
     } catch (error) {
       if (!(error instanceof ServiceError) || !['invalid', 'conflict'].includes(error.kind)) throw error;
       await showAdd(ctx, pages.page(ctx, signedIn), { name, error });

@@ -1,4 +1,5 @@
 import type { AddressLimiter } from '@gatehouse/api/http/rate-limit';
+import { PHISHING_RESISTANT } from '@gatehouse/tokens/acr';
 import type { Context } from 'koa';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { SignInMethod } from '../../core/sessions/sign-in-method.ts';
@@ -26,6 +27,7 @@ export function passkeySignIn(options: {
 
   return {
     name: PASSKEY_METHOD,
+    acr: PHISHING_RESISTANT,
     scripts: [options.script],
     fields: (ctx, interaction) => signInFields(passkeys.requestOptions(contextOf(ctx, interaction))),
     problem: () => ({

@@ -10,6 +10,7 @@ import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { KnownDevicesOnly } from '../../core/limits/sign-in-throttle.ts';
 import { signInOf } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import { ANOTHER_ACCOUNT, SIGN_UP } from '../../core/oidc/provider-options.ts';
+import { isStepUp } from '../../core/oidc/strength.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import type { WithFactors } from '../../core/sessions/password-check.ts';
 import { PASSWORD, type PasswordCheck, type Verified } from '../../core/sessions/password-check.ts';
@@ -137,7 +138,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     verified: Verified,
     { isKnown = browser.isKnownDevice(ctx, verified.account.id) } = {},
   ): Promise<void> {
-    const { account, generation, amr, isUnconfirmed = false } = verified;
+    const { account, amr } = verified;
     browser.rememberDevice(ctx, account.id, amr.includes('mfa') ? 'second factor' : undefined);
     const by = { origin: originOf(ctx), browser: browser.id(ctx), isKnown };
     await options.notices.signedIn(account, by);
@@ -148,7 +149,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     }
     let message: SignInMessage | undefined;
     for (const method of options.methods) message ??= await method.signedIn?.(ctx, details, verified);
-    const login = signInOf(ctx, { account, generation, amr, isUnconfirmed, browser: browser.id(ctx) });
+    const login = signInOf(ctx, { ...verified, browser: browser.id(ctx) });
     const next = await resultUrl(ctx, { login });
     if (message === undefined) seeOther(ctx, next);
     else sendPage(ctx, afterSignInPage(message, next));
@@ -156,6 +157,9 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
 
   router.get('/sign-in/:uid', async (ctx) => {
     const details = await load(ctx);
+    if (isStepUp(details) && !(ANOTHER_ACCOUNT in ctx.query)) {
+      return seeOther(ctx, secondFactorPath(details.uid));
+    }
     return SIGN_UP in ctx.query && options.signUp
       ? showCreateAccount(ctx, details)
       : showSignIn(ctx, details);

@@ -5,6 +5,8 @@ import type { Interaction, InteractionResults } from 'oidc-provider';
 import { hostOf } from '../../core/applications/redirect-uris.ts';
 import { isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
 import { SIGN_UP } from '../../core/oidc/provider-options.ts';
+import { SET_UP } from '../../core/oidc/strength.ts';
+import { setUpPath } from '../../core/sessions/set-up.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import { SignInExpired } from '../../pages/page-errors.ts';
 import { formTarget, seeOther } from '../../pages/page-response.ts';
@@ -14,6 +16,7 @@ import { requestedLanguage } from '../../texts/languages.ts';
 /** The page on which an interaction continues. */
 export function interactionUrl({ prompt, uid, params }: Interaction): string {
   if (prompt.name === 'consent') return `/consent/${uid}`;
+  if (prompt.name === SET_UP) return setUpPath(uid);
   // The cookie of the interaction is for this path and those below it, not for the query.
   return `/sign-in/${uid}${params[SIGN_UP] === undefined ? '' : `?${SIGN_UP}`}`;
 }
@@ -23,7 +26,7 @@ export type Interactions = ReturnType<typeof createInteractions>;
 /** What the pages share that an authorization request leads to, for those of one prompt. */
 export function createInteractions(
   { provider, forms }: { provider(): Provider; forms: CsrfForms },
-  prompt: 'login' | 'consent',
+  prompt: 'login' | 'consent' | typeof SET_UP,
 ) {
   const redirectUriOf = ({ params }: Interaction) => params.redirect_uri as string | undefined;
 

@@ -5,6 +5,7 @@ import type { IdentityModule } from '../../identity-module.ts';
 import { consentRoutes } from './consent-routes.ts';
 import { interactionRoutes } from './interaction-routes.ts';
 import { createProviderPages } from './provider-pages.ts';
+import { setUpRoutes } from './set-up-routes.ts';
 
 /** The pages on which people sign in, create an account, give consent and sign out. */
 export function signIn(core: Core): IdentityModule {
@@ -19,5 +20,6 @@ export function signIn(core: Core): IdentityModule {
     countSignUp: createAddressLimiter(SIGN_UPS, core.sharedLimits).count,
   });
   const consent = consentRoutes({ ...options, roleIn: core.applications.roleIn });
-  return { routers: [routes, consent], pages: ['/sign-in', '/consent'], passwordPaths: ['/sign-in'] };
+  const setUp = setUpRoutes({ ...options, setUps: core.extensions.setUps });
+  return { routers: [routes, setUp, consent], pages: ['/sign-in', '/consent'], passwordPaths: ['/sign-in'] };
 }

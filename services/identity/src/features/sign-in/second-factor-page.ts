@@ -23,15 +23,20 @@ export type SecondFactorModel = {
   /** Other ways to sign in to the account, which need no code. */
   methods: readonly { form: PageForm; fields: Content }[];
   scripts: readonly string[];
+  /** For somebody who is signed in, and asked for more: whether the application takes less, too. */
+  stepUp?: { isOptional: boolean } | undefined;
   /** To begin again, as with another account, and for who has lost all factors. */
   links: { signIn: string; lost?: string | undefined };
 };
 
 /** The field of the box that makes this browser remembered. */
 export const REMEMBER = 'remember_browser';
+/** The button by which somebody who is signed in gives nothing more. */
+export const SKIP = 'skip';
 
 export function secondFactorPage(model: SecondFactorModel): string {
-  const { factors, problem, methods } = model;
+  const { factors, problem, methods, stepUp } = model;
+  const username = named(model.username);
   const [first, ...others] = factors;
   const input = (it: Pick<SecondFactor, 'name' | 'field'>, isFirst: boolean) =>
     field({
@@ -40,11 +45,11 @@ export function secondFactorPage(model: SecondFactorModel): string {
       ...(isFirst ? { invalid: problem?.kind === 'wrong_code', describedBy: problem && ALERT_ID } : {}),
     });
   return standalonePage({
-    title: t('Enter a code'),
+    title: factors.length === 0 ? t('Use your passkey') : t('Enter a code'),
     failed: problem !== undefined,
     scripts: model.scripts,
     body: html`<p class="before-asking">${t('to continue to')}</p>${requestingApplication(model.application)}
-<p>${t('The account {username} needs a code in addition to the password.', { username: named(model.username) })}</p>
+<p>${stepUp === undefined ? t('The account {username} needs a code in addition to the password.', { username }) : t('You are signed in as {username}. To go on, you need a stronger sign-in.', { username })}</p>
 ${problem && problemBox(problem)}
 ${methods.map((method) => form(method.form, method.fields))}
 ${
@@ -60,6 +65,13 @@ ${others.map(
   (other) => html`<details><summary>${other.field.use ?? other.field.label}</summary>
 ${form(model.form, html`${input(other, false)}<div class="buttons"><button class="secondary">${t('Sign in with this code')}</button></div>`)}</details>`,
 )}
+${
+  stepUp &&
+  form(
+    model.form,
+    html`<div class="buttons"><button class="secondary" name="${SKIP}" value="yes">${stepUp.isOptional ? t('Go on without') : t('Cancel')}</button></div>`,
+  )
+}
 <ul class="ways">
 ${model.links.lost !== undefined && html`<li><a href="${model.links.lost}">${t('Lost your app and your recovery codes?')}</a></li>`}
 <li><a href="${model.links.signIn}">${t('Sign in with another account')}</a></li>

@@ -5,6 +5,8 @@ import type { Context } from 'koa';
 import type { Interaction } from 'oidc-provider';
 import { originOf } from '../../core/audit/audit.ts';
 import { KnownDevicesOnly } from '../../core/limits/sign-in-throttle.ts';
+import { ANOTHER_ACCOUNT } from '../../core/oidc/provider-options.ts';
+import { SKIPPED, strengthOf } from '../../core/oidc/strength.ts';
 import type { Verified, WithFactors } from '../../core/sessions/password-check.ts';
 import type { RememberedBrowsers } from '../../core/sessions/remembered-browser.ts';
 import type { LostFactors } from '../../core/sessions/second-factor.ts';
@@ -19,6 +21,7 @@ import {
   type CodeProblem,
   REMEMBER,
   type SecondFactorModel,
+  SKIP,
   secondFactorPage,
 } from './second-factor-page.ts';
 
@@ -30,7 +33,7 @@ export const secondFactorPath = (uid: string) => `/sign-in/${uid}/second-factor`
  */
 export function addSecondFactorRoutes(
   router: Router,
-  options: Pick<Interactions, 'load' | 'readForm' | 'applicationOf' | 'targetsOf'> & {
+  options: Interactions & {
     secondFactors: SecondFactors;
     lostFactors: readonly Pick<LostFactors, 'page' | 'begin'>[];
     remembered: Pick<RememberedBrowsers, 'remember' | 'forget'>;
@@ -54,7 +57,7 @@ export function addSecondFactorRoutes(
   async function show(
     ctx: Context,
     details: Interaction,
-    { account, factors }: WithFactors,
+    { account, factors, since }: WithFactors,
     { problem, status = 200 }: { problem?: CodeProblem; status?: number } = {},
   ): Promise<void> {
     const isSetUp = await Promise.all(options.methods.map((method) => method.isSetUp(account.id)));
@@ -69,9 +72,14 @@ export function addSecondFactorRoutes(
       application: await options.applicationOf(details),
       username: account.username,
       ...{ factors, problem, methods, scripts },
+      stepUp: since === undefined ? undefined : { isOptional: strengthOf(details)?.isEssential !== true },
       links: {
-        signIn: `/sign-in/${details.uid}`,
-        lost: options.lostFactors.length === 0 ? undefined : `${secondFactorPath(details.uid)}/lost`,
+        signIn: `/sign-in/${details.uid}?${ANOTHER_ACCOUNT}`,
+        // It takes the password.
+        lost:
+          options.lostFactors.length === 0 || since !== undefined
+            ? undefined
+            : `${secondFactorPath(details.uid)}/lost`,
       },
     });
     const formTargets = options.targetsOf(details);
@@ -83,7 +91,7 @@ export function addSecondFactorRoutes(
     if (lost === undefined) return next();
     const details = await options.load(ctx);
     const held = await secondFactors.held(ctx, details);
-    if (held === undefined) return options.restart(ctx, details);
+    if (held === undefined || held.since !== undefined) return options.restart(ctx, details);
     const form = forms.form(ctx, { action: ctx.path, context: details.uid });
     sendPage(ctx, await lost.page(held.account, form, secondFactorPath(details.uid)));
   });
@@ -93,7 +101,7 @@ export function addSecondFactorRoutes(
     if (lost === undefined) return next();
     const { details } = await options.readForm(ctx);
     const held = await secondFactors.held(ctx, details);
-    if (held === undefined) return options.restart(ctx, details);
+    if (held === undefined || held.since !== undefined) return options.restart(ctx, details);
     await lost.begin(held.account, originOf(ctx));
     seeOther(ctx, ctx.path);
   });
@@ -108,6 +116,10 @@ export function addSecondFactorRoutes(
     const { fields, details } = await options.readForm(ctx);
     const held = await secondFactors.held(ctx, details);
     if (held === undefined) return options.restart(ctx, details);
+    if (held.since !== undefined && fields.has(SKIP)) {
+      const isEssential = strengthOf(details)?.isEssential === true;
+      return isEssential ? options.refuse(ctx) : options.finish(ctx, { [SKIPPED]: {} }, true);
+    }
     const { account, factors } = held;
     const code = factors.map(({ name }) => fields.get(name)).find((it) => it !== undefined) ?? '';
     const client = String(details.params.client_id);

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { SINGLE_FACTOR } from '@gatehouse/tokens/acr';
 import { decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import { LRUCache } from 'lru-cache';
 import t from 'tap';
@@ -87,6 +88,7 @@ t.test(
         extensions: [
           { pages: { error: unused, signOut: unused, signedOut: unused, interactionUrl: () => '' } },
         ],
+        strongestFactor: async () => SINGLE_FACTOR,
         browserId: () => '',
       });
       const server = createServer(provider.callback());

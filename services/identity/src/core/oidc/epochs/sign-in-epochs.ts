@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { requestInfo } from '@gatehouse/server/requests';
 import type { Context } from 'koa';
 import Provider, {
@@ -34,6 +35,8 @@ export type SignIn = {
   accountId: string;
   remember: boolean;
   amr: string[];
+  /** When the sign-in began that this one makes stronger, in seconds since the epoch; by default it is now. */
+  ts?: number;
   epoch: number;
   /** The epoch of the account's sign-ins before the password was checked. */
   generation: string | undefined;
@@ -133,16 +136,19 @@ export function signInOf(
     generation,
     browser,
     amr: [...amr],
-    isUnconfirmed,
+    isUnconfirmed = false,
+    since,
   }: { account: Account } & Pick<SignIn, 'generation' | 'browser'> & {
       amr: readonly string[];
-      isUnconfirmed: boolean;
+      isUnconfirmed?: boolean;
+      since?: number | undefined;
     },
 ): SignIn {
   return {
     accountId: account.id,
     remember: true,
     amr: [...amr],
+    ...omitUndefined({ ts: since }),
     epoch: account.sign_in_epoch,
     generation,
     browser,

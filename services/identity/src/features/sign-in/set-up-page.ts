@@ -1,0 +1,36 @@
+import { form, type PageForm } from '@gatehouse/web/form';
+import { named } from '@gatehouse/web/formatting';
+import { html } from '@gatehouse/web/html';
+import type { SetUp } from '../../core/sessions/set-up.ts';
+import { standalonePage } from '../../pages/document.ts';
+import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
+import { t } from '../../texts/texts.ts';
+
+export type SetUpModel = {
+  form: PageForm;
+  application?: RequestingApplication | undefined;
+  username: string;
+  /** What can be set up; nothing once the sign-in is strong enough. */
+  setUps: readonly SetUp[];
+};
+
+/** Leads somebody who is signed in to setting up a stronger way to sign in, and on from there. The form sends `set_up`, `cancel` or neither. */
+export function setUpPage({ form: target, application, username, setUps }: SetUpModel): string {
+  const isDone = setUps.length === 0;
+  const account = { username: named(username) };
+  return standalonePage({
+    title: isDone ? t('Your sign-in is strong enough now') : t('Set up a stronger sign-in'),
+    body: html`<p class="before-asking">${t('to continue to')}</p>${requestingApplication(application)}
+<p>${isDone ? t('You are signed in as {username}.', account) : t('You are signed in as {username}. To go on, you need a stronger sign-in. You set it up once.', account)}</p>
+${form(
+  target,
+  isDone
+    ? html`<div class="buttons"><button class="primary">${t('Continue')}</button></div>`
+    : html`${setUps.map(
+        ({ path, label, hint }, i) =>
+          html`<p>${hint()}</p><div class="buttons"><button class="${i === 0 ? 'primary' : 'secondary'}" name="set_up" value="${path}">${label()}</button></div>`,
+      )}
+<div class="buttons"><button class="secondary" name="cancel" value="cancel">${t('Cancel')}</button></div>`,
+)}`,
+  });
+}
