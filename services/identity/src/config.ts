@@ -101,6 +101,15 @@ const own = {
       'removes these. With 0, only an admin does.',
     integer('RECOVERY_WAIT_HOURS', { min: 0, max: 720, default: 72 }),
   ),
+  requireSecondFactor: described(
+    'Whose accounts need a second factor, or a passkey: of nobody, of admins, or of everybody. Those who have none set one up ' +
+      'when they sign in. An application can require it as well.',
+    oneOf('REQUIRE_SECOND_FACTOR', ['none', 'admin', 'all'], 'none'),
+  ),
+  secondFactorGraceDays: described(
+    'For how many days after they are first asked people can put that off.',
+    integer('SECOND_FACTOR_GRACE_DAYS', { min: 0, max: 365, default: 0 }),
+  ),
   auditDays: described(
     'For how many days the audit log is kept.',
     integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),

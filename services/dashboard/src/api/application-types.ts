@@ -19,6 +19,7 @@ export type ApiApplication = {
   backchannel_logout_uri: string | null;
   dpop_bound_access_tokens: boolean;
   require_pushed_authorization_requests: boolean;
+  require_second_factor: boolean;
   id_token_signed_response_alg: string;
   security_profile: string | null;
   created_at: string;
@@ -63,6 +64,7 @@ const OFFERED: Readonly<Record<string, readonly AppType[]>> = {
   scopes: [...SIGNS_IN, 'machine'],
   dpop_bound_access_tokens: [...SIGNS_IN, 'machine'],
   require_pushed_authorization_requests: SIGNS_IN,
+  require_second_factor: SIGNS_IN,
   id_token_signed_response_alg: SIGNS_IN,
   legacy_implicit: ['web', 'spa'],
   jwks: ['web', 'machine', 'resource'],

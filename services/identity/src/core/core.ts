@@ -36,10 +36,12 @@ import { createRevocationStore } from './revocations/revocation-store.ts';
 import { createRevocations } from './revocations/revocations.ts';
 import { createAccountRouter } from './sessions/account-router.ts';
 import { createBrowserSessions } from './sessions/browser-sessions.ts';
+import { createGraceStore } from './sessions/grace-store.ts';
 import { createLastWay } from './sessions/last-way.ts';
 import { createPasswordCheck } from './sessions/password-check.ts';
 import { createRememberedBrowserStore } from './sessions/remembered-browser-store.ts';
 import { createRemovedMethods } from './sessions/removed-methods.ts';
+import { createSecondFactorRequirement } from './sessions/second-factor-requirement.ts';
 import { createSecondFactors } from './sessions/second-factors.ts';
 import { createSessionEnds } from './sessions/session-ends.ts';
 import { createSignInGenerations } from './sessions/sign-in-generations.ts';
@@ -107,11 +109,12 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
       for (const program of extensions.programs) if (program.clientId === clientId) program.used(grantId);
     },
   });
-  const { sessionEnds, store, generations, remembered, removedMethods } = issuing;
+  const { sessionEnds, store, generations, remembered, removedMethods, graces } = issuing;
   extensions.erasers.push(
     (userId) => sessionEnds.endBelow(userId, ALL_EPOCHS),
     mailing.removeLinksOf,
     removedMethods.removeAllOf,
+    graces.remove,
   );
   const erasures = createErasures(foundation.connection, {
     async erase(userId) {
@@ -263,6 +266,13 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     methods: extensions.signInMethods,
     sources: extensions.secondFactors,
   });
+  const graces = createGraceStore(connection);
+  const secondFactorRequirement = createSecondFactorRequirement({
+    requiredOf: config.requireSecondFactor ?? 'none',
+    graceDays: config.secondFactorGraceDays ?? 0,
+    graces,
+    strongestFactor,
+  });
   const provider = createReloadableProvider({
     ...shared,
     lifetimes: config.lifetimes,
@@ -273,10 +283,14 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     store,
     signOuts: sessionEnds,
     strongestFactor,
+    secondFactorRequirement,
     extensions: extensions.provider,
     browserId: browser.id,
   });
   return {
+    strongestFactor,
+    secondFactorRequirement,
+    graces,
     handles,
     store,
     notifyCredential,

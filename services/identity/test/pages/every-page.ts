@@ -254,6 +254,8 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       }),
     ],
     ['set up a stronger sign-in', strongerPage({ ...stronger, setUps })],
+    ['set up a second factor', strongerPage({ ...stronger, setUps, required: { graceEnds: undefined } })],
+    ['set up a second factor, later', strongerPage({ ...stronger, setUps, required: { graceEnds: at } })],
     ['set up a stronger sign-in, done', strongerPage({ ...stronger, setUps: [] })],
     ...(
       [

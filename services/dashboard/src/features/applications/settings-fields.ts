@@ -42,6 +42,13 @@ const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] 
     legend: 'Authorization requests',
     fields: [
       {
+        name: 'require_second_factor',
+        kind: 'flag',
+        label: 'Require a second factor',
+        subject: 'The requirement of a second factor',
+        hint: 'People sign in to the application with a passkey, or with their password and a code. Those who have neither set one up on the way in.',
+      },
+      {
         name: 'require_pushed_authorization_requests',
         kind: 'flag',
         label: 'Require pushed authorization requests (PAR)',

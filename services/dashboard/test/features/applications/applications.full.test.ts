@@ -46,17 +46,28 @@ t.test('the settings of applications', async (t) => {
     t.matchOnly(seen, {
       web: [
         ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'security_profile', 'jwks'],
-        ...['require_pushed_authorization_requests', 'legacy_implicit', 'dpop_bound_access_tokens'],
+        ...['require_second_factor', 'require_pushed_authorization_requests', 'legacy_implicit'],
+        'dpop_bound_access_tokens',
         ...['id_token_signed_response_alg', 'backchannel_logout_uri'],
       ],
       spa: [
-        ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'require_pushed_authorization_requests'],
-        ...['legacy_implicit', 'dpop_bound_access_tokens', 'id_token_signed_response_alg'],
+        ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'require_second_factor'],
+        ...[
+          'require_pushed_authorization_requests',
+          'legacy_implicit',
+          'dpop_bound_access_tokens',
+          'id_token_signed_response_alg',
+        ],
         'backchannel_logout_uri',
       ],
       native: [
-        ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'require_pushed_authorization_requests'],
-        ...['dpop_bound_access_tokens', 'id_token_signed_response_alg', 'backchannel_logout_uri'],
+        ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'require_second_factor'],
+        ...[
+          'require_pushed_authorization_requests',
+          'dpop_bound_access_tokens',
+          'id_token_signed_response_alg',
+          'backchannel_logout_uri',
+        ],
       ],
       machine: ['name', 'security_profile', 'jwks', 'dpop_bound_access_tokens'],
       resource: ['name', 'jwks'],

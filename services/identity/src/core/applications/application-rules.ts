@@ -74,6 +74,11 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
     `is not for applications of type ${type}: nobody signs in to them`,
   );
   refuse(
+    settings.requireSecondFactor && !signsPeopleIn(settings),
+    'require_second_factor',
+    `is not for applications of type ${type}: nobody signs in to them`,
+  );
+  refuse(
     settings.requirePushedRequests && legacyImplicit,
     'require_pushed_authorization_requests',
     'cannot be combined with legacy_implicit: old applications push nothing',

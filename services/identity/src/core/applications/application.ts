@@ -97,6 +97,8 @@ export const APPLICATION = {
   dpopBound: boolean().default(false),
   /** Whether its authorization requests must be pushed (RFC 9126 §6). */
   requirePushedRequests: boolean().default(false),
+  /** Whether nobody signs in to it without a second factor. */
+  requireSecondFactor: boolean().default(false),
   /** The algorithm of its ID tokens and logout tokens (OpenID Connect Registration §2). */
   idTokenAlgorithm: oneOf(ID_TOKEN_ALGORITHMS).default('RS256'),
   /** The security profile that it must follow. */

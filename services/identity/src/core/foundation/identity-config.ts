@@ -40,6 +40,10 @@ export type IdentityConfig = {
   identityProviders?: readonly IdentityProvider[];
   /** How long the recovery without second factors takes; 72 by default, and there is none with 0. */
   recoveryWaitHours?: number;
+  /** Which accounts need a second factor; none by default. */
+  requireSecondFactor?: 'none' | 'admin' | 'all';
+  /** For how many days an account can be used before it has one, from the first sign-in that asks for it; none by default. */
+  secondFactorGraceDays?: number;
   auditDays: number;
   rateLimit: 'on' | 'off';
   /** Where requests are counted; in memory by default. */

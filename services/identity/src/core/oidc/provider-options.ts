@@ -8,6 +8,7 @@ import type { Applications } from '../applications/applications.ts';
 import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
 import type { OidcStore } from './adapter/oidc-adapter.ts';
 import type { SignOuts } from './epochs/sign-outs.ts';
+import type { RequiredSecondFactor } from './strength.ts';
 
 /** In seconds. */
 export type Lifetimes = {
@@ -36,6 +37,7 @@ export type ProviderOptions = {
   extensions: readonly ProviderExtension[];
   /** The acr of the strongest sign-in that an account is set up for. */
   strongestFactor(userId: string): Promise<Acr>;
+  secondFactorRequirement: RequiredSecondFactor;
   /** The id of the browser that makes a request. */
   browserId(ctx: Context): string;
 };

@@ -9,6 +9,7 @@ import { toProviderAccount } from './claims/provider-account.ts';
 import { answerRequestedAcr } from './claims/requested-acr.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from './claims/scope-rules.ts';
 import { CLAIMS_OF_SCOPES } from './claims/standard-claims.ts';
+import { REQUIRE_SECOND_FACTOR } from './clients/client-metadata.ts';
 import { checkAssertion, codeLifetime, isFapi2, isFromTheFuture, SECURITY_PROFILE } from './clients/fapi.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import { CONSENT_EPOCH, consentEpochOf, trackConsentEpochs } from './epochs/consent-epochs.ts';
@@ -93,7 +94,7 @@ function configurationOf(
     responseTypes: ['code', 'id_token token', 'none'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' || isFapi2(client) },
-    extraClientMetadata: { properties: [SECURITY_PROFILE, CONSENT_EPOCH] },
+    extraClientMetadata: { properties: [SECURITY_PROFILE, CONSENT_EPOCH, REQUIRE_SECOND_FACTOR] },
     assertJwtClientAuthClaimsAndHeader: async (...assertion) => checkAssertion(...assertion),
     // Said as plainly as request_uri_parameter_supported, which oidc-provider publishes by itself.
     discovery: { request_parameter_supported: false, ui_locales_supported: LANGUAGES },

@@ -1,9 +1,15 @@
-import { type Acr, acrOf, isAsStrong } from '@gatehouse/tokens/acr';
+import { type Acr, acrOf, isAsStrong, MULTI_FACTOR } from '@gatehouse/tokens/acr';
 import { type Interaction, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Account } from '../accounts/account.ts';
+import type { ProviderAccount } from './claims/provider-account.ts';
 import { requestedAcr } from './claims/requested-acr.ts';
+import { ACCOUNT_CLIENT } from './clients/client-metadata.ts';
+import type { StampedSession } from './epochs/sign-in-epochs.ts';
 
 /** The reason for a sign-in by which somebody who is signed in gets stronger. */
 const STRENGTH = 'strength';
+/** The reason to set something up, if it is the request that asks for it. */
+const UNMET = 'unmet_acr';
 /** The prompt by which people set up what a stronger sign-in takes. */
 export const SET_UP = 'set_up';
 /** The result of an interaction by which somebody goes on without what the application would like. */
@@ -12,22 +18,25 @@ export const SKIPPED = 'skipped';
 /** What a sign-in lacks; `least` is the acr that would do. */
 export type Strength = { least: Acr; isEssential: boolean };
 
-/** What the sign-in of this request lacks; undefined if it is strong enough. */
-function missing({ params, amr }: KoaContextWithOIDC['oidc']): Strength | undefined {
-  const requested = requestedAcr({ ...params });
-  if (requested === undefined || isAsStrong(acrOf(amr), requested.least)) return undefined;
-  const { least, isEssential } = requested;
-  return { least, isEssential };
-}
+/** Whether an account needs a second factor, whatever a request asks for. */
+export type RequiredSecondFactor = {
+  appliesTo(account: Account, client?: object): boolean;
+  isWithout(session: StampedSession): boolean;
+  /** Until when the account can be used before it is set up. */
+  graceEnds(userId: string): Promise<Date>;
+};
 
 /**
- * Leads people to a stronger sign-in where a request asks for one, each time that it is about to be answered, so that no
- * step can be left out: to what they have set up, or else, for an essential acr, to setting it up. A request that must not
- * ask anything is refused only for an essential one.
+ * Leads people to a stronger sign-in where a request, the application or the deployment asks for one, each time that a request is
+ * about to be answered, so that no step can be left out: to what they have set up, or else, where it is needed, to setting
+ * it up. A request that must not ask anything is refused only where it is needed.
  */
 export function addStrength(
   policy: interactionPolicy.DefaultPolicy,
-  { strongestFactor }: { strongestFactor(userId: string): Promise<Acr> },
+  {
+    strongestFactor,
+    secondFactorRequirement,
+  }: { strongestFactor(userId: string): Promise<Acr>; secondFactorRequirement: RequiredSecondFactor },
 ): void {
   const login = policy.get('login');
   if (login === undefined) throw new Error('there is no login prompt');
@@ -35,31 +44,79 @@ export function addStrength(
   login.checks.remove('essential_acr');
   login.checks.remove('essential_acrs');
   const { Check, Prompt } = interactionPolicy;
-  const details = ({ oidc }: KoaContextWithOIDC) => ({ strength: missing(oidc) });
+
+  /** What the request asks for and the sign-in lacks. */
+  function unmet({ oidc }: KoaContextWithOIDC): Strength | undefined {
+    const requested = requestedAcr({ ...oidc.params });
+    if (requested === undefined || isAsStrong(acrOf(oidc.amr), requested.least)) return undefined;
+    const { least, isEssential } = requested;
+    return { least, isEssential };
+  }
+
+  /** The person, if a second factor is needed of them, whatever is asked for, and the sign-in is without. */
+  function withoutSecondFactor({ oidc }: KoaContextWithOIDC): Account | undefined {
+    const { account } = (oidc.account ?? {}) as Partial<ProviderAccount>;
+    if (account === undefined || oidc.session === undefined) return undefined;
+    return secondFactorRequirement.appliesTo(account, oidc.client) &&
+      secondFactorRequirement.isWithout(oidc.session)
+      ? account
+      : undefined;
+  }
+
+  function missing(ctx: KoaContextWithOIDC): Strength | undefined {
+    const requested = unmet(ctx);
+    if (requested?.isEssential || withoutSecondFactor(ctx) === undefined) return requested;
+    return { least: MULTI_FACTOR, isEssential: true };
+  }
+  const details = (ctx: KoaContextWithOIDC) => ({ strength: missing(ctx) });
+
   login.checks.add(
     new Check(
       STRENGTH,
       'a stronger sign-in is needed',
       'login_required',
-      async ({ oidc }: KoaContextWithOIDC) => {
-        const { accountId } = oidc.session ?? {};
-        const strength = missing(oidc);
-        if (strength === undefined || accountId === undefined || oidc.account === undefined) return false;
+      async (ctx: KoaContextWithOIDC) => {
+        const { account, prompts, result } = ctx.oidc;
+        const strength = missing(ctx);
+        if (strength === undefined || account === undefined) return false;
         const { least, isEssential } = strength;
-        if (!isEssential && (oidc.prompts.has('none') || oidc.result?.[SKIPPED] !== undefined)) return false;
-        return isAsStrong(await strongestFactor(accountId), least);
+        if (!isEssential && (prompts.has('none') || result?.[SKIPPED] !== undefined)) return false;
+        return isAsStrong(await strongestFactor(account.accountId), least);
       },
       details,
     ),
   );
-  const unmet = new Check(
-    'unmet_acr',
+
+  const needed = new Check(
+    UNMET,
     'the account has no sign-in that is as strong',
     'unmet_authentication_requirements',
-    ({ oidc }: KoaContextWithOIDC) => missing(oidc)?.isEssential === true,
+    (ctx: KoaContextWithOIDC) => unmet(ctx)?.isEssential === true,
     details,
   );
-  policy.add(new Prompt({ name: SET_UP }, unmet), 1);
+  const required = new Check(
+    'second_factor',
+    'the account has no second factor',
+    'interaction_required',
+    async (ctx: KoaContextWithOIDC) => {
+      const account = withoutSecondFactor(ctx);
+      const { client, prompts, result } = ctx.oidc;
+      // On our own pages it is set up.
+      if (account === undefined || client?.clientId === ACCOUNT_CLIENT) return false;
+      const session = ctx.oidc.session as StampedSession;
+      if ((result?.[SET_UP] as { later?: boolean } | undefined)?.later) session.isSetUpLater = true;
+      const isLater = session.isSetUpLater || prompts.has('none');
+      return !(isLater && (await secondFactorRequirement.graceEnds(account.id)).getTime() > Date.now());
+    },
+    async (ctx: KoaContextWithOIDC) => {
+      const graceEnds = await secondFactorRequirement.graceEnds(withoutSecondFactor(ctx)?.id ?? '');
+      return {
+        ...details(ctx),
+        ...(graceEnds.getTime() > Date.now() ? { graceEnds: graceEnds.toISOString() } : {}),
+      };
+    },
+  );
+  policy.add(new Prompt({ name: SET_UP }, needed, required), 1);
 }
 
 /** Whether somebody who is signed in is asked for what their sign-in lacks, and for nothing else. */
@@ -70,4 +127,15 @@ export function isStepUp({ prompt }: Interaction): boolean {
 /** What the sign-in of an interaction lacks. */
 export function strengthOf({ prompt }: Interaction): Strength | undefined {
   return prompt.details.strength as Strength | undefined;
+}
+
+/** Whether an interaction asks somebody to set up what its request asks for, and not what is needed of them in any case. */
+export function isForRequest({ prompt }: Interaction): boolean {
+  return prompt.reasons.includes(UNMET);
+}
+
+/** Until when what an interaction asks somebody to set up can wait; undefined if it cannot. */
+export function graceOf(details: Interaction): Date | undefined {
+  const { graceEnds } = details.prompt.details as { graceEnds?: string };
+  return graceEnds === undefined || isForRequest(details) ? undefined : new Date(graceEnds);
 }

@@ -13,6 +13,7 @@ import type { Text } from '../../texts/texts.ts';
 import { ACCOUNT_CLIENT } from '../oidc/clients/client-metadata.ts';
 import { SIGN_UP } from '../oidc/provider-options.ts';
 import type { BrowserSessions, SignedIn } from './browser-sessions.ts';
+import type { SecondFactorRequirement } from './second-factor-requirement.ts';
 import type { SecondFactors } from './second-factors.ts';
 
 /** Where the account begins. */
@@ -71,10 +72,11 @@ export function createAccountRouter(options: {
   sessions: BrowserSessions;
   secondFactors: Pick<SecondFactors, 'of'>;
   forms: CsrfForms;
+  secondFactorRequirement: Pick<SecondFactorRequirement, 'isOwed'>;
   /** Whether people may create accounts for themselves. */
   signUp: boolean;
 }): AccountRouter {
-  const { sessions, forms } = options;
+  const { sessions, forms, secondFactorRequirement } = options;
   const router = new Router({ sensitive: true });
   const sections: AccountSection[] = [];
   /** To which a sign-in may lead back. */
@@ -114,8 +116,15 @@ export function createAccountRouter(options: {
 
   router.get('/account/signed-out', (ctx) => sendPage(ctx, signedOutPage({ links: { signIn: PROFILE } })));
 
-  async function requireSignedIn(ctx: Context): Promise<SignedIn> {
+  /** Who is signed in, with the second factor if the account needs one and has one. */
+  async function find(ctx: Context): Promise<SignedIn | undefined> {
     const signedIn = await sessions.find(ctx);
+    if (signedIn === undefined) return undefined;
+    return (await secondFactorRequirement.isOwed(signedIn.account, signedIn.session)) ? undefined : signedIn;
+  }
+
+  async function requireSignedIn(ctx: Context): Promise<SignedIn> {
+    const signedIn = await find(ctx);
     if (signedIn === undefined) throw new CsrfError();
     return signedIn;
   }
@@ -150,7 +159,7 @@ export function createAccountRouter(options: {
       const returnTo = listOf(path);
       paths.add(returnTo);
       router.get(path, async (ctx) => {
-        const signedIn = await sessions.find(ctx);
+        const signedIn = await find(ctx);
         if (signedIn === undefined) askToSignIn(ctx, returnTo);
         else {
           const name = String(ctx.query.done);

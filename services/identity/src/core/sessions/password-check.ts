@@ -27,6 +27,8 @@ export type Verified = {
   amr: readonly string[];
   /** Whether it does not count as a fresh sign-in (see Device in core/oidc/epochs/sign-in-epochs.ts). */
   isUnconfirmed?: boolean;
+  /** Whether the second factor was not asked for, as the browser is remembered. */
+  isRemembered?: boolean;
   /** When the sign-in began that this makes stronger, in seconds since the epoch. */
   since?: number | undefined;
 };

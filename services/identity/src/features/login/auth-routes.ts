@@ -12,6 +12,7 @@ import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Lifetimes } from '../../core/oidc/provider-options.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import type { PasswordCheck, Verified, WithFactors } from '../../core/sessions/password-check.ts';
+import type { SecondFactorRequirement } from '../../core/sessions/second-factor-requirement.ts';
 import type { SecondFactors } from '../../core/sessions/second-factors.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import type { TokenSigning } from '../../core/tokens/token-signing.ts';
@@ -28,6 +29,7 @@ export type AuthRoutesOptions = {
   accounts: Accounts;
   checkPassword: PasswordCheck;
   secondFactors: Pick<SecondFactors, 'verify'>;
+  secondFactorRequirement: Pick<SecondFactorRequirement, 'appliesTo' | 'isPutOff'>;
   audit: Audit;
   signing: Pick<TokenSigning, 'signer'>;
   authentication: Pick<Authentication, 'authenticate' | 'countUnauthenticated' | 'verifySignature'>;
@@ -84,16 +86,30 @@ class MfaRequired extends ServiceError {
   }
 }
 
+/** The account needs a second factor, and has none that can be used here. */
+class SecondFactorRequired extends ServiceError {
+  constructor(issuer: string) {
+    super(
+      'forbidden',
+      `This account needs a second factor. Set up an authenticator app at ${issuer}/account/security, then log in with its code.`,
+    );
+  }
+}
+
 /** `{error}`, with a code for programs to act on where a second factor is missing. */
 const errorBody: ErrorBody = {
-  write: (error) =>
-    error instanceof MfaRequired ? { error: 'mfa_required', message: error.message } : plainBody.write(error),
+  write(error) {
+    if (error instanceof MfaRequired) return { error: 'mfa_required', message: error.message };
+    if (error instanceof SecondFactorRequired) return { error: 'mfa_setup_required', message: error.message };
+    return plainBody.write(error);
+  },
   schema: Type.Object(
     {
       error: Type.String({
-        description: 'A human-readable message, or a code: `mfa_required`, `rate_limited`.',
+        description:
+          'A human-readable message, or a code: `mfa_required`, `mfa_setup_required`, `rate_limited`.',
       }),
-      message: Type.Optional(Type.String({ description: 'What to do, beside `mfa_required`.' })),
+      message: Type.Optional(Type.String({ description: 'What to do, beside the first two codes.' })),
     },
     { title: 'ApiErrorText', additionalProperties: false },
   ),
@@ -155,8 +171,17 @@ export function authRoutes(options: AuthRoutesOptions): Api {
     }
   }
 
+  /** Throws unless the account can do without one, for now. One that has a passkey uses that, on our pages. */
+  async function requireNoSecondFactor(account: Account): Promise<void> {
+    const { appliesTo, isPutOff } = options.secondFactorRequirement;
+    if (appliesTo(account) && !(await isPutOff(account.id))) throw new SecondFactorRequired(options.issuer);
+  }
+
   async function withSecondFactor(ctx: Context, verified: WithFactors, code = ''): Promise<Verified> {
-    if (verified.factors.length === 0) return verified;
+    if (verified.factors.length === 0) {
+      await requireNoSecondFactor(verified.account);
+      return verified;
+    }
     if (code === '') {
       const { id: subject } = verified.account;
       const entry = { client: LOGIN_CLIENT, subject, actor: null };
@@ -174,7 +199,8 @@ export function authRoutes(options: AuthRoutesOptions): Api {
     description:
       'For first-party programs, as they handle the password: other applications use the authorization code flow ' +
       '(RFC 9700 §2.4). A deployment can turn it off. For an account with an authenticator app, the login without a `code` ' +
-      'is a 403 with the error `mfa_required`.',
+      'is a 403 with the error `mfa_required`. Where accounts need a second factor, it is one with `mfa_setup_required` for an ' +
+      'account that has none.',
     body: shape('Login', Login, { username: 'ada', password: 'correct horse battery' }),
     responses: ok('The login.', loginResult),
     kinds: ['unauthenticated', 'forbidden', 'rate_limited', 'unavailable'],

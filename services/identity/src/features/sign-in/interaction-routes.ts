@@ -129,7 +129,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       subject: account.id,
       details: { second_factor: 'remembered_browser' },
     });
-    return complete(ctx, details, { ...verified, isUnconfirmed: true });
+    return complete(ctx, details, { ...verified, isUnconfirmed: true, isRemembered: true });
   }
 
   async function complete(

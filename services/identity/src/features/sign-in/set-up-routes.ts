@@ -3,7 +3,7 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction } from 'oidc-provider';
-import { SET_UP, strengthOf } from '../../core/oidc/strength.ts';
+import { graceOf, isForRequest, SET_UP, strengthOf } from '../../core/oidc/strength.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import { noteSignIn, type SetUp, setUpPath } from '../../core/sessions/set-up.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
@@ -25,7 +25,7 @@ export function setUpRoutes(options: {
   setUps: readonly SetUp[];
 }): Router {
   const router = new Router({ sensitive: true });
-  const { load, readForm, finish, applicationOf, targetsOf } = createInteractions(options, SET_UP);
+  const { load, readForm, finish, refuse, applicationOf, targetsOf } = createInteractions(options, SET_UP);
 
   /** Who is signed in, and what would be strong enough: nothing more if they are. */
   async function begun(ctx: Context, details: Interaction) {
@@ -47,6 +47,7 @@ export function setUpRoutes(options: {
       application: await applicationOf(details),
       username: account.username,
       setUps,
+      required: isForRequest(details) ? undefined : { graceEnds: graceOf(details) },
     });
     sendPage(ctx, html, { formTargets: targetsOf(details) });
   });
@@ -54,7 +55,7 @@ export function setUpRoutes(options: {
   router.post('/sign-in/:uid/set-up', async (ctx) => {
     const { fields, details } = await readForm(ctx);
     const { session, setUps } = await begun(ctx, details);
-    if (fields.has('cancel')) return finish(ctx, UNMET);
+    if (fields.has('cancel')) return isForRequest(details) ? finish(ctx, UNMET) : refuse(ctx);
     const chosen = setUps.find(({ path }) => path === fields.get('set_up'));
     if (chosen !== undefined) {
       noteSignIn(ctx, details.uid);
@@ -64,7 +65,8 @@ export function setUpRoutes(options: {
     const { amr, loginTs: ts } = session;
     const { login } = details.lastSubmission ?? {};
     // Whether it is enough is looked at again.
-    return finish(ctx, { [SET_UP]: {}, ...(login && { login: { ...login, amr, ts } }) }, true);
+    const later = fields.has('later');
+    return finish(ctx, { [SET_UP]: { later }, ...(login && { login: { ...login, amr, ts } }) }, true);
   });
   return router;
 }

@@ -89,6 +89,11 @@ t.test(
           { pages: { error: unused, signOut: unused, signedOut: unused, interactionUrl: () => '' } },
         ],
         strongestFactor: async () => SINGLE_FACTOR,
+        secondFactorRequirement: {
+          appliesTo: () => false,
+          isWithout: () => false,
+          graceEnds: async () => new Date(0),
+        },
         browserId: () => '',
       });
       const server = createServer(provider.callback());

@@ -14,6 +14,9 @@ import { SECURITY_PROFILE } from './fapi.ts';
 /** oidc-provider requires one of a confidential client; secrets are compared with their hashes elsewhere. */
 const KEPT_AS_HASH = 'kept as a hash';
 
+/** The name of that setting of an application in the metadata of its client. */
+export const REQUIRE_SECOND_FACTOR = 'require_second_factor';
+
 /** An application as oidc-provider wants to see a client (RFC 7591 §2). */
 export function clientMetadata(application: Application): AdapterPayload {
   const { type, legacyImplicit, jwks, backchannelLogoutUri, securityProfile } = application;
@@ -41,6 +44,7 @@ export function clientMetadata(application: Application): AdapterPayload {
     dpop_bound_access_tokens: application.dpopBound,
     require_pushed_authorization_requests: application.requirePushedRequests,
     [CONSENT_EPOCH]: application.consentEpoch,
+    [REQUIRE_SECOND_FACTOR]: application.requireSecondFactor,
     ...(securityProfile === undefined ? {} : { [SECURITY_PROFILE]: securityProfile }),
     ...(backchannelLogoutUri === undefined
       ? {}

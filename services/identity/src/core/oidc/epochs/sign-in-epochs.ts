@@ -24,11 +24,18 @@ export type Device = {
    * provider that has not asked the person to sign in.
    */
   isUnconfirmed?: boolean;
+  /** Whether the second factor was not asked for, as the browser is remembered. */
+  isRemembered?: boolean;
 };
 
 /** The fields that we add to oidc-provider's sessions and grants. */
 type Stamped = { epoch?: number };
-export type StampedSession = Session & Stamped & { device?: Device };
+export type StampedSession = Session &
+  Stamped & {
+    device?: Device;
+    /** Whether its owner sets up a second factor later, as they can in the days of grace. */
+    isSetUpLater?: boolean;
+  };
 
 /** A login as our sign-in page passes it to oidc-provider. */
 export type SignIn = {
@@ -57,7 +64,7 @@ export const FIRST_FACTOR = 'firstFactor';
  * and are valid only while it is current. Deleting them would not be enough, as one may be in use.
  */
 export function trackSignInEpochs(provider: Provider, browserId: (ctx: Context) => string): void {
-  storeFields(provider.Session, ['epoch', 'device', 'knownAuthorizations']);
+  storeFields(provider.Session, ['epoch', 'device', 'isSetUpLater', 'knownAuthorizations']);
   storeFields(provider.Grant, ['epoch', 'sessionUid']);
   storeFields(provider.Interaction, [FIRST_FACTOR]);
   // By default it has the session under the old id destroyed, which would end it (see oidc-adapter.ts).
@@ -75,6 +82,7 @@ export function trackSignInEpochs(provider: Provider, browserId: (ctx: Context) 
       throw new errors.SessionNotFound('the password was entered in another browser');
     }
     loginAccount.call(this, details);
+    (this as StampedSession).isSetUpLater = false;
   };
 }
 
@@ -137,10 +145,12 @@ export function signInOf(
     browser,
     amr: [...amr],
     isUnconfirmed = false,
+    isRemembered = false,
     since,
   }: { account: Account } & Pick<SignIn, 'generation' | 'browser'> & {
       amr: readonly string[];
       isUnconfirmed?: boolean;
+      isRemembered?: boolean;
       since?: number | undefined;
     },
 ): SignIn {
@@ -157,6 +167,7 @@ export function signInOf(
       userAgent: ctx.get('user-agent').slice(0, 300),
       signedInAt: new Date().toISOString(),
       ...(isUnconfirmed ? { isUnconfirmed } : {}),
+      ...(isRemembered ? { isRemembered } : {}),
     },
   };
 }
