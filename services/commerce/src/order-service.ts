@@ -3,7 +3,9 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { EarlierCreation, IdempotencyKey } from '@gatehouse/domain/idempotency-key';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
-import { decimalsOf } from '@gatehouse/domain/money';
+import { amountOf, decimalsOf } from '@gatehouse/domain/money';
+import type { Caller } from '@gatehouse/tokens/caller';
+import { FRESH, requireSignIn } from '@gatehouse/tokens/step-up';
 import {
   asPlaced,
   changeStatus,
@@ -20,7 +22,9 @@ import {
 import type { Offer } from './product.ts';
 
 /** The caller: a person, limited by role and ownership, or a machine (undefined), which is not. */
-export type Actor = { person: { id: string; role: string } | undefined };
+export type Actor = { person: { id: string; role: string } | undefined } & Partial<
+  Pick<Caller, 'acr' | 'authTime' | 'keyThumbprint'>
+>;
 
 /** The use cases of orders. For an order that the actor may not see they throw `not_found`, as if it did not exist. */
 export type OrderService = {
@@ -40,8 +44,10 @@ export function createOrderService(options: {
   userExists: (id: string) => Promise<boolean>;
   /** How many pending orders, which hold stock, a person may have placed for themselves. */
   maxPending: number;
+  /** The total, in the currency of an order, above which a refund takes a fresh sign-in. */
+  refundLimit?: number | undefined;
 }): OrderService {
-  const { store, findProducts, userExists, maxPending } = options;
+  const { store, findProducts, userExists, maxPending, refundLimit = Number.POSITIVE_INFINITY } = options;
 
   async function read(id: string, actor: Actor): Promise<Order> {
     const order = await store.findById(id, requiredCustomer(actor));
@@ -123,6 +129,8 @@ export function createOrderService(options: {
               'You may only cancel an order, while it is pending or confirmed: other changes are for editors, admins and trusted applications.',
             );
           }
+          const isRefund = change.status === 'refunded';
+          if (isRefund && amountOf(order.total, order.currency) > refundLimit) requireSignIn(actor, FRESH);
           return changeStatus(order, change, new Date());
         },
         ifVersion,

@@ -91,6 +91,7 @@ export function createCommerceService(
       findProducts: productStore.findOffers,
       userExists: createUsersClient(context.clientOf('users', config.usersUrl)).exists,
       maxPending: maxPendingOrders,
+      refundLimit: config.refundLimit,
     });
     const expiry = createOrderExpiry({
       store: publishedOrders,

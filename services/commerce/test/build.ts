@@ -40,9 +40,10 @@ export async function build(
     usersUrl?: string;
     maxPendingOrders?: number;
     pendingOrderHours?: number;
+    refundLimit?: number;
   } = {},
 ) {
-  const { events, natsUrl, usersUrl, maxPendingOrders = 10_000, pendingOrderHours = 0 } = more;
+  const { events, natsUrl, usersUrl, maxPendingOrders = 10_000, pendingOrderHours = 0, refundLimit } = more;
   const service = await startTestService<Body>(t, 'commerce', (config, logger, dependencies) => [
     createUsersService(
       {
@@ -57,7 +58,7 @@ export async function build(
     createCommerceService(
       {
         ...config,
-        ...{ usersUrl: usersUrl ?? config.ownUrl, maxPendingOrders, pendingOrderHours },
+        ...{ usersUrl: usersUrl ?? config.ownUrl, maxPendingOrders, pendingOrderHours, refundLimit },
         ...(natsUrl === undefined ? {} : { natsUrl }),
       },
       logger,

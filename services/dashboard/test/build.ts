@@ -28,9 +28,13 @@ export const PASSWORD = 'correct horse battery';
  */
 export async function build(
   t: TestScope,
-  changes: Partial<DashboardConfig> & { limited?: boolean; notifications?: boolean } = {},
+  changes: Partial<DashboardConfig> & {
+    limited?: boolean;
+    notifications?: boolean;
+    refundLimit?: number;
+  } = {},
 ) {
-  const { limited = false, notifications = false, ...configured } = changes;
+  const { limited = false, notifications = false, refundLimit, ...configured } = changes;
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   const person = (username: string) => ({ id: newId('usr'), username, email: `${username}@example.org` });
@@ -79,7 +83,9 @@ export async function build(
     { broadcast },
   );
   const items = createItemsService(await common(), logger, { broadcast });
-  const commerce = createCommerceService({ ...(await common()), usersUrl: base }, logger, { broadcast });
+  const commerce = createCommerceService({ ...(await common()), usersUrl: base, refundLimit }, logger, {
+    broadcast,
+  });
   const services = [identity, users, items, commerce];
   if (notifications) {
     const urls = { usersUrl: base, commerceUrl: base, notificationsUrl: base };

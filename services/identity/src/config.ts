@@ -110,6 +110,11 @@ const own = {
     'For how many days after they are first asked people can put that off.',
     integer('SECOND_FACTOR_GRACE_DAYS', { min: 0, max: 365, default: 0 }),
   ),
+  freshSignIn: described(
+    'With `on`, rotating signing keys, ending all sessions of an account and offering an application to somebody take a token ' +
+      'whose sign-in is of the last five minutes (RFC 9470). The dashboard then asks people to sign in again.',
+    oneOf('IDENTITY_FRESH_SIGN_IN', ['on', 'off'], 'off'),
+  ),
   auditDays: described(
     'For how many days the audit log is kept.',
     integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),

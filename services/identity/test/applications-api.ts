@@ -161,7 +161,7 @@ export async function buildApi(t: Test) {
     applicationRoutes({ applications, authenticate, concurrency: createConcurrencyLimit() }),
     secretRoutes({ applications, authenticate }),
     apiKeyRoutes({ keys: apiKeys, authenticate }),
-    ...transferRoutes({ transfers, authenticate }),
+    ...transferRoutes({ transfers, requireFreshSignIn() {}, authenticate }),
   ];
   for (const { router } of apis) app.use(router.routes());
   const server = app.listen(0, '127.0.0.1');

@@ -9,17 +9,26 @@ export class ApiError extends Error {
   readonly details: readonly FieldProblem[];
   /** In seconds, if the API says when to try again. */
   readonly retryAfter: number | undefined;
+  /** Whether it takes a new sign-in, of which the API says that the last one is too old or too weak (RFC 9470 §3). */
+  readonly takesSignIn: boolean;
 
   constructor(
     status: number,
     message: string,
-    more: { code?: string; details?: readonly FieldProblem[]; retryAfter?: number; cause?: unknown } = {},
+    more: {
+      code?: string;
+      details?: readonly FieldProblem[];
+      retryAfter?: number;
+      takesSignIn?: boolean;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.status = status;
     this.code = more.code ?? '';
     this.details = more.details ?? [];
     this.retryAfter = more.retryAfter;
+    this.takesSignIn = more.takesSignIn ?? false;
   }
 
   /** Whether what answers the request is missing or away, rather than refuses it. */
@@ -32,7 +41,9 @@ export class ApiError extends Error {
 export function apiErrorOf(response: Response, text: string): ApiError {
   const { error, error_description: description } = parsed(text);
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
-  const more = Number.isFinite(retryAfter) ? { retryAfter } : {};
+  const challenge = response.headers.get('www-authenticate') ?? '';
+  const takesSignIn = challenge.includes('error="insufficient_user_authentication"');
+  const more = { takesSignIn, ...(Number.isFinite(retryAfter) ? { retryAfter } : {}) };
   if (typeof error === 'object' && error !== null) {
     const { code, message, details } = error as { code?: string; message?: string; details?: FieldProblem[] };
     return new ApiError(response.status, message ?? `The API answered ${response.status}.`, {

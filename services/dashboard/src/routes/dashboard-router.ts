@@ -142,6 +142,8 @@ export function createDashboardRouter(options: {
 
   /** Answers with a page that says why the API refused, or sends the person to sign in again. */
   async function refuse(visit: Visit, error: unknown, onEnd: () => void): Promise<void> {
+    // Back on the page, the person decides again.
+    if (error instanceof ApiError && error.takesSignIn) return toSignIn(visit.ctx, { again: 'yes' });
     if (error instanceof SignInEnded || (error instanceof ApiError && error.status === 401)) {
       cookies.remove(visit.ctx, 'session');
       onEnd();
@@ -150,8 +152,9 @@ export function createDashboardRouter(options: {
     } else throw error;
   }
 
-  function toSignIn(ctx: Context): void {
-    const location = `/dashboard/sign-in?${new URLSearchParams({ to: ctx.url })}`;
+  function toSignIn(ctx: Context, more: Record<string, string> = {}): void {
+    const to = ctx.method === 'POST' ? pageOf(ctx.path) : ctx.url;
+    const location = `/dashboard/sign-in?${new URLSearchParams({ to, ...more })}`;
     if (ctx.get('hx-request') === 'true') {
       // htmx would follow a redirect unseen, and put the sign-in page into a part of this one.
       ctx.status = 204;

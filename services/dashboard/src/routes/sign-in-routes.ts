@@ -32,7 +32,10 @@ export function signInRoutes(options: {
   const limiter = createAddressLimiter(SIGN_INS);
 
   router.get('/sign-in', async (ctx) => {
-    const { url, state, cookie } = await sessions.beginSignIn(returnPath(ctx.query.to));
+    const { url, state, cookie } = await sessions.beginSignIn(
+      returnPath(ctx.query.to),
+      ctx.query.again === 'yes',
+    );
     let room = PENDING_BYTES - cookie.length;
     for (const { name, value } of cookies.signIns(ctx).reverse()) {
       room -= name.length + value.length;

@@ -21,7 +21,7 @@ export class SignInRefused extends Error {
 /** Requests are made for a browser, and count for its address. All but begin() throw `unavailable` if identity is away. */
 export type OAuthClient = {
   /** A request for a sign-in: where to send the browser, and what to keep until it comes back. */
-  begin(returnTo: string): Promise<{ url: string; pending: PendingSignIn }>;
+  begin(returnTo: string, again: boolean): Promise<{ url: string; pending: PendingSignIn }>;
   /** Exchanges the code in the response. Throws SignInRefused. */
   finish(response: URL, pending: PendingSignIn, cause: Cause): Promise<{ person: Person; tokens: Tokens }>;
   /** New tokens. Throws SignInEnded. */
@@ -116,7 +116,7 @@ export function createOAuthClient(options: {
   }
 
   return {
-    async begin(returnTo) {
+    async begin(returnTo, again) {
       const pending = {
         state: oauth.randomState(),
         nonce: oauth.randomNonce(),
@@ -130,6 +130,7 @@ export function createOAuthClient(options: {
         nonce: pending.nonce,
         code_challenge: await oauth.calculatePKCECodeChallenge(pending.verifier),
         code_challenge_method: 'S256',
+        ...(again ? { prompt: 'login' } : {}),
       });
       return { url: url.href, pending };
     },

@@ -7,7 +7,7 @@ import type { Person, Session, SessionStore, StoredSession, Tokens } from './ses
 
 export type Sessions = {
   /** Where to sign in, the `state` of the response, and the value of a cookie to come back with. */
-  beginSignIn(returnTo: string): Promise<{ url: string; state: string; cookie: string }>;
+  beginSignIn(returnTo: string, again: boolean): Promise<{ url: string; state: string; cookie: string }>;
   /**
    * Begins a session with the response to a sign-in; returns the value of its cookie, which is always a new one, and the
    * page to go on to. It takes the place of the session that the browser had before, by its cookie. Undefined when
@@ -115,8 +115,8 @@ export function createSessions(options: {
 
   return {
     renew,
-    async beginSignIn(returnTo) {
-      const { url, pending } = await client.begin(returnTo);
+    async beginSignIn(returnTo, again) {
+      const { url, pending } = await client.begin(returnTo, again);
       const content = JSON.stringify({ ...pending, expiresAt: Date.now() + PENDING_MS });
       return { url, state: pending.state, cookie: signIns.seal(content, 'sign-in') };
     },

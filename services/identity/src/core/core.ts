@@ -3,9 +3,11 @@ import type { Logger } from '@gatehouse/core/logger';
 import { deriveKeys } from '@gatehouse/core/sealing';
 import { createErasures } from '@gatehouse/data/erasures';
 import { createMailSender } from '@gatehouse/mail/mail-settings';
+import type { Caller } from '@gatehouse/tokens/caller';
 import { createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createRevocationFeed } from '@gatehouse/tokens/revocation-feed';
 import { apiAudience } from '@gatehouse/tokens/scopes';
+import { FRESH, requireSignIn } from '@gatehouse/tokens/step-up';
 import { LRUCache } from 'lru-cache';
 import { createAuthentication } from '../http/authentication.ts';
 import { createBrowserCookie } from '../pages/browser-cookie.ts';
@@ -129,6 +131,10 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
     ...issuing,
     ...signingIn,
     authentication,
+    /** Throws unless a caller who does something dangerous has signed in within five minutes, where that is needed. */
+    requireFreshSignIn(caller: Caller) {
+      if (config.freshSignIn === 'on') requireSignIn(caller, FRESH);
+    },
     authenticate: authentication.authenticate,
     concurrency: createConcurrencyLimit(),
     erasures,

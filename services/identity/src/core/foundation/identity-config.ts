@@ -44,6 +44,8 @@ export type IdentityConfig = {
   requireSecondFactor?: 'none' | 'admin' | 'all';
   /** For how many days an account can be used before it has one, from the first sign-in that asks for it; none by default. */
   secondFactorGraceDays?: number;
+  /** Whether dangerous requests to the API take a sign-in of the last five minutes; off by default. */
+  freshSignIn?: 'on' | 'off';
   auditDays: number;
   rateLimit: 'on' | 'off';
   /** Where requests are counted; in memory by default. */

@@ -7,7 +7,7 @@ import { createTransfers, RECEIVED, RECIPIENTS } from './transfers.ts';
 
 /** Giving applications to other people. */
 export function transfers(core: Core): IdentityModule {
-  const { connection, sharedLimits, applicationStore, applicationWrites, mails, authenticate } = core;
+  const { connection, sharedLimits, applicationStore, applicationWrites, mails } = core;
   const store = createTransferStore(connection);
   const transfers = createTransfers({
     ...core,
@@ -18,5 +18,5 @@ export function transfers(core: Core): IdentityModule {
     received: createRateLimiter(RECEIVED, sharedLimits),
     notify: (userId, kind, { name }) => void mails.notify(userId, { kind, application: name }),
   });
-  return { apis: transferRoutes({ transfers, authenticate }), collections: [store.collection] };
+  return { apis: transferRoutes({ ...core, transfers }), collections: [store.collection] };
 }

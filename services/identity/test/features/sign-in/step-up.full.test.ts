@@ -1,6 +1,7 @@
 import type { Page } from '@gatehouse/testing/form-browser';
-import { MULTI_FACTOR, PHISHING_RESISTANT, SINGLE_FACTOR } from '@gatehouse/tokens/acr';
+import { ACRS, MULTI_FACTOR, PHISHING_RESISTANT, SINGLE_FACTOR } from '@gatehouse/tokens/acr';
 import { decodeJwt } from 'jose';
+import * as client from 'openid-client';
 import t, { type Test } from 'tap';
 import { authorizeUrl, build, PASSWORD, signInAndAllow, WEB } from '../../build.ts';
 import { heading, linkOf, responseOf, signedIn } from '../../pages.ts';
@@ -138,6 +139,33 @@ t.test('an essential one that cannot be met is an error', async (t) => {
     'name="skip"',
   );
   t.equal(error(refused).error, 'access_denied');
+});
+
+t.test('openid-client asks for acr_values and max_age, and gets them', async (t) => {
+  const config = await client.discovery(
+    new URL(built.base),
+    WEB.client_id,
+    undefined,
+    client.ClientSecretPost(WEB.client_secret),
+    { execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks] },
+  );
+  t.strictSame(config.serverMetadata().acr_values_supported, ACRS);
+  const { authenticator, visitor } = await withPasskey('standard');
+  const pkceCodeVerifier = client.randomPKCECodeVerifier();
+  const expectedNonce = client.randomNonce();
+  const url = client.buildAuthorizationUrl(config, {
+    ...{ redirect_uri: WEB.redirect_uri, scope: 'openid', nonce: expectedNonce, max_age: '600' },
+    ...{ acr_values: `${PHISHING_RESISTANT} ${MULTI_FACTOR}`, code_challenge_method: 'S256' },
+    code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
+  });
+  let page = await visitor.get(url.pathname + url.search);
+  t.equal(heading(page), 'Use your passkey');
+  page = await visitor.submit(page, { passkey: authenticator.get(page) }, 'name="passkey"');
+  if (heading(page)?.startsWith('Allow')) page = await visitor.submit(page, { decision: 'allow' });
+  const checks = { pkceCodeVerifier, expectedNonce, maxAge: 600 };
+  const tokens = await client.authorizationCodeGrant(config, page.url, checks);
+  t.match(tokens.claims(), { acr: PHISHING_RESISTANT, amr: ['hwk', 'user', 'mfa'], auth_time: Number });
+  t.match(await client.tokenIntrospection(config, tokens.access_token), { acr: PHISHING_RESISTANT });
 });
 
 t.test('whoever has no factor sets one up on the way in, and goes on', async (t) => {

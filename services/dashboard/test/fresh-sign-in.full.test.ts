@@ -1,0 +1,37 @@
+import { until } from '@gatehouse/testing/processes';
+import t from 'tap';
+import { build, heading, PASSWORD } from './build.ts';
+
+const built = await build(t, { refundLimit: 1 });
+
+/** A delivered order of 2.50 USD. */
+async function delivered(): Promise<string> {
+  const draft = { name: 'Tea', price: 2.5, currency: 'USD', category: 'Tea', stock: 9 };
+  const { body: product } = await built.call<{ id: string }>('POST', '/v2/products', 'admin', draft);
+  const order = { items: [{ product_id: product.id, quantity: 1 }], currency: 'USD' };
+  const { body } = await built.call<{ id: string }>('POST', '/v2/orders', 'admin', order);
+  for (const status of ['confirmed', 'processing', 'shipped', 'delivered']) {
+    await built.call('PATCH', `/v2/orders/${body.id}/status`, 'admin', { status });
+  }
+  return body.id;
+}
+
+t.test('what takes a fresh sign-in asks for one, and goes back to where it was', async (t) => {
+  const id = await delivered();
+  const { browser } = await built.signedIn('admin');
+  const form = await browser.get(`/dashboard/orders/${id}/refund`);
+  const { now } = Date;
+  t.teardown(() => Object.assign(Date, { now }));
+  Date.now = () => now() + 320_000;
+  // By then nothing has been heard of revocations for too long.
+  await until(async () => (await built.call('GET', `/v2/orders/${id}`)).status === 200, 60_000);
+  const asked = await browser.submit(form, {}, `action="/dashboard/orders/${id}/refund"`);
+  t.equal(heading(asked), 'Confirm that it is you');
+  const status = async () =>
+    (await built.call<{ status: string }>('GET', `/v2/orders/${id}`, 'admin')).body.status;
+  t.equal(await status(), 'delivered');
+  const back = await browser.submit(asked, { username: 'admin', password: PASSWORD });
+  t.equal(back.url.pathname, `/dashboard/orders/${id}/refund`);
+  await browser.submit(back, {}, `action="/dashboard/orders/${id}/refund"`);
+  t.equal(await status(), 'refunded');
+});
