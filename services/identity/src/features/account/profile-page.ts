@@ -62,7 +62,7 @@ function emailState(state: ProfileModel['email']) {
     case 'verified':
       return html`<p class="state state-good" id="email-state">${t('Confirmed')}</p>`;
     case 'unverified':
-      return html`<div class="state-line"><p class="state state-open" id="email-state">${t('Not confirmed yet. Until you confirm this address, you cannot use it to sign in or to get a new password, and we send no account mails to it.')}</p>
+      return html`<div class="state-line"><p class="state state-open" id="email-state">${t('Not confirmed yet. Open the link in our mail to this address, or have another one sent. Until then, you cannot use it to sign in or to get a new password, and we send no other account mails to it.')}</p>
 <button class="secondary small" form="send-link-again">${t('Send a confirmation link')}</button></div>`;
     case 'none':
       return html`<p class="state" id="email-state">${t('You have no email address yet. Without an email address, you cannot get a new password.')}</p>`;
