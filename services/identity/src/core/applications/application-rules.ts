@@ -129,14 +129,14 @@ export function scopeProblems(
     const message = `must not contain ${personal.join(' ')}: no person signs in to a machine`;
     return [{ field: 'scopes', message }];
   }
-  return excessProblems(scopes, allowed, 'its owner');
+  return excessProblems(scopes, allowed, "the owner's role");
 }
 
 /** The problem of scopes that must be among those of `holder`. */
 export function excessProblems(
   scopes: readonly string[],
   allowed: readonly string[],
-  holder: 'its owner' | 'the application',
+  holder: "the owner's role" | 'the application',
 ): FieldProblem[] {
   const field = 'scopes';
   if (scopes.length === 0) return [{ field, message: 'Choose at least one scope.' }];
