@@ -55,9 +55,9 @@ ${button(t('Send the first mail'))}`;
 /** Before the second factors are removed. */
 export function removeFactorsQuestion(username: string): Question {
   return {
-    title: 'Remove the app and the recovery codes?',
-    lost: html`<p>The authenticator app of the account ${named(username)} is no longer asked for, and its recovery codes stop working: the password alone signs in. Then set up the app anew in your account, on the page “Security”.</p>`,
-    submit: 'Remove them',
+    title: t('Remove the app and the recovery codes?'),
+    lost: html`<p>${t('The authenticator app of the account {username} is no longer asked for, and its recovery codes stop working: the password alone signs in. Then set up the app anew in your account, on the page “Security”.', { username: named(username) })}</p>`,
+    submit: t('Remove them'),
     back: '/account',
   };
 }
@@ -65,9 +65,9 @@ export function removeFactorsQuestion(username: string): Question {
 /** The page for the link that stops it, which asks to press a button, as programs that scan mail follow links. */
 export function stopRecoveryPage(model: { form: PageForm; username: string }): string {
   return standalonePage({
-    title: 'Stop the recovery?',
-    body: html`<p>Somebody who knows the password of the account ${named(model.username)} wants its authenticator app and its recovery codes removed. If it was not you, stop it, and change your password.</p>
-${form(model.form, html`<div class="buttons"><button class="primary">Stop it</button></div>`)}`,
+    title: t('Stop the recovery?'),
+    body: html`<p>${t('Somebody who knows the password of the account {username} wants its authenticator app and its recovery codes removed. If it was not you, stop it, and change your password.', { username: named(model.username) })}</p>
+${form(model.form, html`<div class="buttons"><button class="primary">${t('Stop it')}</button></div>`)}`,
   });
 }
 
@@ -75,21 +75,25 @@ ${form(model.form, html`<div class="buttons"><button class="primary">Stop it</bu
 export function recoveryOutcomePage(outcome: 'stopped' | 'removed' | 'invalid'): string {
   const [title, text] = {
     stopped: [
-      'The recovery is stopped',
-      'The authenticator app and the recovery codes stay. If it was not you who asked, somebody else knows your password: change it now.',
+      t('The recovery is stopped'),
+      t(
+        'The authenticator app and the recovery codes stay. If it was not you who asked, somebody else knows your password: change it now.',
+      ),
     ],
     removed: [
-      'The app and the codes are removed',
-      'Your password alone signs you in. Set up an authenticator app again soon.',
+      t('The app and the codes are removed'),
+      t('Your password alone signs you in. Set up an authenticator app again soon.'),
     ],
     invalid: [
-      'This link no longer works',
-      'The link has been used, has expired, or the recovery has ended: by a sign-in with a code or a passkey, a new password, or another email address.',
+      t('This link no longer works'),
+      t(
+        'The link has been used, has expired, or the recovery has ended: by a sign-in with a code or a passkey, a new password, or another email address.',
+      ),
     ],
   }[outcome] as [string, string];
   return standalonePage({
     title,
     body: html`<p>${text}</p>
-<p class="buttons"><a class="primary" href="/account">Sign in</a></p>`,
+<p class="buttons"><a class="primary" href="/account">${t('Sign in')}</a></p>`,
   });
 }

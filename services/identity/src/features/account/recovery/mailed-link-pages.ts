@@ -74,7 +74,7 @@ const DONE: Readonly<Record<UndoModel['change'], Text>> = {
   identity_unlinked: 'A connected account was disconnected.',
 };
 
-const ADDED =
+const ADDED: Text =
   'Passkeys, connected accounts, authenticator apps and recovery codes that were added in the last 72 hours stop working.';
 /** What becomes of it. */
 const UNDONE: Readonly<Partial<Record<UndoModel['change'], Text>>> = {
