@@ -329,7 +329,7 @@ function createSigningIn(shared: Shared & Mailing & ReturnType<typeof createIssu
     lastWay: createLastWay({ ...shared, methods: shared.extensions.signInMethods }),
     accountPages: createAccountRouter({ ...shared, sessions, secondFactors, signUp: config.signUp === 'on' }),
     secondFactors,
-    checkPassword: createPasswordCheck({ ...shared, secondFactors }),
+    checkPassword: createPasswordCheck({ ...shared, secondFactors, methods: extensions.signInMethods }),
     pageErrors: createPageErrors(toServiceError),
   };
 }

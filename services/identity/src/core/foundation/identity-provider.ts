@@ -26,6 +26,8 @@ export type IdentityProvider = {
   trustsEmail: boolean;
   /** Only people with a verified address of one of these domains may sign in by it, unless these restrict sign-ups alone; in lower case. */
   domains: readonly string[] | undefined;
+  /** Whether people of the domains may still sign in with a password here. */
+  allowsPasswords: boolean;
   /** For whom accounts are created: whoever may sign in, or people of the domains; by default, as for everybody else. */
   signUp: 'open' | 'domains' | 'off' | undefined;
   /** The values of its `amr` and `acr` that count as a sign-in with two factors. */

@@ -1,47 +1,43 @@
+import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { loginKey } from '@gatehouse/domain/folded-key';
 import { requestInfo } from '@gatehouse/server/requests';
 import type { Context } from 'koa';
-import type { Account, Accounts } from '../accounts/account.ts';
+import type { Accounts } from '../accounts/account.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import type { SignInThrottle } from '../limits/sign-in-throttle.ts';
 import type { SecondFactor } from './second-factor.ts';
 import type { SignInGenerations } from './sign-in-generations.ts';
+import type { SignInMethod } from './sign-in-method.ts';
+import type { WithFactors } from './verified.ts';
 
 export type PasswordAttempt = {
   login: string;
   password: string;
   /** The application that the person signs in to. */
   client: string;
+  /** Whether it is to connect the account with this id to another method. */
+  isConnecting?(userId: string): boolean;
   /** Whether somebody has signed in to the account with this id in this browser before. */
   isKnownDevice(userId: string): boolean;
 };
 
 /**
- * Somebody who has proved who they are. `generation` is that of the account's sign-ins when they began to, and `amr` names how
- * (RFC 8176).
- */
-export type Verified = {
-  account: Account;
-  generation: string | undefined;
-  amr: readonly string[];
-  /** Whether it does not count as a fresh sign-in (see Device in core/oidc/epochs/sign-in-epochs.ts). */
-  isUnconfirmed?: boolean;
-  /** Whether the second factor was not asked for, as the browser is remembered. */
-  isRemembered?: boolean;
-  /** When the sign-in began that this makes stronger, in seconds since the epoch. */
-  since?: number | undefined;
-};
-
-/** Who has signed in with a first factor, and the second factors of which one is needed as well. */
-export type WithFactors = Verified & { factors: readonly SecondFactor[] };
-
-/**
  * The account with this username or verified email address and this password, and the second factors of which it needs one as
  * well; undefined when there is none.
- * Throws `rate_limited` after too many failures, and `unavailable` when the accounts cannot be reached.
+ * Throws OtherMethodOnly for the right password of somebody who has to use another method, `rate_limited` after too many
+ * failures, and `unavailable` when the accounts cannot be reached.
  */
 export type PasswordCheck = (ctx: Context, attempt: PasswordAttempt) => Promise<WithFactors | undefined>;
+
+/** The password is right, but the people of its account's domain sign in by this method only. */
+export class OtherMethodOnly extends ServiceError {
+  readonly method: SignInMethod;
+  constructor(method: SignInMethod) {
+    super('forbidden', 'People of your organization do not sign in with a password here.');
+    this.method = method;
+  }
+}
 
 /** The `amr` of a sign-in by password (RFC 8176 §2). */
 export const PASSWORD = ['pwd'];
@@ -55,11 +51,12 @@ export function createPasswordCheck(options: {
   throttle: SignInThrottle;
   generations: Pick<SignInGenerations, 'current'>;
   secondFactors: { of(userId: string): Promise<SecondFactor[]> };
+  methods: readonly SignInMethod[];
   audit: Audit;
   logger: Logger;
 }): PasswordCheck {
   const { accounts, throttle, generations, secondFactors, audit } = options;
-  return async (ctx, { login: typed, password, client, isKnownDevice }) => {
+  return async (ctx, { login: typed, password, client, isConnecting, isKnownDevice }) => {
     const login = loginKey(typed);
     const known = await accounts.lookUp(login);
     const knownDevice = known !== undefined && isKnownDevice(known.id);
@@ -90,6 +87,14 @@ export function createPasswordCheck(options: {
     throttle.succeeded(attempt).catch((error: unknown) => {
       options.logger.warn({ err: error }, 'a sign-in could not be deducted from the count of attempts');
     });
+    const { email, email_verified: isVerified } = account;
+    const method = options.methods.find(({ isFor }) => isVerified && isFor?.(email ?? '') === 'only');
+    if (method !== undefined && !isConnecting?.(account.id)) {
+      const details = { required_method: method.name };
+      const entry = { origin: originOf(ctx), client, subject: account.id, actor: null };
+      await audit.record({ ...entry, action: 'sign_in.failed', details });
+      throw new OtherMethodOnly(method);
+    }
     const factors = await secondFactors.of(account.id);
     if (factors.length === 0) {
       await audit.record({

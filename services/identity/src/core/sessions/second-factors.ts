@@ -8,10 +8,10 @@ import type { SignInThrottle } from '../limits/sign-in-throttle.ts';
 import { FIRST_FACTOR, type FirstFactor } from '../oidc/epochs/sign-in-epochs.ts';
 import { isStepUp, strengthOf } from '../oidc/strength.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
-import type { Verified, WithFactors } from './password-check.ts';
 import type { LostFactors, SecondFactor, SecondFactorSource } from './second-factor.ts';
 import type { SessionEnds } from './session-ends.ts';
 import type { SignInGenerations } from './sign-in-generations.ts';
+import type { Verified, WithFactors } from './verified.ts';
 
 export type SecondFactors = {
   of(userId: string): Promise<SecondFactor[]>;

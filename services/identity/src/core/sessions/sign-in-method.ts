@@ -2,7 +2,7 @@ import type { Acr } from '@gatehouse/tokens/acr';
 import type { Content } from '@gatehouse/web/html';
 import type { Context } from 'koa';
 import type { Interaction } from 'oidc-provider';
-import type { Verified } from './password-check.ts';
+import type { Verified } from './verified.ts';
 
 /** What the sign-in page says when nobody has been signed in; `isNotice` when that is no failure. */
 export type SignInMessage = { title: string; advice: string; isNotice?: boolean };
@@ -10,8 +10,8 @@ export type SignInMessage = { title: string; advice: string; isNotice?: boolean 
 /** Where somebody goes on to sign in: the name for people, and the URL. */
 export type OtherSite = { to: string; url: string };
 
-/** In which sign-in somebody uses a method; `interaction` is its uid. */
-export type SignInAttempt = { interaction: string; client: string; details: Interaction };
+/** In which sign-in somebody uses a method; `interaction` is its uid, and `login` the name that they have entered. */
+export type SignInAttempt = { interaction: string; client: string; details: Interaction; login?: string };
 
 /** A way to sign in beside the password. The sign-in page offers it where the browser can do it. */
 export type SignInMethod = {
@@ -30,6 +30,8 @@ export type SignInMethod = {
    * `verify` gets.
    */
   redirect?(ctx: Context, attempt: SignInAttempt): Promise<OtherSite | SignInMessage>;
+  /** For a method of another site: whether people with this address sign in by it, and whether a password still does. */
+  isFor?(address: string): false | 'beside the password' | 'only';
   /** Who has signed in by the submitted form; undefined or a message if nobody has. Both are in the audit log. */
   verify(
     ctx: Context,
@@ -38,8 +40,8 @@ export type SignInMethod = {
   ): Promise<Verified | SignInMessage | undefined>;
   /** Whether the account can be signed in to by it. */
   isSetUp(userId: string): Promise<boolean>;
-  /** What the page says in a sign-in that began with this method and goes on with another. */
-  notice?(ctx: Context, details: Interaction): SignInMessage | undefined;
+  /** What the page says in a sign-in that began with this method and goes on with another, to connect it to this account. */
+  notice?(ctx: Context, details: Interaction): (SignInMessage & { accountId: string }) | undefined;
   /** Called at the end of a sign-in, by whatever method. Returns what the person has to know before going on. */
   signedIn?(ctx: Context, details: Interaction, verified: Verified): Promise<SignInMessage | undefined>;
 };

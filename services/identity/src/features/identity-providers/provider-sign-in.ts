@@ -186,6 +186,12 @@ export function providerSignIn(options: {
     return unlinked.until > Date.now() ? unlinked : undefined;
   }
 
+  function isFor(address: string) {
+    const isOurs =
+      provider.domains !== undefined && isOfDomain(provider, { email: address, isEmailVerified: true });
+    return isOurs && (provider.allowsPasswords ? 'beside the password' : 'only');
+  }
+
   return {
     name,
     scripts: [],
@@ -193,14 +199,17 @@ export function providerSignIn(options: {
       html`<div class="buttons"><button class="secondary">${t('Sign in with {site}', { site: label })}</button></div>`,
     problem: () => say().refused,
 
-    async redirect(ctx, { interaction, details }) {
+    ...(provider.domains === undefined ? {} : { isFor }),
+
+    async redirect(ctx, { interaction, details, login = '' }) {
       const isFresh = isAskedAgain(details);
       if (isFresh && !provider.reauthenticates) return say().notFresh;
       const returnTo = `/sign-in/${interaction}/methods/${name}`;
       const { state, checks } = states.issue(purposeOf(ctx, interaction), { returnTo, isFresh });
       try {
+        const loginHint = isFor(login) ? login : undefined;
         const isOther = (details as Kept)[REFUSED_PROVIDER] === provider.id;
-        return { to: label, url: await client.authorizationUrl(state, checks, { isOther }) };
+        return { to: label, url: await client.authorizationUrl(state, checks, { isOther, loginHint }) };
       } catch (error) {
         return failureMessage(error, { provider, logger });
       }
@@ -255,7 +264,9 @@ export function providerSignIn(options: {
 
     notice(ctx, details) {
       const unlinked = kept(ctx, details);
-      return unlinked && say().accountExists(unlinked.identity.email ?? '');
+      if (unlinked === undefined) return undefined;
+      const { accountId, identity } = unlinked;
+      return { ...say().accountExists(identity.email ?? ''), accountId };
     },
 
     async signedIn(ctx, details, { account, generation }) {

@@ -18,8 +18,8 @@ export type UpstreamClient = {
   authorizationUrl(
     state: string,
     checks: AuthorizationChecks,
-    /** `isOther`: the person may want another account there than the one that is signed in to. */
-    options?: { isOther?: boolean },
+    /** `isOther`: the person may want another account there than the one that is signed in to, or than `loginHint`. */
+    options?: { isOther?: boolean; loginHint?: string | undefined },
   ): Promise<string>;
   /** Exchanges the code in the authorization response. Throws an UpstreamError. */
   finish(
@@ -163,7 +163,7 @@ export function createUpstreamClient(
   }
 
   return {
-    async authorizationUrl(state, { verifier, nonce, isFresh }, { isOther = false } = {}) {
+    async authorizationUrl(state, { verifier, nonce, isFresh }, { isOther = false, loginHint } = {}) {
       const { oauth, config } = await load().catch((error: unknown) => {
         throw failureOf(error);
       });
@@ -176,6 +176,7 @@ export function createUpstreamClient(
         code_challenge_method: 'S256',
         ...(provider.protocol === 'openid' ? { nonce } : {}),
         ...(provider.responseMode === undefined ? {} : { response_mode: provider.responseMode }),
+        ...(loginHint === undefined ? {} : { login_hint: loginHint }),
         ...(isFresh ? { prompt: 'login', max_age: '0' } : isOther && choice && { prompt: choice }),
       }).href;
     },

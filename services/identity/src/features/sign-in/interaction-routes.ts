@@ -12,8 +12,7 @@ import { signInOf } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import { ANOTHER_ACCOUNT, SIGN_UP } from '../../core/oidc/provider-options.ts';
 import { isStepUp } from '../../core/oidc/strength.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
-import type { WithFactors } from '../../core/sessions/password-check.ts';
-import { PASSWORD, type PasswordCheck, type Verified } from '../../core/sessions/password-check.ts';
+import { OtherMethodOnly, PASSWORD, type PasswordCheck } from '../../core/sessions/password-check.ts';
 import type { RememberedBrowsers } from '../../core/sessions/remembered-browser.ts';
 import type { LostFactors } from '../../core/sessions/second-factor.ts';
 import type { SecondFactors } from '../../core/sessions/second-factors.ts';
@@ -25,6 +24,7 @@ import type {
   SignInMethod,
 } from '../../core/sessions/sign-in-method.ts';
 import type { PreparedAccount, SignUpMethod } from '../../core/sessions/sign-up-method.ts';
+import type { Verified, WithFactors } from '../../core/sessions/verified.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import { formProblems } from '../../pages/page-errors.ts';
@@ -102,6 +102,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
         ...(options.signUp ? { createAccount: `${pathOf(details)}/create-account` } : {}),
       },
       ...formsOf(ctx, details, options.methods),
+      isPasswordOptional: options.methods.some(({ isFor }) => isFor !== undefined),
       cancel: application !== undefined,
     });
     const formTargets = targetsOf(details);
@@ -169,14 +170,29 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const { fields, details } = await readForm(ctx);
     if (fields.has('cancel')) return interactions.refuse(ctx);
     const login = (fields.get('username') ?? '').trim();
+    const password = fields.get('password') ?? '';
+    const connecting = options.methods.flatMap(({ notice }) => notice?.(ctx, details)?.accountId ?? []);
+    const leadTo = (method: SignInMethod) =>
+      signInBy(ctx, details, async (it) => method.redirect?.(ctx, { ...it, login }), method.problem);
+    // By what was entered alone, so that it tells nobody which accounts exist.
+    const other = options.methods.find(({ isFor }) => {
+      const use = isFor?.(login);
+      return use === 'only' || (use === 'beside the password' && password === '');
+    });
+    if (other !== undefined && connecting.length === 0) return leadTo(other);
     await orShowProblem(ctx, details, login, async () => {
-      const verified = await options.checkPassword(ctx, {
-        login,
-        password: fields.get('password') ?? '',
-        client: String(details.params.client_id),
-        isKnownDevice: (userId) => browser.isKnownDevice(ctx, userId),
-      });
-      if (verified !== undefined) return signIn(ctx, details, verified);
+      try {
+        const verified = await options.checkPassword(ctx, {
+          ...{ login, password },
+          client: String(details.params.client_id),
+          isConnecting: (userId) => connecting.includes(userId),
+          isKnownDevice: (userId) => browser.isKnownDevice(ctx, userId),
+        });
+        if (verified !== undefined) return await signIn(ctx, details, verified);
+      } catch (error) {
+        if (error instanceof OtherMethodOnly) return leadTo(error.method);
+        throw error;
+      }
       const problem = { kind: 'wrong_password' } as const;
       return showSignIn(ctx, details, { username: login, problem, status: 401 });
     });

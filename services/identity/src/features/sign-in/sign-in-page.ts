@@ -29,6 +29,8 @@ export type SignInModel = {
   /** Ways to sign in beside the password, each a form. */
   methods: readonly { form: PageForm; fields: Content }[];
   scripts: readonly string[];
+  /** Whether some people have none, as their organization signs them in. */
+  isPasswordOptional?: boolean;
   /** Whether there is a second button, named `cancel`, to go back to the application. */
   cancel: boolean;
 };
@@ -39,6 +41,9 @@ export function signInPage(model: SignInModel): string {
   const wrong = problem?.kind === 'wrong_password';
   const title = signedInAs === undefined ? t('Sign in') : t('Confirm that it is you');
   const common = { required: true, invalid: wrong, describedBy: problem && ALERT_ID };
+  const passwordNeed = model.isPasswordOptional
+    ? { required: false, hint: t('Leave it empty if your organization signs you in.') }
+    : {};
   return standalonePage({
     title,
     failed: problem !== undefined,
@@ -50,7 +55,7 @@ ${notice && html`<div class="notice" role="status"><p class="alert-title">${noti
 ${form(
   model.form,
   html`${field({ ...common, name: 'username', label: t('Username or email'), value: username, autocomplete: model.scripts.length > 0 ? 'username webauthn' : 'username', autofocus: username === '' })}
-${field({ ...common, name: 'password', label: t('Password'), type: 'password', autocomplete: 'current-password', autofocus: username !== '' })}
+${field({ ...common, ...passwordNeed, name: 'password', label: t('Password'), type: 'password', autocomplete: 'current-password', autofocus: username !== '' })}
 <div class="buttons"><button class="primary">${t('Sign in')}</button>
 ${model.cancel && html`<button class="secondary" name="cancel" value="cancel" formnovalidate>${t('Cancel')}</button>`}</div>`,
 )}
