@@ -22,7 +22,7 @@ const built = await build(t, {
 });
 
 /** What is not counted: guesses, in the background, and what runs by the clock. */
-const OTHERS = / (?:sign_in_counters|key_rings|audit_log|seen)$/;
+const OTHERS = / (?:sign_in_counters|key_rings|audit_log|seen|revocations)$/;
 
 /** The commands of identity while this runs, sorted. */
 async function commandsOf(act: () => Promise<unknown>): Promise<string[]> {
