@@ -110,7 +110,11 @@ const errorBody: ErrorBody = {
         description:
           'A human-readable message, or a code: `mfa_required`, `mfa_setup_required`, `rate_limited`.',
       }),
-      message: Type.Optional(Type.String({ description: 'What to do, beside the first two codes.' })),
+      message: Type.Optional(
+        Type.String({
+          description: 'The next step, where the code is `mfa_required` or `mfa_setup_required`.',
+        }),
+      ),
     },
     { title: 'ApiErrorText', additionalProperties: false },
   ),

@@ -58,9 +58,12 @@ t.test('the claims of the tokens', async (t) => {
     algorithms: ['ES256'],
   });
   t.same(Object.keys(access.payload).sort(), [
-    ...['aud', 'client_id', 'epoch', 'exp', 'gid', 'iat', 'iss', 'jti', 'roles', 'scope', 'sub'],
+    ...['acr', 'aud', 'auth_time', 'client_id', 'epoch', 'exp', 'gid', 'iat', 'iss', 'jti'],
+    ...['roles', 'scope', 'sub'],
   ]);
   t.match(access.payload, {
+    acr: 'urn:gatehouse:acr:single-factor',
+    auth_time: Number,
     sub: people.ann.id,
     client_id: WEB.client_id,
     roles: ['user'],
@@ -75,6 +78,8 @@ t.test('the claims of the tokens', async (t) => {
   t.match(id.payload, {
     sub: people.ann.id,
     nonce: 'n-1',
+    acr: 'urn:gatehouse:acr:single-factor',
+    amr: ['pwd'],
     email: people.ann.email,
     email_verified: Boolean,
   });
