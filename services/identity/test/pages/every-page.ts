@@ -1,6 +1,6 @@
 import { PHISHING_RESISTANT } from '@gatehouse/tokens/acr';
 import type { Content } from '@gatehouse/web/html';
-import { CHANGES } from '../../src/core/accounts/mails.ts';
+import { CHANGES } from '../../src/core/accounts/notice-mail.ts';
 import {
   endCredentialsQuestion,
   endOthersQuestion,

@@ -3,20 +3,17 @@ import type { Logger } from '@gatehouse/core/logger';
 import { loginKey } from '@gatehouse/domain/folded-key';
 import type { MailSender } from '@gatehouse/mail/mail';
 import type { Account, Accounts } from './account.ts';
+import type { Occasion } from './mail-document.ts';
 import {
   addressClaimedMail,
-  CHANGES,
   emailChangedMail,
   type FactorRecoveryMail,
   factorRecoveryMail,
-  type Notice,
   newPasswordMail,
-  noticeMail,
-  type Occasion,
-  UNDO_HOURS,
   undoneMail,
   verifyEmailMail,
 } from './mails.ts';
+import { CHANGES, type Notice, noticeMail, UNDO_HOURS } from './notice-mail.ts';
 import type { LinkDraft, LinkPurpose, OneTimeLinks } from './one-time-link.ts';
 
 /** The page for a new password. */

@@ -3,7 +3,7 @@ import { describeProgram } from '@gatehouse/web/user-agent';
 import type { Origin } from '../audit/audit.ts';
 import type { Account } from './account.ts';
 import type { AccountMails } from './account-mails.ts';
-import type { Occasion } from './mails.ts';
+import type { Occasion } from './mail-document.ts';
 
 const DAY = 86_400;
 /** After a year without a sign-in, a device is new again. */

@@ -4,7 +4,7 @@ import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { Condition, ListSource } from '@gatehouse/domain/list-query';
 import type { Role } from '@gatehouse/tokens/scopes';
-import type { NewCredential } from '../accounts/mails.ts';
+import type { NewCredential } from '../accounts/notice-mail.ts';
 import type { Audit, AuditAction } from '../audit/audit.ts';
 import { createLastUsedRecorder } from '../last-used.ts';
 import {

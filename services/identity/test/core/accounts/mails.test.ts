@@ -1,16 +1,14 @@
 import t from 'tap';
+import type { Mail } from '../../../src/core/accounts/mail-document.ts';
 import {
   addressClaimedMail,
-  CHANGES,
   emailChangedMail,
   factorRecoveryMail,
-  type Mail,
-  type Notice,
   newPasswordMail,
-  noticeMail,
   undoneMail,
   verifyEmailMail,
 } from '../../../src/core/accounts/mails.ts';
+import { CHANGES, type Notice, noticeMail } from '../../../src/core/accounts/notice-mail.ts';
 import { parseMarkup } from '../../pages/markup.ts';
 
 const LINK = 'https://id.example/account/link?a=1&token=x';

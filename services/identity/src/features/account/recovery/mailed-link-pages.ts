@@ -2,7 +2,7 @@ import { form, type PageForm } from '@gatehouse/web/form';
 import { dateAndTime, duration, named } from '@gatehouse/web/formatting';
 import { html } from '@gatehouse/web/html';
 import { translated } from '@gatehouse/web/language';
-import type { CHANGES } from '../../../core/accounts/mails.ts';
+import type { CHANGES } from '../../../core/accounts/notice-mail.ts';
 import { standalonePage } from '../../../pages/document.ts';
 import { type Text, t } from '../../../texts/texts.ts';
 

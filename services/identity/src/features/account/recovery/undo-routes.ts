@@ -6,7 +6,7 @@ import {
   NEW_PASSWORD_SECONDS,
   UNDO_SECONDS,
 } from '../../../core/accounts/account-mails.ts';
-import { CHANGES } from '../../../core/accounts/mails.ts';
+import { CHANGES } from '../../../core/accounts/notice-mail.ts';
 import type { OneTimeLink, OneTimeLinks } from '../../../core/accounts/one-time-link.ts';
 import { type Audit, originOf } from '../../../core/audit/audit.ts';
 import type { Credentials } from '../../../core/extensions.ts';
