@@ -85,8 +85,8 @@ export const t: Translate<string> = (text: string, values: Readonly<Record<strin
     return typeof value === 'number' ? formats.number.format(value) : value;
   });
   const isPlain = parts.every((part) => typeof part === 'string');
-  // biome-ignore lint/suspicious/noExplicitAny: which of the two it is depends on the values, as the overloads say.
-  return (isPlain ? parts.join('') : html`${parts}`) as any;
+  // A string unless a value is markup, as the overloads say.
+  return (isPlain ? parts.join('') : html`${parts}`) as string;
 };
 
 /** Says a text that is known at run time only, such as the message of an error; in English if the language lacks it. */

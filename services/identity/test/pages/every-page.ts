@@ -358,8 +358,8 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ],
     ['forgotten password, sent', forgottenPasswordSentPage({ minutes: 30, links: { signIn: '/sign-in' } })],
     ['new password', newPasswordPage({ form, username: of('ada') })],
-    ['set up the sign-in anew', newPasswordPage({ form, username: of('ada'), isReset: true })],
-    ['set up the sign-in anew, done', newPasswordDonePage({ isReset: true, links: { signIn: '/sign-in' } })],
+    ['set up the sign-in again', newPasswordPage({ form, username: of('ada'), isReset: true })],
+    ['set up the sign-in again, done', newPasswordDonePage({ isReset: true, links: { signIn: '/sign-in' } })],
     [
       'new password, problem',
       newPasswordPage({ form, username: of('ada'), problems: [problem('new_password')] }),

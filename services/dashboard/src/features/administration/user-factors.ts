@@ -53,7 +53,7 @@ export function factorSection(
   return html`<section><h2>Passkeys and authenticator app</h2>
 ${links.map((text) => newLink(JSON.parse(text) as SetUpLink))}
 ${data.length === 0 ? html`<p class="empty">This user has neither a passkey nor an authenticator app.</p>` : table(columns, data)}
-${isSelf ? html`<p>Manage your own on the page <a href="/account/security">Security</a> of your account.</p>` : html`<p><a class="button secondary" href="${path}/set-up-link">Create a link to set up the sign-in anew</a></p>`}</section>`;
+${isSelf ? html`<p>Manage your own on the page <a href="/account/security">Security</a> of your account.</p>` : html`<p><a class="button secondary" href="${path}/set-up-link">Create a link to set up the sign-in again</a></p>`}</section>`;
 }
 
 function newLink({ url, expires_at: expiresAt }: SetUpLink): Html {

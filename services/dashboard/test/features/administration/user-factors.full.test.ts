@@ -60,7 +60,7 @@ t.test('an admin creates a link, which is shown once', async (t) => {
   t.notMatch((await admin.get(PAGE)).html, /id="set-up-link"/, 'once');
   t.equal(await factors(), 1, 'nothing has changed yet');
   const guest = built.browser();
-  t.equal(heading(await guest.get(link)), 'Set up your sign-in anew');
+  t.equal(heading(await guest.get(link)), 'Set up your sign-in again');
 });
 
 t.test('an admin removes a factor, after a page that names what is lost', async (t) => {

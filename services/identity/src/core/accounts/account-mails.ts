@@ -44,7 +44,7 @@ export type AccountMails = {
   notifyEmailChanged(userId: string, previousEmail: string, occasion: Occasion): Promise<void>;
   /** Tells the owner of an account whose second factors are lost, with a link that stops their removal, or at last removes them. */
   sendFactorRecovery(account: Account, mail: FactorRecoveryMail): Promise<void>;
-  /** A link for an admin to give to the owner, who sets up how they sign in anew; tells the owner by mail that there is one. */
+  /** A link for an admin to give to the owner, who sets up how they sign in again; tells the owner by mail that there is one. */
   createSetUpLink(account: Account): Promise<{ url: string; expiresAt: Date }>;
   /** Sends a link for a new password after a change was undone, however many mails there have been. */
   sendUndone(account: Account): Promise<void>;

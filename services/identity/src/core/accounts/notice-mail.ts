@@ -163,7 +163,7 @@ export function noticeMail(
     case 'set_up_link_created':
       return mail(t('An admin created a link for your account'), [
         t(
-          'An admin created a link on {when}, with which you set up anew how you sign in to your {product} account {username}. The admin gives it to you, and it works once, for 24 hours. It removes your password, your passkeys and your authenticator app.',
+          'An admin created a link on {when}, with which you set up again how you sign in to your {product} account {username}. The admin gives it to you, and it works once, for 24 hours. It removes your password, your passkeys and your authenticator app.',
           when(),
         ),
         t('If you asked for it, you need not do anything.'),

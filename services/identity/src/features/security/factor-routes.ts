@@ -108,7 +108,7 @@ export function factorRoutes(options: {
   });
 
   api.post('create', '/set-up-links', {
-    summary: 'Create a link to set up a sign-in anew',
+    summary: 'Create a link to set up a sign-in again',
     description:
       'For an admin to give to somebody who cannot sign in any more, after making sure who that is. Whoever opens it chooses a password; all ' +
       'passkeys, connected accounts, the authenticator app and all sessions end with that. It works once, for 24 hours, is in this ' +

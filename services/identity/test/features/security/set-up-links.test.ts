@@ -17,7 +17,7 @@ async function createLink(userId: string): Promise<string> {
   return String(body.url);
 }
 
-t.test('a link of an admin lets somebody set up their sign-in anew', async (t) => {
+t.test('a link of an admin lets somebody set up their sign-in again', async (t) => {
   const visitor = await newPerson(built, 'stranded');
   await visitor.submit(await visitor.get(await linkTo(built, 'stranded@example.org')), {});
   const id = String((await built.logIn('stranded')).body.user_id);
@@ -48,7 +48,7 @@ t.test('a link of an admin lets somebody set up their sign-in anew', async (t) =
   const guest = browser();
   for (let i = 0; i < 2; i += 1) {
     const page = await guest.get(link);
-    t.equal(heading(page), 'Set up your sign-in anew');
+    t.equal(heading(page), 'Set up your sign-in again');
     t.match(page.html, /passkeys, its connected accounts, and its authenticator app/, 'it says what is lost');
   }
   t.notOk(isSignIn(await visitor.get('/account')), 'to look at it changes nothing');

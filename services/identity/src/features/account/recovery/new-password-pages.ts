@@ -66,7 +66,7 @@ export type NewPasswordModel = {
 export function newPasswordPage(model: NewPasswordModel): string {
   const { problems = [], isReset = false } = model;
   return standalonePage({
-    title: isReset ? t('Set up your sign-in anew') : t('Choose a new password'),
+    title: isReset ? t('Set up your sign-in again') : t('Choose a new password'),
     failed: problems.length > 0,
     body: html`<p>${
       isReset
