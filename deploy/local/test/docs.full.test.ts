@@ -15,9 +15,12 @@ type Document = {
   servers: { url: string }[];
 };
 
-/** What a well-formed example is refused for: what it names is not there. A search takes its words in two ways. */
+/**
+ * What a well-formed example is refused for: what it names is not there, or the application is not a device. A search takes its
+ * words in two ways.
+ */
 const NO_SUCH =
-  /is not a (?:signing key|user|product that can be ordered)|^\{"error":\{"code":"\w+","message":"q is required/;
+  /is not a (?:signing key|user|product that can be ordered)|"unauthorized_client"|^\{"error":\{"code":"\w+","message":"q is required/;
 
 const run = promisify(execFile);
 const { base, demo } = await startGatehouse(t, temporaryDir(t));

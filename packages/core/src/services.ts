@@ -34,6 +34,7 @@ const TABLE = {
       '/sign-in',
       '/consent',
       '/account',
+      '/device',
       '/openapi/identity.json',
     ],
     internalRoutes: {

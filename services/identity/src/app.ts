@@ -11,6 +11,7 @@ import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { PASSWORDS, REQUESTS } from './core/limits/bounds.ts';
+import { ROUTES } from './core/oidc/provider-routes.ts';
 import type { ReloadableProvider } from './core/oidc/reloadable-provider.ts';
 import type { Api } from './http/api.ts';
 import { apiErrors, bearerError } from './http/api-errors.ts';
@@ -45,10 +46,10 @@ export type AppOptions = {
 };
 
 const OAUTH = ['/oauth', '/oauth2', '/.well-known'];
-/** Below /oauth2, but answered with pages. */
-const OAUTH_PAGES = ['/oauth2/authorize', '/oauth2/logout'];
-/** Stored for somebody who has not signed in, as requests for the pages are (RFC 9126). */
-const PUSHED_REQUESTS = '/oauth2/par';
+/** Answered by oidc-provider with pages. */
+const OAUTH_PAGES = ['/oauth2/authorize', '/oauth2/logout', ROUTES.code_verification];
+/** Stored for somebody who has not signed in, as requests for the pages are (RFC 9126, RFC 8628). */
+const STORED = new Set<string>([ROUTES.pushed_authorization_request, ROUTES.device_authorization]);
 /** The Koa app: how each part of the interface answers errors, our own routes, then oidc-provider. */
 export function createIdentityApp(options: AppOptions): Koa {
   const { toServiceError, pageErrors, provider, logger } = options;
@@ -116,7 +117,7 @@ function limitByAddress({
     const isPage = OAUTH_PAGES.includes(ctx.path);
     if ((ctx.method !== 'POST' && !isPage) || ctx.path.startsWith('/internal/')) return next();
     const { path } = ctx;
-    const takesPassword = passwordPaths.some((prefix) => isUnder(path, prefix));
+    const takesPassword = ctx.method === 'POST' && passwordPaths.some((prefix) => isUnder(path, prefix));
     const limiter = takesPassword ? password : token;
     const { address } = requestInfo(ctx.req);
     const known = browser.signedInBefore(ctx);
@@ -125,7 +126,7 @@ function limitByAddress({
     if (known !== undefined) await crowd.count(address);
     ctx.set(await limiter.count(key));
     await next();
-    const isStored = isPage || path === PUSHED_REQUESTS;
+    const isStored = isPage || STORED.has(path);
     if (!isStored && ctx.status < 400) await limiter.refund(key);
   };
 }

@@ -20,6 +20,7 @@ import { auditLog } from './features/audit/module.ts';
 import { authenticatorApp } from './features/authenticator-app/module.ts';
 import { backchannelLogout } from './features/backchannel-logout/module.ts';
 import { clientSecrets } from './features/client-secrets/module.ts';
+import { device } from './features/device/module.ts';
 import { factorRecovery } from './features/factor-recovery/module.ts';
 import { identityProviders } from './features/identity-providers/module.ts';
 import { internal } from './features/internal/module.ts';
@@ -48,6 +49,7 @@ const FEATURES = [
   keys,
   internal,
   signIn,
+  device,
   account,
   passkeys,
   identityProviders,

@@ -229,6 +229,40 @@ t.test('a public client with DPoP and a pushed request: tokens and refresh token
   await until(dead, 1000);
 });
 
+t.test('a device without a browser, which gets tokens bound to its key (RFC 8628, RFC 9449)', async (t) => {
+  const { client_id } = await server.createApplication({
+    ...{ name: 'Television', type: 'native', scopes: ['openid', 'read:data'], device_flow: true },
+  });
+  const [client, none] = [{ client_id }, oauth.None()];
+  const asked = await oauth.deviceAuthorizationRequest(
+    as,
+    client,
+    none,
+    { scope: 'openid read:data' },
+    LOCAL,
+  );
+  const device = await oauth.processDeviceAuthorizationResponse(as, client, asked);
+  const dpop = oauth.DPoP({}, await oauth.generateKeyPair('ES256'));
+  const options = { ...LOCAL, DPoP: dpop };
+  const poll = async () => {
+    const response = await oauth.deviceCodeGrantRequest(as, client, none, device.device_code, options);
+    return oauth.processDeviceCodeResponse(as, client, response);
+  };
+  t.match(await rejectionOf(poll()), { error: 'authorization_pending' });
+  t.match(await rejectionOf(poll()), { error: 'slow_down' });
+  const browser = server.browser();
+  let page = await browser.submit(await browser.get(device.verification_uri), {
+    user_code: device.user_code,
+  });
+  page = await browser.submit(await browser.submit(page, {}), { ...demo.user });
+  page = await browser.submit(page, { decision: 'allow' });
+  t.match(page.html, 'Your device is connected');
+  const tokens = await poll();
+  t.equal(tokens.token_type, 'dpop');
+  t.match(oauth.getValidatedIdTokenClaims(tokens), { sub: demo.user.user_id, aud: client_id });
+  t.match(tokens, { refresh_token: String, scope: 'openid read:data' });
+});
+
 t.test('client credentials by secret, and by private_key_jwt (RFC 7523)', async (t) => {
   const { client_id: id, client_secret: secret } = demo.machine;
   for (const authentication of [oauth.ClientSecretBasic(secret), oauth.ClientSecretPost(secret)]) {

@@ -20,6 +20,7 @@ export type ApiApplication = {
   dpop_bound_access_tokens: boolean;
   require_pushed_authorization_requests: boolean;
   require_second_factor: boolean;
+  device_flow: boolean;
   id_token_signed_response_alg: string;
   security_profile: string | null;
   created_at: string;
@@ -67,6 +68,7 @@ const OFFERED: Readonly<Record<string, readonly AppType[]>> = {
   require_second_factor: SIGNS_IN,
   id_token_signed_response_alg: SIGNS_IN,
   legacy_implicit: ['web', 'spa'],
+  device_flow: ['native', 'web'],
   jwks: ['web', 'machine', 'resource'],
   security_profile: ['web', 'machine'],
 };

@@ -1,7 +1,7 @@
 import type { Revocation } from '@gatehouse/tokens/revocations';
 import type { ApplicationKeys } from './applications/application-keys.ts';
 import type { Logout } from './oidc/epochs/sign-outs.ts';
-import type { ProviderExtension } from './oidc/provider-options.ts';
+import type { ProviderExtension, RequestDetails } from './oidc/provider-options.ts';
 import type { FactorList, SecurityPart } from './sessions/listed-factors.ts';
 import type { ProgramSessions } from './sessions/program-sessions.ts';
 import type { LostFactors, SecondFactorSource } from './sessions/second-factor.ts';
@@ -14,6 +14,8 @@ export type Extensions = {
   applicationKeys: ApplicationKeys[];
   programs: ProgramSessions[];
   provider: ProviderExtension[];
+  /** What the consent page says about a request. */
+  requestDetails: RequestDetails[];
   signInMethods: SignInMethod[];
   secondFactors: SecondFactorSource[];
   lostFactors: LostFactors[];
@@ -49,6 +51,7 @@ export function createExtensions(): Extensions {
     applicationKeys: [],
     programs: [],
     provider: [],
+    requestDetails: [],
     signInMethods: [],
     secondFactors: [],
     lostFactors: [],

@@ -20,8 +20,8 @@ const NO_AUTHENTICATION = new Set([
   'invalid client_assertion format',
 ]);
 
-/** invalid_request for oidc-provider, and unauthorized_client in RFC 6749 §5.2. */
-const GRANT_NOT_ALLOWED = 'requested grant type is not allowed for this client';
+/** invalid_request for oidc-provider, and unauthorized_client in RFC 6749 §5.2 and RFC 8628 §3.2. */
+const GRANT_NOT_ALLOWED = /^(?:requested grant type|urn:\S+:device_code) is not allowed for this client$/;
 
 function refuseClient(ctx: Context, description: string): void {
   ctx.body = { error: 'invalid_client', error_description: description };
@@ -69,7 +69,7 @@ function normalizeError(ctx: Context): void {
     refuseClient(ctx, String(description));
     return;
   }
-  const code = description === GRANT_NOT_ALLOWED ? 'unauthorized_client' : error;
+  const code = GRANT_NOT_ALLOWED.test(String(description)) ? 'unauthorized_client' : error;
   ctx.body =
     typeof code === 'string'
       ? { error: code, error_description: description ?? code }

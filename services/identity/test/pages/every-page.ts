@@ -35,6 +35,14 @@ import {
 } from '../../src/features/authenticator-app/authenticator-app-pages.ts';
 import { qrCode } from '../../src/features/authenticator-app/qr-code.ts';
 import {
+  connectedPage,
+  deviceRequestDetails,
+  enterCodePage,
+  notConnectedPage,
+  USER_CODE_PROBLEMS,
+  verifyCodePage,
+} from '../../src/features/device/device-pages.ts';
+import {
   lostFactorsPage,
   recoveryOutcomePage,
   removeFactorsQuestion,
@@ -118,6 +126,10 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   const after = (notice: string) => ({ ...frame, notice });
   const links = { forgottenPassword: '/forgotten', createAccount: '/create' };
   const methods = [{ form, fields: signInFields({ challenge: of('challenge') }) }];
+  const deviceRequest = {
+    ...{ at: new Date(), address: of('192.0.2.1'), userAgent: of('Television/1.0') },
+    isSameAddress: false,
+  };
   const signUp = {
     methods: [
       signUpFields({
@@ -337,6 +349,27 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
         newScopes: ['write:users'],
       }),
     ],
+    [
+      'consent, device',
+      consentPage({
+        ...consent,
+        application: { name: of('Television'), host: undefined, isOnOtherDevice: true },
+        account: { username: of('ada'), role: 'user' },
+        details: deviceRequestDetails(deviceRequest),
+        links: {},
+      }),
+    ],
+    ['device, code', enterCodePage({ form, userCode: of('BCDF') })],
+    ...USER_CODE_PROBLEMS.map((problem): [string, string] => [
+      `device, ${problem}`,
+      enterCodePage({ form, userCode: of('BCDF'), problem }),
+    ]),
+    [
+      'device, verify',
+      verifyCodePage({ form, application: of('Television'), userCode: 'BCDF-GHJK', request: deviceRequest }),
+    ],
+    ['device, connected', connectedPage({ application: of('Television') })],
+    ['device, not connected', notConnectedPage()],
     ['sign out', signOutPage({ form, username: of('ada'), application: of('Lighthouse') })],
     ['still signed in', stillSignedInPage({ username: of('ada'), links: { account: '/account' } })],
     ['signed out', signedOutPage({ links: { signIn: '/sign-in' } })],

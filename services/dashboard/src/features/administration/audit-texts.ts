@@ -34,6 +34,7 @@ export const ACTIONS: Record<string, string> = {
   'recovery_codes.renewed': 'Recovery codes renewed',
   'recovery_code.used': 'Recovery code used',
   'set_up_link.created': 'Link to set up a sign-in again created',
+  'device.connected': 'Device connected',
   'set_up_link.used': 'Sign-in set up again',
   'factor_recovery.requested': 'Recovery without second factors asked for',
   'factor_recovery.stopped': 'Recovery without second factors stopped',

@@ -56,6 +56,13 @@ const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] 
         hint: 'The application sends the parameters from its server first, so that nobody can change or read them in the browser (RFC 9126).',
       },
       {
+        name: 'device_flow',
+        kind: 'flag',
+        label: 'Allow the device flow',
+        subject: 'The device flow',
+        hint: 'For televisions, consoles and command lines: the device shows a code, which people enter in a browser elsewhere (RFC 8628). An application that uses no other flow needs no redirect URI.',
+      },
+      {
         name: 'legacy_implicit',
         kind: 'flag',
         label: 'Allow the implicit flow',
@@ -131,7 +138,7 @@ export function applicationFields(type: AppType): readonly FormRow[] {
       line: 'Redirect URI',
       kind: 'lines',
       rows: 3,
-      required: true,
+      required: type === 'spa',
       hint: REDIRECT_HINT[type],
     },
     {

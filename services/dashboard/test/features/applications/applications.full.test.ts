@@ -46,7 +46,12 @@ t.test('the settings of applications', async (t) => {
     t.matchOnly(seen, {
       web: [
         ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'security_profile', 'jwks'],
-        ...['require_second_factor', 'require_pushed_authorization_requests', 'legacy_implicit'],
+        ...[
+          'require_second_factor',
+          'require_pushed_authorization_requests',
+          'device_flow',
+          'legacy_implicit',
+        ],
         'dpop_bound_access_tokens',
         ...['id_token_signed_response_alg', 'backchannel_logout_uri'],
       ],
@@ -64,6 +69,7 @@ t.test('the settings of applications', async (t) => {
         ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'require_second_factor'],
         ...[
           'require_pushed_authorization_requests',
+          'device_flow',
           'dpop_bound_access_tokens',
           'id_token_signed_response_alg',
           'backchannel_logout_uri',

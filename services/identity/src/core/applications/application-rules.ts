@@ -49,9 +49,14 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
     if (when) problems.push({ field, message });
   };
   refuse(
-    signsPeopleIn(settings) && settings.redirectUris.length === 0,
+    signsPeopleIn(settings) && settings.redirectUris.length === 0 && !settings.deviceFlow,
     'redirect_uris',
     'Add at least one redirect URI.',
+  );
+  refuse(
+    settings.deviceFlow && type !== 'native' && type !== 'web',
+    'device_flow',
+    'is for applications of type native and web',
   );
   refuse(
     legacyImplicit && type !== 'spa' && type !== 'web',

@@ -97,6 +97,8 @@ export const APPLICATION = {
   dpopBound: boolean().default(false),
   /** Whether its authorization requests must be pushed (RFC 9126 §6). */
   requirePushedRequests: boolean().default(false),
+  /** Whether devices without a browser may ask for people to sign in elsewhere (RFC 8628). */
+  deviceFlow: boolean().default(false),
   /** Whether nobody signs in to it without a second factor. */
   requireSecondFactor: boolean().default(false),
   /** The algorithm of its ID tokens and logout tokens (OpenID Connect Registration §2). */
@@ -246,11 +248,21 @@ export function mayHaveApiKeys(application: Pick<Application, 'dpopBound' | 'sec
   return !application.dpopBound && application.securityProfile === undefined;
 }
 
+/** RFC 8628 §3.4. */
+export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+
 /** The grants by which it gets tokens (RFC 7591 §2). */
-export function grantTypesOf(application: Pick<Application, 'type' | 'legacyImplicit'>): string[] {
+export function grantTypesOf(
+  application: Pick<Application, 'type' | 'legacyImplicit' | 'deviceFlow' | 'redirectUris'>,
+): string[] {
   if (application.type === 'machine') return ['client_credentials'];
   if (!signsPeopleIn(application)) return [];
-  return ['authorization_code', 'refresh_token', ...(application.legacyImplicit ? ['implicit'] : [])];
+  return [
+    ...(application.redirectUris.length === 0 ? [] : ['authorization_code']),
+    'refresh_token',
+    ...(application.legacyImplicit ? ['implicit'] : []),
+    ...(application.deviceFlow ? [DEVICE_CODE_GRANT] : []),
+  ];
 }
 
 /** A new client secret with its text: 256 random bits in 43 characters. `expiresIn` is in seconds; by default it never expires. */

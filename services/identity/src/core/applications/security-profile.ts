@@ -11,6 +11,7 @@ type Settings = Pick<
   | 'legacyImplicit'
   | 'requirePushedRequests'
   | 'redirectUris'
+  | 'deviceFlow'
 >;
 
 /** FAPI 2.0 Security Profile §5.4.1; Ed25519 is RFC 9864's name for what the profile calls EdDSA. */
@@ -44,6 +45,7 @@ export function securityProfileProblems(settings: Settings): FieldProblem[] {
   require(settings.dpopBound, 'dpop_bound_access_tokens', 'must be true');
   // §5.3.2.2, 1 and 3.
   require(!settings.legacyImplicit, 'legacy_implicit', 'must be false');
+  require(!settings.deviceFlow, 'device_flow', 'must be false');
   const pushes = type === 'machine' || settings.requirePushedRequests;
   require(pushes, 'require_pushed_authorization_requests', 'must be true');
   // §5.3.2.2, 8.

@@ -35,6 +35,7 @@ const IMMEDIATE = [
   'email.restored',
   'change.undone',
   'consent.granted',
+  'device.connected',
   'grant.revoked',
   'application.created',
   'application.changed',

@@ -21,6 +21,8 @@ export const FAILED_AT_PROVIDERS: RatePolicy = { name: 'providers', quota: 60, s
 export const MAX_REQUEST = 6 * 1024;
 /** How long people may take for one page of a sign-in, in seconds. */
 export const INTERACTION_SECONDS = 3600;
+/** How long a device may wait for a person to allow it, in seconds. */
+export const DEVICE_CODE_SECONDS = 600;
 /** How long a session in which nobody has signed in is kept, in seconds. */
 export const ANONYMOUS_SESSION_SECONDS = 3600;
 
@@ -40,6 +42,15 @@ export const BOUNDS: readonly Bound[] = [
     seconds: 60,
     max: 100_000,
     filter: () => ({ consumed_at: null }),
+    firstToGo: { expires_at: 1 },
+  },
+  {
+    // For the last five minutes it is found as expired.
+    collection: 'oidc_device_codes',
+    bytes: 20 * 1024,
+    seconds: DEVICE_CODE_SECONDS + 300,
+    max: 100_000,
+    filter: () => ({ grant_id: null }),
     firstToGo: { expires_at: 1 },
   },
   {

@@ -12,6 +12,11 @@ const DAY = 86_400;
 /** The share of its lifetime below which a refresh token is extended: two writes are too much for every use of it. */
 const EXTENDED_BELOW = 0.99;
 
+/** Whether a person answers the request of a device (RFC 8628 §3.3), which has no redirect URI. */
+export function isDeviceRequest({ oidc }: KoaContextWithOIDC): boolean {
+  return oidc.route === 'code_verification' || oidc.route === 'device_resume';
+}
+
 /** How long grants and refresh tokens live, and whether an earlier grant is enough. */
 export function createGrants(options: Pick<ProviderOptions, 'issuer' | 'lifetimes' | 'store'>) {
   const { store } = options;
@@ -47,6 +52,12 @@ export function createGrants(options: Pick<ProviderOptions, 'issuer' | 'lifetime
     async loadExisting(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
       const { client, params, result, session, provider } = ctx.oidc;
       const { account } = ctx.oidc.entities.Account as ProviderAccount;
+      // Each device is asked for by itself (RFC 8628 §5.4), and outlives the session of the browser.
+      if (isDeviceRequest(ctx)) {
+        limitToRole(ctx, client?.clientId ?? '', account);
+        const asked = result?.consent?.grantId;
+        return asked === undefined ? undefined : provider.Grant.find(asked);
+      }
       // oidc-provider checks it when a request comes, and not again when the person has signed in.
       if (!client?.redirectUriAllowed(String(params?.redirect_uri))) throw new errors.InvalidRedirectUri();
       const { clientId } = client;

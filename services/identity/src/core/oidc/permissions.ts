@@ -23,7 +23,7 @@ import type { ProviderOptions } from './provider-options.ts';
 
 export const DASHBOARD_SCOPES = [...ALL_SCOPES, MANAGE_APPS];
 /** The routes at which authorization requests arrive. */
-const REQUEST_ROUTES = new Set(['authorization', 'pushed_authorization_request']);
+const REQUEST_ROUTES = new Set(['authorization', 'pushed_authorization_request', 'device_authorization']);
 
 /** The permissions of clients, and the contents of their access tokens. */
 export type Permissions = ReturnType<typeof createPermissions>;
@@ -163,8 +163,9 @@ export function createPermissions(
 
 /** How and when the person signed in (RFC 9470 §6.1), which a refresh does not change. */
 function authenticationOf({ oidc }: KoaContextWithOIDC) {
-  const { AuthorizationCode, RefreshToken } = oidc.entities;
+  const { AuthorizationCode, DeviceCode, RefreshToken } = oidc.entities;
   const { acr, authTime } = AuthorizationCode ??
+    DeviceCode ??
     RefreshToken ?? { acr: oidc.acr, authTime: oidc.session?.authTime() };
   return { acr, auth_time: authTime };
 }

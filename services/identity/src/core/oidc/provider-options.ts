@@ -1,4 +1,5 @@
 import type { Acr } from '@gatehouse/tokens/acr';
+import type { Content } from '@gatehouse/web/html';
 import type { JWK } from 'jose';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -50,6 +51,9 @@ export type ProviderExtension = {
   configure?(configuration: Configuration & { features: object }): void;
   attach?(provider: Provider): void;
 };
+
+/** Describes what people should know about a request before they allow it. */
+export type RequestDetails = (ctx: Context, interaction: Interaction) => Promise<Content>;
 
 /** The pages for requests that oidc-provider answers itself. */
 export type ProviderPages = {

@@ -9,6 +9,8 @@ export const ROUTES = {
   revocation: '/oauth2/revoke',
   introspection: '/oauth2/introspect',
   pushed_authorization_request: '/oauth2/par',
+  device_authorization: '/oauth2/device_authorization',
+  code_verification: '/device',
   end_session: '/oauth2/logout',
   jwks: '/.well-known/jwks.json',
 };
@@ -23,6 +25,7 @@ const DOCUMENTS = [
 const PATHS = [
   ...Object.values(ROUTES).filter((path) => !DOCUMENTS.includes(path)),
   `${ROUTES.authorization}/:uid`,
+  `${ROUTES.code_verification}/:uid`,
   `${ROUTES.end_session}/confirm`,
   `${ROUTES.end_session}/success`,
 ];

@@ -15,7 +15,7 @@ import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import { CONSENT_EPOCH, consentEpochOf, trackConsentEpochs } from './epochs/consent-epochs.ts';
 import { areSignInsCurrent, signInPolicy, trackSignInEpochs } from './epochs/sign-in-epochs.ts';
 import { routeSignOuts } from './epochs/sign-outs.ts';
-import { createGrants } from './grants.ts';
+import { createGrants, isDeviceRequest } from './grants.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
 import { ANOTHER_ACCOUNT, type ProviderOptions, type ProviderPages, SIGN_UP } from './provider-options.ts';
 import { ROUTES } from './provider-routes.ts';
@@ -25,6 +25,8 @@ import { addStrength } from './strength.ts';
 const PAGE_ROUTES = new Set([
   'authorization',
   'resume',
+  'code_verification',
+  'device_resume',
   'end_session',
   'end_session_confirm',
   'end_session_success',
@@ -199,7 +201,7 @@ function compareSecretHashes(
 function endWithSession(provider: Provider, { store }: Pick<ProviderOptions, 'store'>): void {
   provider.on('authorization.success', (ctx: KoaContextWithOIDC) => {
     const authorization = ctx.oidc.session?.authorizationFor(ctx.oidc.client?.clientId ?? '');
-    if (authorization === undefined) return;
+    if (authorization === undefined || isDeviceRequest(ctx)) return;
     authorization.persistsLogout = false;
     const own = authorization as { consentEpoch?: number; redirectUri?: string; grantId?: string };
     own.consentEpoch = consentEpochOf(ctx.oidc.client);

@@ -29,7 +29,11 @@ const ERROR_EVENTS = [
   'revocation.error',
   'introspection.error',
   'pushed_authorization_request.error',
+  'device_authorization.error',
 ];
+
+/** The responses to a device that asks before its person has decided (RFC 8628 §3.5). */
+const WAITING = new Set(['authorization_pending', 'slow_down']);
 
 /** Access tokens are JWTs, which are issued and not saved. */
 const ISSUED = ['access_token.issued', 'client_credentials.issued'];
@@ -55,6 +59,7 @@ export function createReloadableProvider(
   /** The response says little, so that nobody learns by trying. The operator finds the reason in the log. */
   function logError(ctx: KoaContextWithOIDC, thrown: Error): void {
     const { error, error_description, error_detail: reason } = thrown as errors.OIDCProviderError;
+    if (WAITING.has(error)) return;
     logger.info(
       {
         req_id: requestInfo(ctx.req).id,

@@ -42,6 +42,7 @@ const Changes = Type.Object({
   dpop_bound_access_tokens: Type.Optional(Type.Boolean()),
   require_pushed_authorization_requests: Type.Optional(Type.Boolean()),
   require_second_factor: Type.Optional(Type.Boolean()),
+  device_flow: Type.Optional(Type.Boolean()),
   id_token_signed_response_alg: Type.Optional(Type.Enum([...ID_TOKEN_ALGORITHMS])),
   security_profile: Type.Optional(Type.Union([Type.Enum([...SECURITY_PROFILES]), Type.Null()])),
 });
@@ -165,6 +166,7 @@ function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
       dpopBound: body.dpop_bound_access_tokens,
       requirePushedRequests: body.require_pushed_authorization_requests,
       requireSecondFactor: body.require_second_factor,
+      deviceFlow: body.device_flow,
       idTokenAlgorithm: body.id_token_signed_response_alg,
     }),
     // Null removes these.

@@ -69,6 +69,9 @@ export const ApplicationView = Type.Object({
   require_second_factor: Type.Boolean({
     description: 'Whether nobody signs in to it without a second factor or a passkey.',
   }),
+  device_flow: Type.Boolean({
+    description: 'Whether devices without a browser may use it (RFC 8628).',
+  }),
   id_token_signed_response_alg: Type.String({ enum: [...ID_TOKEN_ALGORITHMS] }),
   security_profile: orNull(Type.String({ enum: [...SECURITY_PROFILES] })),
   ...LastUseFields,
@@ -98,6 +101,7 @@ export const applicationShape = shape('Application', ApplicationView, {
   dpop_bound_access_tokens: false,
   require_pushed_authorization_requests: false,
   require_second_factor: false,
+  device_flow: false,
   id_token_signed_response_alg: 'RS256',
   security_profile: null,
   last_used_at: null,
@@ -127,6 +131,7 @@ export function applicationView(application: Application) {
     dpop_bound_access_tokens: application.dpopBound,
     require_pushed_authorization_requests: application.requirePushedRequests,
     require_second_factor: application.requireSecondFactor,
+    device_flow: application.deviceFlow,
     id_token_signed_response_alg: application.idTokenAlgorithm,
     security_profile: application.securityProfile ?? null,
     ...lastUseView(application.lastUse),

@@ -1,5 +1,6 @@
 import type { DocumentedResponse, Operation } from '@gatehouse/api/openapi/operation';
 import { type TSchema, Type } from 'typebox';
+import { DEVICE_CODE_GRANT } from '../../core/applications/application.ts';
 import { ROUTES } from '../../core/oidc/provider-routes.ts';
 import { type Operations, oauthErrorBody, response, shape } from '../../openapi/operations.ts';
 
@@ -23,12 +24,15 @@ const CLIENT = {
 const tokenRequest = shape(
   'TokenRequest',
   Type.Object({
-    grant_type: Type.String({ enum: ['authorization_code', 'refresh_token', 'client_credentials'] }),
+    grant_type: Type.String({
+      enum: ['authorization_code', 'refresh_token', 'client_credentials', DEVICE_CODE_GRANT],
+    }),
     ...CLIENT,
     code: text('With authorization_code.'),
     redirect_uri: text('With authorization_code: the same as in the authorization request.'),
     code_verifier: text('With authorization_code, if its request had a code_challenge (RFC 7636 §4.5).'),
     refresh_token: text('With refresh_token.'),
+    device_code: text('With the grant of the device flow (RFC 8628 §3.4).'),
     scope: text('With client_credentials and refresh_token: scopes, separated by spaces.'),
     resource: text('RFC 8707 §2. The API, by default.'),
   }),
@@ -218,6 +222,17 @@ const pushed = shape(
   Type.Object({ request_uri: Type.String(), expires_in: Type.Integer() }),
 );
 
+const deviceAuthorization = shape(
+  'DeviceAuthorization',
+  Type.Object({
+    device_code: Type.String({ description: 'What the device asks for its tokens with.' }),
+    user_code: Type.String({ description: 'What the person enters at verification_uri.' }),
+    verification_uri: Type.String(),
+    verification_uri_complete: Type.String(),
+    expires_in: Type.Integer({ description: 'In seconds.' }),
+  }),
+);
+
 /** The endpoints of OAuth 2.0 and OpenID Connect. */
 export const oauthOperations: Operations = {
   'POST /oauth/token': ofClient({
@@ -254,6 +269,21 @@ export const oauthOperations: Operations = {
     body: [shape('PushedAuthorizationRequest', Type.Object({ ...CLIENT, ...AUTHORIZATION.properties }))],
     bodyTypes: [FORM],
     responses: { 201: response('The request_uri to send the browser with.', pushed) },
+  }),
+  [`POST ${ROUTES.device_authorization}`]: ofClient({
+    operationId: 'oauth2_device_authorization',
+    summary: 'Ask for a device to be connected',
+    description:
+      'RFC 8628 §3.1. For applications with device_flow. The device waits 5 seconds between its token requests.',
+    body: [
+      shape(
+        'DeviceAuthorizationRequest',
+        Type.Object({ ...CLIENT, scope: text('By default all scopes of the application.') }),
+        { client_id: 'app_01m7g9w2k0000c4v8x3r6t5n1z', scope: 'openid read:data' },
+      ),
+    ],
+    bodyTypes: [FORM],
+    responses: { 200: response('The codes for the device and for the person.', deviceAuthorization) },
   }),
   ...pageOperations('oauth2_authorize', ROUTES.authorization, {
     summary: 'Ask a person to sign in and to permit access',

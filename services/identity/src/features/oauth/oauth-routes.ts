@@ -10,6 +10,7 @@ import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { MAX_REQUEST } from '../../core/limits/bounds.ts';
 import type { AccessTokenHandles } from '../../core/oidc/adapter/access-token-handles.ts';
 import { omitOfflineAccess } from '../../core/oidc/claims/scope-rules.ts';
+import { ROUTES } from '../../core/oidc/provider-routes.ts';
 import { type ClientRequestOptions, clientRequest } from './client-request.ts';
 import { acceptEmptySecret } from './empty-secret.ts';
 
@@ -52,7 +53,7 @@ export function oauthRoutes(options: {
   router.options('/oauth2/token', (_ctx, next) => next());
 
   /** The request is stored, and what authenticates the client is not. */
-  async function limitPushed(ctx: Context, form: URLSearchParams): Promise<void> {
+  async function limitStored(ctx: Context, form: URLSearchParams): Promise<void> {
     const request = new URLSearchParams([...form].filter(([name]) => !CLIENT_AUTHENTICATION.has(name)));
     if (request.toString().length > MAX_REQUEST) {
       throw new ServiceError('invalid', `The request is longer than ${MAX_REQUEST} bytes.`);
@@ -78,7 +79,9 @@ export function oauthRoutes(options: {
     router.post(path, toProvider({ accepts: ['json', 'form'], path, around: withHandle }), emptyObject);
     router.options(path, (_ctx, next) => next());
   }
-  router.post('/oauth2/par', toProvider({ accepts: ['form'], path: '/oauth2/par', prepare: limitPushed }));
+  for (const path of [ROUTES.pushed_authorization_request, ROUTES.device_authorization]) {
+    router.post(path, toProvider({ accepts: ['form'], path, prepare: limitStored }));
+  }
   router.post('/oauth2/revoke', refuseApiKeys, auditRevocation(options.audit));
 
   router.post('/oauth2/logout/confirm', onlyToRegisteredUri);

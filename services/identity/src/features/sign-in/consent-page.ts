@@ -1,7 +1,7 @@
 import type { Role } from '@gatehouse/tokens/scopes';
 import { form, type PageForm } from '@gatehouse/web/form';
 import { hostname, named } from '@gatehouse/web/formatting';
-import { type Html, html } from '@gatehouse/web/html';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import { standalonePage } from '../../pages/document.ts';
 import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
 import { describeScopes, type ScopeGroup } from '../../pages/scope-descriptions.ts';
@@ -14,7 +14,9 @@ export type ConsentModel = {
   scopes: readonly string[];
   /** The scopes that the person has not allowed before, if others have been. */
   newScopes?: readonly string[] | undefined;
-  links: { useAnotherAccount: string };
+  /** What else people should know about the request. */
+  details?: Content;
+  links: { useAnotherAccount?: string | undefined };
 };
 
 /** Asks for permission. The form sends `decision`: `allow` by the first button, `deny` by the second. */
@@ -24,10 +26,11 @@ export function consentPage(model: ConsentModel): string {
     title: t('Allow {application} to use your account?', { application: application.name }),
     heading: t('Allow this application to use your account?'),
     body: html`${requestingApplication(application)}
+${model.details}
 <p class="account">${t('You are signed in as {username}.', {
       username: html`${named(account.username)}${account.email && html` <span class="account-email"><bdi>${account.email}</bdi></span>`}`,
     })}
-<a href="${model.links.useAnotherAccount}">${t('Not you? Use another account')}</a></p>
+${model.links.useAnotherAccount !== undefined && html`<a href="${model.links.useAnotherAccount}">${t('Not you? Use another account')}</a>`}</p>
 ${newScopes.length > 0 && html`<p>${t('You have allowed some of these permissions before. New permissions are marked {new}.', { new: newMark() })}</p>`}
 <section class="permissions" aria-labelledby="permissions">
 <h2 id="permissions">${t('If you allow access, this application can:')}</h2>
@@ -39,8 +42,14 @@ ${form(
   html`<div class="buttons"><button class="primary" name="decision" value="allow">${t('Allow')}</button>
 <button class="secondary" name="decision" value="deny">${t('Do not allow')}</button></div>`,
 )}
-<p class="hint">${application.host === undefined ? t('In both cases you return to the app on this device.') : t('In both cases you return to {host}.', { host: hostname(application.host) })}</p>`,
+<p class="hint">${afterwards(application)}</p>`,
   });
+}
+
+function afterwards({ host, isOnOtherDevice }: RequestingApplication): Content {
+  if (isOnOtherDevice) return t('In both cases your other device continues by itself.');
+  if (host === undefined) return t('In both cases you return to the app on this device.');
+  return t('In both cases you return to {host}.', { host: hostname(host) });
 }
 
 const newMark = () => html`<strong class="new">${t('New')}</strong>`;

@@ -8,7 +8,7 @@ import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { scopesOfClaims } from '../../core/oidc/claims/claims-parameter.ts';
 import { stampConsent } from '../../core/oidc/epochs/consent-epochs.ts';
 import { stampGrant } from '../../core/oidc/epochs/sign-in-epochs.ts';
-import { ANOTHER_ACCOUNT } from '../../core/oidc/provider-options.ts';
+import { ANOTHER_ACCOUNT, type RequestDetails } from '../../core/oidc/provider-options.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import { SignInExpired } from '../../pages/page-errors.ts';
 import { sendPage } from '../../pages/page-response.ts';
@@ -23,6 +23,8 @@ export function consentRoutes(options: {
   /** The role that the person has in an application, which may be less than their own. */
   roleIn(clientId: string, account: Account): Promise<Role>;
   forms: CsrfForms;
+  /** What else people should know about a request. */
+  requestDetails: readonly RequestDetails[];
 }): Router {
   const { accounts, audit, forms } = options;
   const router = new Router({ sensitive: true });
@@ -58,6 +60,7 @@ export function consentRoutes(options: {
       account: { ...account, role },
       scopes,
       newScopes: someAreNew ? newScopes : undefined,
+      details: await Promise.all(options.requestDetails.map((describe) => describe(ctx, details))),
       links: { useAnotherAccount: anotherAccount(details) },
     });
     sendPage(ctx, html, { formTargets: targetsOf(details) });
@@ -76,7 +79,12 @@ export function consentRoutes(options: {
     const { Grant } = options.provider();
     const known = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
     const grant =
-      known ?? stampGrant(new Grant({ accountId: account.id, clientId: client }), account, details.session);
+      known ??
+      stampGrant(
+        new Grant({ accountId: account.id, clientId: client }),
+        account,
+        details.deviceCode === undefined ? details.session : undefined,
+      );
     // The role that the page named, also if the person's role has changed since.
     const role = ROLES.find((name) => name === fields.get('role'));
     if (role === undefined) throw new ServiceError('invalid', 'The form must name the role.');
@@ -109,8 +117,9 @@ function requestedScopes({ params }: Interaction): string[] {
   return [...new Set([...parseScope(String(params.scope ?? '')), ...ofClaims])];
 }
 
-/** The same request again, but with a sign-in that is not skipped and suggests nobody. */
-function anotherAccount({ params }: Interaction): string {
+/** The same request again, but with a sign-in that is not skipped and suggests nobody; none for the request of a device. */
+function anotherAccount({ params, deviceCode }: Interaction): string | undefined {
+  if (deviceCode !== undefined) return undefined;
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) if (typeof value === 'string') query.set(name, value);
   const consent = query.get('prompt')?.split(' ').includes('consent');

@@ -62,7 +62,8 @@ export function createInteractions(
     const id = String(details.params.client_id);
     if (isFirstParty(id)) return undefined;
     const client = await provider().Client.find(id);
-    return { name: client?.clientName ?? id, host: hostOf(redirectUriOf(details)) };
+    const isOnOtherDevice = details.deviceCode !== undefined;
+    return { name: client?.clientName ?? id, host: hostOf(redirectUriOf(details)), isOnOtherDevice };
   }
 
   /** Where forms lead in the end, beside ourselves. */

@@ -19,7 +19,8 @@ export function signIn(core: Core): IdentityModule {
     signUp: core.config.signUp === 'on',
     countSignUp: createAddressLimiter(SIGN_UPS, core.sharedLimits).count,
   });
-  const consent = consentRoutes({ ...options, roleIn: core.applications.roleIn });
+  const { requestDetails } = core.extensions;
+  const consent = consentRoutes({ ...options, roleIn: core.applications.roleIn, requestDetails });
   const setUp = setUpRoutes({ ...options, setUps: core.extensions.setUps });
   return { routers: [routes, setUp, consent], pages: ['/sign-in', '/consent'], passwordPaths: ['/sign-in'] };
 }

@@ -5,14 +5,20 @@ import { logger } from '@gatehouse/testing/test-logger';
 import { mongo } from 'mongoose';
 import t from 'tap';
 import { BOUNDS, MAX_REQUEST } from '../../../src/core/limits/bounds.ts';
-import { build, codeFor, SPA, WEB } from '../../build.ts';
+import { build, codeFor, ownApplication, SPA, WEB } from '../../build.ts';
 import { stranger } from '../../stranger.ts';
 import { dpopKey, pkce } from '../../tokens.ts';
 
 t.setTimeout(240_000);
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
-const built = await build(t, { rateLimit: 'on', config: { rateLimitStore: 'mongodb' } });
+const built = await build(t, {
+  rateLimit: 'on',
+  config: { rateLimitStore: 'mongodb' },
+  applications: [
+    ownApplication('app_device', { type: 'native', trusted: false, scopes: ['openid'], deviceFlow: true }),
+  ],
+});
 const connection = await built.database();
 const { base } = built;
 const send = stranger(base);
@@ -33,8 +39,8 @@ const parameters = () => ({
   ...pkce().challenge,
 });
 /** The longest request that is taken, of characters that grow when they are stored. */
-function longest(more: Record<string, string> = parameters()): string {
-  const form = new URLSearchParams({ ...more, state: '' }).toString();
+function longest(more: Record<string, string> = parameters(), last = 'state'): string {
+  const form = new URLSearchParams({ ...more, [last]: '' }).toString();
   return `${form}${'%01'.repeat(Math.floor((MAX_REQUEST - form.length) / 3))}`;
 }
 
@@ -51,6 +57,26 @@ const FLOODS: {
     name: 'pushed requests',
     ...{ times: N, allowed: 600 },
     send: (address) => send(address, 'POST', '/oauth2/par', longest(), FORM),
+  },
+  {
+    name: 'devices',
+    ...{ times: N, allowed: 600 },
+    send: (address) =>
+      send(
+        address,
+        'POST',
+        '/oauth2/device_authorization',
+        longest({ client_id: 'app_device' }, 'login_hint'),
+        {
+          ...FORM,
+          'user-agent': 'x'.repeat(5000),
+        },
+      ),
+  },
+  {
+    name: 'pages for the codes of devices',
+    ...{ times: N, allowed: 600 },
+    send: (address) => send(address, 'GET', '/device'),
   },
   {
     name: 'authorization requests',
@@ -147,6 +173,19 @@ t.test(
     }
   },
 );
+
+t.test('of the codes of devices, 60 can be guessed in a minute', async (t) => {
+  let page = await send('127.0.0.31', 'GET', '/device');
+  const cookie = page.cookies.map((it: string) => it.split(';')[0]).join('; ');
+  const statuses: number[] = [];
+  for (let i = 0; i < 70; i += 1) {
+    const xsrf = /name="xsrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+    const body = new URLSearchParams({ xsrf, user_code: `BCDF-GHJ${i}` }).toString();
+    page = await send('127.0.0.31', 'POST', '/device', body, { ...FORM, cookie });
+    statuses.push(page.status);
+  }
+  t.strictSame(statuses, [...Array(60).fill(400), ...Array(10).fill(429)]);
+});
 
 t.test('a longer request is refused, pushed or not', async (t) => {
   const tooLong = `${longest()}%01`;

@@ -28,6 +28,7 @@ t.test('OpenID Connect Discovery and RFC 8414 say the same', async (t) => {
     introspection_endpoint: `${base}/oauth2/introspect`,
     end_session_endpoint: `${base}/oauth2/logout`,
     pushed_authorization_request_endpoint: `${base}/oauth2/par`,
+    device_authorization_endpoint: `${base}/oauth2/device_authorization`,
     jwks_uri: `${base}/.well-known/jwks.json`,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
@@ -40,7 +41,13 @@ t.test('OpenID Connect Discovery and RFC 8414 say the same', async (t) => {
     request_uri_parameter_supported: false,
   });
   const sets: [string, string[]][] = [
-    ['grant_types_supported', ['authorization_code', 'refresh_token', 'client_credentials', 'implicit']],
+    [
+      'grant_types_supported',
+      [
+        ...['authorization_code', 'refresh_token', 'client_credentials', 'implicit'],
+        'urn:ietf:params:oauth:grant-type:device_code',
+      ],
+    ],
     ['response_types_supported', ['code', 'id_token token', 'none']],
     [
       'token_endpoint_auth_methods_supported',

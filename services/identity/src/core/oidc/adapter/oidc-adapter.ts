@@ -29,6 +29,11 @@ type OidcDocument = {
   /** Set on a session or grant that has ended: a tombstone, which keeps requests in flight from storing it again. */
   ended?: boolean;
   consumed_at?: Date | null;
+  /** In a device code: what the person types. */
+  user_code?: string | undefined;
+  /** In a device code: when the device asked last, and how many seconds it has to wait before it asks again. */
+  polled_at?: Date;
+  poll_interval?: number;
   expires_at: Date | null;
 };
 
@@ -38,6 +43,10 @@ type Spec = {
   collection: string;
   /** The field other than the id by which it is found. */
   key?: 'id_hash' | 'grant_id';
+  /** Whether people find it by a code that they type. */
+  userCode?: boolean;
+  /** For how many seconds it is found as expired. */
+  foundExpired?: number;
   /** Whether its id is a secret, which is stored only as a hash. */
   credential?: boolean;
   /** Whether it waits for a person to sign in to an application, whose client_id is stored. */
@@ -53,6 +62,14 @@ const KINDS = {
   Grant: { collection: 'oidc_grants', ofAccount: true },
   AuthorizationCode: { collection: 'oidc_authorization_codes', key: 'grant_id', credential: true },
   RefreshToken: { collection: 'oidc_refresh_tokens', key: 'grant_id', credential: true },
+  DeviceCode: {
+    collection: 'oidc_device_codes',
+    key: 'grant_id',
+    credential: true,
+    pending: true,
+    userCode: true,
+    foundExpired: 300,
+  },
   PushedAuthorizationRequest: { collection: 'oidc_pushed_requests', credential: true, pending: true },
   ReplayDetection: { collection: 'oidc_replay_detections' },
 } as const satisfies Record<string, Spec>;
@@ -64,8 +81,16 @@ const INDEXES_OF_ACCOUNT: readonly IndexDefinition[] = [
   { fields: { account_id: 1, expires_at: -1 }, options: { name: 'account_id_1_expires_at_-1' } },
 ];
 
+/** Begins the id of a device code that was found by its user code: only the hash of the id is stored. */
+const BY_HASH = 'sha256:';
+
 /** How long a tombstone is kept, in milliseconds: longer than any request that has read what has ended since. */
 const TOMBSTONE_MS = 3600_000;
+
+/** How long a device waits before it asks again, in seconds: at first, more each time that it did not, at most. RFC 8628 §3.5. */
+const POLL_SECONDS = { first: 5, more: 5, most: 60 };
+/** A request may take less time than the one before it, in milliseconds. */
+const EARLY_POLL_MS = 1000;
 
 /** Access tokens are JWTs, which are not stored; these models are used when one is revoked or introspected. */
 const STATELESS = new Set(['AccessToken', 'ClientCredentials']);
@@ -88,6 +113,8 @@ export type OidcStore = {
   useOnce(name: string, until: Date): Promise<boolean>;
   /** Makes a document expire `seconds` from now. */
   extend(kind: 'RefreshToken' | 'Grant', id: string, seconds: number): Promise<void>;
+  /** Notes that a device has asked for its tokens (RFC 8628 §3.5); returns whether it was too soon. */
+  polled(deviceCode: string): Promise<boolean>;
   /** Notes where a code or token of the grant went. */
   received(grantId: string, redirectUri: string): Promise<void>;
   /** All sessions of the account, or those from before the epoch; the last used one first. */
@@ -136,6 +163,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
     await Promise.all([
       collections.AuthorizationCode.deleteMany({ grant_id: id }),
       collections.RefreshToken.deleteMany({ grant_id: id }),
+      collections.DeviceCode.deleteMany({ grant_id: id }),
     ]);
   }
 
@@ -183,6 +211,14 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
       if (name === 'RefreshToken') {
         return graceful({ ...adapter, consume: once(documents) }, options.reuseGrace);
       }
+      if (name === 'DeviceCode') {
+        return {
+          ...adapter,
+          // Whoever reads the database knows the hashes.
+          find: async (id) => (isTokenRequest() && id.startsWith(BY_HASH) ? undefined : adapter.find(id)),
+          consume: once(documents, { onReuse: endGrant }),
+        };
+      }
       if (name === 'PushedAuthorizationRequest') return usedOnce(adapter, documents);
       return adapter;
     },
@@ -207,6 +243,20 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
         { $set: { expires_at: new Date(Date.now() + seconds * 1000) } },
       );
     },
+    async polled(deviceCode) {
+      const now = Date.now();
+      const wait = { $ifNull: ['$poll_interval', POLL_SECONDS.first] };
+      const since = { $subtract: [new Date(now + EARLY_POLL_MS), { $ifNull: ['$polled_at', new Date(0)] }] };
+      const isTooSoon = { $lt: [since, { $multiply: [wait, 1000] }] };
+      const longer = { $min: [{ $add: [wait, POLL_SECONDS.more] }, POLL_SECONDS.most] };
+      const before = await collections.DeviceCode.findOneAndUpdate(
+        { _id: keyOf('DeviceCode', deviceCode) },
+        [{ $set: { polled_at: new Date(now), poll_interval: { $cond: [isTooSoon, longer, wait] } } }],
+        { returnDocument: 'before' },
+      );
+      const { polled_at: last, poll_interval: interval = POLL_SECONDS.first } = before ?? {};
+      return last !== undefined && now + EARLY_POLL_MS - last.getTime() < interval * 1000;
+    },
     async received(_id, redirect_uri) {
       await collections.Grant.updateOne({ _id, ended: { $ne: true } }, { $set: { redirect_uri } });
     },
@@ -225,6 +275,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
       await Promise.all([
         collections.Interaction.deleteMany({ client_id }),
         collections.PushedAuthorizationRequest.deleteMany({ client_id }),
+        collections.DeviceCode.deleteMany({ client_id }),
       ]);
       await endGrants({ client_id });
     },
@@ -232,19 +283,23 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
 }
 
 function indexesOf(kind: Kind): IndexDefinition[] {
-  const { key, ofAccount = false, pending = false }: Spec = KINDS[kind];
+  const { key, ofAccount = false, pending = false, userCode = false }: Spec = KINDS[kind];
   const isOfClient = kind === 'Grant' || pending;
   return [
     { fields: { expires_at: 1 }, options: { name: 'expires_at_1' } },
     ...(key === undefined ? [] : [{ fields: { [key]: 1 }, options: { name: `${key}_1` } } as const]),
     ...(ofAccount ? INDEXES_OF_ACCOUNT : []),
+    ...(userCode
+      ? [{ fields: { user_code: 1 }, options: { name: 'user_code_1', unique: true } } as const]
+      : []),
     ...(isOfClient ? [{ fields: { client_id: 1 }, options: { name: 'client_id_1' } } as const] : []),
   ];
 }
 
 /** Nobody who reads the database may find usable codes and tokens: only their hashes are stored. */
 function keyOf(kind: Kind, id: string): string {
-  const { credential = false }: Spec = KINDS[kind];
+  const { credential = false, userCode = false }: Spec = KINDS[kind];
+  if (userCode && id.startsWith(BY_HASH)) return id.slice(BY_HASH.length);
   return credential ? hash('sha256', id, 'base64url') : id;
 }
 
@@ -266,7 +321,7 @@ async function bury(documents: Documents, filter: object): Promise<void> {
 }
 
 /** The payload that oidc-provider gets back. `id` is given for credentials, whose ids are not stored. */
-function payloadOf(document: OidcDocument | null, id?: string): AdapterPayload | undefined {
+function payloadOf(document: OidcDocument | null, id?: string, foundExpired = 0): AdapterPayload | undefined {
   if (document === null || document.ended === true) return undefined;
   const { expires_at, consumed_at = null, payload: text, authorizations = {} } = document;
   if (expires_at !== null && expires_at.getTime() <= Date.now()) return undefined;
@@ -281,7 +336,7 @@ function payloadOf(document: OidcDocument | null, id?: string): AdapterPayload |
       ? {}
       : { authorizations: { ...(payload.authorizations as object), ...Object.fromEntries(stored) } }),
     // extend() may have changed it.
-    ...(expires_at === null ? {} : { exp: Math.floor(expires_at.getTime() / 1000) }),
+    ...(expires_at === null ? {} : { exp: Math.floor(expires_at.getTime() / 1000) - foundExpired }),
     ...(id === undefined ? {} : { jti: id }),
     ...(consumed_at === null ? {} : { consumed: Math.floor(consumed_at.getTime() / 1000) }),
   };
@@ -314,7 +369,7 @@ function knowingAuthorizations(payload: Awaited<ReturnType<Adapter['find']>>): A
 }
 
 function documentAdapter(documents: Documents, kind: Kind): Adapter {
-  const { credential = false, ofAccount = false, pending = false }: Spec = KINDS[kind];
+  const { credential = false, ofAccount = false, pending = false, foundExpired = 0 }: Spec = KINDS[kind];
   return {
     async upsert(id, payload, expiresIn) {
       const { jti, knownAuthorizations: _, ...rest } = withoutCookie(payload);
@@ -337,7 +392,9 @@ function documentAdapter(documents: Documents, kind: Kind): Adapter {
             uid: payload.uid ?? sessionUid,
             ...(ofAccount ? { account_id: accountId, client_id: clientId, epoch: epoch ?? 0 } : {}),
             ...(pending ? { client_id: requestingClient(payload) } : {}),
-            expires_at: expiresIn === undefined ? null : new Date(Date.now() + expiresIn * 1000),
+            user_code: payload.userCode,
+            expires_at:
+              expiresIn === undefined ? null : new Date(Date.now() + (expiresIn + foundExpired) * 1000),
           }),
           ...(Object.keys(unset).length === 0 ? {} : { $unset: unset }),
         },
@@ -349,14 +406,15 @@ function documentAdapter(documents: Documents, kind: Kind): Adapter {
       });
     },
     async find(id) {
-      return payloadOf(await documents.findOne(selectorOf(kind, id)), credential ? id : undefined);
+      const document = await documents.findOne(selectorOf(kind, id));
+      return payloadOf(document, credential ? id : undefined, foundExpired);
     },
     async findByUid(uid) {
       return payloadOf(await documents.findOne({ _id: uid }));
     },
-    async findByUserCode() {
-      // The device flow is off, so no model has user codes.
-      return undefined;
+    async findByUserCode(user_code) {
+      const document = await documents.findOne({ user_code });
+      return payloadOf(document, `${BY_HASH}${document?._id}`, foundExpired);
     },
     async consume(id) {
       await documents.updateOne({ _id: keyOf(kind, id) }, { $set: { consumed_at: new Date() } });
@@ -422,6 +480,8 @@ function graceful(adapter: Adapter, seconds: number): Adapter {
     },
   };
 }
+
+const isTokenRequest = () => Provider.ctx?.oidc?.route === 'token';
 
 async function refuse(): Promise<never> {
   throw new Error('oidc-provider tried to write what it may only read');

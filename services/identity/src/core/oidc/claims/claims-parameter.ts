@@ -52,8 +52,8 @@ export function scopesOfClaims(names: readonly string[]): string[] {
 
 /** The claims of /userinfo that the claims parameter requests, as far as the person has allowed them: the access token keeps them. */
 export function requestedOfUserInfo({ oidc }: KoaContextWithOIDC): { userinfo_claims?: string[] } {
-  const { AuthorizationCode, RefreshToken, Grant } = oidc.entities;
-  const { userinfo } = (AuthorizationCode ?? RefreshToken)?.claims ?? oidc.claims;
+  const { AuthorizationCode, DeviceCode, RefreshToken, Grant } = oidc.entities;
+  const { userinfo } = (AuthorizationCode ?? DeviceCode ?? RefreshToken)?.claims ?? oidc.claims;
   const names = Grant?.getOIDCClaimsFiltered(new Set(Object.keys(userinfo ?? {}))) ?? [];
   return names.length === 0 ? {} : { userinfo_claims: names };
 }

@@ -34,7 +34,12 @@ export function clientMetadata(application: Application): AdapterPayload {
     ...(method === 'client_secret_post' ? { client_secret: KEPT_AS_HASH } : {}),
     ...(method === 'private_key_jwt' ? { jwks } : {}),
     grant_types: grantTypesOf(application),
-    response_types: ofPeople ? (legacyImplicit ? ['code', 'id_token token'] : ['code']) : [],
+    response_types:
+      ofPeople && application.redirectUris.length > 0
+        ? legacyImplicit
+          ? ['code', 'id_token token']
+          : ['code']
+        : [],
     redirect_uris: [...application.redirectUris],
     post_logout_redirect_uris: [...application.postLogoutRedirectUris],
     ...(type === 'resource'

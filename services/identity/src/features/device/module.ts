@@ -1,0 +1,168 @@
+import { requestInfo } from '@gatehouse/server/requests';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import type { Configuration, ErrorOut, Interaction, KoaContextWithOIDC } from 'oidc-provider';
+import Provider, { errors } from 'oidc-provider';
+import { originOf } from '../../core/audit/audit.ts';
+import type { Core } from '../../core/core.ts';
+import { DEVICE_CODE_SECONDS } from '../../core/limits/bounds.ts';
+import { ROUTES } from '../../core/oidc/provider-routes.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { CsrfError } from '../../pages/csrf-forms.ts';
+import { sendPage } from '../../pages/page-response.ts';
+import {
+  connectedPage,
+  type DeviceRequest,
+  deviceRequestDetails,
+  enterCodePage,
+  isUserCodeProblem,
+  notConnectedPage,
+  verifyCodePage,
+} from './device-pages.ts';
+
+const PATH = ROUTES.code_verification;
+/** The longest user code that is shown again, in characters. */
+const MAX_SHOWN = 20;
+/** How oidc-provider describes a form that is not from this session. */
+const NOT_OUR_FORM = /^(?:xsrf token invalid|could not find device form details)$/;
+
+/** What is stored about the device that made a request. */
+type DeviceInfo = { address: string; userAgent: string };
+type DeviceCode = {
+  iat?: number;
+  deviceInfo?: DeviceInfo;
+  accountId?: string;
+  error?: string;
+  isExpired: boolean;
+};
+type DeviceCodes = { find(id: string, ...options: unknown[]): Promise<DeviceCode | undefined> };
+
+/**
+ * Devices without a browser (RFC 8628): the device shows a code, which its owner enters here in a browser, sees what asked
+ * for it, signs in, and allows it.
+ */
+export function device(core: Core): IdentityModule {
+  const { audit, extensions, forms, pageErrors, store } = core;
+  const codes = () => (core.provider.current() as unknown as { DeviceCode: DeviceCodes }).DeviceCode;
+
+  function requestOf(ctx: Context, { iat = 0, deviceInfo }: DeviceCode): DeviceRequest {
+    const { address = '', userAgent = '' } = deviceInfo ?? {};
+    return {
+      at: new Date(iat * 1000),
+      address,
+      userAgent,
+      isSameAddress: address === requestInfo(ctx.req).address,
+    };
+  }
+
+  const xsrfOf = ({ oidc }: KoaContextWithOIDC) =>
+    String((oidc.session?.state as { secret?: string } | undefined)?.secret);
+
+  async function showEnterCode(ctx: KoaContextWithOIDC, _form: string, out?: ErrorOut, error?: Error) {
+    if (error?.name === 'AbortedError') return sendPage(ctx, notConnectedPage());
+    const problem = error?.name;
+    if (error !== undefined && !isUserCodeProblem(problem)) {
+      if (NOT_OUR_FORM.test(String(out?.error_description))) return pageErrors.show(ctx, new CsrfError());
+      return pageErrors.providerError(ctx, out ?? { error: 'server_error' }, error);
+    }
+    const userCode =
+      (error as { userCode?: string } | undefined)?.userCode ?? String(ctx.state.userCode ?? '');
+    const html = enterCodePage({
+      form: forms.form(ctx, { action: PATH, hidden: { xsrf: xsrfOf(ctx) } }),
+      userCode: userCode.slice(0, MAX_SHOWN),
+      problem: isUserCodeProblem(problem) ? problem : undefined,
+    });
+    sendPage(ctx, html, { status: problem === undefined ? 200 : 400 });
+  }
+
+  function configure(configuration: Configuration & { features: object }): void {
+    Object.assign(configuration.ttl ?? {}, { DeviceCode: DEVICE_CODE_SECONDS });
+    Object.assign(configuration.features, {
+      deviceFlow: {
+        enabled: true,
+        // Without vowels and digits: nothing that looks alike, and no words (RFC 8628 §6.1).
+        charset: 'base-20',
+        mask: '****-****',
+        deviceInfo: (ctx: Context): DeviceInfo => ({
+          address: requestInfo(ctx.req).address,
+          userAgent: ctx.get('user-agent').slice(0, 200),
+        }),
+        userCodeInputSource: showEnterCode,
+        userCodeConfirmSource(
+          ctx: KoaContextWithOIDC,
+          _form: string,
+          client: { clientName?: string; clientId: string },
+          _deviceInfo: unknown,
+          userCode: string,
+        ) {
+          const code = ctx.oidc.entities.DeviceCode as unknown as DeviceCode;
+          const hidden = { xsrf: xsrfOf(ctx), user_code: userCode, confirm: 'yes' };
+          const html = verifyCodePage({
+            form: forms.form(ctx, { action: PATH, hidden }),
+            application: client.clientName ?? client.clientId,
+            userCode,
+            request: requestOf(ctx, code),
+          });
+          sendPage(ctx, html);
+        },
+        async successSource(ctx: KoaContextWithOIDC) {
+          const { session, client, entities } = ctx.oidc;
+          const { clientId = '', clientName = clientId } = client ?? {};
+          const { deviceInfo } = entities.DeviceCode as unknown as DeviceCode;
+          keepAuthorization(session, clientId);
+          await audit.record({
+            action: 'device.connected',
+            origin: originOf(ctx),
+            client: clientId,
+            subject: session?.accountId ?? '',
+            details: { address: deviceInfo?.address },
+          });
+          sendPage(ctx, connectedPage({ application: clientName }));
+        },
+      },
+    });
+  }
+
+  /** Tells a device that asks too often to wait longer (RFC 8628 §3.5), which oidc-provider does not. */
+  function attach({ DeviceCode }: { DeviceCode: unknown }): void {
+    const model = DeviceCode as DeviceCodes;
+    const { find } = model;
+    model.find = async function findWaiting(id, ...rest) {
+      const code = await find.call(this, id, ...rest);
+      const isPolling = Provider.ctx?.oidc.route === 'token';
+      const isDecided = code?.accountId !== undefined || code?.error !== undefined;
+      if (code !== undefined && isPolling && !isDecided && !code.isExpired && (await store.polled(id))) {
+        throw new errors.CustomOIDCProviderError('slow_down', 'the device asks too often');
+      }
+      return code;
+    };
+  }
+
+  extensions.provider.push({ configure, attach });
+  extensions.requestDetails.push(async (ctx, { deviceCode }: Interaction) => {
+    const code =
+      deviceCode === undefined ? undefined : await codes().find(deviceCode, { ignoreExpiration: true });
+    return code && deviceRequestDetails(requestOf(ctx, code));
+  });
+
+  const router = new Router({ sensitive: true });
+  // oidc-provider would send the code on by itself: the person compares it first (RFC 8628 §3.3.1).
+  router.get(PATH, (ctx, next) => {
+    const { user_code: userCode, ...query } = ctx.query;
+    ctx.state.userCode = userCode;
+    ctx.query = query;
+    return next();
+  });
+  router.post(PATH, (_ctx, next) => next());
+  return { routers: [router], pages: [PATH], passwordPaths: [PATH] };
+}
+
+/** The device has a grant of its own: what the session knows of the same application is not about it. */
+function keepAuthorization(session: unknown, clientId: string): void {
+  const { authorizations = {}, knownAuthorizations = {} } = session as {
+    authorizations?: Record<string, unknown>;
+    knownAuthorizations?: Record<string, unknown>;
+  };
+  if (Object.hasOwn(knownAuthorizations, clientId)) authorizations[clientId] = knownAuthorizations[clientId];
+  else delete authorizations[clientId];
+}
