@@ -65,6 +65,7 @@ const TABLE = {
       '/internal/users/existence': ['commerce', 'notifications'],
       '/internal/users/contacts': ['notifications'],
     },
+    eventConsumers: [{ reader: 'notifications', name: 'notifications_events', filter: 'users.user.*' }],
   },
   items: {
     prefixes: ['/api/v1/items', '/openapi/items.json'],
@@ -83,6 +84,7 @@ const TABLE = {
     internalRoutes: { '/internal/commerce/erasures': ['users'] },
     eventConsumers: [
       { reader: 'notifications', name: 'notifications_analytics', filter: 'commerce.order.*' },
+      { reader: 'notifications', name: 'notifications_events', filter: 'commerce.>' },
     ],
   },
   notifications: {
@@ -98,6 +100,8 @@ const TABLE = {
       '/api/v1/dead-letters',
       '/api/v1/queues',
       '/api/v1/push-subscriptions',
+      '/api/v1/events',
+      '/api/v1/event-types',
       '/openapi/notifications.json',
     ],
     internalRoutes: { '/internal/notifications/erasures': ['users'] },

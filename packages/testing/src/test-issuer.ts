@@ -6,7 +6,13 @@ import { newApiKey } from '@gatehouse/tokens/api-key';
 import type { ResolvedKey } from '@gatehouse/tokens/api-keys';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
 import type { Revocation } from '@gatehouse/tokens/revocations';
-import { apiAudience, INTERNAL_SCOPE, internalAudience, type Role } from '@gatehouse/tokens/scopes';
+import {
+  API_SCOPES,
+  apiAudience,
+  INTERNAL_SCOPE,
+  internalAudience,
+  type Role,
+} from '@gatehouse/tokens/scopes';
 import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { listen } from './listen.ts';
 import { createTestBroadcast, type TestBroadcast } from './test-broadcast.ts';
@@ -30,6 +36,8 @@ export type TestIssuer = {
   revoke(entry: Omit<Revocation, 'expiresAt'> & { expiresAt?: number }): void;
   /** Makes a person the owner of an application. */
   own(userId: string, clientId: string): void;
+  /** What identity says of the owner of applications, where it is something else than `own` has made it. */
+  rights: Map<string, { role?: Role | 'machine' | null; client_ids?: string[]; scopes?: readonly string[] }>;
   /** Where revocations are broadcast; it can be cut off. */
   broadcast: TestBroadcast;
   /** By their handles, the claims of those who have let a service read for them; what is deleted has ended. */
@@ -62,9 +70,16 @@ export async function createTestIssuer(
   const revocations: Revocation[] = [];
   const apiKeys = new Map<string, ResolvedKey>();
   const owned = new Map<string, string[]>();
+  const rights: TestIssuer['rights'] = new Map();
   const asked: TestIssuer['asked'] = new Map();
   const queueActions: TestIssuer['queueActions'] = { taken: [], away: false };
   const broadcast = createTestBroadcast(t, REVOCATIONS_SUBJECT);
+
+  /** By default a person with the role `user`, whose applications have all scopes. */
+  const ownedBy = (id: string) => {
+    const client_ids = owned.get(id) ?? [];
+    return { client_ids, role: 'user', scopes: client_ids.length > 0 ? API_SCOPES : [], ...rights.get(id) };
+  };
 
   const routes: Record<
     string,
@@ -138,7 +153,7 @@ export async function createTestIssuer(
     const token = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
     const isRefused = url.pathname.startsWith('/internal/') && !tokensForIdentity.has(token);
     const [, owner] = /^\/internal\/identity\/owned-applications\/(.+)$/.exec(url.pathname) ?? [];
-    if (owner !== undefined) routes[url.pathname] = async () => [200, { client_ids: owned.get(owner) ?? [] }];
+    if (owner !== undefined) routes[url.pathname] = async () => [200, ownedBy(owner)];
     const route = routes[url.pathname] ?? (async () => [200, jwks] as [number, unknown]);
     const [status, body] = isRefused ? [401, { error: { code: 'unauthorized' } }] : await route(request, url);
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -200,6 +215,7 @@ export async function createTestIssuer(
       broadcast.send(revocation);
     },
     own: (userId, clientId) => void owned.set(userId, [...(owned.get(userId) ?? []), clientId]),
+    rights,
     broadcast,
     delegations,
     applicationNames,

@@ -18,6 +18,7 @@ import {
   readNotificationsConfig,
   settings,
 } from './config.ts';
+import { createEventsModule, EVENT_PATHS } from './events/module.ts';
 import { messageProviders } from './integrations/message-providers.ts';
 import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
 import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './notifications/module.ts';
@@ -35,6 +36,7 @@ const DEFINITION: ResourceServiceDefinition = {
     ...INTEGRATION_PATHS,
     ...ANALYTICS_PATHS,
     ...OPERATOR_PATHS,
+    ...EVENT_PATHS,
   ],
   migrations: NOTIFICATIONS_MIGRATIONS,
   document: {
@@ -80,6 +82,7 @@ export function createNotificationsService(
       fileDays: config.reportDays ?? DEFAULT_REPORT_DAYS,
       usageDays: Math.min(keepDays.day, MAX_POINTS - 1),
     });
+    const events = createEventsModule(context);
     const modules = [
       // First, since it reads which lanes are paused.
       operate([notifications.operated, reports.operated]),
@@ -95,6 +98,7 @@ export function createNotificationsService(
         ],
       }),
       analytics.parts,
+      events.parts,
     ];
     return {
       routes(app, routeDependencies) {

@@ -9,7 +9,7 @@ import { mountFilterGuide } from '@gatehouse/api/resource/filter-guide';
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
-import { prefixesOf, type ServiceName } from '@gatehouse/core/services';
+import { prefixesOf, SERVICES, type ServiceName } from '@gatehouse/core/services';
 import { onceInDatabase } from '@gatehouse/data/once';
 import { runProcess } from '@gatehouse/server/process';
 import type { Service } from '@gatehouse/server/service';
@@ -38,6 +38,7 @@ const DEFINITION: ResourceServiceDefinition = {
   name: 'users',
   prefixes: prefixesOf('users'),
   paths: USER_PATHS,
+  consumers: SERVICES.users.eventConsumers ?? [],
   migrations: USER_MIGRATIONS,
   document: {
     title: 'Gatehouse users',

@@ -134,7 +134,8 @@ const ownConsumerSubjects = ({ owner, name }: Consumer) => `\
 `;
 
 const readConsumerSubjects = ({ owner, name }: Consumer) => `\
-            "JS.${owner}.API.CONSUMER.>"
+            "JS.${owner}.API.CONSUMER.INFO.${owner}.${name}"
+            "JS.${owner}.API.CONSUMER.MSG.NEXT.${owner}.${name}"
             "$JS.ACK.${owner}.${name}.>"
 `;
 

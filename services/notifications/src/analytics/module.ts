@@ -4,13 +4,14 @@ import type { Logger } from '@gatehouse/core/logger';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import type { Integration } from '../integrations/integration.ts';
 import type { CountNotifications } from '../notifications/store/notification-counts.ts';
+import { receivers } from '../receivers.ts';
 import { mountAnalytics } from './analytics-routes.ts';
 import { createAnalytics } from './analytics-service.ts';
 import { ALL_CLIENTS, type AnalyticsWriter, type BucketReader, type RetentionDays } from './bucket.ts';
 import { createIngest } from './ingest.ts';
 import { NOTIFICATIONS_SOURCE } from './metrics.ts';
 import { createOwnedApplications } from './owned-applications.ts';
-import { receivers } from './receivers.ts';
+import { receivedBy } from './receivers.ts';
 import { ANALYTICS_COLLECTIONS } from './store/analytics-collections.ts';
 import { createAnalyticsStore } from './store/analytics-store.ts';
 
@@ -59,7 +60,10 @@ export function createAnalyticsModule(
         mountAnalytics(app, { analytics, mountOptions, keepDays });
       },
       prepare: async () => prepared.resolve(),
-      background: [counting, ...receivers({ ingest, prepared: prepared.promise, subscribe, nats, logger })],
+      background: [
+        counting,
+        ...receivers(receivedBy(ingest), { prepared: prepared.promise, subscribe, nats, logger }),
+      ],
       expiring: ANALYTICS_COLLECTIONS,
     },
   };

@@ -94,8 +94,8 @@ export type Applications = {
   roleIn(id: string, person: { role: Role }): Promise<Role>;
   /** The origins of an application's pages. */
   originsOf(id: string): Promise<string[]>;
-  /** The client ids of a person's applications. */
-  ownedBy(userId: string): Promise<string[]>;
+  /** A person's applications. */
+  ownedBy(userId: string): Promise<Application[]>;
   /**
    * Revokes the tokens of a person's applications, except of those that stay trusted, that were issued before this epoch of
    * the person's account: the trust ends that rested on a role which the person no longer has, or on an account that is
@@ -298,7 +298,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     async ownedBy(owner) {
       // One page: nobody owns more.
-      return (await store.list({ owner, after: undefined, limit: MAX_APPLICATIONS })).map(({ id }) => id);
+      return store.list({ owner, after: undefined, limit: MAX_APPLICATIONS });
     },
 
     async ownerChanged(owner, epoch) {

@@ -11,6 +11,7 @@ import { readJson } from '../../http/request-body.ts';
 import type { ApplicationNames } from './application-names.ts';
 import type { Credential } from './credential-state.ts';
 import type { Delegations } from './delegations.ts';
+import type { OwnedApplications } from './owned-applications.ts';
 
 const readDelegated = bodyValidator(Type.Object({ credential: Type.String() }));
 const readErasure = bodyValidator(Type.Object({ user_id: Type.String({ maxLength: 254 }) }));
@@ -104,8 +105,7 @@ export function internalRoutes(options: {
   /** Requests the erasure of a deleted person's data in identity. Durable when it resolves, and repeatable. */
   requestErasure(userId: string): Promise<void>;
   audit: Pick<Audit, 'record'>;
-  /** The client ids of a person's applications. */
-  ownedBy(userId: string): Promise<string[]>;
+  ownedApplications(owner: string): Promise<OwnedApplications>;
 }): Router {
   const { revocations } = options;
   const router = createInternalRouter(options.authenticate);
@@ -160,8 +160,8 @@ export function internalRoutes(options: {
     await options.audit.record({ action, event, ...entryOfRequest(by), details });
     ctx.status = 204;
   });
-  router.get('/owned-applications/:user_id', async (ctx) => {
-    ctx.body = { client_ids: await options.ownedBy(String(ctx.params.user_id)) };
+  router.get('/owned-applications/:owner', async (ctx) => {
+    ctx.body = await options.ownedApplications(String(ctx.params.owner));
   });
   return router;
 }

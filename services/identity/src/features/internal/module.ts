@@ -6,6 +6,7 @@ import { createCredentialState } from './credential-state.ts';
 import { createDelegationStore } from './delegation-store.ts';
 import { createDelegations } from './delegations.ts';
 import { internalRoutes } from './internal-routes.ts';
+import { createOwnedApplications } from './owned-applications.ts';
 
 /** The requests of the other services to identity. */
 export function internal(core: Core): IdentityModule {
@@ -31,7 +32,11 @@ export function internal(core: Core): IdentityModule {
     delegations,
     applicationNames: createApplicationNames(applications.find, extensions.programs),
     isInForce,
-    ownedBy: applications.ownedBy,
+    ownedApplications: createOwnedApplications({
+      findOwner: core.accounts.find,
+      findApplication: applications.find,
+      ownedBy: applications.ownedBy,
+    }),
     accountChanged: createAccountChangeHandler(core),
   });
   return { routers: [routes], collections: [store.collection], erase: store.removeAllOf };

@@ -167,12 +167,12 @@ t.test('every route that is mounted has an entry', async (t) => {
     accountChanged: unused,
     audit: { record: unused },
     requestErasure: unused,
-    ownedBy: unused,
+    ownedApplications: unused,
   });
   const ofKeys = apiKeyResolution({ authenticate: unused, keys: { resolve: unused } });
   const stack = [...router.stack, ...ofKeys.stack];
   const mounted = stack.filter(({ methods }) => methods.length > 0).map(({ path }) => String(path));
-  const patterns = ROUTES.map(([, path]) => PREFIX + path.replace('usr_1', ':user_id'));
+  const patterns = ROUTES.map(([, path]) => PREFIX + path.replace('usr_1', ':owner'));
   t.same(mounted.sort(), patterns.sort(), 'the routes of these tests');
   for (const path of mounted) {
     t.ok(
@@ -369,4 +369,16 @@ t.test('other paths and methods', async (t) => {
     status: 405,
     body: { error: { code: 'method_not_allowed' } },
   });
+});
+
+t.test('who owns applications, and what these may read', async (t) => {
+  const notifications = await built.serviceToken('notifications');
+  const of = async (id: string) =>
+    (await call('GET', `${PREFIX}/owned-applications/${id}`, notifications)).body;
+  t.match(await of('app_keyed'), { client_ids: ['app_keyed'], role: 'machine', scopes: ['read:users'] });
+  const { client_ids, role, scopes } = (await of(people.admin.id)) as Record<string, string[]>;
+  t.equal(role, 'admin');
+  t.ok(client_ids?.length && scopes?.includes('read:users'), 'the applications of an admin');
+  t.match(await of(people.ann.id), { client_ids: [], role: 'user', scopes: [] });
+  t.match(await of('usr_nobody'), { client_ids: [], role: null, scopes: [] });
 });

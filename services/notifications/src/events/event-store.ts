@@ -1,0 +1,80 @@
+import { leastIdAt, newId } from '@gatehouse/core/ids';
+import { createBatches } from '@gatehouse/data/batches';
+import { type DocumentCollection, defineCollection } from '@gatehouse/data/collection';
+import { createCounts } from '@gatehouse/data/counts';
+import { createDocumentMapper } from '@gatehouse/data/document-mapper';
+import { insertNew } from '@gatehouse/data/insert-new';
+import { createListPlan } from '@gatehouse/data/list-plan';
+import { createListSource } from '@gatehouse/data/list-source';
+import type { StoredOf } from '@gatehouse/domain/fields';
+import type { Condition, ListQuery } from '@gatehouse/domain/list-query';
+import type { Connection } from 'mongoose';
+import { EVENT, type EventField, type EventStore, KEPT_DAYS, type StoredEvent } from './event.ts';
+
+export const EVENTS = 'events';
+/** A list ends this long ago, since processes that store events at the same time do not agree on their order to the millisecond. */
+const SETTLED_MS = 1000;
+const MAX_BATCH = 200;
+
+type EventDocument = StoredOf<typeof EVENT> & { expires_at: Date };
+
+const { projection, read, write, listFields } = createDocumentMapper(EVENT);
+const LISTS = createListPlan({ fields: listFields });
+
+/** The events of the last days in MongoDB; defines their collection on the connection. */
+export function createEventStore(connection: Connection): EventStore {
+  const collection = defineCollection<EventDocument>(connection, EVENTS, [
+    ...LISTS.indexes,
+    { fields: { source: 1 }, options: { name: 'source', unique: true } },
+    { fields: { expires_at: 1 }, options: { name: 'expires_at' } },
+  ]);
+  const source = createListSource<EventField, EventDocument, StoredEvent>({
+    collection: collection as unknown as DocumentCollection,
+    plan: LISTS,
+    projection,
+    read,
+    counts: createCounts(),
+  });
+
+  const add = createBatches<Omit<StoredEvent, 'id'>, StoredEvent>({
+    max: MAX_BATCH,
+    async run(events) {
+      const expires_at = new Date(Date.now() + KEPT_DAYS * 86_400_000);
+      const documents = events.map((event) => {
+        const _id = newId('evt');
+        return { _id, ...write({ ...event, id: _id }), expires_at } as EventDocument;
+      });
+      const isNew = await insertNew(collection, documents);
+      const known = documents.filter((_, i) => !isNew[i]).map((it) => it.source);
+      const found = known.length === 0 ? [] : await collection.find({ source: { $in: known } }).toArray();
+      const bySource = new Map(found.map((it) => [it.source, it]));
+      return documents.map((it) => read(bySource.get(it.source) ?? it));
+    },
+  });
+
+  return {
+    add,
+    where(conditions) {
+      const all = async (given: readonly Condition<EventField>[]): Promise<Condition<EventField>[]> => {
+        const settled = leastIdAt('evt', new Date(Date.now() - SETTLED_MS));
+        return [...given, ...(await conditions()), { field: 'id', operator: 'lt', values: [settled] }];
+      };
+      const narrowed = async (query: ListQuery<EventField>) => ({
+        ...query,
+        conditions: await all(query.conditions),
+      });
+      return {
+        byOffset: async (query, page) => source.byOffset(await narrowed(query), page),
+        byKeyset: async (query, page) => source.byKeyset(await narrowed(query), page),
+        count: async (given) => source.count(await all(given)),
+      };
+    },
+    async findById(id) {
+      const found = await collection.findOne({ _id: id });
+      return found === null ? undefined : read(found);
+    },
+    async removeOf(reader, exceptType) {
+      await collection.deleteMany({ readers: reader, type: { $ne: exceptType } });
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { type TProperties, type TSchema, Type } from 'typebox';
+
+/**
+ * The types of events that webhooks and GET /api/v1/events have. The data of an event is small, and has nobody's name or
+ * address: whoever needs more reads it by the API, which knows who may.
+ */
+export type EventType = {
+  description: string;
+  /** A reader needs one of these. */
+  scopes: readonly string[];
+  /** The data of the event; other fields of its source are left out. */
+  schema: TSchema & { properties: TProperties };
+  example: Record<string, unknown>;
+  /** What the event is about, of which the events are in order. */
+  aggregate(data: Data): string;
+  /** Who may read it, beside admins. */
+  readers(data: Data): readonly string[];
+};
+export type Data = Readonly<Record<string, unknown>>;
+
+/** Readers of events, by which they are found: roles, a person, or the owner of an application. */
+export const ADMIN = 'admin';
+/** Editors and trusted applications. */
+export const STAFF = 'staff';
+export const ANYBODY = 'anybody';
+export const person = (id: unknown) => `person ${id}`;
+export const ownerOf = (clientId: unknown) => `owner of ${clientId}`;
+
+const USERS = ['read:users', 'read:all'];
+const DATA = ['read:data', 'read:all'];
+
+const Id = (description: string) => Type.String({ description });
+const Version = Type.Integer({ description: 'Counts the changes: a higher one is later.' });
+const Currency = Type.String({ description: 'An ISO 4217 code.' });
+const OrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+
+const ANN = 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7';
+
+const user = (description: string, more: TProperties = {}, example: Data = {}): EventType => ({
+  description,
+  scopes: USERS,
+  schema: Type.Object({ user_id: Id('The user.'), version: Version, ...more }),
+  example: { user_id: ANN, version: 2, ...example },
+  aggregate: ({ user_id: id }) => String(id),
+  readers: ({ user_id: id }) => [STAFF, person(id)],
+});
+
+const order = (description: string): EventType => ({
+  description,
+  scopes: DATA,
+  schema: Type.Object({
+    order_id: Id('The order.'),
+    user_id: Id('The customer.'),
+    status: Type.String(),
+    total_amount: Type.Number(),
+    currency: Currency,
+    version: Version,
+  }),
+  example: {
+    order_id: 'ord_06f2k1c8w0h3v5n7q9t1x3z5b7',
+    user_id: ANN,
+    status: 'pending',
+    total_amount: 49.9,
+    currency: 'EUR',
+    version: 1,
+  },
+  aggregate: ({ order_id: id }) => String(id),
+  readers: ({ user_id: id }) => [STAFF, person(id)],
+});
+
+const product = (description: string, more: TProperties = {}, example: Data = {}): EventType => ({
+  description,
+  scopes: DATA,
+  schema: Type.Object({ product_id: Id('The product.'), ...more }),
+  example: { product_id: 'prd_06f2k1c8w0h3v5n7q9t1x3z5b7', ...example },
+  aggregate: ({ product_id: id }) => String(id),
+  readers: () => [ANYBODY, STAFF],
+});
+const PRODUCT: [TProperties, Data] = [
+  {
+    name: Type.String(),
+    sku: OrNull('The stock keeping unit.'),
+    price: Type.Number(),
+    currency: Currency,
+    stock: Type.Integer(),
+    status: Type.String(),
+    version: Version,
+  },
+  { name: 'Teapot', sku: 'TP-1', price: 24.95, currency: 'EUR', stock: 12, status: 'active', version: 2 },
+];
+
+export const EVENT_TYPES = {
+  'user.created': user('A user was created.'),
+  'user.updated': user(
+    'A user was changed.',
+    { changed: Type.Array(Type.String(), { description: 'The names of the fields that changed.' }) },
+    { changed: ['name'] },
+  ),
+  'user.deleted': user('A user was deleted.'),
+  'order.created': order('An order was placed.'),
+  'order.updated': order('The status of an order changed.'),
+  'product.created': product('A product was created.', ...PRODUCT),
+  'product.updated': product('A product was changed.', ...PRODUCT),
+  'product.deleted': product('A product was deleted.', { version: Version }, { version: 3 }),
+  'stock.changed': {
+    ...product(
+      'An order took pieces of a product, or gave them back when it was cancelled.',
+      {
+        order_id: Id('The order.'),
+        change: Type.Integer({ description: 'Negative when pieces were taken.' }),
+      },
+      { order_id: 'ord_06f2k1c8w0h3v5n7q9t1x3z5b7', change: -2 },
+    ),
+    // Not among the changes of the product, which have versions.
+    aggregate: ({ product_id: id }) => `stock of ${id}`,
+  },
+} satisfies Record<string, EventType>;
+export type EventTypeName = keyof typeof EVENT_TYPES;
+export const EVENT_TYPE_NAMES = Object.keys(EVENT_TYPES) as EventTypeName[];
+
+/** The type of this name; undefined when there is none. */
+export const typeOf = (name: string): EventType | undefined =>
+  Object.hasOwn(EVENT_TYPES, name) ? EVENT_TYPES[name as EventTypeName] : undefined;
