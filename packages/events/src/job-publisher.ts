@@ -18,6 +18,8 @@ const MAX_PAUSE_MS = 3_600_000;
 const CONCURRENCY = 50;
 /** After which a job is published again that the queue did not take. Others come first. */
 const REFUSED_PAUSE_MS = 5000;
+/** How much too early a timer may end: pauses end together. */
+const EARLY_MS = 1000;
 /** The pause after the queue could not be reached. */
 const RETRY_MS = 2000;
 /** Publications under way above which jobs wait, and waiting jobs above which they are left to the sweep. */
@@ -123,7 +125,7 @@ export function createJobPublisher<D extends JobDocument>(options: {
       const missing = open - queued;
       const limit = Math.min(Math.max(missing, BATCH.min), BATCH.max);
       // When fewer jobs are there than documents, those that were to be checked later may be lost, too.
-      const lateMs = isFirstSweep ? 0 : overdueMs;
+      const lateMs = isFirstSweep ? -EARLY_MS : overdueMs;
       const aheadMs = missing > BATCH.min ? MAX_PAUSE_MS : -lateMs;
       const documents = open === 0 ? [] : await overdue(new Date(Date.now() + aheadMs), limit);
       const failures: unknown[] = [];

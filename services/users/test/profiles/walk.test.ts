@@ -184,6 +184,8 @@ t.test('who counts the other way gets the same rows', async (t) => {
 });
 
 t.test('a bare array says how to go on by cursor', async (t) => {
+  // The walks may have left fewer than a page.
+  for (let i = 0; i < 10; i += 1) await insert();
   const first = await call('GET', '/users?limit=5', machine);
   const link = /^<([^>]+)>; rel="next"$/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
   t.match(link, /^\/users\?/);
