@@ -1,3 +1,4 @@
+// Runs alone, as it measures time.
 import { jsonRequest } from '@gatehouse/testing/json-request';
 import t from 'tap';
 import { startGatehouse, statusOf, temporaryDir, tokenOf } from './gatehouse.ts';

@@ -1,3 +1,4 @@
+// Runs alone, as it measures time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jsonRequest } from '@gatehouse/testing/json-request';
 import { skip } from '@gatehouse/testing/nats-server';

@@ -1,3 +1,4 @@
+// Runs alone, as it measures time.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Runs alone, as it measures time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';

@@ -1,3 +1,4 @@
+// Runs alone, as it measures time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { AWAY, revocationOf, setUp, until } from './revocation-feed-set-up.ts';

@@ -1,3 +1,4 @@
+// Runs alone, as it measures time.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { BODY_SECONDS } from '@gatehouse/api/http/request-body';

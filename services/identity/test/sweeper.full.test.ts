@@ -1,3 +1,4 @@
+// Runs alone, as it measures time.
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build, MACHINE } from './build.ts';

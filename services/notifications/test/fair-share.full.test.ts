@@ -1,3 +1,4 @@
+// Runs alone, as it measures time.
 import { skip, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { atScale } from '@gatehouse/testing/repetitions';

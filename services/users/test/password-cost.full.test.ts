@@ -1,3 +1,4 @@
+// Runs alone, as it measures time.
 import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { verify } from '@node-rs/argon2';

@@ -1,3 +1,4 @@
+// Runs alone, as it measures time.
 import { continueTrace, isTracing } from '@gatehouse/core/tracing';
 import { freePort, until } from '@gatehouse/testing/processes';
 import t from 'tap';

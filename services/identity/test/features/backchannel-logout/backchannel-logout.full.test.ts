@@ -1,3 +1,4 @@
+// Runs alone, as it measures time.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
