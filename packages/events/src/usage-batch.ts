@@ -20,7 +20,14 @@ export type RequestUsage = {
 };
 
 /** How often something happened in one minute by way of one client. */
-export type CounterUsage = { minute: number; counter: UsageCounter; client: string | null; count: number };
+export type CounterUsage = {
+  minute: number;
+  counter: UsageCounter;
+  client: string | null;
+  /** How somebody signed in; of logins, but not of those counted by the release before. */
+  method?: string;
+  count: number;
+};
 
 /** The counts of one process of a service in a few seconds. It may be sent more than once, and counts once, by its id. */
 export type UsageBatch = {

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { SERVICE_NAMES } from '@gatehouse/core/services';
 import { type CompletedRequest, UNKNOWN_ROUTE } from '@gatehouse/server/completed-request';
 import { LATENCY_BUCKETS, latencyBucket } from '@gatehouse/server/metrics/latency';
@@ -23,7 +24,8 @@ type Series = Pick<RequestUsage, 'minute' | 'route' | 'client' | 'statuses'> & {
 export type UsageRecorder = {
   /** Counts a request; those between services are not counted. */
   observe(request: CompletedRequest): void;
-  count(counter: UsageCounter, client: string | undefined): void;
+  /** `method` is one of few names. */
+  count(counter: UsageCounter, client: string | undefined, method?: string): void;
   /** Takes what was counted out of the recorder, or a part of it when there is much (`isAll` is false). */
   take(): Pick<UsageBatch, 'requests' | 'counters' | 'dropped'> & { isAll: boolean };
 };
@@ -94,15 +96,15 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
       const bucket = latencyBucket(ms);
       latency[bucket] = (latency[bucket] as number) + 1;
     },
-    count(counter, client) {
+    count(counter, client, method) {
       // People sign in to the dashboard, which is a service, too.
       if (counter !== 'logins' && isInternal(client)) return;
       const minute = minuteOf(now());
       const limitedClient = limited(client, minute);
-      const key = `${minute} ${limitedClient ?? ''} ${counter}`;
+      const key = `${minute} ${limitedClient ?? ''} ${counter} ${method ?? ''}`;
       let entry = counters.get(key);
       if (entry === undefined) {
-        entry = { minute, counter, client: limitedClient, count: 0 };
+        entry = { minute, counter, client: limitedClient, ...omitUndefined({ method }), count: 0 };
         counters.set(key, entry);
       }
       entry.count += 1;

@@ -13,7 +13,7 @@ const ANNOUNCE_EVERY_MS = 500;
 
 export type Usage = {
   observe(request: CompletedRequest): void;
-  count(counter: UsageCounter, client: string | undefined): void;
+  count(counter: UsageCounter, client: string | undefined, method?: string): void;
   start(): void;
   /** Sends what is left, once. */
   flush(): Promise<void>;

@@ -21,8 +21,9 @@ t.test('requests are counted by minute, route, client and status, with their lat
   for (const status of [301, 404, 499, 503]) recorder.observe(request({ status, ms: 1, client: undefined }));
   now += MINUTE;
   recorder.observe(request());
-  recorder.count('logins', 'app_1');
-  recorder.count('logins', 'app_1');
+  recorder.count('logins', 'app_1', 'password');
+  recorder.count('logins', 'app_1', 'password');
+  recorder.count('logins', 'app_1', 'passkey');
   // Not usage: one service asks another.
   recorder.observe(request({ route: 'GET /internal/users/existence/:id', client: undefined }));
   recorder.observe(request({ client: 'commerce' }));
@@ -45,7 +46,8 @@ t.test('requests are counted by minute, route, client and status, with their lat
       },
     ],
     counters: [
-      { minute: 101, counter: 'logins', client: 'app_1', count: 2 },
+      { minute: 101, counter: 'logins', client: 'app_1', method: 'password', count: 2 },
+      { minute: 101, counter: 'logins', client: 'app_1', method: 'passkey', count: 1 },
       { minute: 101, counter: 'logins', client: 'dashboard', count: 1 },
     ],
     dropped: 0,

@@ -1,6 +1,7 @@
 import { bodyValidator } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import {
   MAX_USAGE_AGE_MINUTES,
   minuteOf,
@@ -50,6 +51,7 @@ const readBatch = bodyValidator(
         minute: Type.Integer(),
         counter: Type.Union(USAGE_COUNTERS.map((name) => Type.Literal(name))),
         client: Client,
+        method: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9+-]{0,63}$' })),
         count: Count,
       }),
     ),
@@ -115,9 +117,9 @@ export function createIngest(options: { store: AnalyticsWriter; logger: Logger; 
           counts: statuses,
           latency: histogramOf(latency),
         })),
-        ...counters.filter(isInTime).map(({ counter, count, ...series }) => ({
+        ...counters.filter(isInTime).map(({ counter, method, count, ...series }) => ({
           ...place(series),
-          labels: { counter },
+          labels: { counter, ...omitUndefined({ method }) },
           counts: [count],
         })),
       ],

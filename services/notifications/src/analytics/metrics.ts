@@ -2,7 +2,7 @@ import { SERVICE_NAMES } from '@gatehouse/core/services';
 import { latencyQuantile } from '@gatehouse/server/metrics/latency';
 import { ALL_CLIENTS, type Bucket, type Entry, NO_CLIENT, ORDERS_SOURCE } from './bucket.ts';
 
-export const GROUPS = ['route', 'client_id', 'service', 'status', 'type', 'currency'] as const;
+export const GROUPS = ['route', 'client_id', 'service', 'status', 'type', 'currency', 'method'] as const;
 export type Group = (typeof GROUPS)[number];
 
 /** The sum of entries, from which the value is computed. */
@@ -61,10 +61,10 @@ function latency(q: number, description: string): Metric {
   };
 }
 
-function counter(name: string, description: string): Metric {
+function counter(name: string, description: string, groups: readonly Group[] = []): Metric {
   const parts = ({ labels, counts }: Entry) =>
-    labels.counter === name ? [{ groups: {}, count: counts[0] ?? 0 }] : [];
-  return { ...ofRequests, description, groups: [], parts };
+    labels.counter === name ? [{ groups: labels, count: counts[0] ?? 0 }] : [];
+  return { ...ofRequests, description, groups, parts };
 }
 
 const labelParts = ({ labels, counts }: Entry): Part[] => [{ groups: labels, count: counts[0] ?? 0 }];
@@ -101,7 +101,7 @@ export const METRICS = {
   latency_p95: latency(0.95, 'The 95th percentile of the time of requests.'),
   latency_p99: latency(0.99, 'The 99th percentile of the time of requests.'),
   tokens_issued: counter('tokens_issued', 'Access tokens issued.'),
-  logins: counter('logins', 'Successful sign-ins, on the pages and by the API.'),
+  logins: counter('logins', 'Successful sign-ins, on the pages and by the API.', ['method']),
   orders: {
     description: 'Orders by the time they were placed, with their current status.',
     ...byLabels,

@@ -27,6 +27,8 @@ t.test('counts of services are returned by minute, hour and day', async (t) => {
       counters: [
         { minute: now - 2, counter: 'tokens_issued', client: 'app_a', count: 6 },
         { minute: now - 2, counter: 'logins', client: null, count: 2 },
+        { minute: now - 2, counter: 'logins', client: 'app_a', method: 'password+code', count: 3 },
+        { minute: now - 2, counter: 'logins', client: 'app_b', method: 'passkey', count: 4 },
       ],
     }),
   );
@@ -38,7 +40,7 @@ t.test('counts of services are returned by minute, hour and day', async (t) => {
       ['metric=errors', 3],
       ['metric=client_errors', 9],
       ['metric=tokens_issued', 6],
-      ['metric=logins', 2],
+      ['metric=logins', 9],
       ['metric=requests&client_id=app_a', 27],
       ['metric=requests&client_id=app_none', 0],
       ['metric=orders', 0],
@@ -59,6 +61,11 @@ t.test('counts of services are returned by minute, hour and day', async (t) => {
       { client_id: 'app_a', value: 27 },
       { client_id: null, value: 7 },
       { client_id: 'app_b', value: 4 },
+    ]);
+    t.match((await ask(`metric=logins&group_by=method&${range}`)).totals, [
+      { method: 'passkey', value: 4 },
+      { method: 'password+code', value: 3 },
+      { method: null, value: 2 },
     ]);
     t.match((await ask(`metric=requests&group_by=status&${range}`)).totals, [
       { status: '2xx', value: 25 },

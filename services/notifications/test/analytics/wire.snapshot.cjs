@@ -416,6 +416,7 @@ cache-control: no-store
       "description": "Successful sign-ins, on the pages and by the API.",
       "unit": "count",
       "group_by": [
+        "method",
         "client_id"
       ]
     },
@@ -517,7 +518,7 @@ exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > 
 content-type: application/json; charset=utf-8
 cache-control: no-store
 {
-  "error": "group_by must be one of route, client_id, service, status, type, currency."
+  "error": "group_by must be one of route, client_id, service, status, type, currency, method."
 }
 `
 
@@ -656,6 +657,7 @@ cache-control: no-store
       "description": "Successful sign-ins, on the pages and by the API.",
       "unit": "count",
       "group_by": [
+        "method",
         "client_id"
       ]
     },

@@ -26,6 +26,9 @@ export function rangeOf(text: string): Range {
   return Object.hasOwn(RANGES, text) ? (text as Range) : '1h';
 }
 
+/** By what the values of a metric are divided. */
+const GROUPS: Readonly<Record<string, string>> = { logins: 'method' };
+
 /** Asks for metrics, each by itself, so that one that cannot be had leaves the others. */
 export async function loadSeries<M extends string>(
   api: Api,
@@ -36,7 +39,7 @@ export async function loadSeries<M extends string>(
   const from = new Date(Date.now() - hours * 3_600_000).toISOString();
   const entries = await Promise.all(
     metrics.map(async (metric) => {
-      const query = { metric, interval, from, client_id: clientId };
+      const query = { metric, interval, from, client_id: clientId, group_by: GROUPS[metric] };
       return [metric, await attempt(api.get<Series>('/api/v1/analytics', query))] as const;
     }),
   );

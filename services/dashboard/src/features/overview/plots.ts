@@ -26,7 +26,7 @@ type RequestSeries = Record<(typeof REQUEST_METRICS)[number], Outcome<Series>>;
 const NUMBER = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 2 });
 const UNITS = { count: '', ms: ' ms', money: '' };
 const SECONDS: Readonly<Record<string, number>> = { minute: 60, hour: 3600, day: 86_400 };
-const MAX_CURRENCIES = 3;
+const MAX_LINES = 3;
 
 /** Figures and plots of a range of time, which are loaded again as they change. */
 export function usageOver(
@@ -77,7 +77,7 @@ export function totalText({ value: series }: Outcome<Series>, unit: Plot['unit']
   if (series === undefined) return undefined;
   if (unit === 'money') {
     const sums = (series.totals ?? []).map(({ value, currency }) => money(value ?? 0, String(currency)));
-    return sums.length === 0 ? undefined : sums.slice(0, MAX_CURRENCIES).join(', ');
+    return sums.length === 0 ? undefined : sums.slice(0, MAX_LINES).join(', ');
   }
   if (series.total === null) return undefined;
   const isLong = unit === 'ms' && series.total >= 10;
@@ -166,19 +166,16 @@ ${columns.length > 1 && html`<ul class="legend" aria-hidden="true">${columns.map
   )}</tbody></table></div></details></figure>`;
 }
 
-/** The values of a series by time: of one that is divided by currency, each of the largest. */
+/** The values of a series by time: of one that is divided by currency or method, each of the largest. */
 function columnsOf(name: string, series: Series): { name: string; values: Map<string, number | null> }[] {
-  const currencies = series.totals?.flatMap(({ currency }) =>
-    typeof currency === 'string' ? [currency] : [],
-  );
-  if (currencies === undefined || currencies.length === 0) {
+  const group = series.metric === 'revenue' ? 'currency' : 'method';
+  const names = series.totals?.flatMap(({ [group]: it }) => (typeof it === 'string' ? [it] : []));
+  if (names === undefined || names.length === 0) {
     return [{ name, values: new Map(series.data.map(({ at, value }) => [at, value])) }];
   }
-  return currencies.slice(0, MAX_CURRENCIES).map((currency) => ({
-    name: currency,
-    values: new Map(
-      series.data.filter((row) => row.currency === currency).map(({ at, value }) => [at, value]),
-    ),
+  return names.slice(0, MAX_LINES).map((name) => ({
+    name,
+    values: new Map(series.data.filter((row) => row[group] === name).map(({ at, value }) => [at, value])),
   }));
 }
 

@@ -7,7 +7,7 @@ import type { EventTransport } from '@gatehouse/events/local-events';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createServiceUsage } from '@gatehouse/events/service-usage';
 import { createToServiceError } from '../../http/service-error.ts';
-import { createAudit } from '../audit/audit.ts';
+import { type AuditEntry, createAudit } from '../audit/audit.ts';
 import { createAuditStore } from '../audit/audit-store.ts';
 import type { IdentityConfig } from './identity-config.ts';
 import { IDENTITY_MIGRATIONS } from './migrations.ts';
@@ -49,8 +49,8 @@ export function createFoundation(
     key: auditKey,
     keepDays: config.auditDays,
     logger,
-    onRecord({ action, client }) {
-      if (action === 'sign_in.succeeded') usage?.count('logins', client);
+    onRecord({ action, client, details }) {
+      if (action === 'sign_in.succeeded') usage?.count('logins', client, signInMethod(details));
     },
   });
   return {
@@ -69,6 +69,13 @@ export function createFoundation(
     /** In the order in which they are started. */
     connections: [ownBroadcast ?? {}, usage ?? {}, database],
   };
+}
+
+/** How somebody signed in, by the details of the entry about it: the first factor, and whether a code was needed. */
+function signInMethod(details: AuditEntry['details'] = {}): string {
+  const { provider, method = 'password', second_factor: factor } = details;
+  const first = String(provider ?? method);
+  return factor === undefined || factor === 'remembered_browser' ? first : `${first}+code`;
 }
 
 function natsBroadcast({ natsUrl }: IdentityConfig, logger: Logger) {

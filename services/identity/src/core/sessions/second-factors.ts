@@ -1,3 +1,4 @@
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { PHISHING_RESISTANT } from '@gatehouse/tokens/acr';
 import type { Context } from 'koa';
 import type { Interaction } from 'oidc-provider';
@@ -76,7 +77,11 @@ export function createSecondFactors(options: {
 
   return {
     of,
-    async verify(ctx, { factors, account, generation, amr, since }, { code, client, isKnownDevice }) {
+    async verify(
+      ctx,
+      { factors, account, generation, amr, provider, since },
+      { code, client, isKnownDevice },
+    ) {
       const origin = originOf(ctx);
       const entry = { origin, client, subject: account.id };
       const { isLast, wasRight } = await throttle.countCode({
@@ -96,17 +101,18 @@ export function createSecondFactors(options: {
       }
       await wasRight();
       for (const lost of options.lostFactors) await lost.stop(account.id, origin);
-      const details = { second_factor: factor.name };
+      const details = omitUndefined({ provider, second_factor: factor.name });
       await audit.record({ ...entry, action: 'sign_in.succeeded', details });
       return { account, generation, amr: [...amr, ...factor.amr, 'mfa'], since };
     },
 
-    async hold(ctx, interaction: Held, { account, generation, amr }) {
+    async hold(ctx, interaction: Held, { account, generation, amr, provider }) {
       interaction[FIRST_FACTOR] = {
         accountId: account.id,
         epoch: account.sign_in_epoch,
         generation,
         amr: [...amr],
+        ...omitUndefined({ provider }),
         browser: browser.id(ctx),
         until: Date.now() + HELD_MS,
       };
@@ -126,14 +132,14 @@ export function createSecondFactors(options: {
       if (first === undefined && isStepUp(interaction)) return ofSession(ctx, interaction);
       if (first === undefined || first.until <= Date.now() || first.browser !== browser.id(ctx))
         return undefined;
-      const { accountId, epoch, generation, amr } = first;
+      const { accountId, epoch, generation, amr, provider } = first;
       const account: Account | undefined = await accounts.find(accountId);
       // A new password has ended the sign-in.
       if (account?.status !== 'active' || account.sign_in_epoch !== epoch) return undefined;
       if (await sessionEnds.isOver({ accountId, generation })) return undefined;
       const factors = await of(accountId);
       // An admin may just have removed them: the password alone is then enough, but has to be entered again.
-      return factors.length === 0 ? undefined : { account, generation, amr, factors };
+      return factors.length === 0 ? undefined : { account, generation, amr, provider, factors };
     },
   };
 }

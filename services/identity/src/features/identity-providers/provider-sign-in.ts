@@ -259,7 +259,7 @@ export function providerSignIn(options: {
         await audit.record({ ...entry, action: 'sign_in.succeeded', subject: account.id });
       }
       // The provider may have asked nobody anything: a session there must not do what takes a fresh sign-in here.
-      return { account, generation, amr, factors, isUnconfirmed: !checks.isFresh };
+      return { account, generation, amr, factors, provider: provider.id, isUnconfirmed: !checks.isFresh };
     },
 
     notice(ctx, details) {

@@ -1,4 +1,5 @@
 import { ServiceError } from '@gatehouse/core/errors';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -128,7 +129,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       origin: originOf(ctx),
       client: String(details.params.client_id),
       subject: account.id,
-      details: { second_factor: 'remembered_browser' },
+      details: omitUndefined({ provider: verified.provider, second_factor: 'remembered_browser' }),
     });
     return complete(ctx, details, { ...verified, isUnconfirmed: true, isRemembered: true });
   }

@@ -54,6 +54,8 @@ export type SignIn = {
 
 /** What has been proved of a sign-in that goes on with a second factor; a field of its interaction. */
 export type FirstFactor = Pick<SignIn, 'accountId' | 'epoch' | 'generation' | 'amr' | 'browser'> & {
+  /** See Verified. */
+  provider?: string;
   /** In milliseconds since the epoch. */
   until: number;
 };
