@@ -31,4 +31,4 @@ while IFS= read -r line; do
   esac
   printf '%s\n' "$line"
 done < "$here/.env.example" > "$target"
-echo "Wrote $target. Keep a copy of its IDENTITY_MASTER_KEY in a safe place."
+echo "Wrote $target. Keep a copy of its master keys in a safe place."

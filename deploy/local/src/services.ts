@@ -43,6 +43,8 @@ export const LOCAL_DEFAULTS = {
   IDENTITY_SIGN_UP: 'on',
   USERS_HASH_CONCURRENCY: '2',
   NOTIFICATIONS_SLOTS: '4',
+  NOTIFICATIONS_WEBHOOK_NETWORKS: '127.0.0.0/8,::1',
+  NOTIFICATIONS_WEBHOOK_SLOTS: '64',
   DASHBOARD_IDLE_SECONDS: '43200',
   DASHBOARD_SESSION_SECONDS: '604800',
 };
@@ -128,6 +130,7 @@ function environment(options: {
     PUBLIC_URL: settings.publicUrl,
     IDENTITY_MASTER_KEY: keys,
     DASHBOARD_MASTER_KEY: keys,
+    NOTIFICATIONS_MASTER_KEY: keys,
     // Required, and not used: events stay within this process, and the database is started later.
     [natsUrlSetting.name]: 'nats://localhost',
     ...Object.fromEntries(SERVICE_NAMES.map((name) => [mongodbUriSetting(name).name, 'mongodb://localhost'])),

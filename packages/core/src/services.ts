@@ -102,6 +102,7 @@ const TABLE = {
       '/api/v1/push-subscriptions',
       '/api/v1/events',
       '/api/v1/event-types',
+      '/api/v1/webhooks',
       '/openapi/notifications.json',
     ],
     internalRoutes: { '/internal/notifications/erasures': ['users'] },

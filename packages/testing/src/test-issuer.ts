@@ -37,7 +37,15 @@ export type TestIssuer = {
   /** Makes a person the owner of an application. */
   own(userId: string, clientId: string): void;
   /** What identity says of the owner of applications, where it is something else than `own` has made it. */
-  rights: Map<string, { role?: Role | 'machine' | null; client_ids?: string[]; scopes?: readonly string[] }>;
+  rights: Map<
+    string,
+    {
+      role?: Role | 'machine' | null;
+      person?: string | null;
+      client_ids?: string[];
+      scopes?: readonly string[];
+    }
+  >;
   /** Where revocations are broadcast; it can be cut off. */
   broadcast: TestBroadcast;
   /** By their handles, the claims of those who have let a service read for them; what is deleted has ended. */
@@ -78,13 +86,23 @@ export async function createTestIssuer(
   /** By default a person with the role `user`, whose applications have all scopes. */
   const ownedBy = (id: string) => {
     const client_ids = owned.get(id) ?? [];
-    return { client_ids, role: 'user', scopes: client_ids.length > 0 ? API_SCOPES : [], ...rights.get(id) };
+    return {
+      client_ids,
+      person: id,
+      role: 'user',
+      scopes: client_ids.length > 0 ? API_SCOPES : [],
+      ...rights.get(id),
+    };
   };
 
   const routes: Record<
     string,
     (request: IncomingMessage, url: URL) => Promise<[status: number, body: unknown]>
   > = {
+    '/internal/identity/owned-applications': async (request) => {
+      const { ids } = JSON.parse(await text(request)) as { ids: string[] };
+      return [200, { owners: ids.map(ownedBy) }];
+    },
     '/oauth2/token': async (request) => {
       const form = new URLSearchParams(await text(request));
       const basic = (id: string) => `Basic ${Buffer.from(`${id}:${client.secret}`).toString('base64')}`;
@@ -152,8 +170,6 @@ export async function createTestIssuer(
     asked.set(url.pathname, (asked.get(url.pathname) ?? 0) + 1);
     const token = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
     const isRefused = url.pathname.startsWith('/internal/') && !tokensForIdentity.has(token);
-    const [, owner] = /^\/internal\/identity\/owned-applications\/(.+)$/.exec(url.pathname) ?? [];
-    if (owner !== undefined) routes[url.pathname] = async () => [200, ownedBy(owner)];
     const route = routes[url.pathname] ?? (async () => [200, jwks] as [number, unknown]);
     const [status, body] = isRefused ? [401, { error: { code: 'unauthorized' } }] : await route(request, url);
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));

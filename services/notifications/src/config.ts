@@ -1,7 +1,9 @@
 import { type ResourceConfig, resourceSettings } from '@gatehouse/api/resource/config';
 import {
+  addresses,
   described,
   integer,
+  keys256,
   oneOf,
   optional,
   readSettings,
@@ -13,6 +15,7 @@ import {
 } from '@gatehouse/core/config';
 import { serviceUrlSetting } from '@gatehouse/server/service-settings';
 import type { SendingSettings } from './notifications/sending.ts';
+import type { WebhookSettings } from './webhooks/settings.ts';
 
 export type NotificationsConfig = ResourceConfig & {
   /** The origins of users, commerce and this service itself as reached from this process. */
@@ -20,6 +23,8 @@ export type NotificationsConfig = ResourceConfig & {
   commerceUrl: string;
   notificationsUrl: string;
   sending: SendingSettings;
+  /** Without them there are no webhooks. */
+  webhooks?: WebhookSettings;
   /** How long the files of reports are kept; 7 days by default. */
   reportDays?: number;
   /** For how many days the values of analytics are kept, by their interval; 7, 90 and 730 by default. */
@@ -76,6 +81,19 @@ export const settings = {
     'Whether push subscriptions may lead to private networks.',
     oneOf('NOTIFICATIONS_PUSH_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
   ),
+  masterKeys: described(
+    'The keys that seal the secrets of webhooks. The first is used, all are accepted, and what the others have sealed is sealed again ' +
+      'at the start. Keep a copy apart from the database: without it all webhooks need new secrets.',
+    keys256('NOTIFICATIONS_MASTER_KEY'),
+  ),
+  webhookNetworks: described(
+    'Private networks in which webhooks may have endpoints. Public addresses need no entry.',
+    addresses('NOTIFICATIONS_WEBHOOK_NETWORKS'),
+  ),
+  webhookSlots: described(
+    'How many deliveries to webhooks a process makes at a time. With 0 it makes none.',
+    integer('NOTIFICATIONS_WEBHOOK_SLOTS', { min: 0, max: 2000, default: 256 }),
+  ),
   // The lower bounds are longer than usage may be late.
   minuteDays: described(
     'For how many days analytics are kept by minute.',
@@ -123,6 +141,12 @@ export function readNotificationsConfig(env: NodeJS.ProcessEnv) {
       : {}),
   };
   if (problems.length > 0) throw new SettingsError(problems);
-  const { slots, minuteDays: minute, hourDays: hour, dayDays: day, ...config } = values;
-  return { ...config, analyticsDays: { minute, hour, day }, sending: { providers, slots } };
+  const { slots, minuteDays: minute, hourDays: hour, dayDays: day, ...others } = values;
+  const { masterKeys, webhookNetworks: networks, webhookSlots, ...config } = others;
+  return {
+    ...config,
+    analyticsDays: { minute, hour, day },
+    sending: { providers, slots },
+    webhooks: { masterKeys, networks, slots: webhookSlots },
+  };
 }

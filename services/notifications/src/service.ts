@@ -25,6 +25,8 @@ import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './not
 import { NOTIFICATIONS_MIGRATIONS } from './notifications-migrations.ts';
 import { createQueuesModule, OPERATOR_PATHS } from './queues/module.ts';
 import { createReportsModule, REPORT_PATHS } from './reports/module.ts';
+import { createWebhooksModule, WEBHOOK_PATHS } from './webhooks/module.ts';
+import { createPauseNotice } from './webhooks/pause-notice.ts';
 
 const DEFINITION: ResourceServiceDefinition = {
   name: 'notifications',
@@ -37,6 +39,7 @@ const DEFINITION: ResourceServiceDefinition = {
     ...ANALYTICS_PATHS,
     ...OPERATOR_PATHS,
     ...EVENT_PATHS,
+    ...WEBHOOK_PATHS,
   ],
   migrations: NOTIFICATIONS_MIGRATIONS,
   document: {
@@ -67,10 +70,12 @@ export function createNotificationsService(
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
     const { lanes, operate } = createQueuesModule(context);
     const notifications = createNotificationsModule(context, { ...config, lanes });
+    const events = createEventsModule(context);
     const keepDays = config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS;
     const analytics = createAnalyticsModule(context, {
       keepDays,
       countNotifications: notifications.count,
+      ownedBy: events.rights.clientIdsOf,
     });
     const reports = createReportsModule(context, {
       lanes,
@@ -82,10 +87,17 @@ export function createNotificationsService(
       fileDays: config.reportDays ?? DEFAULT_REPORT_DAYS,
       usageDays: Math.min(keepDays.day, MAX_POINTS - 1),
     });
-    const events = createEventsModule(context);
+    const webhooks =
+      config.webhooks &&
+      createWebhooksModule(context, {
+        ...config.webhooks,
+        events,
+        lanes,
+        onPausing: createPauseNotice(notifications.create),
+      });
     const modules = [
       // First, since it reads which lanes are paused.
-      operate([notifications.operated, reports.operated]),
+      operate([notifications.operated, reports.operated, ...(webhooks ? [webhooks.operated] : [])]),
       notifications.parts,
       reports.parts,
       createIntegrationsModule(context, {
@@ -99,6 +111,7 @@ export function createNotificationsService(
       }),
       analytics.parts,
       events.parts,
+      ...(webhooks ? [webhooks.parts] : []),
     ];
     return {
       routes(app, routeDependencies) {

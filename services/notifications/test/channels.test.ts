@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
+import { createCircuit } from '../src/circuit.ts';
 import { sendOnce } from '../src/notifications/channels/channel.ts';
-import { createCircuit } from '../src/notifications/channels/circuit.ts';
 import { failureOf, readRetryAfter } from '../src/notifications/channels/http-failure.ts';
 import { ProviderError } from '../src/notifications/channels/provider.ts';
 import { createPushChannel } from '../src/notifications/channels/push-channel.ts';

@@ -7,6 +7,7 @@ const REQUIRED = {
   IDENTITY_URL: 'http://identity:3000',
   NOTIFICATIONS_CLIENT_SECRET: 'secret',
   NATS_URL: 'nats://localhost',
+  NOTIFICATIONS_MASTER_KEY: '0'.repeat(64),
   USERS_URL: 'http://users:3000',
   COMMERCE_URL: 'http://commerce:3000',
   NOTIFICATIONS_URL: 'http://notifications:3000',
@@ -19,6 +20,7 @@ t.test('settings', async (t) => {
     clientSecret: 'secret',
     rateLimit: 'on',
     sending: { slots: 16, providers: {} },
+    webhooks: { slots: 256, networks: [] },
   });
   for (const name of Object.keys(REQUIRED)) {
     t.throws(() => readNotificationsConfig({}), { message: new RegExp(`The setting ${name} `) }, name);

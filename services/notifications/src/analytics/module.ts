@@ -10,7 +10,6 @@ import { createAnalytics } from './analytics-service.ts';
 import { ALL_CLIENTS, type AnalyticsWriter, type BucketReader, type RetentionDays } from './bucket.ts';
 import { createIngest } from './ingest.ts';
 import { NOTIFICATIONS_SOURCE } from './metrics.ts';
-import { createOwnedApplications } from './owned-applications.ts';
 import { receivedBy } from './receivers.ts';
 import { ANALYTICS_COLLECTIONS } from './store/analytics-collections.ts';
 import { createAnalyticsStore } from './store/analytics-store.ts';
@@ -28,12 +27,14 @@ const COUNT_ORDERS_MS = { least: 2000, idle: 300_000 };
 export type AnalyticsOptions = {
   keepDays: RetentionDays;
   countNotifications: CountNotifications;
+  /** The client ids of a person's applications. */
+  ownedBy(userId: string): Promise<readonly string[]>;
 };
 
 /** Analytics: the counts of services are aggregated, and returned as metrics. */
 export function createAnalyticsModule(
-  { connection, identity, logger, subscribe, nats }: ResourceContext,
-  { keepDays, countNotifications }: AnalyticsOptions,
+  { connection, logger, subscribe, nats }: ResourceContext,
+  { keepDays, countNotifications, ownedBy }: AnalyticsOptions,
 ): { parts: ResourceParts; integration: Integration } {
   const store = createAnalyticsStore(connection, { keepDays });
   const counting = createOrderCounting(store, logger);
@@ -42,7 +43,7 @@ export function createAnalyticsModule(
   const prepared = Promise.withResolvers<void>();
   const analytics = createAnalytics({
     store: withNotifications(store, countNotifications),
-    ownedBy: createOwnedApplications(identity),
+    ownedBy,
   });
   return {
     integration: {

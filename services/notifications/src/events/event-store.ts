@@ -73,6 +73,10 @@ export function createEventStore(connection: Connection): EventStore {
       const found = await collection.findOne({ _id: id });
       return found === null ? undefined : read(found);
     },
+    async findByIds(ids) {
+      const found = await collection.find({ _id: { $in: [...ids] } }).toArray();
+      return new Map(found.map((it) => [it._id, read(it)]));
+    },
     async removeOf(reader, exceptType) {
       await collection.deleteMany({ readers: reader, type: { $ne: exceptType } });
     },

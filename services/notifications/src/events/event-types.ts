@@ -89,6 +89,9 @@ const PRODUCT: [TProperties, Data] = [
   { name: 'Teapot', sku: 'TP-1', price: 24.95, currency: 'EUR', stock: 12, status: 'active', version: 2 },
 ];
 
+/** Sent on request, to one webhook; nobody subscribes to it. */
+export const TEST_TYPE = 'webhook.test';
+
 export const EVENT_TYPES = {
   'user.created': user('A user was created.'),
   'user.updated': user(
@@ -113,6 +116,14 @@ export const EVENT_TYPES = {
     ),
     // Not among the changes of the product, which have versions.
     aggregate: ({ product_id: id }) => `stock of ${id}`,
+  },
+  [TEST_TYPE]: {
+    description: 'A test that was asked for.',
+    scopes: [],
+    schema: Type.Object({ webhook_id: Id('The webhook.') }),
+    example: { webhook_id: 'whk_06f2k1c8w0h3v5n7q9t1x3z5b7' },
+    aggregate: ({ webhook_id: id }) => String(id),
+    readers: () => [],
   },
 } satisfies Record<string, EventType>;
 export type EventTypeName = keyof typeof EVENT_TYPES;

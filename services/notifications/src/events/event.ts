@@ -29,6 +29,7 @@ export type EventStore = {
   /** The settled events that meet these conditions, too. */
   where(conditions: () => Promise<readonly Condition<EventField>[]>): ListSource<EventField, StoredEvent>;
   findById(id: string): Promise<StoredEvent | undefined>;
+  findByIds(ids: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>>;
   /** Removes the events that this reader is named in, but for those of a type. */
   removeOf(reader: string, exceptType: string): Promise<void>;
 };

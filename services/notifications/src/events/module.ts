@@ -2,6 +2,7 @@ import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/cre
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { receivers } from '../receivers.ts';
+import type { StoredEvent } from './event.ts';
 import {
   createEventResource,
   EVENT_TYPE_PATHS,
@@ -11,10 +12,13 @@ import {
 import { eventsFrom } from './event-sources.ts';
 import { createEventStore, EVENTS } from './event-store.ts';
 import { person } from './event-types.ts';
+import { createOwners } from './owners.ts';
 import { createReadingRights } from './reading-rights.ts';
 
 /** The paths of this module, with the error bodies of their routes. */
 export const EVENT_PATHS = [...EVENTS_PATHS, ...EVENT_TYPE_PATHS];
+
+type Follower = (event: StoredEvent) => Promise<void>;
 
 const DURABLE = 'notifications_events';
 
@@ -27,12 +31,16 @@ export function createEventsModule({
   nats,
 }: Pick<ResourceContext, 'connection' | 'identity' | 'logger' | 'subscribe' | 'nats'>) {
   const store = createEventStore(connection);
-  const rights = createReadingRights(identity);
+  const owners = createOwners(identity);
+  const rights = createReadingRights(owners.find);
   const prepared = Promise.withResolvers<void>();
+
+  let follower: Follower | undefined;
 
   /** Durable when it resolves. */
   async function take(published: OutboxEvent): Promise<void> {
-    await Promise.all(eventsFrom(published).map(store.add));
+    const events = await Promise.all(eventsFrom(published).map(store.add));
+    if (follower !== undefined) await Promise.all(events.map(follower));
   }
 
   const parts: ResourceParts = {
@@ -50,9 +58,17 @@ export function createEventsModule({
     ),
     expiring: [EVENTS],
     erase: (userId) => store.removeOf(person(userId), 'user.deleted'),
-    onRevocation: rights.revoked,
+    onRevocation: owners.revoked,
   };
-  return { parts, store, rights };
+  return {
+    parts,
+    store,
+    rights,
+    /** Called with each event once it is stored, again when it rejects. */
+    follow(listener: Follower): void {
+      follower = listener;
+    },
+  };
 }
 
 const streamOf = (name: string) => ({ name, account: name });

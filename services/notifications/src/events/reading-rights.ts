@@ -1,47 +1,41 @@
-import { unavailable } from '@gatehouse/core/errors';
 import type { Condition } from '@gatehouse/domain/list-query';
 import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
-import type { InternalClient } from '@gatehouse/tokens/internal-client';
-import type { Revocation } from '@gatehouse/tokens/revocations';
-import { isRole, type Role } from '@gatehouse/tokens/scopes';
-import { LRUCache } from 'lru-cache';
+import type { Role } from '@gatehouse/tokens/scopes';
 import type { EventField, StoredEvent } from './event.ts';
-import { ADMIN, ANYBODY, EVENT_TYPE_NAMES, ownerOf, person, STAFF, typeOf } from './event-types.ts';
-
-/** How long an answer of identity holds, in milliseconds, unless a revocation comes before. */
-const KEPT_MS = 10_000;
-const MAX_KEPT = 10_000;
+import {
+  ADMIN,
+  ANYBODY,
+  EVENT_TYPE_NAMES,
+  ownerOf,
+  person as personReader,
+  STAFF,
+  typeOf,
+} from './event-types.ts';
 
 /** Somebody who owns applications; or an application that is trusted, and owns itself. Null for whoever may do nothing any more. */
-type Owner = { role: Role | 'machine' | null; clientIds: readonly string[]; scopes: readonly string[] };
+export type Owner = {
+  role: Role | 'machine' | null;
+  /** The person, if there is one. */
+  person: string | null;
+  clientIds: readonly string[];
+  scopes: readonly string[];
+};
 
 export type ReadingRights = ReturnType<typeof createReadingRights>;
 
-/** Who may read which events, by way of the internal routes of identity, of which `identity` is a client. */
-export function createReadingRights(identity: InternalClient) {
-  const known = new LRUCache<string, Owner>({ max: MAX_KEPT, ttl: KEPT_MS });
-
-  async function find(id: string): Promise<Owner> {
-    const found = known.get(id);
-    if (found !== undefined) return found;
-    const { status, body } = await identity.request('GET', `/owned-applications/${encodeURIComponent(id)}`);
-    const { role, client_ids: clientIds, scopes } = Object(body) as Record<string, unknown>;
-    const isKnown = role === null || role === 'machine' || isRole(role);
-    if (status !== 200 || !isKnown || !Array.isArray(clientIds) || !Array.isArray(scopes)) {
-      const cause = new Error(`identity answered ${status}`);
-      throw unavailable('Your applications cannot be listed at the moment.', cause);
-    }
-    const owner: Owner = { role, clientIds, scopes };
-    known.set(id, owner);
-    return owner;
-  }
-
+/** Who may read which events. */
+export function createReadingRights(find: (id: string) => Promise<Owner>) {
   return {
     /** What the applications of an owner may read together. */
     async ofOwner(id: string): Promise<Rights> {
-      const { role, clientIds, scopes } = await find(id);
-      return { scopes: new Set(scopes), readers: role === null ? [] : readers(role, id, clientIds) };
+      const { role, person, clientIds, scopes } = await find(id);
+      return {
+        scopes: new Set(scopes),
+        readers: role === null ? [] : readers(role, person ?? id, clientIds),
+      };
     },
+    /** The applications of a person. */
+    clientIdsOf: async (id: string) => (await find(id)).clientIds,
     /** What the maker of a request may read: of the own applications, unless it is a first-party one, the one that is used. */
     async ofCaller(caller: Caller): Promise<Rights> {
       const { scopes, clientId } = caller;
@@ -52,18 +46,13 @@ export function createReadingRights(identity: InternalClient) {
       const used = isFirstParty(caller) ? clientIds : clientIds.filter((it) => it === clientId);
       return { scopes, readers: readers(role, id, used) };
     },
-    /** Asks again when the rights of a person or an application have changed, whoever owns that. */
-    revoked({ kind, id }: Pick<Revocation, 'kind' | 'id'>): void {
-      if (kind === 'subject') known.delete(id);
-      if (kind === 'client') known.clear();
-    },
   };
 }
 
 function readers(role: Role | 'machine', id: string, clientIds: readonly string[]): string[] {
   if (role === 'admin') return [ADMIN];
   const staff = role === 'user' ? [] : [STAFF];
-  return [...staff, ANYBODY, person(id), ...clientIds.map(ownerOf)];
+  return [...staff, ANYBODY, personReader(id), ...clientIds.map(ownerOf)];
 }
 
 /** What somebody may read: the types by the scopes, and of each the events that name one of the readers. */

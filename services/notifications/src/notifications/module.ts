@@ -135,6 +135,7 @@ export function createNotificationsModule(
   };
   return {
     parts,
+    create: notifications.create,
     channels,
     count: createNotificationCounts(connection),
     operated: {

@@ -1,6 +1,7 @@
 import { newId } from '@gatehouse/core/ids';
 import { createLocalEvents } from '@gatehouse/events/local-events';
 import { startTestService } from '@gatehouse/testing/test-service';
+import type { NotificationsConfig } from '../../src/config.ts';
 import { createNotificationsService } from '../../src/service.ts';
 
 export type EventBody = { id: string; type: string; timestamp: string; data: Record<string, unknown> };
@@ -10,7 +11,10 @@ export const ANN = 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7';
 export const BOB = 'usr_06f2k1c8w0h3v5n7q9t1x3z5b8';
 
 /** The notifications service, and what others publish to it within its process. */
-export async function build(t: { teardown(fn: () => unknown): void }) {
+export async function build(
+  t: { teardown(fn: () => unknown): void },
+  more: Partial<NotificationsConfig> = {},
+) {
   const events = createLocalEvents();
   const built = await startTestService<Body>(t, 'notifications', (config, logger, { broadcast }) =>
     createNotificationsService(
@@ -20,6 +24,7 @@ export async function build(t: { teardown(fn: () => unknown): void }) {
         commerceUrl: config.ownUrl,
         notificationsUrl: config.ownUrl,
         sending: { providers: {}, slots: 1 },
+        ...more,
       },
       logger,
       { broadcast, events: { publish: async () => {}, subscribe: events.subscribe } },

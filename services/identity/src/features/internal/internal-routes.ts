@@ -15,6 +15,9 @@ import type { OwnedApplications } from './owned-applications.ts';
 
 const readDelegated = bodyValidator(Type.Object({ credential: Type.String() }));
 const readErasure = bodyValidator(Type.Object({ user_id: Type.String({ maxLength: 254 }) }));
+const readOwners = bodyValidator(
+  Type.Object({ ids: Type.Array(Type.String({ maxLength: 254 }), { maxItems: 100 }) }),
+);
 const readHandle = bodyValidator(Type.Object({ handle: Type.String() }));
 /** More than one response of analytics has. */
 const MAX_NAMES = 100;
@@ -160,8 +163,9 @@ export function internalRoutes(options: {
     await options.audit.record({ action, event, ...entryOfRequest(by), details });
     ctx.status = 204;
   });
-  router.get('/owned-applications/:owner', async (ctx) => {
-    ctx.body = await options.ownedApplications(String(ctx.params.owner));
+  router.post('/owned-applications', async (ctx) => {
+    const { ids } = readOwners(await readJson(ctx));
+    ctx.body = { owners: await Promise.all(ids.map(options.ownedApplications)) };
   });
   return router;
 }

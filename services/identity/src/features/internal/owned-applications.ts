@@ -2,12 +2,14 @@ import type { Application } from '../../core/applications/application.ts';
 import { type FindOwner, ownerPermissions } from '../../core/applications/ownership.ts';
 
 /** Who owns applications, in the names of the internal route. `role` is null for whoever may do nothing any more. */
-export type OwnedApplications = { client_ids: string[]; role: string | null; scopes: string[] };
+export type OwnedApplications = {
+  client_ids: string[];
+  role: string | null;
+  person: string | null;
+  scopes: string[];
+};
 
-/**
- * The applications of a person, and what these may read together now; or a trusted application, which is limited by no person and
- * stands for itself.
- */
+/** The applications of a person, and what these may read together now; or one application, with the role of its owner. */
 export function createOwnedApplications(options: {
   findOwner: FindOwner;
   findApplication: (id: string) => Promise<Pick<Application, 'owner' | 'trusted' | 'scopes'> | undefined>;
@@ -16,13 +18,19 @@ export function createOwnedApplications(options: {
   const { findOwner, findApplication, ownedBy } = options;
   return async (id) => {
     const application = await findApplication(id);
-    if (application?.trusted) return { client_ids: [id], role: 'machine', scopes: [...application.scopes] };
+    if (application !== undefined) {
+      const { owner, active, within } = await ownerPermissions(application, findOwner);
+      const role = owner?.role ?? 'machine';
+      const person = owner === undefined ? null : application.owner;
+      return { client_ids: [id], role: active ? role : null, person, scopes: within(application.scopes) };
+    }
     const owned = await ownedBy(id);
     const person = await findOwner(id);
     const permissions = await Promise.all(owned.map((it) => ownerPermissions(it, findOwner)));
     const scopes = owned.flatMap((it, i) => permissions[i]?.within(it.scopes) ?? []);
     return {
       client_ids: owned.map((it) => it.id),
+      person: id,
       role: person?.status === 'active' ? person.role : null,
       scopes: [...new Set(scopes)],
     };

@@ -1,8 +1,8 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import { PermanentError, PostponedError } from '@gatehouse/events/job';
+import { type Circuit, createCircuit } from '../../circuit.ts';
 import type { Notification } from '../notification.ts';
 import type { Contacts, Recipients } from '../recipients.ts';
-import { type Circuit, createCircuit } from './circuit.ts';
 import { guardedSend } from './guarded-send.ts';
 import type { Message, Provider } from './provider.ts';
 

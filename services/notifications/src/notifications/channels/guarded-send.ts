@@ -1,5 +1,5 @@
 import { PermanentError, PostponedError, RetryLaterError } from '@gatehouse/events/job';
-import type { Circuit } from './circuit.ts';
+import type { Circuit } from '../../circuit.ts';
 import { ProviderError } from './provider.ts';
 
 /** When a provider that cannot be reached is tried again with the same message, in milliseconds. */

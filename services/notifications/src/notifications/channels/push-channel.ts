@@ -1,9 +1,9 @@
 import { PermanentError } from '@gatehouse/events/job';
 import { LRUCache } from 'lru-cache';
+import { type Circuit, createCircuit } from '../../circuit.ts';
 import type { PushSubscription } from '../push/push-subscription.ts';
 import type { Recipients } from '../recipients.ts';
 import { type Channel, currentContacts, messageOf, sendOnce } from './channel.ts';
-import { type Circuit, createCircuit } from './circuit.ts';
 import { guardedSend } from './guarded-send.ts';
 import { type Provider, ProviderError } from './provider.ts';
 import type { PushTarget } from './push-provider.ts';

@@ -1,0 +1,61 @@
+import { unavailable } from '@gatehouse/core/errors';
+import { createBatches } from '@gatehouse/data/batches';
+import type { InternalClient } from '@gatehouse/tokens/internal-client';
+import type { Revocation } from '@gatehouse/tokens/revocations';
+import { isRole } from '@gatehouse/tokens/scopes';
+import { LRUCache } from 'lru-cache';
+import type { Owner } from './reading-rights.ts';
+
+/** How long an answer of identity holds, in milliseconds, unless a revocation comes before. */
+const KEPT_MS = 10_000;
+const MAX_KEPT = 10_000;
+/** Identity takes no more in a request. */
+const MAX_ASKED = 100;
+
+/** The owners of applications, by way of the internal routes of identity, of which `identity` is a client. */
+export function createOwners(identity: InternalClient) {
+  const known = new LRUCache<string, Owner>({ max: MAX_KEPT, ttl: KEPT_MS });
+
+  const ask = createBatches<string, Owner>({
+    max: MAX_ASKED,
+    async run(ids) {
+      const { status, body } = await identity.request('POST', '/owned-applications', { ids });
+      const { owners } = Object(body) as { owners?: unknown[] };
+      const read = owners?.map(readOwner);
+      if (status === 200 && read?.length === ids.length) return read;
+      throw unavailable(
+        'Your applications cannot be listed at the moment.',
+        new Error(`identity answered ${status}`),
+      );
+    },
+  });
+
+  async function find(id: string): Promise<Owner> {
+    const found = known.get(id);
+    if (found !== undefined) return found;
+    const owner = await ask(id);
+    known.set(id, owner);
+    return owner;
+  }
+
+  return {
+    find,
+    /** Asks again when the rights of a person or an application have changed, whoever owns that. */
+    revoked({ kind, id }: Pick<Revocation, 'kind' | 'id'>): void {
+      if (kind === 'subject') known.delete(id);
+      if (kind === 'client') known.clear();
+    },
+  };
+}
+
+function readOwner(given: unknown): Owner {
+  const { role, person, client_ids: clientIds, scopes } = Object(given) as Record<string, unknown>;
+  const isKnown = role === null || role === 'machine' || isRole(role);
+  if (isKnown && (person === null || typeof person === 'string') && isTexts(clientIds) && isTexts(scopes)) {
+    return { role, person, clientIds, scopes };
+  }
+  throw unavailable('Your applications cannot be listed at the moment.', new Error('unexpected owner'));
+}
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((it) => typeof it === 'string');

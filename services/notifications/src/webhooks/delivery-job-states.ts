@@ -1,0 +1,122 @@
+import { newId } from '@gatehouse/core/ids';
+import { createBatches } from '@gatehouse/data/batches';
+import type { BeginResult, Job, JobStateStore, Outcome } from '@gatehouse/events/job';
+import type { Delivery, DeliveryResult } from './delivery.ts';
+import { type DeliveryStore, deliveryDocuments, FREE, waiting } from './delivery-store.ts';
+
+const { read, write } = deliveryDocuments;
+const MAX_ATTEMPTS_KEPT = 20;
+const MAX_BATCH = 500;
+
+export type DeliveryJobStates = ReturnType<typeof createDeliveryJobStates>;
+
+/**
+ * The states of the jobs of deliveries, in their documents: an attempt is counted in one write before it is made, and another
+ * one records what became of it. Those that begin or end at the same time are written with one command.
+ */
+export function createDeliveryJobStates({ collection }: Pick<DeliveryStore, 'collection'>) {
+  /** By their jobs, the deliveries of attempts under way, and what became of them. */
+  const held = new Map<string, { delivery: Delivery; holder: string; result?: DeliveryResult }>();
+
+  const begin = createBatches<{ job: Job; leaseMs: number }, BeginResult>({
+    max: MAX_BATCH,
+    async run(batch) {
+      const [now, holder] = [new Date(), newId('att')];
+      const operations = batch.map(({ job, leaseMs }) => ({
+        updateOne: {
+          filter: {
+            ...currentRun(job),
+            status: 'pending' as const,
+            next_attempt_at: { $lte: now },
+            leased_until: { $lte: now },
+          },
+          update: { $set: { holder, leased_until: new Date(now.getTime() + leaseMs) }, $inc: { begun: 1 } },
+        },
+      }));
+      await collection.bulkWrite(operations, { ordered: false });
+      const found = await collection.find({ _id: { $in: batch.map(({ job }) => idOf(job)) } }).toArray();
+      const documents = new Map(found.map((document) => [document._id, document]));
+      return batch.map(({ job }): BeginResult => {
+        const document = documents.get(idOf(job));
+        if (document === undefined || document.run !== job.data.run || document.status !== 'pending') {
+          return 'ended';
+        }
+        if (document.holder === holder && held.get(job.id)?.holder !== holder) {
+          held.set(job.id, { delivery: read(document), holder });
+          return { attempt: document.begun };
+        }
+        const until = Math.max(document.leased_until.getTime(), document.next_attempt_at?.getTime() ?? 0);
+        return { busyMs: Math.max(until - now.getTime(), 1) };
+      });
+    },
+  });
+
+  const end = createBatches<{ job: Job; outcome: Outcome }, void>({
+    max: MAX_BATCH,
+    async run(batch) {
+      const now = new Date();
+      const operations = batch.flatMap(({ job, outcome }) => {
+        const { holder, result = {} } = held.get(job.id) ?? {};
+        if (holder === undefined) return [];
+        return [
+          { updateOne: { filter: { ...currentRun(job), holder }, update: ended(now, outcome, result) } },
+        ];
+      });
+      if (operations.length > 0) await collection.bulkWrite(operations, { ordered: false });
+      for (const { job } of batch) held.delete(job.id);
+      return batch.map(() => undefined);
+    },
+  });
+
+  const jobStates: JobStateStore = {
+    // A delivery cannot end its process, so that none that was interrupted has to run alone.
+    begin: (job, { leaseMs }) => begin({ job, leaseMs }),
+    async renew(job, _attempt, leaseMs) {
+      const { holder } = held.get(job.id) ?? {};
+      const lease = { $set: { leased_until: new Date(Date.now() + leaseMs) } };
+      return (
+        holder !== undefined &&
+        (await collection.updateOne({ ...currentRun(job), holder }, lease)).matchedCount === 1
+      );
+    },
+    end: (job, _attempt, outcome) => end({ job, outcome }),
+    async reset() {
+      throw new Error('deliveries do not become dead letters');
+    },
+  };
+
+  return {
+    jobStates,
+    /** The delivery of a job whose attempt has begun; `undefined` when it was taken over. */
+    heldBy: ({ id }: Job): Delivery | undefined => held.get(id)?.delivery,
+    /** What is recorded when the attempt ends. */
+    note({ id }: Job, result: DeliveryResult): void {
+      const own = held.get(id);
+      if (own !== undefined) own.result = result;
+    },
+  };
+}
+
+/** The id of the delivery of a job, and what it is besides that. */
+const idOf = ({ data }: Job) => String(data.delivery);
+const currentRun = (job: Job) => ({ _id: idOf(job), run: Number(job.data.run) });
+
+/** The update that ends an attempt. */
+function ended(now: Date, outcome: Outcome, { attempt, status, reason = null }: DeliveryResult) {
+  const isOver = outcome.result === 'succeeded' || outcome.result === 'rejected' || outcome.result === 'dead';
+  const next = isOver
+    ? {
+        status: status ?? ('failed' as const),
+        next_attempt_at: null,
+        check_at: null,
+        leased_until: FREE,
+        holder: null,
+      }
+    : waiting(now, outcome.retryInMs);
+  const stored = attempt && write({ attempts: [attempt] } as unknown as Delivery).attempts;
+  return {
+    $set: { ...next, updated_at: now, ...(outcome.result === 'postponed' ? {} : { reason }) },
+    $inc: { version: 1, begun: outcome.result === 'postponed' ? -1 : 0 },
+    ...(stored && { $push: { attempts: { $each: stored, $slice: -MAX_ATTEMPTS_KEPT } } }),
+  };
+}

@@ -1,0 +1,79 @@
+import {
+  date,
+  type EntityOf,
+  id,
+  type ListFieldOf,
+  listOf,
+  number,
+  oneOf,
+  text,
+} from '@gatehouse/domain/fields';
+
+/** `skipped`: the webhook was paused or removed, the event was erased, or its owner may not read it any more. */
+export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed', 'skipped'] as const;
+
+/** The delivery of one event to one webhook. */
+export const DELIVERY = {
+  id: id(),
+  webhook: text().list(),
+  /** The event's id, and what else of it decides about the order. */
+  event: text(),
+  type: text().list(),
+  aggregate: text(),
+  sequence: number(),
+  status: oneOf(DELIVERY_STATUSES).list(),
+  /** Why it failed or was skipped, or the last attempt failed. */
+  reason: text().default(null),
+  /** From 1, when it is sent again by somebody's wish. */
+  run: number(),
+  /** When the run began. */
+  begunAt: date(),
+  /** The last ones. */
+  attempts: listOf({
+    url: text(),
+    startedAt: date(),
+    durationMs: number(),
+    /** The status and the beginning of the body of the response, if there was one. */
+    status: number().default(null),
+    body: text().default(null),
+    error: text().default(null),
+  }),
+  /** While it is pending. */
+  nextAttemptAt: date().default(null),
+  version: number().default(1),
+  createdAt: date().list(),
+  updatedAt: date(),
+};
+export type Delivery = EntityOf<typeof DELIVERY>;
+export type DeliveryField = ListFieldOf<typeof DELIVERY>;
+export type DeliveryAttempt = Delivery['attempts'][number];
+
+/** What became of an attempt, and of the delivery unless it goes on. */
+export type DeliveryResult = {
+  attempt?: DeliveryAttempt;
+  status?: Exclude<Delivery['status'], 'pending'>;
+  reason?: string | null;
+};
+
+/** The seconds after which attempts follow; the last pause repeats. */
+const PAUSES = [5, 60, 300, 1800, 7200, 18_000, 36_000];
+/** How long it is tried. */
+const GIVE_UP_MS = 3 * 86_400_000;
+
+/**
+ * How long to wait after an attempt that has failed, in milliseconds with jitter; undefined when it was the last one.
+ *
+ * @param options.attempts how many there were
+ * @param options.least what the endpoint asks for
+ * @param options.scale shortens all times, in tests
+ */
+export function pauseAfter(
+  { begunAt }: Pick<Delivery, 'begunAt'>,
+  { attempts, least = 0, scale = 1 }: { attempts: number; least?: number; scale?: number },
+): number | undefined {
+  const left = begunAt.getTime() + GIVE_UP_MS * scale - Date.now();
+  if (left <= 0) return undefined;
+  const seconds = PAUSES[Math.min(attempts, PAUSES.length) - 1] ?? 0;
+  const pause = Math.max(seconds * 1000 * scale * (1 + Math.random() / 4), least);
+  return Math.min(pause, left);
+}

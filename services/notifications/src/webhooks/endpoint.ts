@@ -1,0 +1,139 @@
+import { createKeyedSemaphore } from '@gatehouse/core/keyed-semaphore';
+import { AddressRefusedError } from '@gatehouse/outbound/connect';
+import { createOutbound, type Outbound } from '@gatehouse/outbound/outbound';
+import { LRUCache } from 'lru-cache';
+import { type Circuit, createCircuit } from '../circuit.ts';
+import type { DeliveryAttempt } from './delivery.ts';
+
+/** How much of the body of a response is kept, in bytes. */
+const BODY_BYTES = 1024;
+/** Requests of a process to one endpoint at the same time, and deliveries that wait for their turn. */
+const SLOTS = { permits: 4, maxWaiting: 1000, maxWaitingOfKey: 4 };
+const MAX_WAIT_MS = 1000;
+/** The longest pause of a delivery that was turned away. */
+const MAX_TURN_MS = 60_000;
+/** Endpoints whose circuits are known. */
+const MAX_ENDPOINTS = 20_000;
+const PROBE_MS = { first: 5000, max: 300_000 };
+/** The longest pause that an endpoint can ask for. */
+const MAX_RETRY_AFTER_MS = 12 * 3_600_000;
+
+/** What an endpoint answered, and the pause that it asks for. */
+export type Answer = { attempt: DeliveryAttempt; retryAfterMs?: number };
+/** It was not asked, and may be in `busyMs`. */
+export type Turn = { busyMs: number } | Answer;
+
+/** Sends to the endpoints of webhooks; each has slots and a circuit of its own, so that one that hangs delays no other. */
+export function createEndpoints(options: { networks: readonly string[]; timeoutMs: number }) {
+  const { timeoutMs } = options;
+  const outbound = createOutbound({ to: 'public', networks: options.networks, timeoutMs });
+  const slots = createKeyedSemaphore(SLOTS);
+  const circuits = new LRUCache<string, Circuit>({ max: MAX_ENDPOINTS });
+  /** How often deliveries were turned away since one was sent. */
+  const turnedAway = new LRUCache<string, number>({ max: MAX_ENDPOINTS });
+
+  function circuitOf(id: string): Circuit {
+    const known = circuits.get(id) ?? createCircuit({ probeMs: PROBE_MS });
+    circuits.set(id, known);
+    return known;
+  }
+
+  function turnAway(id: string): Turn {
+    const count = (turnedAway.get(id) ?? 0) + 1;
+    turnedAway.set(id, count);
+    return { busyMs: Math.min(200 * count, MAX_TURN_MS) };
+  }
+
+  return {
+    /**
+     * Posts the request, unless the endpoint is busy or its circuit is open. A response of 2xx is a success, and what the
+     * endpoint answers besides is never an error of ours; rejects with the reason of `signal` only.
+     */
+    async post(id: string, { delivery, url, headers, body }: Request, signal: AbortSignal): Promise<Turn> {
+      const circuit = circuitOf(id);
+      if (circuit.isOpen() || !(await slots.acquire(id, MAX_WAIT_MS))) return turnAway(id);
+      try {
+        // It may have opened while this one waited.
+        const busyMs = circuit.admit();
+        if (busyMs !== undefined) return { busyMs };
+        turnedAway.delete(id);
+        const answer = await send(outbound, { url, headers, body }, signal).catch((error: unknown) => {
+          circuit.undecided();
+          throw error;
+        });
+        const { status, error } = answer.attempt;
+        if (error === null) circuit.succeeded();
+        else if (status === 429 && answer.retryAfterMs) circuit.open(answer.retryAfterMs, error);
+        else circuit.failed(delivery, error);
+        return answer;
+      } finally {
+        slots.release(id);
+      }
+    },
+  };
+}
+
+type Request = { delivery: string; url: string; headers: Record<string, string>; body: string };
+
+async function send(
+  outbound: Outbound,
+  { url, headers, body }: Omit<Request, 'delivery'>,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const [startedAt, begun] = [new Date(), performance.now()];
+  const attemptWith = (more: Partial<DeliveryAttempt>): DeliveryAttempt => ({
+    ...{ url, startedAt, durationMs: Math.round(performance.now() - begun) },
+    ...{ status: null, body: null, error: null },
+    ...more,
+  });
+  try {
+    const response = await outbound.fetch(url, { method: 'POST', headers, body, signal });
+    const { status, ok } = response;
+    const text = await beginningOf(response);
+    const attempt = attemptWith({
+      status,
+      body: text,
+      error: ok ? null : `The endpoint answered ${status}.`,
+    });
+    const retryAfterMs = retryAfter(response.headers.get('retry-after'));
+    return { attempt, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    return { attempt: attemptWith({ error: explain(error) }) };
+  }
+}
+
+/** The status decides; a body that fails, or goes on, does not matter. */
+async function beginningOf({ body }: Response): Promise<string | null> {
+  if (body === null) return null;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= BODY_BYTES) break;
+    }
+  } catch {
+    // What has arrived is kept.
+  }
+  return Buffer.concat(chunks).subarray(0, BODY_BYTES).toString('utf8');
+}
+
+/** RFC 9110 §10.2.3, in seconds or as a date. */
+function retryAfter(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : undefined;
+}
+
+/** Without what the error says of addresses, by which networks could be explored. */
+function explain(error: unknown): string {
+  if (error instanceof AddressRefusedError) return 'The host is not on the public internet.';
+  const { name, code = '' } = Object(error) as { name?: string; code?: string };
+  if (name === 'TimeoutError' || code === 'UND_ERR_CONNECT_TIMEOUT')
+    return 'The endpoint did not answer in time.';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'The host has no address.';
+  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return `The TLS connection failed (${code}).`;
+  return `The connection failed${code === '' ? '' : ` (${code})`}.`;
+}

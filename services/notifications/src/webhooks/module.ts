@@ -1,0 +1,143 @@
+import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
+import { mountResource } from '@gatehouse/api/resource/mount-resource';
+import { createBatches } from '@gatehouse/data/batches';
+import { createJobPublisher } from '@gatehouse/events/job-publisher';
+import { isPublicHost } from '@gatehouse/outbound/public-address';
+import type { EventStore, StoredEvent } from '../events/event.ts';
+import { mayRead, type ReadingRights } from '../events/reading-rights.ts';
+import type { Delivery } from './delivery.ts';
+import { createDeliveryJobStates } from './delivery-job-states.ts';
+import { createDeliveryStore, DELIVERIES, type DeliveryDocument } from './delivery-store.ts';
+import { createEndpoints } from './endpoint.ts';
+import { createWebhookSecrets } from './secrets.ts';
+import { createWebhookSender } from './sender.ts';
+import type { WebhookSettings } from './settings.ts';
+import type { PauseReason, Webhook } from './webhook.ts';
+import { createWebhookResource, WEBHOOK_PATHS } from './webhook-resource.ts';
+import { mountWebhookRoutes } from './webhook-routes.ts';
+import { createWebhookService } from './webhook-service.ts';
+import { createWebhookStore } from './webhook-store.ts';
+
+export { WEBHOOK_PATHS };
+
+const QUEUE = 'webhooks';
+const LANE = 'all';
+const TIMEOUT_MS = 15_000;
+/** Deliveries end by time, and not by their number of attempts. */
+const MAX_ATTEMPTS = 100_000;
+/** The pauses after faults of our own; those after faults of an endpoint are longer. */
+const BACKOFF_MS = { first: 1000, max: 60_000 };
+
+/** Webhooks: endpoints of applications' owners, and the deliveries of events to them. */
+export function createWebhooksModule(
+  { connection, logger, queues }: Pick<ResourceContext, 'connection' | 'logger' | 'queues'>,
+  options: WebhookSettings & {
+    events: {
+      store: EventStore;
+      rights: ReadingRights;
+      follow(listener: (event: StoredEvent) => Promise<void>): void;
+    };
+    lanes: { isPaused(queue: string, lane: string): boolean; count(...of: [string, string, string]): void };
+    /** Tells the owner that a webhook is paused; may be called again. */
+    onPausing: (webhook: Webhook, why: PauseReason) => Promise<void>;
+  },
+) {
+  const { events, lanes, networks, timeoutMs = TIMEOUT_MS, scale = 1 } = options;
+  const webhooks = createWebhookStore(connection);
+  const deliveries = createDeliveryStore(connection);
+  const states = createDeliveryJobStates(deliveries);
+  const secrets = createWebhookSecrets(options.masterKeys);
+  const queue = queues({
+    name: QUEUE,
+    lanes: [LANE],
+    jobStates: {
+      ...states.jobStates,
+      async end(job, attempt, outcome) {
+        await states.jobStates.end(job, attempt, outcome);
+        if (outcome.result !== 'postponed') lanes.count(QUEUE, LANE, outcome.result);
+      },
+    },
+  });
+  const subject = queue.subject('normal', LANE);
+  const eventOf = ({ id, run }: Pick<Delivery, 'id' | 'run'>) => ({
+    ...{ id: `${id}-${run}`, subject, at: new Date(), data: { delivery: id, run } },
+  });
+  const jobs = createJobPublisher<DeliveryDocument>({
+    queue,
+    collection: connection.collection(DELIVERIES),
+    projection: { run: 1 },
+    eventOf: ({ _id: id, run }) => eventOf({ id, run }),
+    logger,
+  });
+  const publish = (added: readonly Delivery[]) => {
+    for (const delivery of added) jobs.publish(eventOf(delivery));
+  };
+
+  const subscribed = createBatches<string, Awaited<ReturnType<typeof webhooks.subscribed>>>({
+    max: 1000,
+    async run(types) {
+      const found = new Map<string, Awaited<ReturnType<typeof webhooks.subscribed>>>();
+      for (const type of new Set(types)) found.set(type, await webhooks.subscribed(type));
+      return types.map((type) => found.get(type) ?? []);
+    },
+  });
+  /** Durable when it resolves. Whether the owner may read the event is judged again when it is delivered. */
+  events.follow(async (event: StoredEvent) => {
+    const candidates = await subscribed(event.type);
+    const rights = await Promise.all(candidates.map(({ reader }) => events.rights.ofOwner(reader)));
+    const entitled = candidates.filter((_, i) => rights[i] !== undefined && mayRead(rights[i], event));
+    publish(await deliveries.add(entitled.map(({ id }) => ({ webhook: id, event }))));
+  });
+
+  const isAllowedHost = (hostname: string) => networks.length > 0 || isPublicHost(hostname);
+  const service = createWebhookService({
+    ...{ webhooks, deliveries, secrets, isAllowedHost, publish },
+    events: events.store,
+    rights: events.rights,
+  });
+  const endpoints = createEndpoints({ networks, timeoutMs });
+  const worker = queue.work({
+    lane: LANE,
+    handler: createWebhookSender({
+      ...{ webhooks, deliveries, states, secrets, endpoints, scale },
+      events: events.store,
+      rights: events.rights,
+      onPausing: options.onPausing,
+    }),
+    slots: Math.max(options.slots, 1),
+    // With the time that a delivery waits for its turn.
+    timeoutMs: timeoutMs + 5000,
+    maxAttempts: MAX_ATTEMPTS,
+    backoffMs: { first: BACKOFF_MS.first * scale, max: BACKOFF_MS.max * scale },
+    paused: () => lanes.isPaused(QUEUE, LANE),
+  });
+
+  /** After a change of the master key, so that the former one is no longer needed. */
+  async function reseal(): Promise<void> {
+    for await (const webhook of webhooks.all()) {
+      if (secrets.resealed(webhook) === undefined) continue;
+      await webhooks.update(webhook.id, (current) => {
+        const resealed = secrets.resealed(current);
+        return resealed && { ...current, secrets: resealed };
+      });
+    }
+  }
+
+  const parts: ResourceParts = {
+    routes(app, { mountOptions }) {
+      mountResource(app, createWebhookResource(service, secrets.reveal), mountOptions);
+      mountWebhookRoutes(app, {
+        ...{ webhooks: service, reveal: secrets.reveal, mountOptions },
+        events: events.store,
+        deliveriesOf: deliveries.within,
+      });
+    },
+    prepare: reseal,
+    background: [jobs, ...(options.slots === 0 ? [] : [worker])],
+    expiring: [DELIVERIES],
+    async erase(userId) {
+      for (const id of await webhooks.removeAllOf(userId)) await deliveries.removeAllOf(id);
+    },
+  };
+  return { parts, operated: { queue, lanes: [LANE] } };
+}

@@ -1,0 +1,189 @@
+import { plainBody } from '@gatehouse/api/http/error-bodies';
+import { documentedLimits } from '@gatehouse/api/http/schema';
+import { cursorEnvelope } from '@gatehouse/api/lists/paging';
+import { type Profile, requestBody, view } from '@gatehouse/api/resource/profile';
+import type { Resource } from '@gatehouse/api/resource/resource';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { Type } from 'typebox';
+import {
+  type NewWebhook,
+  PAUSE_REASONS,
+  WEBHOOK_LIMITS,
+  WEBHOOK_STATUSES,
+  type Webhook,
+  type WebhookChanges,
+  type WebhookField,
+} from './webhook.ts';
+import type { WebhookService } from './webhook-service.ts';
+
+type WebhookTypes = { entity: Webhook; field: WebhookField; draft: NewWebhook; changes: WebhookChanges };
+
+export const READ = ['read:data', 'read:all'];
+export const WRITE = ['write:data'];
+export const WEBHOOKS = '/api/v1/webhooks';
+
+const Status = Type.Unsafe<Webhook['status']>({ type: 'string', enum: [...WEBHOOK_STATUSES] });
+const Fields = {
+  url: Type.String({
+    ...documentedLimits({ maxLength: WEBHOOK_LIMITS.url }),
+    description: 'An https URL. Redirects are not followed.',
+  }),
+  events: Type.Array(Type.String(), {
+    maxItems: 50,
+    description: 'Types of events, groups of them such as `order.*`, or `*`.',
+  }),
+  description: Type.Union([Type.String(), Type.Null()]),
+  ordered: Type.Boolean({
+    description:
+      'Whether the events about one thing, such as an order, are delivered one after the other. One that cannot be delivered then ' +
+      'holds up those after it.',
+  }),
+};
+const { url: Url, events: Events, description: Description, ordered: Ordered } = Fields;
+
+const shown = {
+  id: Type.String(),
+  ...Fields,
+  status: Status,
+  pause_reason: Type.Unsafe<Webhook['pauseReason']>({
+    type: ['string', 'null'],
+    enum: [...PAUSE_REASONS, null],
+    description:
+      'failing: no success in three days. gone: the endpoint answered 410. owner: it was asked for.',
+  }),
+  created_at: Type.String({ format: 'date-time' }),
+};
+export const show = (webhook: Webhook) => {
+  const { id, url, events, description, ordered, status, pauseReason, createdAt } = webhook;
+  return {
+    ...{ id, url, events: [...events], description, ordered, status },
+    pause_reason: pauseReason,
+    created_at: createdAt.toISOString(),
+  };
+};
+
+/** A webhook with its secret, which is shown when it is new. */
+export const WithSecret = Type.Object({
+  ...shown,
+  secret: Type.String({ description: 'With which deliveries are signed. It is not shown again.' }),
+});
+
+const webhookView = view('Webhook', Type.Object(shown), show);
+const DRAFT = { url: 'https://example.com/hooks', events: ['order.*'], description: null, ordered: false };
+
+const newWebhook = requestBody(
+  'NewWebhook',
+  Type.Object({
+    url: Url,
+    events: Events,
+    description: Type.Optional(Description),
+    ordered: Type.Optional(Ordered),
+  }),
+  {
+    example: DRAFT,
+    read: ({ url, events, description = null, ordered = false }): NewWebhook => ({
+      ...{ url, events, description, ordered },
+    }),
+  },
+);
+
+const changes = requestBody(
+  'WebhookChanges',
+  Type.Object({
+    url: Type.Optional(Url),
+    events: Type.Optional(Events),
+    description: Type.Optional(Description),
+    ordered: Type.Optional(Ordered),
+    status: Type.Optional(Status),
+  }),
+  {
+    example: { status: 'active' },
+    read: ({ url, events, description, ordered, status }): WebhookChanges =>
+      omitUndefined({ url, events, description, ordered, status }),
+  },
+);
+
+const profile = {
+  name: 'plain',
+  about: 'the webhooks, by cursor',
+  errorBody: plainBody,
+} as const satisfies Partial<Profile<WebhookTypes>>;
+
+export const WEBHOOK_PATHS = [{ prefix: WEBHOOKS, profiles: [profile] }];
+
+/** Webhooks as a resource. */
+export function createWebhookResource(
+  webhooks: WebhookService,
+  /** Returns the secret of a webhook that is in use. */
+  reveal: (webhook: Webhook) => string,
+): Resource<WebhookTypes> {
+  const withSecret = view('WebhookWithSecret', WithSecret, (webhook: Webhook) => ({
+    ...show(webhook),
+    secret: webhook === EXAMPLE ? EXAMPLE_SECRET : reveal(webhook),
+  }));
+  const plain: Profile<WebhookTypes> = {
+    ...profile,
+    list: {
+      rules: {
+        filters: {
+          status: { field: 'status', type: 'string', values: WEBHOOK_STATUSES },
+          created_at: { field: 'createdAt', type: 'date' },
+        },
+        plain: [],
+        sort: { fields: { created_at: 'createdAt' }, by: 'sort', order: 'order' },
+        paging: 'cursor',
+      },
+      envelope: cursorEnvelope,
+      item: webhookView,
+    },
+    create: { body: newWebhook, response: withSecret },
+    read: webhookView,
+    update: { method: 'PATCH', body: changes, response: webhookView },
+    remove: true,
+  };
+  return {
+    noun: { one: 'a webhook', many: 'webhooks' },
+    idPrefix: 'whk',
+    paths: [{ prefix: WEBHOOKS, profiles: [plain] }],
+    operations: {
+      list: {
+        scopes: READ,
+        source: webhooks.listFor,
+        description: "The caller's webhooks; an application sees those that it has created.",
+      },
+      create: {
+        scopes: WRITE,
+        description:
+          'Events of these types are posted to the URL from now on, signed as Standard Webhooks 1.0 says, as far as the own ' +
+          'applications may read them. The secret is in this response only. ' +
+          `An owner has at most ${WEBHOOK_LIMITS.perOwner} webhooks.`,
+        run: webhooks.create,
+      },
+      read: { scopes: READ, run: webhooks.find },
+      update: {
+        scopes: WRITE,
+        description: 'With the status active, a webhook that was paused is resumed; see replay.',
+        run: webhooks.update,
+      },
+      remove: { scopes: WRITE, description: 'Its deliveries are removed, too.', run: webhooks.remove },
+    },
+    example: EXAMPLE,
+  };
+}
+
+const AT = new Date('2026-03-01T09:30:00Z');
+const EXAMPLE: Webhook = {
+  ...DRAFT,
+  id: 'whk_06f2k1c8w0h3v5n7q9t1x3z5b7',
+  owner: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
+  reader: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
+  status: 'active',
+  pauseReason: null,
+  secrets: [],
+  version: 1,
+  createdAt: AT,
+  updatedAt: AT,
+};
+/** That of the specification. */
+const EXAMPLE_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+export const SECRET_EXAMPLE = { ...show(EXAMPLE), secret: EXAMPLE_SECRET };

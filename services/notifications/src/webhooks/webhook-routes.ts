@@ -1,0 +1,311 @@
+import { plainBody } from '@gatehouse/api/http/error-bodies';
+import { bodyValidator, serializer } from '@gatehouse/api/http/schema';
+import { DATE_PATTERN } from '@gatehouse/api/lists/filter-patterns';
+import { createListEndpoint } from '@gatehouse/api/lists/list-endpoint';
+import { cursorEnvelope } from '@gatehouse/api/lists/paging';
+import { documented, type Operation } from '@gatehouse/api/openapi/operation';
+import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { send } from '@gatehouse/api/resource/json-response';
+import type { MountOptions } from '@gatehouse/api/resource/mount-resource';
+import type { ErrorKind } from '@gatehouse/core/errors';
+import type { ListSource } from '@gatehouse/domain/list-query';
+import { requireScope } from '@gatehouse/tokens/caller';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Static, type TSchema, Type } from 'typebox';
+import type { EventStore, StoredEvent } from '../events/event.ts';
+import { payloadOf } from '../events/event-resource.ts';
+import { DELIVERY_STATUSES, type Delivery, type DeliveryField } from './delivery.ts';
+import { WEBHOOK_LIMITS, type Webhook } from './webhook.ts';
+import { READ, SECRET_EXAMPLE, show, WEBHOOKS, WithSecret, WRITE } from './webhook-resource.ts';
+import type { WebhookService } from './webhook-service.ts';
+
+const Time = Type.String({ format: 'date-time' });
+const OrNull = (schema: TSchema, description: string) => Type.Union([schema, Type.Null()], { description });
+const DeliveryView = Type.Object({
+  id: Type.String(),
+  event_id: Type.String({ description: 'The `webhook-id` of its requests.' }),
+  type: Type.String(),
+  status: Type.String({ enum: [...DELIVERY_STATUSES] }),
+  reason: OrNull(Type.String(), 'Why it failed or was skipped, or the last attempt failed.'),
+  next_attempt_at: OrNull(Time, 'While it is pending.'),
+  request: Type.Object({
+    headers: Type.Record(Type.String(), Type.String()),
+    body: OrNull(Type.String(), 'The payload; null when the event is gone.'),
+  }),
+  attempts: Type.Array(
+    Type.Object({
+      started_at: Time,
+      duration_ms: Type.Integer(),
+      url: Type.String(),
+      response: OrNull(
+        Type.Object({
+          status: Type.Integer(),
+          body: OrNull(Type.String(), 'The first 1,024 bytes.'),
+        }),
+        'Null when there was none.',
+      ),
+      error: OrNull(Type.String(), 'Null for a success.'),
+    }),
+    { description: 'The last 20.' },
+  ),
+  created_at: Time,
+});
+
+/** A delivery with its event, unless that is gone. */
+type Shown = { delivery: Delivery; event: StoredEvent | undefined };
+
+const shownAs = ({ delivery, event }: Shown): Static<typeof DeliveryView> => ({
+  id: delivery.id,
+  event_id: delivery.event,
+  type: delivery.type,
+  status: delivery.status,
+  reason: delivery.reason,
+  next_attempt_at: delivery.nextAttemptAt?.toISOString() ?? null,
+  request: {
+    headers: { 'content-type': 'application/json', 'webhook-id': delivery.event },
+    body: event === undefined ? null : JSON.stringify(payloadOf(event)),
+  },
+  attempts: delivery.attempts.map(({ url, startedAt, durationMs, status, body, error }) => ({
+    started_at: startedAt.toISOString(),
+    duration_ms: durationMs,
+    url,
+    response: status === null ? null : { status, body },
+    error,
+  })),
+  created_at: delivery.createdAt.toISOString(),
+});
+
+const DELIVERY_EXAMPLE = {
+  id: 'dlv_06f2k1c8w0h3v5n7q9t1x3z5b7',
+  event_id: 'evt_06f2k1c8w0h3v5n7q9t1x3z5b7',
+  type: 'order.created',
+  status: 'succeeded',
+  reason: null,
+  next_attempt_at: null,
+  request: {
+    headers: { 'content-type': 'application/json', 'webhook-id': 'evt_06f2k1c8w0h3v5n7q9t1x3z5b7' },
+    body: '{"type":"order.created","timestamp":"2026-03-01T09:30:00.000Z","data":{}}',
+  },
+  attempts: [
+    {
+      started_at: '2026-03-01T09:30:00.100Z',
+      duration_ms: 42,
+      url: 'https://example.com/hooks',
+      response: { status: 204, body: null },
+      error: null,
+    },
+  ],
+  created_at: '2026-03-01T09:30:00.050Z',
+};
+const delivery = { name: 'WebhookDelivery', schema: DeliveryView, example: DELIVERY_EXAMPLE };
+
+const Overlap = Type.Object({
+  overlap_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: WEBHOOK_LIMITS.overlapSeconds,
+      description: 'For how long the secret before signs, too; a day by default.',
+    }),
+  ),
+});
+const Replay = Type.Object({
+  from: Type.String({
+    pattern: DATE_PATTERN,
+    description: 'A date or a time.',
+  }),
+});
+const Replayed = Type.Object({
+  replayed: Type.Integer({ description: 'The number of deliveries that begin again, at most 1,000 or so.' }),
+  next: OrNull(Time, 'The `from` of the request that goes on; null when that was all.'),
+});
+
+/** Mounts what is done with a webhook beside changing it: a new secret, a test, its deliveries, and sending again. */
+export function mountWebhookRoutes(
+  app: FastifyInstance,
+  options: {
+    webhooks: WebhookService;
+    deliveriesOf: (webhookId: string) => ListSource<DeliveryField, Delivery>;
+    events: Pick<EventStore, 'findByIds'>;
+    reveal: (webhook: Webhook) => string;
+    mountOptions: Pick<MountOptions, 'authenticate' | 'concurrency'>;
+  },
+): void {
+  const { webhooks, events, mountOptions } = options;
+  const { authenticate, concurrency } = mountOptions;
+  const path = `${WEBHOOKS}/:id`;
+
+  const route = (
+    operationId: string,
+    scopes: string[],
+    about: Pick<Operation, 'summary' | 'description' | 'responses' | 'body' | 'query'> & {
+      kinds?: ErrorKind[];
+    },
+  ) => {
+    const { kinds = [], ...operation } = about;
+    return {
+      config: { errorBody: plainBody },
+      schema: documented({
+        ...operation,
+        ...{ operationId, scopes, tag: WEBHOOKS },
+        errors: { body: plainBody, kinds: ['not_found', ...kinds] },
+      }),
+      onRequest: [authenticate, async (request: FastifyRequest) => requireScope(callerOf(request), scopes)],
+    };
+  };
+  const reply = (to: FastifyReply, text: string, status = 200, headers: Record<string, string> = {}) =>
+    send(to, { status, headers: { ...headers, 'cache-control': 'no-store' }, text });
+
+  async function withEvents(deliveries: readonly Delivery[]): Promise<Shown[]> {
+    const found = await events.findByIds(deliveries.map(({ event }) => event));
+    return deliveries.map((it) => ({ delivery: it, event: found.get(it.event) }));
+  }
+  const writeDelivery = serializer(DeliveryView);
+  const written = async (one: Delivery) => {
+    const [first] = await withEvents([one]);
+    return writeDelivery(shownAs(first as Shown));
+  };
+
+  const writeSecret = serializer(WithSecret);
+  const readOverlap = bodyValidator(Overlap);
+  app.post<{ Params: { id: string } }>(
+    `${path}/rotate`,
+    route('rotate_webhook_secret', WRITE, {
+      summary: 'Make a new secret for a webhook',
+      description:
+        'Until the one before has ended, both sign each delivery, so that receivers can change over. One before that ends at once.',
+      body: [{ name: 'WebhookRotation', schema: Overlap, example: { overlap_seconds: 3600 } }],
+      responses: {
+        200: {
+          description: 'The webhook, with its new secret.',
+          shapes: [{ name: 'WebhookWithSecret', schema: WithSecret, example: SECRET_EXAMPLE }],
+        },
+      },
+      kinds: ['invalid'],
+    }),
+    async (request, to) => {
+      const { overlap_seconds: seconds = 86_400 } = readOverlap(request.body);
+      const webhook: Webhook = await webhooks.rotate(request.params.id, seconds, callerOf(request));
+      return reply(to, writeSecret({ ...show(webhook), secret: options.reveal(webhook) }));
+    },
+  );
+
+  app.post<{ Params: { id: string } }>(
+    `${path}/test`,
+    route('test_webhook', WRITE, {
+      summary: 'Send a test to a webhook',
+      description: 'An event of the type webhook.test is delivered to it, as any other.',
+      responses: { 202: { description: 'The delivery.', shapes: [delivery] } },
+      kinds: ['conflict'],
+    }),
+    async (request, to) => {
+      const tested = await webhooks.test(request.params.id, callerOf(request));
+      return reply(to, await written(tested), 202);
+    },
+  );
+
+  const readReplay = bodyValidator(Replay);
+  const writeReplayed = serializer(Replayed);
+  app.post<{ Params: { id: string } }>(
+    `${path}/replay`,
+    route('replay_webhook', WRITE, {
+      summary: 'Deliver the events since a time again',
+      description: 'Those that the webhook subscribes to now, whether they were delivered before or not.',
+      body: [{ name: 'WebhookReplay', schema: Replay, example: { from: '2026-03-01T00:00:00Z' } }],
+      responses: {
+        202: {
+          description: 'How many events are delivered.',
+          shapes: [{ name: 'WebhookReplayed', schema: Replayed, example: { replayed: 12, next: null } }],
+        },
+      },
+      kinds: ['invalid', 'conflict'],
+    }),
+    async (request, to) => {
+      const from = new Date(readReplay(request.body).from);
+      const { replayed, next } = await webhooks.replay(request.params.id, from, callerOf(request));
+      return reply(to, writeReplayed({ replayed, next: next?.toISOString() ?? null }), 202);
+    },
+  );
+
+  const list = createListEndpoint<DeliveryField, Shown>({
+    rules: {
+      path: WEBHOOKS,
+      paging: 'cursor',
+      order: { field: 'createdAt', descending: true },
+      filters: {
+        status: { field: 'status', type: 'string', values: DELIVERY_STATUSES },
+        type: { field: 'type', type: 'string' },
+      },
+    },
+    envelope: cursorEnvelope,
+    item: { schema: DeliveryView, write: (row) => writeDelivery(shownAs(row)) },
+  });
+  app.get<{ Params: { id: string } }>(
+    `${path}/deliveries`,
+    route('list_webhook_deliveries', READ, {
+      summary: 'List the deliveries of a webhook',
+      description:
+        'The deliveries of the last 30 days, the latest first, each with its request, and the responses to its attempts.',
+      query: [{ profile: 'plain', schema: list.query }],
+      responses: {
+        200: {
+          description: 'A page of the list.',
+          shapes: [
+            {
+              name: 'WebhookDeliveries',
+              schema: cursorEnvelope.schema(DeliveryView),
+              example: {
+                data: [DELIVERY_EXAMPLE],
+                links: {},
+                meta: {
+                  totalItems: 1,
+                  itemsPerPage: 1,
+                  currentPage: 1,
+                  hasNextPage: false,
+                  hasPrevPage: false,
+                },
+              },
+              parts: [delivery],
+            },
+          ],
+        },
+      },
+      kinds: ['invalid'],
+    }),
+    async (request, to) => {
+      const caller = callerOf(request);
+      const { id } = await webhooks.find(request.params.id, caller);
+      const source = options.deliveriesOf(id);
+      const shown: ListSource<DeliveryField, Shown> = {
+        async byOffset(query, page) {
+          const rows = await source.byOffset(query, page);
+          return { ...rows, items: await withEvents(rows.items) };
+        },
+        async byKeyset(query, page) {
+          const rows = await source.byKeyset(query, page);
+          return { ...rows, items: await withEvents(rows.items) };
+        },
+        count: source.count,
+      };
+      const { headers, text } = await list.reply(request.query, shown, {
+        path: `${WEBHOOKS}/${id}/deliveries`,
+        limited: (work) => concurrency.run(caller, work),
+      });
+      return reply(to, text, 200, headers);
+    },
+  );
+
+  app.post<{ Params: { id: string; delivery: string } }>(
+    `${path}/deliveries/:delivery/resend`,
+    route('resend_webhook_delivery', WRITE, {
+      summary: 'Deliver an event again',
+      description: 'With the same `webhook-id`. A delivery that is pending stays as it is.',
+      responses: { 202: { description: 'The delivery, which is pending.', shapes: [delivery] } },
+      kinds: ['conflict'],
+    }),
+    async (request, to) => {
+      const { id, delivery: deliveryId } = request.params;
+      const resent = await webhooks.resend(id, deliveryId, callerOf(request));
+      return reply(to, await written(resent), 202);
+    },
+  );
+}

@@ -1,0 +1,101 @@
+import type { FieldProblem } from '@gatehouse/core/errors';
+import {
+  boolean,
+  date,
+  type EntityOf,
+  id,
+  type ListFieldOf,
+  listOf,
+  number,
+  oneOf,
+  text,
+  value,
+} from '@gatehouse/domain/fields';
+import type { IfVersion } from '@gatehouse/domain/if-version';
+import type { ListSource } from '@gatehouse/domain/list-query';
+
+export const WEBHOOK_STATUSES = ['active', 'paused'] as const;
+export const PAUSE_REASONS = ['owner', 'failing', 'gone'] as const;
+
+/** An endpoint of somebody who owns applications, that is told of events. */
+export const WEBHOOK = {
+  id: id(),
+  /** The person, or the trusted application. */
+  owner: text().list(),
+  /** Whose rights decide what is delivered: those of all applications of the owner, or of one application. */
+  reader: text().list(),
+  url: text(),
+  /** Types of events, groups of them such as `order.*`, or `*`. */
+  events: value<readonly string[]>(),
+  description: text().default(null),
+  /** Whether events about the same thing are delivered one after the other, in their order. */
+  ordered: boolean().default(false),
+  status: oneOf(WEBHOOK_STATUSES).list({ mostCommon: 'active' }),
+  pauseReason: oneOf(PAUSE_REASONS).default(null),
+  /** The latest first; those that are live all sign. */
+  secrets: listOf({ sealed: text(), endsAt: date().default(null) }),
+  version: number().default(0),
+  createdAt: date().list(),
+  updatedAt: date(),
+};
+export type Webhook = EntityOf<typeof WEBHOOK>;
+export type WebhookField = ListFieldOf<typeof WEBHOOK>;
+export type NewWebhook = Pick<Webhook, 'url' | 'events' | 'description' | 'ordered'>;
+export type WebhookChanges = Partial<NewWebhook> & { status?: Webhook['status'] };
+export type PauseReason = (typeof PAUSE_REASONS)[number];
+
+export type WebhookStore = {
+  within(owner: string): ListSource<WebhookField, Webhook>;
+  findById(id: string, owner?: string): Promise<Webhook | undefined>;
+  countOf(owner: string): Promise<number>;
+  insert(webhook: Webhook): Promise<void>;
+  /** Undefined leaves it as it is. Throws `not_found`, or `precondition_failed` unless it is at one of the versions. */
+  update(
+    id: string,
+    decide: (webhook: Webhook) => Webhook | undefined,
+    ifVersion?: IfVersion,
+  ): Promise<Webhook | undefined>;
+  remove(id: string, ifVersion?: IfVersion): Promise<void>;
+  /** The active ones that are told of events of this type, by their ids, and whose rights decide. */
+  subscribed(type: string): Promise<Pick<Webhook, 'id' | 'reader'>[]>;
+  /** Resolves to their ids. */
+  removeAllOf(owner: string): Promise<string[]>;
+  all(): AsyncIterable<Webhook>;
+};
+
+export const WEBHOOK_LIMITS = { perOwner: 100, url: 2000, description: 500, overlapSeconds: 7 * 86_400 };
+
+/** The words by which a webhook subscribes to an event of this type. */
+export const wordsOf = (type: string): string[] => [type, `${type.split('.')[0]}.*`, '*'];
+
+/**
+ * What is wrong with a new webhook, or with changes.
+ *
+ * @param options.types the types of events
+ * @param options.isAllowedHost whether a host without a name in public, or this machine, may be that of an endpoint
+ */
+export function webhookProblems(
+  { url, events, description }: Partial<NewWebhook>,
+  options: { types: readonly string[]; isAllowedHost: (hostname: string) => boolean },
+): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const add = (field: string, message: string) => void problems.push({ field, message });
+  if (url !== undefined) {
+    const parsed = url.length <= WEBHOOK_LIMITS.url && !/[\s\\]/.test(url) ? URL.parse(url) : null;
+    const isLocal = parsed?.protocol === 'http:' && isLoopback(parsed.hostname);
+    if (parsed === null || !(parsed.protocol === 'https:' || isLocal) || parsed.username + parsed.password) {
+      add('url', `must be an https URL of at most ${WEBHOOK_LIMITS.url} characters, without a password`);
+    } else if (!options.isAllowedHost(parsed.hostname)) add('url', 'must lead to the public internet');
+  }
+  const known = new Set(options.types.flatMap(wordsOf));
+  const unknown = events?.find((word) => !known.has(word));
+  if (events?.length === 0) add('events', 'must name at least one type of events, or be ["*"]');
+  if (unknown !== undefined)
+    add('events', `cannot have ${JSON.stringify(unknown.slice(0, 60))}: there is no such type`);
+  if ((description?.length ?? 0) > WEBHOOK_LIMITS.description) {
+    add('description', `must have at most ${WEBHOOK_LIMITS.description} characters`);
+  }
+  return problems;
+}
+
+const isLoopback = (hostname: string) => /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);

@@ -1,0 +1,151 @@
+import { until } from '@gatehouse/testing/processes';
+import { Webhook as Verifier } from 'standardwebhooks';
+import t from 'tap';
+import { ANN, BOB, build, SCOPES, type Webhook } from './build.ts';
+
+const { hooks, create, delivered, deliveries, publish, order, issuer, at, behave, origin } = await build(t);
+const bob = await issuer.person(BOB, 'user', `${SCOPES} manage:apps`);
+
+t.test('an event is delivered, signed, once to each webhook that subscribes to it', async (t) => {
+  const hook = await create('/first');
+  const other = await create('/other', { events: ['product.created'] });
+  t.match(hook, { id: /^whk_/, secret: /^whsec_[A-Za-z0-9+/]{43}=$/, status: 'active' });
+  t.notMatch((await hooks('GET', `/${hook.id}`)).text, /whsec/);
+  t.notMatch((await hooks('GET', '')).text, /whsec/);
+  await publish('commerce.order.created', order('ord_1', ANN));
+  const [delivery] = await delivered(hook.id, 1);
+  t.match(delivery, {
+    type: 'order.created',
+    attempts: [{ response: { status: 204 }, error: null, url: `${origin}/first` }],
+  });
+  const [request] = at('/first');
+  t.match(new Verifier(hook.secret).verify(request?.body ?? '', request?.headers ?? {}), {
+    type: 'order.created',
+    data: { order_id: 'ord_1' },
+  });
+  t.equal(request?.headers['webhook-id'], delivery?.event_id);
+  t.equal(request?.body, delivery?.request.body);
+  t.throws(() => new Verifier(other.secret).verify(request?.body ?? '', request?.headers ?? {}));
+  t.same(await deliveries(other.id), []);
+});
+
+t.test('an owner gets what the own applications may read, as it is when it is delivered', async (t) => {
+  const hook = await create('/mine', { events: ['*'] });
+  await publish('commerce.order.created', order('ord_bob', BOB));
+  await publish('commerce.order.created', order('ord_ann', ANN));
+  await delivered(hook.id, 3);
+  const ids = at('/mine').map(({ body }) => JSON.parse(body).data.order_id);
+  t.same(
+    ids.toSorted(),
+    ['ord_ann', 'ord_ann', 'ord_bob'],
+    'stock is for everybody, an order for its customer',
+  );
+
+  let release = () => {};
+  behave('/held', (_request, response) => {
+    release = () => response.writeHead(500).end();
+  });
+  const held = await create('/held');
+  await publish('commerce.order.created', order('ord_2', ANN));
+  await until(() => at('/held').length === 1, 5000);
+  issuer.rights.set(ANN, { scopes: [] });
+  issuer.revoke({ kind: 'subject', id: ANN, epoch: 0 });
+  release();
+  const [skipped] = await delivered(held.id, 1, 'skipped');
+  t.match(skipped, { reason: 'The applications of the owner may not read this event.' });
+  issuer.rights.delete(ANN);
+  issuer.revoke({ kind: 'subject', id: ANN, epoch: 0 });
+});
+
+t.test('whose webhooks', async (t) => {
+  const hook = await create('/owned');
+  for (const [method, path] of [
+    ['GET', ''],
+    ['PATCH', ''],
+    ['DELETE', ''],
+    ['GET', '/deliveries'],
+    ['POST', '/test'],
+    ['POST', '/rotate'],
+  ] as const) {
+    const body = method === 'GET' || method === 'DELETE' ? undefined : {};
+    t.equal((await hooks(method, `/${hook.id}${path}`, body, bob)).status, 404, `${method} ${path}`);
+  }
+  const draft = { url: `${origin}/x`, events: ['order.*'] };
+  const third = await issuer.sign({ sub: ANN, client_id: 'app_of_others', scope: SCOPES, roles: ['user'] });
+  t.equal((await hooks('POST', '', draft, third)).status, 403, 'an application of somebody else');
+  issuer.rights.set('app_ann', { client_ids: ['app_ann'], person: ANN, role: 'user', scopes: ['read:data'] });
+  const own = await issuer.sign({ sub: ANN, client_id: 'app_ann', scope: SCOPES, roles: ['user'] });
+  t.equal((await hooks('POST', '', { ...draft, events: ['user.*'] }, own)).status, 400, 'beyond its scopes');
+  const created = await hooks<Webhook>('POST', '', draft, own);
+  t.equal(created.status, 201);
+  const seen = async (token?: string) =>
+    (await hooks('GET', '?limit=100', undefined, token)).body.data as Webhook[];
+  t.same(
+    (await seen(own)).map(({ id }) => id),
+    [created.body.id],
+    'an application sees its own',
+  );
+  t.ok((await seen()).length > 1, 'and the owner all');
+  const machine = await issuer.machine(SCOPES);
+  issuer.rights.set('app_test', {
+    client_ids: ['app_test'],
+    person: null,
+    role: 'machine',
+    scopes: ['read:data'],
+  });
+  t.equal((await hooks('POST', '', draft, machine)).status, 201, 'a trusted application');
+  t.equal((await hooks('DELETE', `/${hook.id}`)).status, 204);
+  t.equal((await hooks('GET', `/${hook.id}`)).status, 404);
+});
+
+t.test('what is refused', async (t) => {
+  for (const [draft, message] of [
+    [{ url: 'http://example.com/' }, /url must be an https URL/],
+    [{ url: 'https://user:x@example.com/' }, /url must be an https URL/],
+    [{ url: 'javascript:alert(1)' }, /url must be an https URL/],
+    [{ url: `https://example.com/${'x'.repeat(2000)}` }, /url must be an https URL/],
+    [{ events: [] }, /events must name/],
+    [{ events: ['order.lost'] }, /no such type/],
+    [{ events: ['report.*', 'x'] }, /no such type/],
+    [{ description: 'x'.repeat(501) }, /description must have at most 500/],
+  ] as const) {
+    const { status, body } = await hooks('POST', '', { url: `${origin}/x`, events: ['*'], ...draft });
+    t.equal(status, 400);
+    t.match(body.error, message);
+  }
+});
+
+t.test('a failure is tried again, and a redirect is one', async (t) => {
+  behave('/flaky', (_request, response, count) => {
+    if (count === 1) response.writeHead(500).end('x'.repeat(5000));
+    else if (count === 2) response.writeHead(302, { location: `${origin}/elsewhere` }).end();
+    else if (count === 3) response.destroy();
+    else response.writeHead(200).end('ok');
+  });
+  const hook = await create('/flaky');
+  await publish('commerce.order.created', order('ord_3', ANN));
+  const [delivery] = await delivered(hook.id, 1);
+  const { attempts = [] } = delivery ?? {};
+  t.match(attempts, [
+    { response: { status: 500, body: 'x'.repeat(1024) }, error: 'The endpoint answered 500.' },
+    { response: { status: 302 }, error: 'The endpoint answered 302.' },
+    { response: null, error: /^The connection failed/ },
+    { response: { status: 200, body: 'ok' }, error: null },
+  ]);
+  t.equal(new Set(at('/flaky').map(({ headers }) => headers['webhook-id'])).size, 1, 'the same id each time');
+  t.equal(at('/elsewhere').length, 0);
+});
+
+t.test('where asked, the events about one thing come in order', async (t) => {
+  behave('/ordered', (_request, response, count) => {
+    response.writeHead(count < 4 ? 503 : 200).end();
+  });
+  const hook = await create('/ordered', { ordered: true });
+  await publish('commerce.order.created', order('ord_4', ANN));
+  for (let version = 2; version <= 4; version += 1) {
+    await publish('commerce.order.changed', order('ord_4', ANN, { version, status: 'processing' }));
+  }
+  await delivered(hook.id, 4);
+  const versions = at('/ordered').map(({ body }) => JSON.parse(body).data.version);
+  t.same(versions, [1, 1, 1, 1, 2, 3, 4]);
+});
