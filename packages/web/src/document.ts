@@ -1,8 +1,9 @@
+import { brand, brandMark } from './brand.ts';
 import { type Content, type Html, html, render } from './html.ts';
-import { gateIllustration, logo } from './illustrations.ts';
-import { language, t } from './language.ts';
+import { gateIllustration } from './illustrations.ts';
+import { language, t, translated } from './language.ts';
 
-/** The name on every page and in every title. */
+/** The name of the product. */
 export const PRODUCT = 'Gatehouse';
 
 /** The icon of every page, as the content of a URL `data:image/svg+xml,…`. */
@@ -26,10 +27,19 @@ export function centeredPage(page: PageParts & { body: Content }, head: Head): s
   return htmlDocument(
     page,
     html`<body class="gate">
-<header class="front"><div class="view"><p class="brand">${logo}${PRODUCT}</p>${gateIllustration}</div></header>
-<main>${page.body}</main>
+<header class="front"><div class="view"><p class="brand">${brandMark()}</p>${gateIllustration}</div></header>
+<main>${page.body}${brandLinks()}</main>
 </body>`,
     head,
+  );
+}
+
+/** The links of a deployment, at the end of a page. */
+export function brandLinks(): Content {
+  const { links = [] } = brand();
+  return (
+    links.length > 0 &&
+    html`<p class="brand-links">${links.map(({ text, url }) => html`<a href="${url}">${translated(text)}</a> `)}</p>`
   );
 }
 
@@ -37,7 +47,8 @@ export function centeredPage(page: PageParts & { body: Content }, head: Head): s
 export function htmlDocument(page: PageParts, body: Html, head: Head): string {
   const { stylesheets, scripts = [], meta = {} } = head;
   const { tag, direction } = language();
-  const title = `${page.title} – ${PRODUCT}`;
+  const { name: owner, logo: picture, stylesheets: own = [] } = brand();
+  const title = `${page.title} – ${owner}`;
   return render(html`<!doctype html>
 <html lang="${tag}"${direction === 'rtl' && html` dir="rtl"`}>
 <head>
@@ -47,8 +58,8 @@ export function htmlDocument(page: PageParts, body: Html, head: Head): string {
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:image/svg+xml,${ICON}">
-${Object.entries(meta).map(([name, content]) => html`<meta name="${name}" content="${content}">`)}${stylesheets.map((path) => html`<link rel="stylesheet" href="${path}">`)}${scripts.map((path) => html`<script defer src="${path}"></script>`)}
+${picture === undefined ? html`<link rel="icon" href="data:image/svg+xml,${ICON}">` : html`<link rel="icon" href="data:image/png;base64,${picture}">`}
+${Object.entries(meta).map(([name, content]) => html`<meta name="${name}" content="${content}">`)}${[...stylesheets.slice(0, 1), ...own, ...stylesheets.slice(1)].map((path) => html`<link rel="stylesheet" href="${path}">`)}${scripts.map((path) => html`<script defer src="${path}"></script>`)}
 </head>
 ${body}
 </html>

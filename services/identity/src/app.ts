@@ -6,6 +6,7 @@ import type { Logger } from '@gatehouse/core/logger';
 import { isUnder } from '@gatehouse/core/services';
 import { isCanonicalPath, pathOf } from '@gatehouse/server/request-path';
 import { requestInfo } from '@gatehouse/server/requests';
+import { type Brand, inBrand } from '@gatehouse/web/brand';
 import { inLanguage } from '@gatehouse/web/language';
 import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
@@ -37,6 +38,8 @@ export type AppOptions = {
   /** Where all replicas count them together. */
   sharedLimits: RateLimitStore | undefined;
   apis: readonly Pick<Api, 'prefix' | 'errors'>[];
+  /** Whose pages they are. */
+  brand?: Brand | undefined;
   /** The prefixes of the paths of pages. */
   pages: readonly string[];
   /** The prefixes of the paths to which passwords are sent. */
@@ -71,7 +74,7 @@ export function createIdentityApp(options: AppOptions): Koa {
   });
 
   app.use(keepRenewedSignatures);
-  const chosen: Middleware = (ctx, next) => inLanguage(languageFor(ctx), next);
+  const chosen: Middleware = (ctx, next) => inBrand(options.brand, () => inLanguage(languageFor(ctx), next));
   app.use(below([...options.pages, ...OAUTH_PAGES], chosen));
   app.use(below(options.pages, pageErrors.middleware));
   for (const [errorBody, apis] of Map.groupBy(options.apis, ({ errors }) => errors.body)) {

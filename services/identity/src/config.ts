@@ -14,6 +14,7 @@ import {
   text,
   url,
 } from '@gatehouse/core/config';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
 import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
 import {
@@ -27,6 +28,7 @@ import {
 import { tracingSettings } from '@gatehouse/server/tracing/tracing-settings';
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
 import type { FirstApplication } from './core/applications/first-applications.ts';
+import { readBrand } from './core/branding/read-brand.ts';
 import { MAX_ACCESS_TOKEN_SECONDS } from './core/foundation/identity-config.ts';
 import type { ServiceClient } from './core/tokens/service-tokens.ts';
 import { SIGNING_ALGORITHMS } from './core/tokens/signing-algorithms.ts';
@@ -91,6 +93,12 @@ const own = {
     'Private networks in which applications may receive back-channel logout requests. Public addresses need no entry.',
     addresses('IDENTITY_LOGOUT_NETWORKS'),
   ),
+  brand: described(
+    'Whose pages and mails these are: `name`, `primary_color` as #rrggbb, `logo_uri` (a PNG picture of at most 16 KiB as a `data:` URL), ' +
+      '`policy_uri`, `tos_uri` and `support_uri`. Colours that would be hard to read are made darker or lighter.',
+    { ...optional(json('IDENTITY_BRAND', 'an object in JSON', readBrand)), isSecret: false },
+    '{"name":"Acme","primary_color":"#0b5a4f","policy_uri":"https://acme.example/privacy"}',
+  ),
   identityProviders: described(
     'The other providers with which people can sign in. docs/guides/identity-providers.md describes the list.',
     optional(json('IDENTITY_PROVIDERS', 'a list in JSON', readIdentityProviders)),
@@ -151,6 +159,7 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
     smtpUrl,
     mailFrom: from,
     identityProviders,
+    brand,
     ...values
   } = readSettings(own, env);
   const { accessToken, code, refreshToken, session, ...config } = values;
@@ -187,7 +196,7 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
     ...config,
     lifetimes: { accessToken, code, refreshToken, session },
     services,
-    ...(identityProviders === undefined ? {} : { identityProviders }),
+    ...omitUndefined({ identityProviders, brand }),
     ...(smtpUrl === undefined || from === undefined ? {} : { mail: { smtpUrl, from } }),
     firstApplications,
   };

@@ -83,6 +83,7 @@ export function createIdentityService(
   const app = createIdentityApp({
     ...core,
     rateLimit: config.rateLimit === 'on',
+    brand: config.brand,
     apis,
     pages,
     passwordPaths: modules.flatMap((it) => it.passwordPaths ?? []),

@@ -23,6 +23,12 @@ export type ApiApplication = {
   device_flow: boolean;
   id_token_signed_response_alg: string;
   security_profile: string | null;
+  /** How it looks to people who sign in; absent where nothing is set. */
+  primary_color?: string;
+  logo_uri?: string;
+  policy_uri?: string;
+  tos_uri?: string;
+  support_uri?: string;
   created_at: string;
   updated_at: string;
 } & LastUse;
@@ -67,6 +73,11 @@ const OFFERED: Readonly<Record<string, readonly AppType[]>> = {
   require_pushed_authorization_requests: SIGNS_IN,
   require_second_factor: SIGNS_IN,
   id_token_signed_response_alg: SIGNS_IN,
+  primary_color: SIGNS_IN,
+  logo_uri: SIGNS_IN,
+  policy_uri: SIGNS_IN,
+  tos_uri: SIGNS_IN,
+  support_uri: SIGNS_IN,
   legacy_implicit: ['web', 'spa'],
   device_flow: ['native', 'web'],
   jwks: ['web', 'machine', 'resource'],

@@ -212,6 +212,7 @@ function createMailing(shared: Shared) {
     ...shared,
     links,
     mail,
+    brand: config.brand,
     // Each kind by itself: what one causes must not keep another from being sent.
     countMail: (recipient, kind) => throttle.countMail({ recipient: `${kind} ${recipient}` }),
   });

@@ -1,15 +1,26 @@
 import { centeredPage, type PageParts, htmlDocument as wholeDocument } from '@gatehouse/web/document';
 import { type Content, type Html, html } from '@gatehouse/web/html';
+import type { RequestingApplication } from './requesting-application.ts';
 import { stylesheet } from './stylesheet.ts';
 
 const stylesheets = [stylesheet.path];
 
 /** A page outside the account, for one thing to do or to read. Its heading is the title unless there is another. */
 export function standalonePage(
-  page: PageParts & { heading?: string; scripts?: readonly string[]; body: Content },
+  page: PageParts & {
+    heading?: string;
+    scripts?: readonly string[];
+    /** Whose accent it has. */
+    application?: Pick<RequestingApplication, 'accent'> | undefined;
+    body: Content;
+  },
 ): string {
-  const { heading = page.title, body, scripts = [] } = page;
-  return centeredPage({ ...page, body: html`<h1>${heading}</h1>\n${body}` }, { stylesheets, scripts });
+  const { heading = page.title, body, scripts = [], application } = page;
+  const accents = application?.accent === undefined ? [] : [application.accent];
+  return centeredPage(
+    { ...page, body: html`<h1>${heading}</h1>\n${body}` },
+    { stylesheets: [...stylesheets, ...accents], scripts },
+  );
 }
 
 /** The document around a `<body>`, with the scripts at these paths. */

@@ -1,6 +1,7 @@
-import { PRODUCT } from '@gatehouse/web/document';
+import { type BrandLink, brand } from '@gatehouse/web/brand';
 import { hostname, named } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
+import { translated } from '@gatehouse/web/language';
 import { t } from '../texts/texts.ts';
 
 /**
@@ -12,6 +13,11 @@ export type RequestingApplication = {
   host: string | undefined;
   /** Whether it runs on a device that has no browser (RFC 8628). */
   isOnOtherDevice?: boolean;
+  /** A PNG picture in base64. */
+  logo?: string | undefined;
+  links?: readonly BrandLink[] | undefined;
+  /** The stylesheet of its accent. */
+  accent?: string | undefined;
 };
 
 /**
@@ -19,7 +25,7 @@ export type RequestingApplication = {
  * application, the account pages or the dashboard.
  */
 export function requestingApplication(it: RequestingApplication | undefined): Html {
-  return html`<p class="asking"><span class="asking-name">${named(it?.name ?? PRODUCT)}</span>${it && html`<span class="asking-host">${place(it)}</span>`}</p>`;
+  return html`<p class="asking">${it?.logo !== undefined && html`<img class="asking-logo" src="data:image/png;base64,${it.logo}" alt="">`}<span class="asking-name">${named(it?.name ?? brand().name)}</span>${it && html`<span class="asking-host">${place(it)}</span>`}${it?.links && it.links.length > 0 && html`<span class="asking-links">${it.links.map(({ text, url }) => html`<a href="${url}" rel="noopener nofollow">${translated(text)}</a> `)}</span>`}</p>`;
 }
 
 function place({ host, isOnOtherDevice }: RequestingApplication): Html {

@@ -1,4 +1,4 @@
-import { PRODUCT } from '@gatehouse/web/document';
+import { brand } from '@gatehouse/web/brand';
 import { form, type PageForm } from '@gatehouse/web/form';
 import { named } from '@gatehouse/web/formatting';
 import { html } from '@gatehouse/web/html';
@@ -17,7 +17,7 @@ export function signOutPage(model: SignOutModel): string {
   const { username, application } = model;
   return standalonePage({
     title: t('Sign out?'),
-    body: html`${username !== undefined && html`<p>${t('You are signed in to {product} as {username}.', { product: PRODUCT, username: named(username) })}</p>`}
+    body: html`${username !== undefined && html`<p>${t('You are signed in to {product} as {username}.', { product: brand().name, username: named(username) })}</p>`}
 ${application !== undefined && html`<p>${t('{application} asks to sign you out.', { application: named(application) })}</p>`}
 <p>${t('Signing out ends your session in this browser. Other applications that you opened in this browser will ask you to sign in again.')}</p>
 ${form(
@@ -42,7 +42,7 @@ export function signedOutPage(model: { links: { signIn: string } }): string {
 export function stillSignedInPage(model: { username: string; links: { account: string } }): string {
   return standalonePage({
     title: t('You are still signed in'),
-    body: html`<p>${t('You are still signed in to {product} as {username} in this browser.', { product: PRODUCT, username: named(model.username) })}</p>
+    body: html`<p>${t('You are still signed in to {product} as {username} in this browser.', { product: brand().name, username: named(model.username) })}</p>
 <p class="buttons"><a class="primary" href="${model.links.account}">${t('Go to your account')}</a></p>`,
   });
 }

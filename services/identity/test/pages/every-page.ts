@@ -370,6 +370,18 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ],
     ['device, connected', connectedPage({ application: of('Television') })],
     ['device, not connected', notConnectedPage()],
+    [
+      'consent, with links',
+      consentPage({
+        ...consent,
+        application: {
+          ...application,
+          logo: of('iVBORw0KGgo='),
+          links: [{ text: 'Terms of service', url: 'https://x.example/terms' }],
+        },
+        account: { username: of('ada'), role: 'user' },
+      }),
+    ],
     ['sign out', signOutPage({ form, username: of('ada'), application: of('Lighthouse') })],
     ['still signed in', stillSignedInPage({ username: of('ada'), links: { account: '/account' } })],
     ['signed out', signedOutPage({ links: { signIn: '/sign-in' } })],

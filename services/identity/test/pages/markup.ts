@@ -6,7 +6,7 @@ export type Element = {
   text: string;
 };
 
-const VOID = new Set(['meta', 'link', 'input', 'br']);
+const VOID = new Set(['meta', 'link', 'img', 'input', 'br']);
 const TOKEN =
   /<!doctype html>|<(?<name>[a-z][a-z0-9]*)(?<attributes>(?:\s+[a-zA-Z-]+(?:="[^"<>]*")?)*)\s*(?<closed>\/?)>|<\/(?<end>[a-z][a-z0-9]*)>|(?<text>[^<>]+)/gy;
 const ATTRIBUTE = /(?<key>[a-zA-Z-]+)(?:="(?<value>[^"]*)")?/g;

@@ -13,6 +13,41 @@ const REDIRECT_HINT: Partial<Record<AppType, string>> = {
 /** The fields that most applications leave as they are. */
 const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] = [
   {
+    legend: 'Sign-in page',
+    fields: [
+      {
+        name: 'primary_color',
+        label: 'Colour',
+        hint: 'The colour of buttons and links while people sign in to the application, such as #0b5a4f. A colour that would be hard to read is made darker or lighter.',
+      },
+      {
+        name: 'logo_uri',
+        label: 'Logo',
+        rows: 2,
+        hint: html`A PNG picture of at most 16 KiB and 512 × 512 pixels, as a data URL: <code>data:image/png;base64,</code> and the output of <code>base64 -w0 logo.png</code>. It is shown beside the name of the application.`,
+      },
+      {
+        name: 'policy_uri',
+        label: 'Privacy policy',
+        subject: 'The address of the privacy policy',
+        type: 'url',
+      },
+      {
+        name: 'tos_uri',
+        label: 'Terms of service',
+        subject: 'The address of the terms of service',
+        type: 'url',
+      },
+      {
+        name: 'support_uri',
+        label: 'Support',
+        subject: 'The address of the support page',
+        type: 'url',
+        hint: 'People see these links, and the host that the application returns them to, on the sign-in and consent pages.',
+      },
+    ],
+  },
+  {
     legend: 'Security profile',
     fields: [
       {

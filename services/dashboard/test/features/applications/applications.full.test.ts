@@ -43,9 +43,11 @@ t.test('the settings of applications', async (t) => {
         t.equal(heading(page), `Plain ${type}`, type + path);
       }
     }
+    const appearance = ['primary_color', 'logo_uri', 'policy_uri', 'tos_uri', 'support_uri'];
     t.matchOnly(seen, {
       web: [
-        ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'security_profile', 'jwks'],
+        ...['name', 'redirect_uris', 'post_logout_redirect_uris', ...appearance],
+        ...['security_profile', 'jwks'],
         ...[
           'require_second_factor',
           'require_pushed_authorization_requests',
@@ -56,7 +58,8 @@ t.test('the settings of applications', async (t) => {
         ...['id_token_signed_response_alg', 'backchannel_logout_uri'],
       ],
       spa: [
-        ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'require_second_factor'],
+        ...['name', 'redirect_uris', 'post_logout_redirect_uris', ...appearance],
+        'require_second_factor',
         ...[
           'require_pushed_authorization_requests',
           'legacy_implicit',
@@ -66,7 +69,8 @@ t.test('the settings of applications', async (t) => {
         'backchannel_logout_uri',
       ],
       native: [
-        ...['name', 'redirect_uris', 'post_logout_redirect_uris', 'require_second_factor'],
+        ...['name', 'redirect_uris', 'post_logout_redirect_uris', ...appearance],
+        'require_second_factor',
         ...[
           'require_pushed_authorization_requests',
           'device_flow',

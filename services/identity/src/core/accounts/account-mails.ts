@@ -2,6 +2,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { loginKey } from '@gatehouse/domain/folded-key';
 import type { MailSender } from '@gatehouse/mail/mail';
+import { type Brand, inBrand } from '@gatehouse/web/brand';
 import type { Account, Accounts } from './account.ts';
 import type { Occasion } from './mail-document.ts';
 import {
@@ -58,6 +59,7 @@ export function createAccountMails(options: {
   links: OneTimeLinks;
   mail: MailSender;
   logger: Logger;
+  brand?: Brand | undefined;
   /** Counts a mail of this kind to this recipient; throws `rate_limited`. */
   countMail(
     recipient: string,
@@ -67,7 +69,7 @@ export function createAccountMails(options: {
   const { issuer, accounts, links, mail, logger } = options;
 
   async function attempt(what: string, action: () => Promise<void>): Promise<void> {
-    await action().catch((error: unknown) => {
+    await inBrand(options.brand, action).catch((error: unknown) => {
       if (error instanceof ServiceError && error.kind === 'rate_limited') {
         logger.info({ what }, 'a mail was not sent: there have been too many');
       } else logger.warn({ err: error, what }, 'a mail could not be sent');

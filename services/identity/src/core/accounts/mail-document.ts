@@ -1,4 +1,4 @@
-import { PRODUCT } from '@gatehouse/web/document';
+import { brand } from '@gatehouse/web/brand';
 import { dateAndTimeText } from '@gatehouse/web/formatting';
 import { type Content, type Html, html, render } from '@gatehouse/web/html';
 import { language } from '@gatehouse/web/language';
@@ -31,7 +31,11 @@ export function mail(subject: string, paragraphs: readonly Paragraph[]): Mail {
       : html`<p><a href="${it.link}">${it.label}</a></p>
 <p>${it.link}</p>`,
   );
-  return { subject: `${subject} – ${PRODUCT}`, text: `${text}\n`, html: render(document(subject, body)) };
+  return {
+    subject: `${subject} – ${brand().name}`,
+    text: `${text}\n`,
+    html: render(document(subject, body)),
+  };
 }
 
 function document(subject: string, body: Content): Html {

@@ -1,11 +1,11 @@
-import { PRODUCT } from '@gatehouse/web/document';
+import { brand } from '@gatehouse/web/brand';
 import { dateAndTimeText, duration } from '@gatehouse/web/formatting';
 import { t } from '../../texts/texts.ts';
 import { type Mail, mail, type Occasion, occasion, plainName } from './mail-document.ts';
 import { UNDO_HOURS } from './notice-mail.ts';
 
 export function verifyEmailMail(model: { link: string; username: string }): Mail {
-  const account = { product: PRODUCT, username: plainName(model.username) };
+  const account = { product: brand().name, username: plainName(model.username) };
   return mail(t('Confirm your email address'), [
     t('The {product} account “{username}” has this email address. Is it yours?', account),
     t('Open this link, sign in to that account, and press the button there:'),
@@ -16,7 +16,7 @@ export function verifyEmailMail(model: { link: string; username: string }): Mail
 
 /** For who has confirmed the address, with their own username. */
 export function addressClaimedMail({ username }: { username: string }): Mail {
-  const account = { product: PRODUCT, username: plainName(username) };
+  const account = { product: brand().name, username: plainName(username) };
   return mail(t('Somebody tried to create an account with your address'), [
     t(
       'Somebody gave this email address for a new {product} account. It belongs to your account {username}, and still does.',
@@ -35,7 +35,7 @@ export function addressClaimedMail({ username }: { username: string }): Mail {
 export function newPasswordMail(model: { link: string; minutes: number }): Mail {
   return mail(t('Choose a new password'), [
     t('Somebody asked for a new password for your {product} account. If it was you, open this link:', {
-      product: PRODUCT,
+      product: brand().name,
     }),
     { link: model.link, label: t('Choose a new password') },
     t('It works once, for {time}.', { time: duration(model.minutes * 60) }),
@@ -45,7 +45,7 @@ export function newPasswordMail(model: { link: string; minutes: number }): Mail 
 
 /** After a change was undone: the password no longer works. `minutes`: how long the link works. */
 export function undoneMail(model: { link: string; username: string; minutes: number }): Mail {
-  const account = { product: PRODUCT, username: plainName(model.username) };
+  const account = { product: brand().name, username: plainName(model.username) };
   return mail(t('Choose a new password'), [
     t(
       'You have undone a change of your {product} account {username}. All its sessions have ended, and its password no longer works. Choose a new one:',
@@ -72,7 +72,7 @@ export function factorRecoveryMail(
   { stage, readyAt, address }: FactorRecoveryMail,
   { link, username }: { link: string; username: string },
 ): Mail {
-  const account = { product: PRODUCT, username: plainName(username) };
+  const account = { product: brand().name, username: plainName(username) };
   const time = dateAndTimeText(readyAt);
   const password = t(
     'If it was not you, somebody else knows your password. Change it at once: that stops it as well, and so does each sign-in with a code or a passkey.',
@@ -121,7 +121,7 @@ export function factorRecoveryMail(
 /** For the address that the account had before. */
 export function emailChangedMail(model: { link: string; username: string } & Occasion): Mail {
   const { link } = model;
-  const values = { product: PRODUCT, username: plainName(model.username), when: occasion(model) };
+  const values = { product: brand().name, username: plainName(model.username), when: occasion(model) };
   return mail(t('Your email address has been changed'), [
     t('The {product} account {username} got a new email address in place of this one on {when}.', values),
     t('If it was you, you need not do anything.'),

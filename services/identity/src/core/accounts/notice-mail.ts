@@ -1,4 +1,4 @@
-import { PRODUCT } from '@gatehouse/web/document';
+import { brand } from '@gatehouse/web/brand';
 import { dateAndTimeText, deviceName } from '@gatehouse/web/formatting';
 import { t } from '../../texts/texts.ts';
 import { type Mail, mail, type Occasion, occasion, plainName, sentences } from './mail-document.ts';
@@ -47,7 +47,7 @@ export function noticeMail(
   notice: Notice,
   { username, undo = '' }: { username: string; undo?: string | undefined },
 ): Mail {
-  const account = { product: PRODUCT, username: plainName(username) };
+  const account = { product: brand().name, username: plainName(username) };
   const when = () => ({ ...account, when: 'at' in notice ? occasion(notice) : '' });
   const fine = t('If it was you, you need not do anything.');
   const ask = t(

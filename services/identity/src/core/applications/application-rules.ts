@@ -1,5 +1,6 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
+import { appearanceProblems } from './appearance.ts';
 import { type Application, isConfidential, signsPeopleIn } from './application.ts';
 import {
   logoutUriProblem,
@@ -95,7 +96,7 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
       : `is not for applications of type ${type}: nobody signs in to them`;
     refuse(problem !== undefined, 'backchannel_logout_uri', problem ?? '');
   }
-  return [...problems, ...securityProfileProblems(settings)];
+  return [...problems, ...appearanceProblems(settings), ...securityProfileProblems(settings)];
 }
 
 function uriProblems(

@@ -103,6 +103,12 @@ export const APPLICATION = {
   requireSecondFactor: boolean().default(false),
   /** The algorithm of its ID tokens and logout tokens (OpenID Connect Registration §2). */
   idTokenAlgorithm: oneOf(ID_TOKEN_ALGORITHMS).default('RS256'),
+  /** How it looks on pages, and where its links lead (see core/applications/appearance.ts). */
+  primaryColor: text().optional(),
+  logoUri: text().optional(),
+  policyUri: text().optional(),
+  tosUri: text().optional(),
+  supportUri: text().optional(),
   /** The security profile that it must follow. */
   securityProfile: oneOf(SECURITY_PROFILES).optional(),
   /** Two can be valid at a time, so that one can be replaced without downtime. */

@@ -1,6 +1,7 @@
 import type { KeyList } from '@gatehouse/core/sealing';
 import type { ProfilePins } from '@gatehouse/domain/profile-pins';
 import type { MailSettings } from '@gatehouse/mail/mail-settings';
+import type { Brand } from '@gatehouse/web/brand';
 import type { FirstApplication } from '../applications/first-applications.ts';
 import type { Lifetimes } from '../oidc/provider-options.ts';
 import type { ServiceClient } from '../tokens/service-tokens.ts';
@@ -36,6 +37,8 @@ export type IdentityConfig = {
    * ranges. None by default.
    */
   logoutNetworks?: readonly string[];
+  /** Whose pages and mails these are. */
+  brand?: Brand;
   /** Where people can sign in besides; none by default. */
   identityProviders?: readonly IdentityProvider[];
   /** How long the recovery without second factors takes; 72 by default, and there is none with 0. */

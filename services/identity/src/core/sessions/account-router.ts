@@ -5,6 +5,7 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { AccountFrame, AccountSection } from '../../pages/account/account-document.ts';
 import { accountQuestionPage, type Question } from '../../pages/account/confirmation-pages.ts';
+import { accentPalettes, brandPalettes, paletteStyles } from '../../pages/colours.ts';
 import { CsrfError, type CsrfForms } from '../../pages/csrf-forms.ts';
 import { seeOther, sendPage, setPageHeaders } from '../../pages/page-response.ts';
 import { signedOutPage } from '../../pages/sign-out-pages.ts';
@@ -83,11 +84,22 @@ export function createAccountRouter(options: {
   const paths = new Set<string>();
   const contextOf = ({ session }: SignedIn) => `account ${session.uid}`;
 
-  router.get(stylesheet.path, (ctx) => {
+  function sendStyles(ctx: Context, styles: string): void {
     ctx.type = 'text/css; charset=utf-8';
     ctx.set('cache-control', 'public, max-age=31536000, immutable');
-    ctx.body = stylesheet.text;
-  });
+    ctx.body = styles;
+  }
+  router.get(stylesheet.path, (ctx) => sendStyles(ctx, stylesheet.text));
+  for (const [path, palettesOf] of [
+    ['/account/brand/:file', brandPalettes],
+    ['/account/accent/:file', accentPalettes],
+  ] as const) {
+    // What a colour leads to depends on nothing else.
+    router.get(path, (ctx, next) => {
+      const [, name] = /^([\da-f]{6})\.css$/.exec(ctx.params.file ?? '') ?? [];
+      return name === undefined ? next() : sendStyles(ctx, paletteStyles(palettesOf(`#${name}`)));
+    });
+  }
 
   /** Sends a browser to sign in, and back to the page. `more` goes into the authorization request. */
   function askToSignIn(ctx: Context, page: string, more: Record<string, string> = {}): void {

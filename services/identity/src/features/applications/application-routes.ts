@@ -7,6 +7,7 @@ import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
+import { APPEARANCE_FIELDS } from '../../core/applications/appearance.ts';
 import {
   APPLICATION_TYPES,
   type Application,
@@ -28,6 +29,10 @@ const Texts = Type.Array(Type.String());
 const oneOf = (values: readonly string[]) => Type.Enum([...values]);
 const pins = Object.entries(PROFILE_PINS).map(([pin, names]) => [pin, Type.Optional(oneOf(names))]);
 const Pins = Type.Unsafe<Profiles>(Type.Object(Object.fromEntries(pins)));
+const TextOrNull = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+const appearanceShape = Object.fromEntries(
+  Object.keys(APPEARANCE_FIELDS).map((name) => [name, TextOrNull]),
+) as Record<keyof typeof APPEARANCE_FIELDS, typeof TextOrNull>;
 const Changes = Type.Object({
   name: Type.Optional(Type.String()),
   redirect_uris: Type.Optional(Texts),
@@ -36,7 +41,8 @@ const Changes = Type.Object({
   profiles: Type.Optional(Pins),
   legacy_implicit: Type.Optional(Type.Boolean()),
   trusted: Type.Optional(Type.Boolean()),
-  // Null removes them.
+  // Null removes these.
+  ...appearanceShape,
   jwks: Type.Optional(Type.Union([Type.Object({}), Type.Null()])),
   backchannel_logout_uri: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   dpop_bound_access_tokens: Type.Optional(Type.Boolean()),
@@ -170,6 +176,12 @@ function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
       idTokenAlgorithm: body.id_token_signed_response_alg,
     }),
     // Null removes these.
+    ...Object.fromEntries(
+      Object.entries(APPEARANCE_FIELDS).flatMap(([name, own]) => {
+        const value = body[name as keyof typeof APPEARANCE_FIELDS];
+        return value === undefined ? [] : [[own, value ?? undefined]];
+      }),
+    ),
     ...(jwks === undefined ? {} : { jwks: keys }),
     ...(backchannel === undefined ? {} : { backchannelLogoutUri: backchannel ?? undefined }),
     ...(securityProfile === undefined ? {} : { securityProfile: securityProfile ?? undefined }),

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
 import { type TSchema, Type } from 'typebox';
 import {
@@ -74,6 +75,11 @@ export const ApplicationView = Type.Object({
   }),
   id_token_signed_response_alg: Type.String({ enum: [...ID_TOKEN_ALGORITHMS] }),
   security_profile: orNull(Type.String({ enum: [...SECURITY_PROFILES] })),
+  primary_color: Type.Optional(Type.String({ description: 'The accent of its pages, as #rrggbb.' })),
+  logo_uri: Type.Optional(Type.String({ description: 'A PNG picture as a data: URL.' })),
+  policy_uri: Type.Optional(Type.String({ description: 'Its privacy policy.' })),
+  tos_uri: Type.Optional(Type.String({ description: 'Its terms of service.' })),
+  support_uri: Type.Optional(Type.String({ description: 'Where people get help with it.' })),
   ...LastUseFields,
   created_at: Time,
   updated_at: Time,
@@ -134,6 +140,13 @@ export function applicationView(application: Application) {
     device_flow: application.deviceFlow,
     id_token_signed_response_alg: application.idTokenAlgorithm,
     security_profile: application.securityProfile ?? null,
+    ...omitUndefined({
+      primary_color: application.primaryColor,
+      logo_uri: application.logoUri,
+      policy_uri: application.policyUri,
+      tos_uri: application.tosUri,
+      support_uri: application.supportUri,
+    }),
     ...lastUseView(application.lastUse),
     created_at: application.createdAt,
     updated_at: application.updatedAt,

@@ -1,7 +1,7 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { createSealer, deriveKeys, type KeyList, type Sealer } from '@gatehouse/core/sealing';
-import { PRODUCT } from '@gatehouse/web/document';
+import { brand } from '@gatehouse/web/brand';
 import type { Account } from '../../core/accounts/account.ts';
 import type { Text } from '../../texts/texts.ts';
 import type { AuthenticatorApp, AuthenticatorAppStore } from './authenticator-app.ts';
@@ -72,7 +72,11 @@ export function createAuthenticatorApps(options: {
 
   async function setUpOf({ username: label }: Account, secret: string, sealed: string): Promise<SetUp> {
     const { TOTP } = await import('otpauth');
-    return { secret, sealed, uri: new TOTP({ ...TOTP_OPTIONS, issuer: PRODUCT, label, secret }).toString() };
+    return {
+      secret,
+      sealed,
+      uri: new TOTP({ ...TOTP_OPTIONS, issuer: brand().name, label, secret }).toString(),
+    };
   }
 
   return {

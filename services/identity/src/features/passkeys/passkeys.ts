@@ -1,7 +1,7 @@
 import { bodyValidator, invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
-import { PRODUCT } from '@gatehouse/web/document';
+import { brand } from '@gatehouse/web/brand';
 import { Type } from 'typebox';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { SignInGenerations } from '../../core/sessions/sign-in-generations.ts';
@@ -106,7 +106,7 @@ export function createPasskeys(options: {
     async creationOptions({ id, username, name }, context) {
       const known = await store.list(id);
       return {
-        rp: { id: rpId, name: PRODUCT },
+        rp: { id: rpId, name: brand().name },
         user: { id: userHandleOf(id), name: username, displayName: name },
         challenge: challenges.issue(context),
         pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),

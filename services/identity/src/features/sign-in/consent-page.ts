@@ -23,6 +23,7 @@ export type ConsentModel = {
 export function consentPage(model: ConsentModel): string {
   const { application, account, newScopes = [] } = model;
   return standalonePage({
+    application,
     title: t('Allow {application} to use your account?', { application: application.name }),
     heading: t('Allow this application to use your account?'),
     body: html`${requestingApplication(application)}

@@ -4,6 +4,7 @@ import Router from '@koa/router';
 import type Provider from 'oidc-provider';
 import type { Interaction } from 'oidc-provider';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
+import type { Applications } from '../../core/applications/applications.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { scopesOfClaims } from '../../core/oidc/claims/claims-parameter.ts';
 import { stampConsent } from '../../core/oidc/epochs/consent-epochs.ts';
@@ -19,6 +20,7 @@ import { createInteractions } from './interactions.ts';
 export function consentRoutes(options: {
   provider(): Provider;
   accounts: Accounts;
+  applications: Pick<Applications, 'find'>;
   audit: Audit;
   /** The role that the person has in an application, which may be less than their own. */
   roleIn(clientId: string, account: Account): Promise<Role>;

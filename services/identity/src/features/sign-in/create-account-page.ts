@@ -29,6 +29,7 @@ export function createAccountPage(model: CreateAccountModel): string {
     autofocus: focused === name,
   });
   return standalonePage({
+    application,
     title: t('Create an account'),
     failed: problems.length > 0,
     scripts: model.scripts,

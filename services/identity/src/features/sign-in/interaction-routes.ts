@@ -7,6 +7,7 @@ import type { Interaction } from 'oidc-provider';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Notices } from '../../core/accounts/notices.ts';
+import type { Applications } from '../../core/applications/applications.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { KnownDevicesOnly } from '../../core/limits/sign-in-throttle.ts';
 import { signInOf } from '../../core/oidc/epochs/sign-in-epochs.ts';
@@ -40,6 +41,7 @@ import { afterSignInPage, type SignInProblem, signInPage } from './sign-in-page.
 export type InteractionRoutesOptions = {
   provider(): Provider;
   accounts: Accounts;
+  applications: Pick<Applications, 'find'>;
   sessions: Pick<BrowserSessions, 'switchAccount'>;
   checkPassword: PasswordCheck;
   /** Beside the password. */

@@ -2,6 +2,8 @@ import { switchLanguage } from '@gatehouse/web/language';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction, InteractionResults } from 'oidc-provider';
+import { accentStylesheet, linksOf, pictureOf } from '../../core/applications/appearance.ts';
+import type { Applications } from '../../core/applications/applications.ts';
 import { hostOf } from '../../core/applications/redirect-uris.ts';
 import { isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
 import { SIGN_UP } from '../../core/oidc/provider-options.ts';
@@ -25,7 +27,11 @@ export type Interactions = ReturnType<typeof createInteractions>;
 
 /** What the pages share that an authorization request leads to, for those of one prompt. */
 export function createInteractions(
-  { provider, forms }: { provider(): Provider; forms: CsrfForms },
+  {
+    provider,
+    forms,
+    applications,
+  }: { provider(): Provider; forms: CsrfForms; applications: Pick<Applications, 'find'> },
   prompt: 'login' | 'consent' | typeof SET_UP,
 ) {
   const redirectUriOf = ({ params }: Interaction) => params.redirect_uri as string | undefined;
@@ -62,8 +68,15 @@ export function createInteractions(
     const id = String(details.params.client_id);
     if (isFirstParty(id)) return undefined;
     const client = await provider().Client.find(id);
-    const isOnOtherDevice = details.deviceCode !== undefined;
-    return { name: client?.clientName ?? id, host: hostOf(redirectUriOf(details)), isOnOtherDevice };
+    const application = await applications.find(id);
+    return {
+      name: client?.clientName ?? id,
+      host: hostOf(redirectUriOf(details)),
+      isOnOtherDevice: details.deviceCode !== undefined,
+      logo: application && pictureOf(application),
+      links: application && linksOf(application),
+      accent: application?.primaryColor && accentStylesheet(application.primaryColor),
+    };
   }
 
   /** Where forms lead in the end, beside ourselves. */

@@ -45,6 +45,7 @@ export function secondFactorPage(model: SecondFactorModel): string {
       ...(isFirst ? { invalid: problem?.kind === 'wrong_code', describedBy: problem && ALERT_ID } : {}),
     });
   return standalonePage({
+    application: model.application,
     title: factors.length === 0 ? t('Use your passkey') : t('Enter a code'),
     failed: problem !== undefined,
     scripts: model.scripts,

@@ -22,6 +22,7 @@ export function setUpPage({ form: target, application, username, setUps, require
   const account = { username: named(username) };
   const { graceEnds } = required ?? {};
   return standalonePage({
+    application,
     title: isDone
       ? t('Your sign-in is strong enough now')
       : required

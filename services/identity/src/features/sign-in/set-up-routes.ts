@@ -3,6 +3,7 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction } from 'oidc-provider';
+import type { Applications } from '../../core/applications/applications.ts';
 import { graceOf, isForRequest, SET_UP, strengthOf } from '../../core/oidc/strength.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import { noteSignIn, type SetUp, setUpPath } from '../../core/sessions/set-up.ts';
@@ -21,6 +22,7 @@ const UNMET = {
 export function setUpRoutes(options: {
   provider(): Provider;
   forms: CsrfForms;
+  applications: Pick<Applications, 'find'>;
   sessions: Pick<BrowserSessions, 'find'>;
   setUps: readonly SetUp[];
 }): Router {

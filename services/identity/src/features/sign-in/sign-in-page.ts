@@ -45,6 +45,7 @@ export function signInPage(model: SignInModel): string {
     ? { required: false, hint: t('Leave it empty if your organization signs you in.') }
     : {};
   return standalonePage({
+    application,
     title,
     failed: problem !== undefined,
     scripts: model.scripts,

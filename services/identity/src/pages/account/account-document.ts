@@ -1,7 +1,7 @@
-import { PRODUCT } from '@gatehouse/web/document';
+import { brandMark } from '@gatehouse/web/brand';
+import { brandLinks } from '@gatehouse/web/document';
 import { form, notice, type PageForm } from '@gatehouse/web/form';
 import { type Content, html } from '@gatehouse/web/html';
-import { logo } from '@gatehouse/web/illustrations';
 import { t } from '../../texts/texts.ts';
 import { htmlDocument } from '../document.ts';
 
@@ -34,7 +34,7 @@ export function accountDocument(page: {
     page,
     html`<body class="account-page">
 <a class="skip" href="#main">${t('Skip to the content')}</a>
-<header class="top"><p class="brand">${logo}${PRODUCT}</p>
+<header class="top"><p class="brand">${brandMark()}</p>
 <a class="way-back" href="/dashboard">${t('Dashboard')}</a>
 <p class="who">${t('Signed in as {username}', { username: html`<strong><bdi>${frame.username}</bdi></strong>` })}</p>
 ${form(frame.signOut, html`<button>${t('Sign out')}</button>`)}</header>
@@ -42,7 +42,7 @@ ${form(frame.signOut, html`<button>${t('Sign out')}</button>`)}</header>
 <nav aria-label="${t('Your account')}"><ul>${items}</ul></nav>
 <main id="main" tabindex="-1"><h1>${page.title}</h1>
 ${notice(frame.notice)}
-${page.body}</main>
+${page.body}${brandLinks()}</main>
 </div>
 </body>`,
     page.scripts,
