@@ -69,6 +69,7 @@ export async function prepareCluster(
   const keyEnv = {
     IDENTITY_MONGODB_URI: String(databases.get('identity')),
     IDENTITY_MASTER_KEY: randomBytes(32).toString('hex'),
+    NOTIFICATIONS_MASTER_KEY: randomBytes(32).toString('hex'),
   };
   const common = {
     ...keyEnv,

@@ -105,7 +105,10 @@ const TABLE = {
       '/api/v1/webhooks',
       '/openapi/notifications.json',
     ],
-    internalRoutes: { '/internal/notifications/erasures': ['users'] },
+    internalRoutes: {
+      '/internal/notifications/erasures': ['users'],
+      '/internal/notifications/events': ['identity'],
+    },
     hasJobQueues: true,
     process: {
       reason:

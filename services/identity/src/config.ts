@@ -49,6 +49,7 @@ const own = {
   ...tracingSettings,
   mongodbUri: mongodbUriSetting('identity'),
   usersUrl: serviceUrlSetting('users'),
+  notificationsUrl: serviceUrlSetting('notifications'),
   natsUrl: natsUrlSetting,
   masterKeys: described(
     'The keys that seal the stored signing keys and the keys of authenticator apps, and sign cookies and forms. The first is used, ' +

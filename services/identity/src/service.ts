@@ -21,6 +21,7 @@ import { authenticatorApp } from './features/authenticator-app/module.ts';
 import { backchannelLogout } from './features/backchannel-logout/module.ts';
 import { clientSecrets } from './features/client-secrets/module.ts';
 import { device } from './features/device/module.ts';
+import { events } from './features/events/module.ts';
 import { factorRecovery } from './features/factor-recovery/module.ts';
 import { identityProviders } from './features/identity-providers/module.ts';
 import { internal } from './features/internal/module.ts';
@@ -46,6 +47,7 @@ const FEATURES = [
   apiKeys,
   sessions,
   auditLog,
+  events,
   keys,
   internal,
   signIn,

@@ -18,6 +18,7 @@ import {
   readNotificationsConfig,
   settings,
 } from './config.ts';
+import { createAnnounce } from './events/announce.ts';
 import { createEventsModule, EVENT_PATHS } from './events/module.ts';
 import { messageProviders } from './integrations/message-providers.ts';
 import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
@@ -69,8 +70,9 @@ export function createNotificationsService(
   const { providers } = config.sending;
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
     const { lanes, operate } = createQueuesModule(context);
-    const notifications = createNotificationsModule(context, { ...config, lanes });
     const events = createEventsModule(context);
+    const announce = createAnnounce(events.take);
+    const notifications = createNotificationsModule(context, { ...config, lanes, announce });
     const keepDays = config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS;
     const analytics = createAnalyticsModule(context, {
       keepDays,
@@ -79,6 +81,7 @@ export function createNotificationsService(
     });
     const reports = createReportsModule(context, {
       lanes,
+      announce,
       origins: {
         users: config.usersUrl,
         commerce: config.commerceUrl,

@@ -47,6 +47,7 @@ async function start(t: { teardown(fn: () => unknown): void }) {
     COMMERCE_URL: users.base,
     NOTIFICATIONS_URL: users.base,
     NOTIFICATIONS_MONGODB_URI: mongodbUri,
+    NOTIFICATIONS_MASTER_KEY: '0'.repeat(64),
     NOTIFICATIONS_CLIENT_SECRET: issuer.client.secret,
     NATS_URL: nats.urlOf('notifications'),
     NOTIFICATIONS_SMS_URL: gateway.url,

@@ -70,17 +70,18 @@ export type Core = ReturnType<typeof createCore>;
 /** The issuer, the accounts, applications and sessions, and what they need: everything that is no feature by itself. */
 export function createCore(config: IdentityConfig, logger: Logger, dependencies: IdentityDependencies) {
   const extensions = createExtensions();
-  const foundation = createFoundation(config, logger, dependencies);
+  const foundation = createFoundation(config, logger, dependencies, extensions);
   const signing = createTokenSigning();
   const applicationStore = createApplicationStore(
     foundation.connection,
     new LRUCache<string, Application>(APPLICATION_CACHE),
   );
+  const requestToken = createServiceTokens(signing.signer, config.publicUrl);
   const accounts = createUsersClient(
     createInternalClient({
       service: 'users',
       url: config.usersUrl,
-      requestToken: createServiceTokens(signing.signer, config.publicUrl),
+      requestToken,
       timeoutSeconds: USERS_TIMEOUT_SECONDS,
     }),
   );
@@ -92,6 +93,8 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
     masterKeys: config.masterKeys,
     lifetimes: config.lifetimes,
     signing,
+    /** Gets tokens for the internal routes of other services. */
+    requestToken,
     accounts,
     accountCache: createAccountCache(accounts),
     applicationStore,

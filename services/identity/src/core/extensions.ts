@@ -1,5 +1,6 @@
 import type { Revocation } from '@gatehouse/tokens/revocations';
 import type { ApplicationKeys } from './applications/application-keys.ts';
+import type { AuditRecord } from './audit/audit.ts';
 import type { Logout } from './oidc/epochs/sign-outs.ts';
 import type { ProviderExtension, RequestDetails } from './oidc/provider-options.ts';
 import type { FactorList, SecurityPart } from './sessions/listed-factors.ts';
@@ -28,6 +29,8 @@ export type Extensions = {
   signUpMethods: SignUpMethod[];
   /** What people sign in by beside the password, also where that is switched off. */
   credentials: Credentials[];
+  /** Called with each entry of the audit log that this replica has stored. */
+  auditListeners: ((record: AuditRecord) => void)[];
   /** Called at each end of a session at an application. */
   logoutListeners: ((logout: Logout) => void)[];
   /** Called for each revocation by any replica, more than once for some. */
@@ -60,6 +63,7 @@ export function createExtensions(): Extensions {
     securityParts: [],
     signUpMethods: [],
     credentials: [],
+    auditListeners: [],
     logoutListeners: [],
     revocationListeners: [],
     erasers: [],

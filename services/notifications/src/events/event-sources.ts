@@ -26,6 +26,13 @@ const SOURCES: Readonly<Record<string, (data: Data) => readonly Made[]>> = {
   'commerce.product.changed': (data) => [
     [data.version === 1 ? 'product.created' : 'product.updated', { ...data, product_id: data.id }],
   ],
+  // Identity says which type it is.
+  'identity.audit.recorded': ({ type, ...data }) =>
+    Object.hasOwn(EVENT_TYPES, String(type)) ? [[type as EventTypeName, data]] : [],
+  'notifications.notification.sent': (data) => [['notification.sent', data]],
+  'notifications.notification.failed': (data) => [['notification.failed', data]],
+  'notifications.report.completed': (data) => [['report.completed', data]],
+  'notifications.report.failed': (data) => [['report.failed', data]],
   'commerce.product.deleted': ({ id, version }) => [['product.deleted', { product_id: id, version }]],
 };
 

@@ -89,6 +89,59 @@ const PRODUCT: [TProperties, Data] = [
   { name: 'Teapot', sku: 'TP-1', price: 24.95, currency: 'EUR', stock: 12, status: 'active', version: 2 },
 ];
 
+const ofApplication = (description: string, more: TProperties = {}, example: Data = {}): EventType => ({
+  description,
+  scopes: DATA,
+  schema: Type.Object({
+    client_id: OrNull('The application, if there is one.'),
+    user_id: OrNull('The person who did it, if it was one.'),
+    ...more,
+  }),
+  example: { client_id: 'app_06f2k1c8w0h3v5n7q9t1x3z5b7', user_id: ANN, ...example },
+  aggregate: ({ client_id: id, user_id: userId }) => String(id ?? userId),
+  readers: ({ client_id: id, user_id: userId }) => [
+    ...(id === null ? [] : [ownerOf(id)]),
+    ...(userId === null ? [] : [person(userId)]),
+  ],
+});
+const signIn = (description: string) => ofApplication(description);
+const application = (description: string) => ofApplication(description);
+const credential = (description: string) =>
+  ofApplication(
+    description,
+    { kind: Type.String({ enum: ['client_secret', 'api_key'] }) },
+    { kind: 'api_key' },
+  );
+
+const notification = (description: string, status: string): EventType => ({
+  description,
+  scopes: DATA,
+  schema: Type.Object({
+    notification_id: Id('The notification.'),
+    user_id: Id('The recipient.'),
+    type: Type.String({ description: 'email, sms or push.' }),
+    status: Type.String(),
+  }),
+  example: { notification_id: 'ntf_06f2k1c8w0h3v5n7q9t1x3z5b7', user_id: ANN, type: 'email', status },
+  aggregate: ({ notification_id: id }) => String(id),
+  readers: ({ user_id: id }) => [STAFF, person(id)],
+});
+
+const report = (description: string, status: string): EventType => ({
+  description,
+  scopes: DATA,
+  schema: Type.Object({
+    report_id: Id('The report.'),
+    requester: Id('The person or application that asked for it.'),
+    type: Type.String({ description: 'The type of the report.' }),
+    status: Type.String(),
+  }),
+  example: { report_id: 'rep_06f2k1c8w0h3v5n7q9t1x3z5b7', requester: ANN, type: 'orders', status },
+  aggregate: ({ report_id: id }) => String(id),
+  // An application that is trusted stands for itself.
+  readers: ({ requester: id }) => [person(id)],
+});
+
 /** Sent on request, to one webhook; nobody subscribes to it. */
 export const TEST_TYPE = 'webhook.test';
 
@@ -117,6 +170,19 @@ export const EVENT_TYPES = {
     // Not among the changes of the product, which have versions.
     aggregate: ({ product_id: id }) => `stock of ${id}`,
   },
+  'sign_in.succeeded': signIn('A person signed in, at an application or without one.'),
+  'sign_in.failed': signIn('Somebody could not sign in.'),
+  'application.created': application('An application was created.'),
+  'application.updated': application('An application was changed.'),
+  'application.transferred': application('An application has another owner.'),
+  'application.deleted': application('An application was deleted.'),
+  'credential.created': credential('A client secret or an API key was created.'),
+  'credential.rotated': credential('An API key was replaced.'),
+  'credential.revoked': credential('A client secret or an API key was revoked.'),
+  'notification.sent': notification('A notification was sent.', 'sent'),
+  'notification.failed': notification('A notification could not be sent.', 'failed'),
+  'report.completed': report('A report is ready.', 'completed'),
+  'report.failed': report('A report could not be made.', 'failed'),
   [TEST_TYPE]: {
     description: 'A test that was asked for.',
     scopes: [],

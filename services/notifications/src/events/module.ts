@@ -3,6 +3,7 @@ import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { receivers } from '../receivers.ts';
 import type { StoredEvent } from './event.ts';
+import { mountEventIntake } from './event-intake.ts';
 import {
   createEventResource,
   EVENT_TYPE_PATHS,
@@ -44,7 +45,8 @@ export function createEventsModule({
   }
 
   const parts: ResourceParts = {
-    routes(app, { mountOptions }) {
+    routes(app, { mountOptions, authenticateInternal }) {
+      mountEventIntake(app, { take, authenticate: authenticateInternal });
       mountResource(app, createEventResource({ store, rights }), mountOptions);
       mountEventTypes(app, mountOptions);
     },
@@ -64,6 +66,7 @@ export function createEventsModule({
     parts,
     store,
     rights,
+    take,
     /** Called with each event once it is stored, again when it rejects. */
     follow(listener: Follower): void {
       follower = listener;

@@ -3,6 +3,7 @@ import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import { outboxEvent } from '@gatehouse/data/outbox';
 import { createJobPublisher } from '@gatehouse/events/job-publisher';
 import { isPublicHost } from '@gatehouse/outbound/public-address';
+import type { Announce } from '../events/announce.ts';
 import { createChannels } from './channels/create-channels.ts';
 import { vapidPublicKey } from './channels/push-provider.ts';
 import { NOTIFICATION_TYPES } from './notification.ts';
@@ -34,6 +35,7 @@ export function createNotificationsModule(
     publicUrl: string;
     sending: SendingSettings;
     lanes: { isPaused(queue: string, lane: string): boolean; count(...of: [string, string, string]): void };
+    announce: Announce;
   },
 ) {
   const { usersUrl, publicUrl, sending, lanes } = options;
@@ -52,6 +54,12 @@ export function createNotificationsModule(
   const jobStates = createNotificationJobStates({
     attempts,
     onOutcome: ({ type }, outcome) => lanes.count(QUEUE, type, outcome),
+    onEnding: ({ id, userId, type }, status) =>
+      options.announce(
+        `notifications.notification.${status}`,
+        { notification_id: id, user_id: userId, type, status },
+        id,
+      ),
   });
   const queue = queues({
     name: QUEUE,

@@ -22,10 +22,14 @@ export function referenceOf({ data }: Pick<Job, 'data'>): JobReference {
   return { notificationId: String(data.notification), job: Number(data.job) };
 }
 
-/** @param options.onOutcome gets the outcome of each attempt, `postponed` for one that does not count */
+/**
+ * @param options.onEnding called before the end is recorded, so that it is certain; it may be called again
+ * @param options.onOutcome gets the outcome of each attempt, `postponed` for one that does not count
+ */
 export function createNotificationJobStates(options: {
   attempts: NotificationAttempts;
   onOutcome: (notification: Notification, outcome: AttemptOutcome | 'postponed') => void;
+  onEnding?: (notification: Notification, status: 'sent' | 'failed') => Promise<void>;
 }): NotificationJobStates {
   const { attempts, onOutcome } = options;
   /** A process that was held up for longer than its lease may have two of one job. */
@@ -56,6 +60,9 @@ export function createNotificationJobStates(options: {
     } else {
       const recorded = recordedOutcome(outcome, mayBeAccepted);
       const retry = 'retryInMs' in outcome ? { retryInMs: outcome.retryInMs } : {};
+      if (!('retryInMs' in outcome)) {
+        await options.onEnding?.(notification, recorded === 'accepted' ? 'sent' : 'failed');
+      }
       await attempts.end(held, { outcome: recorded, error, providerId, ...retry });
       onOutcome(notification, recorded);
     }

@@ -4,6 +4,7 @@ import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { outboxEvent } from '@gatehouse/data/outbox';
 import { createJobPublisher } from '@gatehouse/events/job-publisher';
 import { createJobStateStore, JOB_ATTEMPTS } from '@gatehouse/events/job-state-store';
+import type { Announce } from '../events/announce.ts';
 import { createDelegationClient } from './delegation-client.ts';
 import { eraseReports, expireReport } from './report.ts';
 import { createReportFileStore } from './report-file-store.ts';
@@ -32,6 +33,7 @@ export function createReportsModule(
   { connection, identity, logger, queues }: ResourceContext,
   config: {
     lanes: { isPaused(queue: string, lane: string): boolean; count(...of: [string, string, string]): void };
+    announce: Announce;
     origins: Parameters<typeof createReportHandler>[0]['origins'];
     fileDays: number;
     /** For how many days there are values by day. */
@@ -42,11 +44,23 @@ export function createReportsModule(
   const delegations = createDelegationClient(identity);
   const files = createReportFileStore(connection);
   const jobStates = reportJobStates(createJobStateStore(connection), {
-    onFailed: (id, error) => store.fail(id, error),
+    async onFailed(id, error) {
+      await announceEnd(id, 'failed');
+      return store.fail(id, error);
+    },
+    onCompleted: (id) => announceEnd(id, 'completed'),
     onRequeued: (id) => store.requeue(id),
     onOutcome: (outcome) => lanes.count(QUEUE, LANE, outcome),
     removeUnused: (id) => removeUnused(id, { store, files }),
   });
+  /** Nothing about one that was cancelled. */
+  async function announceEnd(id: string, status: 'completed' | 'failed'): Promise<void> {
+    const report = await store.findById(id);
+    const isEnding = status === 'completed' ? report?.status === status : report?.status !== 'cancelled';
+    if (report === undefined || !isEnding) return;
+    const data = { report_id: id, requester: report.requester, type: report.type, status };
+    await config.announce(`notifications.report.${status}`, data, id);
+  }
   const queue = queues({ name: QUEUE, lanes: [LANE], jobStates });
   const store = createReportStore(connection);
   const subject = queue.subject('normal', LANE);

@@ -123,6 +123,7 @@ export function reportJobStates(
   jobStates: JobStateStore,
   callbacks: {
     onFailed: ReportStore['fail'];
+    onCompleted(id: string): Promise<void>;
     onRequeued: ReportStore['requeue'];
     onOutcome(outcome: Outcome['result']): void;
     /** Removes the files that the attempts of a failed report have left. */
@@ -137,6 +138,7 @@ export function reportJobStates(
         await callbacks.onFailed(id, outcome.result === 'dead' ? FAILED : outcome.error);
         await callbacks.removeUnused(id);
       }
+      if (outcome.result === 'succeeded') await callbacks.onCompleted(String(job.data.report));
       callbacks.onOutcome(outcome.result);
       await jobStates.end(job, attempt, outcome);
     },

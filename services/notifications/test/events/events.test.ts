@@ -119,3 +119,30 @@ t.test('the catalogue has a schema and an example of each type, which fit', asyn
     t.same(Object.keys((schema as { properties: object }).properties), Object.keys(example.data));
   }
 });
+
+t.test('identity tells of sign-ins and credentials, for the owner of the application', async (t) => {
+  issuer.own(BOB, 'app_bob');
+  const identity = await issuer.internal('identity', 'notifications');
+  const told = { id: newId('evt'), subject: 'identity.audit.recorded', at: new Date().toISOString() };
+  const tell = (data: object, token: string) =>
+    call('POST', '/internal/notifications/events', token, { ...told, data });
+  const signIn = { type: 'sign_in.succeeded', user_id: ANN, client_id: 'app_bob' };
+  t.equal((await tell(signIn, identity)).status, 204);
+  t.equal((await tell(signIn, identity)).status, 204, 'again');
+  t.equal((await tell(signIn, await issuer.internal('users', 'notifications'))).status, 403);
+  t.equal((await tell(signIn, admin)).status, 401);
+  const query = 'filter[type]=sign_in.succeeded';
+  for (const [name, token, count] of [
+    ['the owner', await issuer.person(BOB, 'user', `${SCOPES} manage:apps`), 1],
+    ['the person', await issuer.person(ANN, 'user', SCOPES), 1],
+    ['the owner, by another application', await issuer.person(BOB, 'user', SCOPES), 0],
+    ['an editor', await issuer.person('usr_ed', 'editor', SCOPES), 0],
+    ['an admin', admin, 1],
+  ] as const) {
+    t.same(
+      (await listed(token, count, query)).map(({ data }) => data.user_id),
+      count === 1 ? [ANN] : [],
+      name,
+    );
+  }
+});

@@ -118,6 +118,7 @@ t.test('files of killed processes are removed when a report fails for good', asy
   const jobStates = reportJobStates({ end: async () => {} } as unknown as JobStateStore, {
     onFailed: store.fail,
     onRequeued: store.requeue,
+    async onCompleted() {},
     onOutcome() {},
     removeUnused: (id) => removeUnused(id, { store, files }),
   });

@@ -6,6 +6,7 @@ import { MAX_QUERY_MS } from '@gatehouse/data/database';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { createListSource } from '@gatehouse/data/list-source';
+import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/data/outbox';
 import type { Condition, FilterOperator, ListQuery, ListSource } from '@gatehouse/domain/list-query';
 import type { Connection } from 'mongoose';
 import type { AuditAction, AuditField, AuditRecord, AuditStore } from './audit.ts';
@@ -24,6 +25,7 @@ type AuditDocument = {
   login_hash?: string;
   details?: Record<string, unknown>;
   expires_at: Date;
+  outbox?: OutboxEvent[];
 };
 
 const COLLECTION = 'audit_log';
@@ -41,7 +43,7 @@ const FIELDS = {
   login_hash: 1,
   details: 1,
   expires_at: 1,
-} as const satisfies Record<Exclude<keyof AuditDocument, '_id'>, 1>;
+} as const satisfies Record<Exclude<keyof AuditDocument, '_id' | 'outbox'>, 1>;
 
 type StoredField = Exclude<AuditField, 'at'>;
 const text = (stored: string) => ({ stored, type: 'string' }) as const;
@@ -58,7 +60,7 @@ const plan = createListPlan<StoredField>({
 
 /** The audit log in MongoDB; defines its collection on the connection. */
 export function createAuditStore(connection: Connection): AuditStore {
-  const indexes = [...plan.indexes, { fields: { expires_at: 1 } } as const];
+  const indexes = [...plan.indexes, { fields: { expires_at: 1 } } as const, OUTBOX_INDEX];
   const collection = defineCollection<AuditDocument>(connection, COLLECTION, indexes);
   const source = createListSource<StoredField, AuditDocument, AuditRecord>({
     collection: collection as unknown as DocumentCollection,
@@ -128,7 +130,8 @@ function rarerFirst(a: Condition<StoredField>, b: Condition<StoredField>): numbe
   return Number(a.field === 'action') - Number(b.field === 'action');
 }
 
-function documentOf({ id, origin, loginHash, expiresAt, details, ...rest }: AuditRecord): AuditDocument {
+function documentOf(record: AuditRecord): AuditDocument {
+  const { id, origin, loginHash, expiresAt, details, published, ...rest } = record;
   const fields = {
     ...rest,
     address: origin?.address,
@@ -137,7 +140,8 @@ function documentOf({ id, origin, loginHash, expiresAt, details, ...rest }: Audi
     login_hash: loginHash,
     details: details && omitUndefined({ ...details }),
   };
-  return { ...omitUndefined(fields), _id: id, expires_at: expiresAt } as AuditDocument;
+  const outbox = published === undefined ? {} : { outbox: [published] };
+  return { ...omitUndefined(fields), _id: id, expires_at: expiresAt, ...outbox } as AuditDocument;
 }
 
 function recordOf(document: AuditDocument): AuditRecord {

@@ -103,6 +103,8 @@ export type AuditRecord = Omit<AuditEntry, 'login' | 'actor' | 'event'> & {
   loginHash?: string;
   at: Date;
   expiresAt: Date;
+  /** The event that other services are told of; absent in what is read. */
+  published?: { id: string; subject: string; at: Date; data: Record<string, unknown> };
 };
 
 export type AuditStore = {
@@ -139,6 +141,10 @@ export function createAudit(options: {
   logger: Logger;
   /** Called with each entry. */
   onRecord?(entry: AuditEntry): void;
+  /** The event of an entry, which is stored with it. */
+  eventOf?(record: AuditRecord): AuditRecord['published'] | undefined;
+  /** Called with each that is stored. */
+  onStored?(record: AuditRecord): void;
 }): Audit {
   const { store, key, keepDays, logger } = options;
   let buffer: AuditRecord[] = [];
@@ -153,7 +159,7 @@ export function createAudit(options: {
     const id = event === undefined ? newId('aud') : event.replace(/^evt_/, 'aud_');
     const at = timeOfId(id);
     const actor = named === undefined && entry.origin !== undefined ? entry.subject : named;
-    return {
+    const record: AuditRecord = {
       ...entry,
       id,
       ...(actor == null ? {} : { actor }),
@@ -161,6 +167,8 @@ export function createAudit(options: {
       at,
       expiresAt: new Date(at.getTime() + keepDays * DAY_MS),
     };
+    const published = options.eventOf?.(record);
+    return published === undefined ? record : { ...record, published };
   }
 
   async function flush(): Promise<void> {
@@ -172,6 +180,7 @@ export function createAudit(options: {
     await store.insertMany(batch).catch((error: unknown) => {
       logger.error({ err: error, lost: batch.length }, 'entries of the audit log were lost');
     });
+    for (const record of batch) options.onStored?.(record);
   }
 
   function writeSoon(record: AuditRecord): void {
@@ -184,8 +193,10 @@ export function createAudit(options: {
   return {
     async record(entry) {
       options.onRecord?.(entry);
-      if (buffered.has(entry.action)) writeSoon(toRecord(entry));
-      else await store.insert(toRecord(entry));
+      const record = toRecord(entry);
+      if (buffered.has(entry.action)) return writeSoon(record);
+      await store.insert(record);
+      options.onStored?.(record);
     },
     async stop() {
       await writer.stop();

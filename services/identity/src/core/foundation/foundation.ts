@@ -8,7 +8,9 @@ import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createServiceUsage } from '@gatehouse/events/service-usage';
 import { createToServiceError } from '../../http/service-error.ts';
 import { type AuditEntry, createAudit } from '../audit/audit.ts';
+import { auditEvent } from '../audit/audit-events.ts';
 import { createAuditStore } from '../audit/audit-store.ts';
+import type { Extensions } from '../extensions.ts';
 import type { IdentityConfig } from './identity-config.ts';
 import { IDENTITY_MIGRATIONS } from './migrations.ts';
 
@@ -24,6 +26,7 @@ export function createFoundation(
   config: IdentityConfig,
   parentLogger: Logger,
   dependencies: IdentityDependencies,
+  { auditListeners }: Pick<Extensions, 'auditListeners'>,
 ) {
   const logger = parentLogger.child({ service: 'identity' });
   const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, logger) : undefined;
@@ -51,6 +54,10 @@ export function createFoundation(
     logger,
     onRecord({ action, client, details }) {
       if (action === 'sign_in.succeeded') usage?.count('logins', client, signInMethod(details));
+    },
+    eventOf: auditEvent,
+    onStored(record) {
+      for (const listener of auditListeners) listener(record);
     },
   });
   return {

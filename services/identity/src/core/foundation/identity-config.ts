@@ -19,6 +19,8 @@ export type IdentityConfig = {
   migrateAtStart?: 'on' | 'off';
   /** Where this service reaches the users service. */
   usersUrl: string;
+  /** Where it reaches the notifications service, which it tells of events; nobody by default. */
+  notificationsUrl?: string;
   /** The broadcast between processes, unless the service is given one. May contain credentials. */
   natsUrl?: string;
   /** Seal signing keys, and sign cookies and forms. Without the one in use, what was sealed is lost. */
