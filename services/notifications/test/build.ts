@@ -41,7 +41,12 @@ export const TIMES = { backoffMs: { first: 20, max: 100 }, responseTimeoutMs: 10
 export async function build(
   t: { teardown(fn: () => unknown): void },
   sending: Partial<NotificationsConfig['sending']> = {},
-  more: { usersUrl?: string; logger?: Logger; natsUrl?: string } = {},
+  more: {
+    usersUrl?: string;
+    logger?: Logger;
+    natsUrl?: string;
+    webhooks?: NotificationsConfig['webhooks'];
+  } = {},
 ) {
   const service = await startTestService<Body>(t, 'notifications', (config, logger, dependencies) => [
     createUsersService(
@@ -70,6 +75,7 @@ export async function build(
         notificationsUrl: config.ownUrl,
         usersUrl: more.usersUrl ?? config.ownUrl,
         sending: { providers: {}, slots: 4, ...TIMES, ...sending },
+        ...(more.webhooks === undefined ? {} : { webhooks: more.webhooks }),
       },
       more.logger ?? logger,
       more.natsUrl === undefined ? dependencies : {},
