@@ -73,6 +73,7 @@ export async function prepareCluster(
   };
   const common = {
     ...keyEnv,
+    NOTIFICATIONS_MASTER_KEY: randomBytes(32).toString('hex'),
     IDENTITY_MACHINE_ID: MACHINE.client_id,
     IDENTITY_MACHINE_SECRET: MACHINE.client_secret,
     USERS_ADMIN_USERNAME: ADMIN.username,

@@ -1,3 +1,4 @@
+// Runs alone, as it measures time.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -139,7 +139,8 @@ async function forgotten(t: Test, id: string, limitMs = FORGOTTEN_WITHIN_MS) {
   await until(async () => (await placesOf(MARK)).length === 0, limitMs).catch(() => {});
   t.same(await placesOf(MARK), [], 'nothing that the person or others have written');
   t.comment(`after ${Math.round(performance.now() - begun)} ms`);
-  const KEPT = ['identity.audit_log', 'identity.revocations', 'users.idempotency_keys'];
+  const OF_IDENTITY = ['identity.audit_log', 'identity.revocations'];
+  const KEPT = [...OF_IDENTITY, 'notifications.events', 'users.idempotency_keys'];
   const waiting = NAMES.map((name) => `${name}.erasures`);
   t.same(await placesOf(id), [...waiting, 'identity.erasures', ...KEPT].sort(), 'where their id is kept');
 }

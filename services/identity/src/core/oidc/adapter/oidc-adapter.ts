@@ -290,7 +290,7 @@ function indexesOf(kind: Kind): IndexDefinition[] {
     ...(key === undefined ? [] : [{ fields: { [key]: 1 }, options: { name: `${key}_1` } } as const]),
     ...(ofAccount ? INDEXES_OF_ACCOUNT : []),
     ...(userCode
-      ? [{ fields: { user_code: 1 }, options: { name: 'user_code_1', unique: true } } as const]
+      ? [{ fields: { user_code: 1 }, options: { name: 'user_code_1', unique: true, sparse: true } } as const]
       : []),
     ...(isOfClient ? [{ fields: { client_id: 1 }, options: { name: 'client_id_1' } } as const] : []),
   ];
