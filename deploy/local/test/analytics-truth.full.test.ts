@@ -49,6 +49,7 @@ t.test('analytics equal the access logs, but for what a killed process had not s
       NATS_URL: nats.urlOf(service),
       [`${prefix}_MONGODB_URI`]: mongodbUri,
       [`${prefix}_CLIENT_SECRET`]: issuer.client.secret,
+      [`${prefix}_MASTER_KEY`]: 'ab'.repeat(32),
     });
     t.teardown(async () => {
       node.child.kill('SIGKILL');

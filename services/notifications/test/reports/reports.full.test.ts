@@ -37,6 +37,7 @@ t.test('a report of a million rows, or a tenth of them', { skip, timeout: 3_600_
       COMMERCE_URL: urlOf('commerce'),
       NOTIFICATIONS_URL: urlOf('notifications'),
       [`${prefix}_CLIENT_SECRET`]: issuer.client.secret,
+      [`${prefix}_MASTER_KEY`]: 'ab'.repeat(32),
       [`${prefix}_MONGODB_URI`]: mongodbUri,
       NATS_URL: nats.url,
       TRUSTED_PROXIES: '127.0.0.1',
