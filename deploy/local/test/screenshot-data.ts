@@ -203,8 +203,11 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
   ]) {
     report = await ask('POST', '/v2/reports/generate', { type, format });
   }
+  const hook = { url: `${base}/hooks`, events: ['order.*', 'stock.changed'], description: 'Warehouse' };
+  const webhook = await ask('POST', '/api/v1/webhooks', hook);
+  await ask('POST', `/api/v1/webhooks/${webhook.id}/test`);
   const { data: items } = await ask<{ data: Made[] }>('GET', '/api/v1/items?cursor=');
-  return { web, transfer, people, products, order, notification, report, item: items.at(-3) };
+  return { web, transfer, people, products, order, notification, report, webhook, item: items.at(-3) };
 }
 
 const LOGIN = '/api/v1/auth/login';
@@ -213,7 +216,7 @@ const PASSWORD = 'correct horse battery';
 
 /** The paths of all pages by name. */
 export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>): Record<string, string> {
-  const { web, transfer, people, products, order, notification, report, item } = made;
+  const { web, transfer, people, products, order, notification, report, webhook, item } = made;
   const ofDashboard = {
     overview: '',
     'overview-of-a-day': '?range=24h',
@@ -226,6 +229,10 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     'quick-start': `/applications/${machine}/quick-start`,
     usage: `/applications/${machine}/usage`,
     profiles: `/applications/${machine}/profiles`,
+    webhooks: '/webhooks',
+    'new-webhook': '/webhooks/new',
+    webhook: `/webhooks/${webhook.id}`,
+    'webhook-deliveries': `/webhooks/${webhook.id}/deliveries`,
     'confirm-transfer': `/applications/${web.client_id}/transfer`,
     'confirm-trust': `/applications/${machine}/trust`,
     'confirm-deactivate': `/users/${people[0]?.id}/deactivate`,

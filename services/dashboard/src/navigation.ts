@@ -10,6 +10,7 @@ import { orders } from './features/data/orders.ts';
 import { products } from './features/data/products.ts';
 import { overview } from './features/overview/overview.ts';
 import { reports } from './features/reports/reports.ts';
+import { webhooks } from './features/webhooks/webhooks.ts';
 import type { Section } from './routes/dashboard-router.ts';
 
 type Config = { publicUrl: string; sampleData?: boolean };
@@ -17,7 +18,7 @@ type Config = { publicUrl: string; sampleData?: boolean };
 /** The sections of the dashboard, in the order of the navigation. */
 export function dashboardSections(config: Config): [heading: string, sections: Section[]][] {
   return [
-    ['Develop', [overview(config), applications(config), reports]],
+    ['Develop', [overview(config), applications(config), webhooks, reports]],
     ['Data', [items, products, orders, notifications]],
     ['Administer', [users, auditLog, signingKeys, queues, deadLetters]],
   ];

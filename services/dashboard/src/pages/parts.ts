@@ -9,6 +9,7 @@ const GOOD = new Set([
   'active',
   'ok',
   'sent',
+  'succeeded',
   'delivered',
   'completed',
   'confirmed',
@@ -18,7 +19,16 @@ const GOOD = new Set([
   'working',
 ]);
 const BAD = new Set(['failed', 'failing', 'error', 'rejected', 'refunded']);
-const QUIET = new Set(['inactive', 'cancelled', 'expired', 'unconfigured', 'previous', 'retired']);
+const QUIET = new Set([
+  'inactive',
+  'cancelled',
+  'expired',
+  'unconfigured',
+  'previous',
+  'retired',
+  'paused',
+  'skipped',
+]);
 
 /** The entry of a table for a key that was sent, which may be the name of something that every object has. */
 export function entryOf<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {

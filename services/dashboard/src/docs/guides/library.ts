@@ -32,6 +32,7 @@ const ORDER = [
   'notifications-api',
   'reports-api',
   'analytics-api',
+  'webhooks',
   'administration-api',
   'integrators',
   'migrating',

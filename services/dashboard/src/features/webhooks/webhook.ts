@@ -1,0 +1,29 @@
+/** A webhook as the API returns it. */
+export type Webhook = {
+  id: string;
+  url: string;
+  events: string[];
+  description: string | null;
+  ordered: boolean;
+  status: string;
+  pause_reason: string | null;
+  created_at: string;
+};
+
+/** A delivery as the API returns it. */
+export type Delivery = {
+  id: string;
+  event_id: string;
+  type: string;
+  status: string;
+  reason: string | null;
+  next_attempt_at: string | null;
+  request: { body: string | null };
+  attempts: {
+    started_at: string;
+    duration_ms: number;
+    response: { status: number; body: string | null } | null;
+    error: string | null;
+  }[];
+  created_at: string;
+};

@@ -1,0 +1,200 @@
+import { form } from '@gatehouse/web/form';
+import { type Content, type Html, html } from '@gatehouse/web/html';
+import { attempt } from '../../api/attempt.ts';
+import { filters } from '../../api/pages.ts';
+import { formProblem } from '../../pages/fields.ts';
+import { copyable, exactTime, facts, statusTag, time } from '../../pages/parts.ts';
+import type { Act, Resource, ResourceView, Target } from '../../resources/resource.ts';
+import { resourcePages } from '../../resources/resource-pages.ts';
+import type { Visit } from '../../routes/dashboard-router.ts';
+import { deliveries, resend } from './deliveries.ts';
+import type { Webhook } from './webhook.ts';
+
+const API = '/api/v1/webhooks';
+
+const REASONS: Record<string, string> = {
+  failing: 'Paused, because no event could be delivered for three days.',
+  gone: 'Paused, because the endpoint answered with the status 410.',
+  owner: 'Paused by its owner.',
+};
+/** For how many seconds the secret before still signs. */
+const OVERLAPS = [
+  ['86400', 'One day'],
+  ['3600', 'One hour'],
+  ['604800', 'One week'],
+  ['0', 'No time: only the new secret signs'],
+] as const;
+
+const setStatus =
+  (status: 'active' | 'paused', done: string): Act<Webhook> =>
+  async ({ visit, apiPath, path }) => {
+    await visit.api.send('PATCH', apiPath, { status });
+    return `${path}?done=${done}`;
+  };
+
+const questions: NonNullable<Resource<Webhook>['confirmed']> = {
+  rotate: ({ visit, apiPath, path }) => ({
+    title: 'Replace the secret of this webhook?',
+    lost: html`<p>Deliveries are signed with both secrets for the time that you choose below. Put the new secret in place before then; afterwards receivers that know only the old one refuse them.</p>`,
+    rows: [{ name: 'overlap', label: 'The old secret keeps signing for', required: true, options: OVERLAPS }],
+    submit: 'Replace secret',
+    async act(fields) {
+      const body = { overlap_seconds: Number(fields.required('overlap')) };
+      const { secret } = await visit.api.send<{ secret: string }>('POST', `${apiPath}/rotate`, body);
+      await visit.putFlash(path, secret);
+      return path;
+    },
+  }),
+};
+
+/** Webhooks: where events are sent to, with what became of each delivery. */
+export const webhooks = resourcePages<Webhook>({
+  name: 'webhooks',
+  noun: ['webhook', 'webhooks'],
+  api: API,
+  idPrefix: 'whk',
+  filters: [{ name: 'status', label: 'Status', options: ['active', 'paused'] }],
+  find: ({ api }, { cursor, ...equal }) =>
+    api.get(API, { cursor, sort: 'created_at', order: 'desc', ...filters(equal) }),
+  introduction,
+  columns: [
+    {
+      title: 'Endpoint',
+      show: ({ url }) => html`<bdi>${url}</bdi>`,
+      below: ({ description }) =>
+        description !== null && html`<br><span class="hint"><bdi>${description}</bdi></span>`,
+    },
+    { title: 'Events', show: ({ events }) => events.join(', ') },
+    { title: 'Status', show: ({ status }) => statusTag(status) },
+    { title: 'Created', show: ({ created_at: at }) => time(at) },
+  ],
+  empty: html`<p><strong>There are no webhooks yet.</strong> A webhook is a URL of yours to which events are sent as they happen, such as a new order or a sign-in at your application.</p>`,
+  notices: {
+    created: 'The webhook is created. Copy its secret now.',
+    tested: 'A test is on its way. Its delivery is listed below.',
+    paused: 'The webhook is paused. Events are not delivered to it.',
+    resumed: 'The webhook is active again.',
+    replayed: 'The events are on their way again.',
+    resent: 'The delivery is on its way again.',
+  },
+  title: ({ url }) => url,
+  view,
+  partTitle: 'Settings',
+  parts: { deliveries },
+  fields: [
+    {
+      name: 'url',
+      label: 'Endpoint URL',
+      type: 'url',
+      required: true,
+      hint: 'An https URL that takes POST requests.',
+    },
+    {
+      name: 'events',
+      label: 'Events',
+      kind: 'lines',
+      rows: 4,
+      required: true,
+      line: 'Event',
+      hint: 'One type in each line, such as order.created. order.* stands for all of a group, and * for all events.',
+      initial: '*',
+    },
+    { name: 'description', label: 'Description', maxlength: 500, hint: 'For yourself.' },
+    {
+      name: 'ordered',
+      label: 'Deliver events about the same thing in their order',
+      kind: 'flag',
+      hint: 'An event that cannot be delivered then holds up the later ones.',
+    },
+  ],
+  create: {
+    once: true,
+    invitation: 'Create a webhook',
+    async send({ api, putFlash }, values) {
+      const { id, secret } = await api.send<{ id: string; secret: string }>('POST', API, {
+        url: values.url,
+        events: linesOf(values.events),
+        description: values.description || null,
+        ordered: values.ordered !== '',
+      });
+      await putFlash(`/dashboard/webhooks/${encodeURIComponent(id)}`, secret);
+      return { id };
+    },
+  },
+  update: { send: ({ visit, apiPath, etag }, changed) => visit.api.send('PATCH', apiPath, changed, etag) },
+  remove: { lost: 'Events are no longer sent to this endpoint, and the list of its deliveries is lost.' },
+  actions: {
+    test: {
+      async once({ visit, apiPath, path }) {
+        await visit.api.send('POST', `${apiPath}/test`);
+        return `${path}/deliveries?done=tested`;
+      },
+    },
+    pause: setStatus('paused', 'paused'),
+    resume: setStatus('active', 'resumed'),
+    'deliveries/resend': { once: resend },
+    replay: { once: replay },
+  },
+  confirmed: questions,
+});
+
+const linesOf = (text = '') =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
+
+async function replay({ visit, apiPath, path }: Target<Webhook>, fields: Parameters<Act<Webhook>>[1]) {
+  await visit.api.send('POST', `${apiPath}/replay`, { from: fields.required('from') });
+  return `${path}/deliveries?done=replayed`;
+}
+
+/** The types of events, from the API. */
+async function introduction({ api }: Visit): Promise<Content> {
+  const { value: { data: types } = { data: [] } } = await attempt(
+    api.get<{ data: { type: string; description: string }[] }>('/api/v1/event-types'),
+  );
+  return html`<p>Events are posted to your URLs, signed as <a href="https://www.standardwebhooks.com">Standard Webhooks</a> says. The <a href="/docs/guides/webhooks">guide</a> shows how to receive them.</p>
+${
+  types.length > 0 &&
+  html`<details class="panel"><summary>Types of events</summary>${facts(types.map(({ type, description }) => [type, description]))}</details>`
+}`;
+}
+
+async function view({
+  value: it,
+  visit,
+  path,
+  form: changeForm,
+  deletion,
+  refused,
+}: ResourceView<Webhook>): Promise<Content> {
+  const { csrf } = visit;
+  const fresh = await visit.takeFlashes();
+  const button = (action: string, text: string): Html =>
+    form({ action: `${path}/${action}`, csrf }, html`<button class="secondary">${text}</button>`);
+  const isPaused = it.status === 'paused';
+  return html`${formProblem(refused?.error)}
+${fresh.map(
+  (secret, at) =>
+    html`<section class="panel new-secret" role="status"><h2>The secret of your webhook</h2>${copyable(at === 0 ? 'new-secret' : `new-secret-${at}`, secret)}<p>Copy the secret into the settings of your receiver, which verifies each request with it. It is shown only once. If you lose it, replace it.</p></section>`,
+)}
+<section class="panel">${facts([
+    ['Webhook ID', copyable('webhook-id', it.id)],
+    ['Status', statusTag(it.status)],
+    ['Reason', it.pause_reason !== null && (REASONS[it.pause_reason] ?? it.pause_reason)],
+    ['Created', exactTime(it.created_at)],
+  ])}</section>
+<div class="row-buttons">${!isPaused && button('test', 'Send a test')}${isPaused ? button('resume', 'Resume') : button('pause', 'Pause')}<a class="button secondary" href="${path}/rotate">Replace secret</a></div>
+<section><h2>Settings</h2>${changeForm}</section>
+${
+  !isPaused &&
+  html`<section><h2>Replay</h2><p>Sends the events since a day again, whether they were delivered before or not. Events are kept for 30 days.</p>
+${form(
+  { action: `${path}/replay`, csrf },
+  html`<div class="field narrow"><label for="from">Since (UTC)</label><input id="from" name="from" type="date" required></div><div class="buttons"><button class="secondary">Replay events</button></div>`,
+  { class: 'inline-form' },
+)}</section>`
+}
+${deletion}`;
+}
