@@ -143,7 +143,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   const signIn = { form, application, links, methods, scripts: ['/account/passkey.js'], cancel: true };
   const names = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
   const values = Object.fromEntries(names.map((name) => [name, of(name)]));
-  const profile = { frame, form, values, hasPassword: true, sendLinkAgain: form };
+  const profile = { frame, form, values, asksForPassword: true, sendLinkAgain: form };
   const scopes = ['openid', 'profile', 'email', 'read:users', 'write:users', 'read:data', of('else')];
   const consent = { form, application, scopes, links: { useAnotherAccount: '/other' } };
   const at = new Date('2026-03-05T14:07:09Z');
@@ -457,7 +457,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ],
     ['password, wait', passwordPage({ frame, form, hasPassword: true, retryAfter: 30 })],
     ['password, none', passwordPage({ frame, form, hasPassword: false })],
-    ['profile, no password', profilePage({ ...profile, hasPassword: false, email: 'verified' })],
+    ['profile, no password', profilePage({ ...profile, asksForPassword: false, email: 'verified' })],
     [
       'applications',
       applicationsPage({

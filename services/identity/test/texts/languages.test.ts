@@ -73,3 +73,9 @@ t.test('the metadata lists the languages', async (t) => {
   t.strictSame(body.ui_locales_supported, ['en', 'de', 'fr', 'es', 'pt', 'ja']);
   for (const tag of body.ui_locales_supported as string[]) t.equal(requestedLanguage(tag)?.tag, tag);
 });
+
+t.test('ui_locales of the account pages holds for the sign-in that they ask for', async (t) => {
+  for (const path of ['/account', '/account/sign-up', '/account/sessions']) {
+    t.equal(languageOf(await browser().get(`${path}?ui_locales=fr`)), 'fr', path);
+  }
+});

@@ -110,6 +110,7 @@ export function createAccountRouter(options: {
       redirect_uri: `${options.issuer}/account/signed-in`,
       scope: 'openid',
       state: page,
+      ...(typeof ctx.query.ui_locales === 'string' ? { ui_locales: ctx.query.ui_locales } : {}),
       ...more,
     });
     seeOther(ctx, `/oauth2/authorize?${query}`);

@@ -15,7 +15,7 @@ export type ProfileModel = {
   values: { readonly [name in (typeof FIELDS)[number]]?: string | null | undefined };
   /** The state of the stored address. */
   email: 'verified' | 'unverified' | 'none';
-  hasPassword: boolean;
+  asksForPassword: boolean;
   /** Sends the link that confirms the address again. */
   sendLinkAgain: PageForm;
   problems?: readonly FieldProblem[] | undefined;
@@ -42,7 +42,7 @@ ${form(
 ${field({ ...common('username'), label: t('Username'), autocomplete: 'username', required: true })}
 ${field({ ...common('email'), label: t('Email'), type: 'email', autocomplete: 'email', required: model.email !== 'none', describedBy: 'email-state' })}
 ${emailState(model.email)}
-${model.hasPassword && field({ name: 'current_password', label: t('Current password'), hint: t('Required only to change the email address.'), type: 'password', autocomplete: 'current-password', problem: problemOf(problems, 'current_password') })}
+${model.asksForPassword && field({ name: 'current_password', label: t('Current password'), hint: t('Required only to change the email address.'), type: 'password', autocomplete: 'current-password', problem: problemOf(problems, 'current_password') })}
 </fieldset>
 <fieldset><legend>${t('About you')}</legend>
 ${field({ ...common('name'), label: t('Name'), hint: t('The name that you want to be called by.'), autocomplete: 'name', required: true })}

@@ -6,6 +6,7 @@ import { originOf } from '../../core/audit/audit.ts';
 import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import type { LastWay } from '../../core/sessions/last-way.ts';
+import type { SecondFactors } from '../../core/sessions/second-factors.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import type { SignInGenerations } from '../../core/sessions/sign-in-generations.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
@@ -44,9 +45,24 @@ export function addProfileRoutes(
     generations: Pick<SignInGenerations, 'current'>;
     sessionEnds: Pick<SessionEnds, 'isOver'>;
     own: Pick<OwnApplications, 'list'>;
+    secondFactors: Pick<SecondFactors, 'of'>;
   },
 ): void {
-  const { account: service, accounts, lastWay, sessions, generations, sessionEnds, own } = options;
+  const {
+    account: service,
+    accounts,
+    lastWay,
+    sessions,
+    generations,
+    sessionEnds,
+    own,
+    secondFactors,
+  } = options;
+
+  /** Whether the password alone proves who somebody is: they have one, and no second factor. */
+  async function isPasswordEnough(id: string): Promise<boolean> {
+    return (await accounts.hasPassword(id)) && (await secondFactors.of(id)).length === 0;
+  }
 
   async function showProfile(
     ctx: Context,
@@ -58,7 +74,7 @@ export function addProfileRoutes(
       frame,
       form: form(ACCOUNT_PAGES.profile),
       values: { ...account, ...more.values },
-      hasPassword: await accounts.hasPassword(account.id),
+      asksForPassword: await isPasswordEnough(account.id),
       email: account.email === null ? 'none' : account.email_verified ? 'verified' : 'unverified',
       sendLinkAgain: form('/account/verification'),
       problems: error && formProblems(error),
@@ -84,11 +100,11 @@ export function addProfileRoutes(
     if (Object.keys(changes).length === 0) return `${ACCOUNT_PAGES.profile}?done=saved`;
     try {
       requireCountryCode(changes.phone);
-      const hasPassword = changes.email === undefined || (await accounts.hasPassword(account.id));
-      // Whoever has no password to give proves by a new sign-in who they are.
-      if (!hasPassword && !(await isFresh(ctx, signedIn, ACCOUNT_PAGES.profile))) return undefined;
+      const isEnough = changes.email === undefined || (await isPasswordEnough(account.id));
+      // Others prove by a new sign-in who they are.
+      if (!isEnough && !(await isFresh(ctx, signedIn, ACCOUNT_PAGES.profile))) return undefined;
       const { linkSent } = await service.update(account, changes as AccountChanges, {
-        currentPassword: hasPassword ? (fields.get('current_password') ?? '') : undefined,
+        currentPassword: isEnough ? (fields.get('current_password') ?? '') : undefined,
         origin: originOf(ctx),
       });
       return `${ACCOUNT_PAGES.profile}?done=${linkSent ? 'saved_and_link_sent' : 'saved'}`;

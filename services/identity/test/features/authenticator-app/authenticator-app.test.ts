@@ -10,7 +10,17 @@ import { createAuthenticatorApps } from '../../../src/features/authenticator-app
 import { sealedAuthenticatorApps } from '../../../src/features/authenticator-app/resealing.ts';
 import { keysCommand } from '../../../src/keys/keys-command.ts';
 import { build, PASSWORD } from '../../build.ts';
-import { alertOf, heading, isSignIn, linkTo, mailsOf, newPerson, noticeOf, signedIn } from '../../pages.ts';
+import {
+  alertOf,
+  heading,
+  isSignIn,
+  linkTo,
+  mailsOf,
+  newPerson,
+  noticeOf,
+  signedIn,
+  valueIn,
+} from '../../pages.ts';
 import {
   codeOf,
   codesOn,
@@ -266,4 +276,24 @@ t.test('after the master key has been replaced, the app still works', async (t) 
   if (app === undefined) throw new Error('the app is gone');
   t.equal(await apps.verifyCode(app, codeOf(person.secret)), true);
   t.equal(await apps.verifyCode(app, codeOf(person.secret)), false);
+});
+
+t.test('what is dangerous takes a fresh sign-in with all factors', async (t) => {
+  const { id, username, secret } = await withApp(built, 'warily');
+  const visitor = built.browser();
+  await enterCode(visitor, await enterPassword(visitor, username), codeOf(secret));
+  const email = 'warily@other.example';
+  const profile = await visitor.get('/account');
+  t.notMatch(profile.html, 'current_password', 'the password alone is not enough');
+  await age(id);
+  t.ok(isSignIn(await visitor.submit(profile, { email, current_password: PASSWORD }, 'name="email"')));
+  const stored = async () => valueIn(await visitor.get('/account'), 'email');
+  t.not(await stored(), email);
+  t.equal(valueIn(await visitor.submit(profile, { name: 'Care' }, 'name="email"'), 'name'), 'Care');
+  t.ok(isSignIn(await visitor.get('/account/applications/end-credentials')));
+  await forgetCodes(built, id);
+  const again = built.browser();
+  await enterCode(again, await enterPassword(again, username), codeOf(secret));
+  await again.submit(await again.get('/account'), { email }, 'name="email"');
+  t.equal(await stored(), email);
 });

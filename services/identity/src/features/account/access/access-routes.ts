@@ -56,17 +56,22 @@ export function addAccessRoutes(
     return `${ACCOUNT_PAGES.applications}?done=revoked`;
   });
 
-  confirmed(END_CREDENTIALS, ACCOUNT_PAGES.applications, async (ctx, { account }) => ({
-    ...endCredentialsQuestion(
-      account.username,
-      await own.list(account.id, originOf(ctx)),
-      ACCOUNT_PAGES.applications,
-    ),
-    async act() {
-      await own.endCredentials(account.id, originOf(ctx));
-      return `${ACCOUNT_PAGES.applications}?done=credentials_ended`;
-    },
-  }));
+  confirmed(
+    END_CREDENTIALS,
+    ACCOUNT_PAGES.applications,
+    async (ctx, { account }) => ({
+      ...endCredentialsQuestion(
+        account.username,
+        await own.list(account.id, originOf(ctx)),
+        ACCOUNT_PAGES.applications,
+      ),
+      async act() {
+        await own.endCredentials(account.id, originOf(ctx));
+        return `${ACCOUNT_PAGES.applications}?done=credentials_ended`;
+      },
+    }),
+    { fresh: true },
+  );
 
   async function showSessions(ctx: Context, { signedIn: { account, session }, frame, form }: AccountPage) {
     const list = await sessions.list(account.id);
