@@ -1,5 +1,6 @@
 import { auditLog } from './features/administration/audit-log.ts';
 import { deadLetters } from './features/administration/dead-letters.ts';
+import { invitations } from './features/administration/invitations.ts';
 import { queues } from './features/administration/queues.ts';
 import { signingKeys } from './features/administration/signing-keys.ts';
 import { users } from './features/administration/users.ts';
@@ -20,6 +21,6 @@ export function dashboardSections(config: Config): [heading: string, sections: S
   return [
     ['Develop', [overview(config), applications(config), webhooks, reports]],
     ['Data', [items, products, orders, notifications]],
-    ['Administer', [users, auditLog, signingKeys, queues, deadLetters]],
+    ['Administer', [users, invitations, auditLog, signingKeys, queues, deadLetters]],
   ];
 }

@@ -90,8 +90,9 @@ export async function build(
   if (notifications) {
     const urls = { usersUrl: base, commerceUrl: base, notificationsUrl: base };
     const sending = { providers: {}, slots: 0 };
+    const webhooks = { masterKeys: [randomBytes(32)] as const, networks: [], slots: 0 };
     services.push(
-      createNotificationsService({ ...(await common()), ...urls, sending }, logger, { broadcast }),
+      createNotificationsService({ ...(await common()), ...urls, sending, webhooks }, logger, { broadcast }),
     );
   }
   const config: DashboardConfig = {

@@ -351,6 +351,18 @@ t.test('pages of the dashboard', async (t) => {
     await admin.browser.submit(await admin.browser.get(`/dashboard/users/${id}`), { role: 'user' }, '/role');
   });
 
+  await t.test('somebody is invited, and the invitation revoked', async (t) => {
+    const form = await admin.browser.get('/dashboard/invitations/new');
+    const refused = await admin.browser.submit(form, { email: 'admin@example.org' }, 'name="email"');
+    t.match([refused.status, textOf(refused)], [400, /Somebody with this address has an account/]);
+    const made = await admin.browser.submit(form, { email: 'new@example.org' }, 'name="email"');
+    t.equal(noticeOf(made), 'The invitation is on its way.');
+    t.match(textOf(await admin.browser.get('/dashboard/invitations')), 'new@example.org');
+    const gone = await admin.browser.confirm(made, '/delete', { confirmation: 'new@example.org' });
+    t.match(gone.url.pathname, '/dashboard/invitations');
+    t.match(textOf(gone), /No invitations are waiting/);
+  });
+
   await t.test('signing keys are rotated', async (t) => {
     const page = await admin.browser.get('/dashboard/signing-keys');
     const soon = await admin.browser.confirm(page, '/rotate');

@@ -25,6 +25,7 @@ import { events } from './features/events/module.ts';
 import { factorRecovery } from './features/factor-recovery/module.ts';
 import { identityProviders } from './features/identity-providers/module.ts';
 import { internal } from './features/internal/module.ts';
+import { invitations } from './features/invitations/module.ts';
 import { login } from './features/login/module.ts';
 import { oauth } from './features/oauth/module.ts';
 import { passkeys } from './features/passkeys/module.ts';
@@ -46,6 +47,7 @@ const FEATURES = [
   clientSecrets,
   apiKeys,
   sessions,
+  invitations,
   auditLog,
   events,
   keys,

@@ -55,6 +55,10 @@ import {
   disconnectQuestion,
 } from '../../src/features/identity-providers/provider-pages.ts';
 import {
+  invitationAcceptedPage,
+  invitationInvalidPage,
+} from '../../src/features/invitations/invitation-pages.ts';
+import {
   addPasskeyPage,
   PASSKEYS,
   passkeysPage,
@@ -65,12 +69,12 @@ import {
 } from '../../src/features/passkeys/passkey-pages.ts';
 import { rememberedBrowsersPart, securityPage } from '../../src/features/security/security-page.ts';
 import { consentPage } from '../../src/features/sign-in/consent-page.ts';
-import { createAccountPage } from '../../src/features/sign-in/create-account-page.ts';
 import { type CodeProblem, secondFactorPage } from '../../src/features/sign-in/second-factor-page.ts';
 import { setUpPage as strongerPage } from '../../src/features/sign-in/set-up-page.ts';
 import { afterSignInPage, type SignInProblem, signInPage } from '../../src/features/sign-in/sign-in-page.ts';
 import { accountQuestionPage, standaloneQuestionPage } from '../../src/pages/account/confirmation-pages.ts';
 import { SECURITY } from '../../src/pages/account/security-path.ts';
+import { createAccountPage } from '../../src/pages/create-account-page.ts';
 import { type ErrorPageKind, errorPage } from '../../src/pages/error-page.ts';
 import { redirectPage } from '../../src/pages/redirect-page.ts';
 import { signedOutPage, signOutPage, stillSignedInPage } from '../../src/pages/sign-out-pages.ts';
@@ -327,6 +331,17 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       }),
     ],
     ['create account', createAccountPage({ form, application, ...signUp, links: { signIn: '/sign-in' } })],
+    [
+      'create account, invited',
+      createAccountPage({
+        form,
+        ...signUp,
+        invitedEmail: of('ada@x.example'),
+        links: { signIn: '/account' },
+      }),
+    ],
+    ['invitation, invalid', invitationInvalidPage()],
+    ['invitation, accepted', invitationAcceptedPage({ username: of('ada') })],
     [
       'create account, problems',
       createAccountPage({

@@ -35,6 +35,8 @@ export const ACTIONS: Record<string, string> = {
   'recovery_code.used': 'Recovery code used',
   'set_up_link.created': 'Link to set up a sign-in again created',
   'device.connected': 'Device connected',
+  'invitation.created': 'Invitation sent',
+  'invitation.revoked': 'Invitation revoked',
   'set_up_link.used': 'Sign-in set up again',
   'factor_recovery.requested': 'Recovery without second factors asked for',
   'factor_recovery.stopped': 'Recovery without second factors stopped',

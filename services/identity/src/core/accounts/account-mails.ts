@@ -10,6 +10,7 @@ import {
   emailChangedMail,
   type FactorRecoveryMail,
   factorRecoveryMail,
+  invitationMail,
   newPasswordMail,
   undoneMail,
   verifyEmailMail,
@@ -47,6 +48,8 @@ export type AccountMails = {
   sendFactorRecovery(account: Account, mail: FactorRecoveryMail): Promise<void>;
   /** A link for an admin to give to the owner, who sets up how they sign in again; tells the owner by mail that there is one. */
   createSetUpLink(account: Account): Promise<{ url: string; expiresAt: Date }>;
+  /** Sends the link of an invitation, which works for so many days, to an address that has no account. */
+  sendInvitation(email: string, link: string, days: number): Promise<void>;
   /** Sends a link for a new password after a change was undone, however many mails there have been. */
   sendUndone(account: Account): Promise<void>;
 };
@@ -63,7 +66,7 @@ export function createAccountMails(options: {
   /** Counts a mail of this kind to this recipient; throws `rate_limited`. */
   countMail(
     recipient: string,
-    kind: 'new_password' | 'verify_email' | 'factor_recovery' | Notice['kind'],
+    kind: 'new_password' | 'verify_email' | 'factor_recovery' | 'invitation' | Notice['kind'],
   ): Promise<unknown>;
 }): AccountMails {
   const { issuer, accounts, links, mail, logger } = options;
@@ -123,6 +126,11 @@ export function createAccountMails(options: {
           to: email,
           ...newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 }),
         });
+      }),
+    sendInvitation: (email, link, days) =>
+      attempt('invitation', async () => {
+        await options.countMail(loginKey(email), 'invitation');
+        await mail.send({ to: email, ...invitationMail({ link, days }) });
       }),
     notifyEmailChanged: (userId, previousEmail, occasion) =>
       attempt('email changed', async () => {

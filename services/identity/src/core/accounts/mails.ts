@@ -31,6 +31,17 @@ export function addressClaimedMail({ username }: { username: string }): Mail {
   ]);
 }
 
+/** `days`: how long the link works. */
+export function invitationMail(model: { link: string; days: number }): Mail {
+  const product = brand().name;
+  return mail(t('You are invited to {product}', { product }), [
+    t('You can create a {product} account with this email address:', { product }),
+    { link: model.link, label: t('Create an account') },
+    t('The link works once, for {days} days. Give it to nobody.', { days: model.days }),
+    t('If you do not expect this, you need not do anything.'),
+  ]);
+}
+
 /** `minutes`: how long the link works. */
 export function newPasswordMail(model: { link: string; minutes: number }): Mail {
   return mail(t('Choose a new password'), [

@@ -52,6 +52,8 @@ const IMMEDIATE = [
   'authenticator_app.removed',
   'recovery_codes.renewed',
   'recovery_code.used',
+  'invitation.created',
+  'invitation.revoked',
   'set_up_link.created',
   'set_up_link.used',
   'factor_recovery.requested',

@@ -28,12 +28,12 @@ import type {
 import type { PreparedAccount, SignUpMethod } from '../../core/sessions/sign-up-method.ts';
 import type { Verified, WithFactors } from '../../core/sessions/verified.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
+import { createAccountPage } from '../../pages/create-account-page.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import { formProblems } from '../../pages/page-errors.ts';
 import { seeOther, sendPage } from '../../pages/page-response.ts';
 import { sendAway } from '../../pages/redirect-page.ts';
 import { withLocales } from '../../texts/languages.ts';
-import { createAccountPage } from './create-account-page.ts';
 import { createInteractions } from './interactions.ts';
 import { addSecondFactorRoutes, secondFactorPath } from './second-factor-routes.ts';
 import { afterSignInPage, type SignInProblem, signInPage } from './sign-in-page.ts';

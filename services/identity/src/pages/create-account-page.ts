@@ -1,9 +1,10 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import { brand } from '@gatehouse/web/brand';
 import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/web/form';
 import { type Content, html } from '@gatehouse/web/html';
-import { standalonePage } from '../../pages/document.ts';
-import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
-import { t } from '../../texts/texts.ts';
+import { t } from '../texts/texts.ts';
+import { standalonePage } from './document.ts';
+import { type RequestingApplication, requestingApplication } from './requesting-application.ts';
 
 export type CreateAccountModel = {
   form: PageForm;
@@ -12,6 +13,8 @@ export type CreateAccountModel = {
   values?: { username?: string; email?: string; name?: string } | undefined;
   /** Problems with other fields than those of the form are only in the summary. */
   problems?: readonly FieldProblem[] | undefined;
+  /** The address that was invited, which is not asked for. */
+  invitedEmail?: string | undefined;
   links: { signIn: string };
   /** Ways to create an account without a password, each a part of the form. */
   methods: readonly Content[];
@@ -21,7 +24,7 @@ export type CreateAccountModel = {
 const FIELDS = ['username', 'email', 'name', 'password'];
 
 export function createAccountPage(model: CreateAccountModel): string {
-  const { application, values = {}, problems = [] } = model;
+  const { application, values = {}, problems = [], invitedEmail } = model;
   const focused = FIELDS.find((name) => problemOf(problems, name) !== undefined) ?? 'username';
   const common = (name: string) => ({
     name,
@@ -33,12 +36,12 @@ export function createAccountPage(model: CreateAccountModel): string {
     title: t('Create an account'),
     failed: problems.length > 0,
     scripts: model.scripts,
-    body: html`<p class="before-asking">${t('to continue to')}</p>${requestingApplication(application)}
+    body: html`${invitedEmail === undefined ? html`<p class="before-asking">${t('to continue to')}</p>${requestingApplication(application)}` : html`<p>${t('You are invited to {product} with the address {email}.', { product: brand().name, email: html`<strong><bdi>${invitedEmail}</bdi></strong>` })}</p>`}
 ${problemSummary(problems, FIELDS)}
 ${form(
   model.form,
   html`${field({ ...common('username'), label: t('Username'), hint: t('3 to 64 letters, digits, dots, underscores, plus signs and hyphens.'), value: values.username, autocomplete: 'username', required: true })}
-${field({ ...common('email'), label: t('Email'), hint: t('We will send you a link to confirm the address.'), type: 'email', value: values.email, autocomplete: 'email', required: true })}
+${invitedEmail === undefined && field({ ...common('email'), label: t('Email'), hint: t('We will send you a link to confirm the address.'), type: 'email', value: values.email, autocomplete: 'email', required: true })}
 ${field({ ...common('name'), label: t('Name'), hint: t('The name that you want to be called by.'), value: values.name, autocomplete: 'name' })}
 ${model.methods}
 <div data-password-part>${field({ ...common('password'), label: t('Password'), hint: t('At least 8 characters. A few random words make a good password.'), type: 'password', autocomplete: 'new-password', minlength: 8, required: true })}

@@ -1,0 +1,94 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import type { Accounts } from '../../core/accounts/account.ts';
+import { type Audit, originOf } from '../../core/audit/audit.ts';
+import type { SignUpMethod } from '../../core/sessions/sign-up-method.ts';
+import { createAccountPage } from '../../pages/create-account-page.ts';
+import type { CsrfForms } from '../../pages/csrf-forms.ts';
+import { formProblems } from '../../pages/page-errors.ts';
+import { sendPage } from '../../pages/page-response.ts';
+import type { Invitation, InvitationStore } from './invitation.ts';
+import { invitationAcceptedPage, invitationInvalidPage } from './invitation-pages.ts';
+import { hashOfToken, INVITATION_PAGE } from './invitation-routes.ts';
+
+const CORRECTABLE = new Set(['invalid', 'conflict']);
+
+/** The page that the mailed link of an invitation leads to, on which somebody creates their account. */
+export function acceptRoutes(options: {
+  store: InvitationStore;
+  accounts: Pick<Accounts, 'create' | 'verifyEmail'>;
+  signUpMethods: readonly SignUpMethod[];
+  audit: Audit;
+  forms: CsrfForms;
+}): Router {
+  const { store, accounts, signUpMethods, audit, forms } = options;
+  const router = new Router({ sensitive: true });
+  const contextOf = ({ id }: Invitation) => `invitation ${id}`;
+  const refuse = (ctx: Context) => sendPage(ctx, invitationInvalidPage(), { status: 400 });
+
+  async function show(
+    ctx: Context,
+    invitation: Invitation,
+    token: string,
+    shown: {
+      values?: { username: string; name: string };
+      error?: ServiceError;
+      refused?: ReadonlyMap<string, string>;
+    } = {},
+  ): Promise<void> {
+    const { values, error, refused } = shown;
+    const html = createAccountPage({
+      form: forms.form(ctx, { action: INVITATION_PAGE, context: INVITATION_PAGE, hidden: { token } }),
+      values,
+      invitedEmail: invitation.email,
+      problems: error && formProblems(error),
+      links: { signIn: '/account' },
+      methods: await Promise.all(
+        signUpMethods.map(({ content }) => content(ctx, contextOf(invitation), refused)),
+      ),
+      scripts: signUpMethods.flatMap(({ scripts }) => scripts),
+    });
+    sendPage(ctx, html, { status: error?.status ?? 200, hasScripts: signUpMethods.length > 0 });
+  }
+
+  router.get(INVITATION_PAGE, async (ctx) => {
+    const token = String(ctx.query.token ?? '');
+    const invitation = await store.find(hashOfToken(token));
+    return invitation === undefined ? refuse(ctx) : show(ctx, invitation, token);
+  });
+
+  router.post(INVITATION_PAGE, async (ctx) => {
+    const fields = await forms.read(ctx, INVITATION_PAGE);
+    const token = fields.get('token') ?? '';
+    const invitation = await store.take(hashOfToken(token));
+    if (invitation === undefined) return refuse(ctx);
+    const value = (name: string) => (fields.get(name) ?? '').trim();
+    const values = { username: value('username'), name: value('name') };
+    const { id, email, invitedBy } = invitation;
+    let discard: (() => Promise<unknown>) | undefined;
+    try {
+      const method = signUpMethods.find(({ field }) => (fields.get(field) ?? '') !== '');
+      const prepared = await method?.prepare(ctx, fields, contextOf(invitation));
+      discard = prepared?.discard;
+      const account = await accounts.create({
+        ...{ username: values.username, email },
+        ...(values.name === '' ? {} : { name: values.name }),
+        ...(prepared === undefined ? { password: fields.get('password') ?? '' } : { id: prepared.id }),
+      });
+      const details = { ...prepared?.details, invitation: id, invited_by: invitedBy };
+      await audit.record({ action: 'account.created', origin: originOf(ctx), subject: account.id, details });
+      // Whoever has the link reads the mail.
+      await accounts.verifyEmail(account.id, email);
+      return sendPage(ctx, invitationAcceptedPage({ username: account.username }));
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      // Whether the account exists is not known when users did not respond: the address tells, when they try again.
+      if (error.status < 500) await discard?.();
+      await store.restore(invitation);
+      if (!CORRECTABLE.has(error.kind)) throw error;
+      return show(ctx, invitation, token, { values, error, refused: fields });
+    }
+  });
+  return router;
+}

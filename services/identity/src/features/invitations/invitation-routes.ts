@@ -1,0 +1,128 @@
+import { hash, randomBytes } from 'node:crypto';
+import { ServiceError } from '@gatehouse/core/errors';
+import { newId } from '@gatehouse/core/ids';
+import { loginKey } from '@gatehouse/domain/folded-key';
+import type { Caller } from '@gatehouse/tokens/caller';
+import type { Context } from 'koa';
+import { Type } from 'typebox';
+import type { Accounts } from '../../core/accounts/account.ts';
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import { type Audit, originOf } from '../../core/audit/audit.ts';
+import { type Api, createManagedApi } from '../../http/api.ts';
+import { requireFirstPartyAdmin } from '../../http/first-party.ts';
+import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
+import { INVITATION_DAYS, type Invitation, type InvitationStore, MAX_INVITATIONS } from './invitation.ts';
+
+const PREFIX = '/api/v1/invitations';
+/** The page that an invitation leads to. */
+export const INVITATION_PAGE = '/account/invitation';
+/** What somebody@example.org looks like; users says in the end what an address is. */
+const ADDRESS = '^[^@\\s]{1,64}@[^@\\s]{1,189}$';
+
+const Time = Type.String({ format: 'date-time' });
+const invitationShape = shape(
+  'Invitation',
+  Type.Object({
+    id: Type.String(),
+    email: Type.String(),
+    invited_by: Type.String({ description: 'The id of the admin.' }),
+    created_at: Time,
+    expires_at: Time,
+  }),
+  {
+    id: 'inv_01m7g9w2k0000c4v8x3r6t5n1z',
+    email: 'ada@example.com',
+    invited_by: 'usr_01m7g9v7d0000a3b9e5k2m8p4q',
+    created_at: '2026-11-02T09:30:00.000Z',
+    expires_at: '2026-11-09T09:30:00.000Z',
+  },
+);
+
+const view = ({ id, email, invitedBy, createdAt, expiresAt }: Invitation) => ({
+  ...{ id, email, invited_by: invitedBy },
+  ...{ created_at: createdAt, expires_at: expiresAt },
+});
+
+export const hashOfToken = (token: string) => hash('sha256', token, 'base64url');
+
+/** /api/v1/invitations, for admins. Errors are thrown. */
+export function invitationRoutes(options: {
+  issuer: string;
+  store: InvitationStore;
+  accounts: Pick<Accounts, 'lookUp'>;
+  mails: Pick<AccountMails, 'sendInvitation'>;
+  audit: Audit;
+  authenticate(ctx: Context): Promise<Caller>;
+}): Api {
+  const { issuer, store, accounts, mails, audit } = options;
+  const api = createManagedApi(PREFIX, async (ctx) => {
+    const caller = await options.authenticate(ctx);
+    return { caller, person: requireFirstPartyAdmin(caller, 'Invitations') };
+  });
+
+  api.post('create', '/', {
+    summary: 'Invite somebody',
+    description:
+      `A mail leads them to a page on which they create their account, also where people cannot create accounts for themselves. ` +
+      `The invitation can be accepted for ${INVITATION_DAYS} days; another one to the same address replaces it.`,
+    body: shape('NewInvitation', Type.Object({ email: Type.String({ pattern: ADDRESS }) }), {
+      email: 'ada@example.com',
+    }),
+    responses: created('The invitation is on its way.', invitationShape),
+    kinds: ['conflict'],
+    async handle({ ctx, person, body: { email } }) {
+      if ((await accounts.lookUp(email)) !== undefined) {
+        throw new ServiceError('conflict', 'Somebody with this address has an account.');
+      }
+      const token = randomBytes(32).toString('base64url');
+      const now = Date.now();
+      const invitation: Invitation = {
+        ...{ id: newId('inv'), email, emailKey: loginKey(email), tokenHash: hashOfToken(token) },
+        ...{ invitedBy: person.id, createdAt: new Date(now) },
+        expiresAt: new Date(now + INVITATION_DAYS * 86_400_000),
+      };
+      if (!(await store.put(invitation))) {
+        throw new ServiceError(
+          'conflict',
+          `${MAX_INVITATIONS} invitations are waiting. Revoke some of them.`,
+        );
+      }
+      const details = { invitation: invitation.id };
+      await audit.record({ action: 'invitation.created', origin: originOf(ctx), actor: person.id, details });
+      await mails.sendInvitation(email, `${issuer}${INVITATION_PAGE}?token=${token}`, INVITATION_DAYS);
+      ctx.set('location', `${PREFIX}/${invitation.id}`);
+      return view(invitation);
+    },
+  });
+
+  api.get('list', '/', {
+    summary: 'List invitations',
+    responses: ok(
+      'Those that can still be accepted, the latest first.',
+      listOf('Invitations', invitationShape),
+    ),
+    handle: async () => ({ data: (await store.list()).map(view) }),
+  });
+
+  api.get('read', '/:id', {
+    summary: 'Read an invitation',
+    responses: ok('The invitation.', invitationShape),
+    async handle({ params }) {
+      const found = (await store.list()).find(({ id }) => id === params.id);
+      if (found === undefined) throw new ServiceError('not_found', 'There is no such invitation.');
+      return view(found);
+    },
+  });
+
+  api.delete('remove', '/:id', {
+    summary: 'Revoke an invitation',
+    responses: done('The link in its mail no longer works.'),
+    async handle({ ctx, person, params }) {
+      if (!(await store.remove(params.id)))
+        throw new ServiceError('not_found', 'There is no such invitation.');
+      const details = { invitation: params.id };
+      await audit.record({ action: 'invitation.revoked', origin: originOf(ctx), actor: person.id, details });
+    },
+  });
+  return api;
+}

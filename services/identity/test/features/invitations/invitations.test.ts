@@ -1,0 +1,137 @@
+import { createFormBrowser } from '@gatehouse/testing/form-browser';
+import { decodeJwt } from 'jose';
+import t from 'tap';
+import { MAX_INVITATIONS } from '../../../src/features/invitations/invitation.ts';
+import { build, PASSWORD } from '../../build.ts';
+import { alertOf, heading, linkTo, mailsOf, signedIn, valueIn } from '../../pages.ts';
+
+const built = await build(t, { checkResponses: true, config: { signUp: 'off' } });
+const { call } = built;
+const admin = await built.login('admin');
+const path = '/api/v1/invitations';
+const bases = [built.base, await built.replica({ signUp: 'off' })];
+const invitations = async () => (await built.database()).collection('invitations');
+
+/** Invites an address, and returns the link of the mail. */
+async function invite(email: string) {
+  const { status, body } = await call('POST', path, admin, { email });
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return { id: String(body.id), link: await linkTo(built, email) };
+}
+const CREATE = 'name="username"';
+const fields = (username: string) => ({ username, name: 'Ida', password: PASSWORD });
+
+t.test('somebody is invited, creates an account, and signs in with a confirmed address', async (t) => {
+  const { id, link } = await invite('Ida@example.org');
+  t.match((await call('GET', path, admin)).body, { data: [{ id, email: 'Ida@example.org' }] });
+  t.match((await call('GET', `${path}/${id}`, admin)).body, { id });
+  const token = new URL(link, built.base).searchParams.get('token') ?? '';
+  t.notMatch(JSON.stringify(await (await invitations()).find().toArray()), token, 'the token is not stored');
+  const visitor = built.browser();
+  const page = await visitor.get(link);
+  t.match(page.html, 'You are invited to Gatehouse');
+  t.equal(valueIn(page, 'email'), undefined, 'the address cannot be changed');
+  t.match(page.headers.get('referrer-policy'), 'no-referrer');
+  const sent = { ...fields('ida'), email: 'mallory@example.org', role: 'admin', email_verified: 'true' };
+  const done = await visitor.submit(page, sent, CREATE);
+  t.equal(heading(done), 'Your account is ready', done.html);
+  const login = await built.login('ida@example.org');
+  t.match(decodeJwt(login), { roles: ['user'] }, 'the address signs in, so it is confirmed');
+  t.equal(heading(await visitor.get(link)), 'This invitation no longer works');
+  t.strictSame((await call('GET', path, admin)).body.data, []);
+  const audit = await call('GET', '/api/v1/audit?filter[action]=account.created', admin);
+  t.match((audit.body.data as object[])[0], {
+    details: { invitation: id, invited_by: built.people.admin.id },
+  });
+});
+
+t.test('of several at once, over all replicas, one creates an account', async (t) => {
+  const { link } = await invite('many@example.org');
+  const { pathname, search } = new URL(link, built.base);
+  const forms = await Promise.all(
+    [0, 1, 2, 3].map(async (i) => {
+      const visitor = createFormBrowser(bases[i % 2] ?? '');
+      return { visitor, page: await visitor.get(pathname + search) };
+    }),
+  );
+  const titles = await Promise.all(
+    forms.map(async ({ visitor, page }, i) =>
+      heading(await visitor.submit(page, fields(`many${i}`), CREATE)),
+    ),
+  );
+  t.equal(titles.filter((title) => title === 'Your account is ready').length, 1, titles.join());
+  t.equal(titles.filter((title) => title === 'This invitation no longer works').length, 3);
+});
+
+t.test('what is wrong can be corrected, and the invitation is still good', async (t) => {
+  const { link } = await invite('tess@example.org');
+  const visitor = built.browser();
+  let page = await visitor.get(link);
+  for (const [wrong, message] of [
+    [{ username: 'ann' }, /taken/i],
+    [{ username: 'a b' }, /username/i],
+    [{ password: 'short' }, /password/i],
+  ] as const) {
+    page = await visitor.submit(page, { ...fields('tess'), ...wrong }, CREATE);
+    t.match(alertOf(page), message);
+    t.match([page.status >= 400, valueIn(page, 'name')], [true, 'Ida']);
+  }
+  t.equal(heading(await visitor.submit(page, fields('tess'), CREATE)), 'Your account is ready');
+});
+
+t.test('a link that was revoked, replaced, or has expired does not work, nor does another one', async (t) => {
+  const revoked = await invite('gone@example.org');
+  const form = await built.browser().get(revoked.link);
+  t.equal((await call('DELETE', `${path}/${revoked.id}`, admin)).status, 204);
+  t.equal((await call('DELETE', `${path}/${revoked.id}`, admin)).status, 404);
+  const first = await invite('twice@example.org');
+  const second = await invite('TWICE@example.org');
+  const expired = await invite('late@example.org');
+  const past = { $set: { expires_at: new Date(0) } };
+  await (await invitations()).updateOne({ _id: expired.id as never }, past);
+  for (const link of [
+    revoked.link,
+    first.link,
+    expired.link,
+    '/account/invitation',
+    '/account/invitation?token=x',
+  ]) {
+    const page = await built.browser().get(link);
+    t.match([page.status, heading(page)], [400, 'This invitation no longer works']);
+  }
+  t.match(
+    (await built.browser().submit(form, fields('gone'), CREATE)).status,
+    403,
+    'the form of another browser',
+  );
+  t.equal((await built.browser().get(second.link)).status, 200);
+});
+
+t.test('who may invite, and whom', async (t) => {
+  t.match(await call('POST', path, admin, { email: 'ann@example.org' }), { status: 409 });
+  for (const email of ['', 'nobody', 'a b@example.org', 'a@b@c', `${'x'.repeat(300)}@example.org`, 7]) {
+    t.equal((await call('POST', path, admin, { email })).status, 400, String(email).slice(0, 20));
+  }
+  t.equal((await call('POST', path, admin, { email: 'x@example.org', role: 'admin' })).status, 400);
+  for (const token of [await built.login('ann'), await built.machineToken()]) {
+    t.equal((await call('POST', path, token, { email: 'x@example.org' })).status, 403);
+    t.equal((await call('GET', path, token)).status, 403);
+  }
+  const before = (await mailsOf(built)).length;
+  const now = new Date(Date.now() + 60_000);
+  await (await invitations()).insertMany(
+    Array.from({ length: MAX_INVITATIONS }, (_, i) => ({
+      ...{
+        _id: `inv_${i}` as never,
+        email: `${i}`,
+        email_key: `${i}`,
+        token_hash: `${i}`,
+        invited_by: 'usr',
+      },
+      ...{ created_at: now, expires_at: now },
+    })),
+  );
+  t.match(await call('POST', path, admin, { email: 'x@example.org' }), { status: 409 });
+  t.equal((await mailsOf(built)).length, before);
+  t.equal((await (await signedIn(built, 'ann')).get('/account')).status, 200);
+});
