@@ -57,6 +57,8 @@ export function createJobPublisher<D extends JobDocument>(options: {
   const stopping = new AbortController();
   const logFailure = createFailureLog(logger, 'a job could not be published; trying again', stopping.signal);
   const inFlight = new Set<Promise<void>>();
+  /** For their turn, and after a failure. */
+  const next: OutboxEvent[] = [];
   let waiting: OutboxEvent[] = [];
   let retrying: NodeJS.Timeout | undefined;
   let isFirstSweep = true;
@@ -69,7 +71,7 @@ export function createJobPublisher<D extends JobDocument>(options: {
   function publish(event: OutboxEvent): void {
     if (stopping.signal.aborted) return;
     if (inFlight.size >= MAX_IN_FLIGHT) {
-      wait(event);
+      if (next.length < MAX_WAITING) next.push(event);
       return;
     }
     const publication = publishTraced(event, queue.publish)
@@ -77,7 +79,11 @@ export function createJobPublisher<D extends JobDocument>(options: {
         logFailure(error, { job: event.id });
         wait(event);
       })
-      .finally(() => inFlight.delete(publication));
+      .finally(() => {
+        inFlight.delete(publication);
+        const first = next.shift();
+        if (first !== undefined) publish(first);
+      });
     inFlight.add(publication);
   }
 

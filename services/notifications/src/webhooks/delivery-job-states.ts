@@ -7,6 +7,8 @@ import { type DeliveryStore, deliveryDocuments, FREE, waiting } from './delivery
 const { read, write } = deliveryDocuments;
 const MAX_ATTEMPTS_KEPT = 20;
 const MAX_BATCH = 500;
+/** What a crash of the database takes back is found pending by the sweep, and delivered again. */
+const UNJOURNALED = { ordered: false, writeConcern: { w: 1, journal: false } } as const;
 
 export type DeliveryJobStates = ReturnType<typeof createDeliveryJobStates>;
 
@@ -22,18 +24,23 @@ export function createDeliveryJobStates({ collection }: Pick<DeliveryStore, 'col
     max: MAX_BATCH,
     async run(batch) {
       const [now, holder] = [new Date(), newId('att')];
-      const operations = batch.map(({ job, leaseMs }) => ({
-        updateOne: {
+      // When the response is lost, the leases end before these are tried again.
+      const operations = [...Map.groupBy(batch, ({ job }) => Number(job.data.run))].map(([run, same]) => ({
+        updateMany: {
           filter: {
-            ...currentRun(job),
+            _id: { $in: same.map(({ job }) => idOf(job)) },
+            run,
             status: 'pending' as const,
             next_attempt_at: { $lte: now },
             leased_until: { $lte: now },
           },
-          update: { $set: { holder, leased_until: new Date(now.getTime() + leaseMs) }, $inc: { begun: 1 } },
+          update: {
+            $set: { holder, leased_until: new Date(now.getTime() + (same[0]?.leaseMs ?? 0)) },
+            $inc: { begun: 1 },
+          },
         },
       }));
-      await collection.bulkWrite(operations, { ordered: false });
+      await collection.bulkWrite(operations, UNJOURNALED);
       const found = await collection.find({ _id: { $in: batch.map(({ job }) => idOf(job)) } }).toArray();
       const documents = new Map(found.map((document) => [document._id, document]));
       return batch.map(({ job }): BeginResult => {
@@ -62,7 +69,7 @@ export function createDeliveryJobStates({ collection }: Pick<DeliveryStore, 'col
           { updateOne: { filter: { ...currentRun(job), holder }, update: ended(now, outcome, result) } },
         ];
       });
-      if (operations.length > 0) await collection.bulkWrite(operations, { ordered: false });
+      if (operations.length > 0) await collection.bulkWrite(operations, UNJOURNALED);
       for (const { job } of batch) held.delete(job.id);
       return batch.map(() => undefined);
     },

@@ -1,4 +1,5 @@
 import { derivedId } from '@gatehouse/core/ids';
+import { createBatches } from '@gatehouse/data/batches';
 import { type DocumentCollection, defineCollection } from '@gatehouse/data/collection';
 import { createCounts } from '@gatehouse/data/counts';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
@@ -9,7 +10,7 @@ import { OPEN_JOBS_INDEX } from '@gatehouse/data/open-jobs';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
 import { KEPT_DAYS, type StoredEvent } from '../events/event.ts';
-import { DELIVERY, type Delivery, type DeliveryField } from './delivery.ts';
+import { DELIVERY, type Delivery, type DeliveryField, GIVE_UP_MS } from './delivery.ts';
 
 export const DELIVERIES = 'webhook_deliveries';
 
@@ -24,6 +25,7 @@ export type DeliveryDocument = StoredOf<typeof DELIVERY> & {
   expires_at: Date;
 };
 
+const MAX_BATCH = 1000;
 export const FREE = new Date(0);
 
 export const deliveryDocuments = createDocumentMapper(DELIVERY);
@@ -35,7 +37,8 @@ export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 /** Deliveries in MongoDB; defines their collection on the connection. */
 export function createDeliveryStore(connection: Connection) {
   const collection = defineCollection<DeliveryDocument>(connection, DELIVERIES, [
-    ...LISTS.indexes,
+    // The one list: of one webhook, the latest first.
+    ...LISTS.indexes.filter(({ fields }) => 'webhook' in fields && 'created_at' in fields),
     OPEN_JOBS_INDEX,
     {
       fields: { webhook: 1, aggregate: 1, sequence: 1 },
@@ -51,6 +54,12 @@ export function createDeliveryStore(connection: Connection) {
     read,
     counts,
   });
+  /** Those of events that happen at the same time are inserted together. */
+  const insert = createBatches<DeliveryDocument, boolean>({
+    max: MAX_BATCH,
+    run: (documents) => insertNew(collection, documents),
+  });
+
   return {
     collection,
     within: (webhook: string) => source.within(webhook),
@@ -62,7 +71,7 @@ export function createDeliveryStore(connection: Connection) {
     async add(of: readonly { webhook: string; event: StoredEvent }[], again = false): Promise<Delivery[]> {
       if (of.length === 0) return [];
       const documents = of.map(({ webhook, event }) => newDocument(webhook, event));
-      const isNew = await insertNew(collection, documents);
+      const isNew = await Promise.all(documents.map(insert));
       const added = documents.filter((_, i) => isNew[i]);
       const ids = documents.filter((_, i) => !isNew[i]).map(({ _id }) => _id);
       if (!again || ids.length === 0) return added.map(read);
@@ -96,7 +105,13 @@ export function createDeliveryStore(connection: Connection) {
     /** Whether the webhook has taken anything since. */
     async hasSucceededSince(webhook: string, since: Date): Promise<boolean> {
       const found = await collection.findOne(
-        { webhook, status: 'succeeded', updated_at: { $gt: since } },
+        // It may have begun before; no run takes longer than that.
+        {
+          webhook,
+          created_at: { $gt: new Date(since.getTime() - GIVE_UP_MS) },
+          status: 'succeeded',
+          updated_at: { $gt: since },
+        },
         { projection: { _id: 1 } },
       );
       return found !== null;

@@ -84,9 +84,11 @@ export function createWebhooksModule(
   /** Durable when it resolves. Whether the owner may read the event is judged again when it is delivered. */
   events.follow(async (event: StoredEvent) => {
     const candidates = await subscribed(event.type);
-    const rights = await Promise.all(candidates.map(({ reader }) => events.rights.ofOwner(reader)));
-    const entitled = candidates.filter((_, i) => rights[i] !== undefined && mayRead(rights[i], event));
-    publish(await deliveries.add(entitled.map(({ id }) => ({ webhook: id, event }))));
+    const readers = [...new Set(candidates.map(({ reader }) => reader))];
+    const rights = await Promise.all(readers.map(events.rights.ofOwner));
+    const entitled = new Set(readers.filter((_, i) => rights[i] !== undefined && mayRead(rights[i], event)));
+    const told = candidates.filter(({ reader }) => entitled.has(reader));
+    publish(await deliveries.add(told.map(({ id }) => ({ webhook: id, event }))));
   });
 
   const isAllowedHost = (hostname: string) => networks.length > 0 || isPublicHost(hostname);

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { createSealer, deriveKeys, type KeyList } from '@gatehouse/core/sealing';
 import type { Webhook } from './webhook.ts';
 
@@ -17,6 +17,17 @@ export function createWebhookSecrets(masterKeys: KeyList) {
   const inUse = createSealer([keys[0]]);
   const contextOf = (webhookId: string) => `webhook ${webhookId}`;
   const live = (secrets: Secrets) => secrets.filter(({ endsAt }) => endsAt === null || endsAt > new Date());
+
+  /** Those of webhooks that are in use are opened once. */
+  const opened = new WeakMap<Secrets[number], KeyObject>();
+  function keyOf(secret: Secrets[number], context: string): KeyObject {
+    const known = opened.get(secret);
+    if (known !== undefined) return known;
+    const bytes = Buffer.from(sealer.open(secret.sealed, context).slice(PREFIX.length), 'base64');
+    const key = createSecretKey(bytes);
+    opened.set(secret, key);
+    return key;
+  }
 
   function isCurrent(sealed: string, context: string): boolean {
     try {
@@ -46,7 +57,7 @@ export function createWebhookSecrets(masterKeys: KeyList) {
     ) {
       const content = `${message.id}.${message.timestamp}.${message.body}`;
       return live(secrets)
-        .map(({ sealed }) => Buffer.from(sealer.open(sealed, contextOf(id)).slice(PREFIX.length), 'base64'))
+        .map((secret) => keyOf(secret, contextOf(id)))
         .map((key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`)
         .join(' ');
     },

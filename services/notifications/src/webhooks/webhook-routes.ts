@@ -233,7 +233,6 @@ export function mountWebhookRoutes(
       order: { field: 'createdAt', descending: true },
       filters: {
         status: { field: 'status', type: 'string', values: DELIVERY_STATUSES },
-        type: { field: 'type', type: 'string' },
       },
     },
     envelope: cursorEnvelope,
