@@ -26,9 +26,9 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   'read:users': 'Read users, as far as the role allows.',
   'write:users': 'Create, change and delete users, as far as the role allows.',
   'read:data':
-    'Read items, products, orders, notifications, push subscriptions, reports and analytics, as far as the role allows.',
+    'Read items, products, orders, notifications, push subscriptions, events, webhooks, reports and analytics, as far as the role allows.',
   'write:data':
-    'Create, change and delete items, products, orders, notifications, push subscriptions and reports, and steer queues, as far as the role allows.',
+    'Create, change and delete items, products, orders, notifications, push subscriptions, webhooks and reports, and steer queues, as far as the role allows.',
   'read:all': 'Read everything; for editors, admins and trusted applications.',
 };
 

@@ -57,7 +57,7 @@ export function createEventStore(connection: Connection): EventStore {
     where(conditions) {
       const all = async (given: readonly Condition<EventField>[]): Promise<Condition<EventField>[]> => {
         const settled = leastIdAt('evt', new Date(Date.now() - SETTLED_MS));
-        return [...given, ...(await conditions()), { field: 'id', operator: 'lt', values: [settled] }];
+        return [...(await conditions()), ...given, { field: 'id', operator: 'lt', values: [settled] }];
       };
       const narrowed = async (query: ListQuery<EventField>) => ({
         ...query,

@@ -69,10 +69,10 @@ export function mayRead(rights: Rights, { type, readers }: Pick<StoredEvent, 'ty
 /** The conditions of a list of what may be read. */
 export function conditionsOf(rights: Rights): Condition<EventField>[] {
   const types = EVENT_TYPE_NAMES.filter((name) => mayReadType(rights, name));
+  const read = { field: 'readers', operator: 'in', values: rights.readers } as const;
+  // The first one chooses the index, and there are fewer events of a reader than of a type.
   return [
+    ...(rights.readers.includes(ADMIN) ? [] : [read]),
     { field: 'type', operator: 'in', values: types },
-    ...(rights.readers.includes(ADMIN)
-      ? []
-      : [{ field: 'readers' as const, operator: 'in' as const, values: rights.readers }]),
   ];
 }
