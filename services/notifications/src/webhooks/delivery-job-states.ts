@@ -81,10 +81,12 @@ export function createDeliveryJobStates({ collection }: Pick<DeliveryStore, 'col
     async renew(job, _attempt, leaseMs) {
       const { holder } = held.get(job.id) ?? {};
       const lease = { $set: { leased_until: new Date(Date.now() + leaseMs) } };
-      return (
+      const isHeld =
         holder !== undefined &&
-        (await collection.updateOne({ ...currentRun(job), holder }, lease)).matchedCount === 1
-      );
+        (await collection.updateOne({ ...currentRun(job), holder }, lease)).matchedCount === 1;
+      // Another process has it, and ends it.
+      if (!isHeld) held.delete(job.id);
+      return isHeld;
     },
     end: (job, _attempt, outcome) => end({ job, outcome }),
     async reset() {

@@ -13,6 +13,8 @@ import type { PauseReason, Webhook, WebhookStore } from './webhook.ts';
 
 /** How long a webhook is used as it was read, in milliseconds: a change takes effect that late. */
 const WEBHOOK_MS = 1000;
+/** When identity is asked again what may be read, after it could not be. */
+const RIGHTS_MS = 5000;
 /** When it is looked again whether the delivery before has ended. */
 const ORDER_MS = { first: 500, max: 60_000 };
 
@@ -54,9 +56,11 @@ export function createWebhookSender(options: {
     if (webhook.status !== 'active') return 'The webhook is paused.';
     const event = await once(knownEvents, eventId, options.events.findById);
     if (event === undefined) return 'The event was erased.';
-    if (type !== TEST_TYPE && !mayRead(await options.rights.ofOwner(webhook.reader), event)) {
-      return 'The applications of the owner may not read this event.';
-    }
+    if (type === TEST_TYPE) return { webhook, event };
+    const rights = await options.rights.ofOwner(webhook.reader).catch((error: unknown) => {
+      throw new PostponedError('Identity cannot be asked at the moment.', RIGHTS_MS, { cause: error });
+    });
+    if (!mayRead(rights, event)) return 'The applications of the owner may not read this event.';
     return { webhook, event };
   }
 
