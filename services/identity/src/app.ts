@@ -80,7 +80,7 @@ export function createIdentityApp(options: AppOptions): Koa {
   for (const [errorBody, apis] of Map.groupBy(options.apis, ({ errors }) => errors.body)) {
     const prefixes = [...new Set(apis.map(({ prefix }) => prefix))];
     app.use(below(prefixes, openCors));
-    app.use(below(prefixes, apiErrors(toServiceError, errorBody)));
+    app.use(below(prefixes, apiErrors(toServiceError, errorBody, options.issuer)));
   }
   app.use(below(['/internal'], apiErrors(toServiceError, v2Body)));
   app.use(below(['/userinfo'], apiErrors(toServiceError, bearerError)));

@@ -4,6 +4,7 @@ import { type ErrorKind, kindOfStatus, ServiceError } from '@gatehouse/core/erro
 import type { Logger } from '@gatehouse/core/logger';
 import { isCanonicalPath, pathOf } from '@gatehouse/server/request-path';
 import { requestInfo } from '@gatehouse/server/requests';
+import { withResourceMetadata } from '@gatehouse/tokens/resource-metadata';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -138,7 +139,9 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
     const error = errorOf(thrown, request);
     return reply
       .code(error.status)
-      .headers(error.headers)
+      .headers(
+        openapi?.origin === undefined ? error.headers : withResourceMetadata(error.headers, openapi.origin),
+      )
       .header('cache-control', 'no-store')
       .type('application/json; charset=utf-8')
       .serializer(JSON.stringify)

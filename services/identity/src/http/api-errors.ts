@@ -1,5 +1,6 @@
 import type { ErrorBody } from '@gatehouse/api/http/error-bodies';
 import { type ErrorKind, ServiceError } from '@gatehouse/core/errors';
+import { withResourceMetadata } from '@gatehouse/tokens/resource-metadata';
 import type { Middleware } from 'koa';
 import type { ToServiceError } from './service-error.ts';
 
@@ -22,8 +23,12 @@ export const bearerError: Pick<ErrorBody, 'write'> = {
   },
 };
 
-/** Answers errors in what follows with one of the interface's bodies. */
-export function apiErrors(toServiceError: ToServiceError, { write }: Pick<ErrorBody, 'write'>): Middleware {
+/** Answers errors in what follows with one of the interface's bodies; challenges name the metadata of the API of `issuer`. */
+export function apiErrors(
+  toServiceError: ToServiceError,
+  { write }: Pick<ErrorBody, 'write'>,
+  issuer?: string,
+): Middleware {
   return async (ctx, next) => {
     try {
       await next();
@@ -33,7 +38,7 @@ export function apiErrors(toServiceError: ToServiceError, { write }: Pick<ErrorB
     } catch (thrown) {
       const error = toServiceError(ctx, thrown);
       ctx.status = error.status;
-      ctx.set(error.headers);
+      ctx.set(issuer === undefined ? error.headers : withResourceMetadata(error.headers, issuer));
       ctx.set('cache-control', 'no-store');
       ctx.body = write(error);
     }

@@ -56,7 +56,8 @@ t.test('credentials that are not for this API are 401 with a challenge', async (
     t.equal(status, 401, name);
     t.equal(body.error.code, 'UNAUTHORIZED', name);
     const challenge = `Bearer realm="gatehouse"${name === 'missing' ? '' : ', error="invalid_token"'}`;
-    t.equal(headers.get('www-authenticate'), challenge, name);
+    const metadata = `resource_metadata="${issuer.issuer}/.well-known/oauth-protected-resource/api"`;
+    t.equal(headers.get('www-authenticate'), `${challenge}, ${metadata}`, name);
   }
 });
 

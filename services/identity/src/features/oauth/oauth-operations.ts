@@ -1,4 +1,5 @@
 import type { DocumentedResponse, Operation } from '@gatehouse/api/openapi/operation';
+import { RESOURCE_METADATA_PATH } from '@gatehouse/tokens/resource-metadata';
 import { type TSchema, Type } from 'typebox';
 import { DEVICE_CODE_GRANT } from '../../core/applications/application.ts';
 import { ROUTES } from '../../core/oidc/provider-routes.ts';
@@ -159,6 +160,17 @@ const metadata = shape(
     { additionalProperties: true },
   ),
 );
+const protectedResource = shape(
+  'ProtectedResourceMetadata',
+  Type.Object(
+    {
+      resource: Type.String({ description: 'The audience of access tokens.' }),
+      authorization_servers: Type.Array(Type.String()),
+      scopes_supported: Type.Array(Type.String()),
+    },
+    { additionalProperties: true },
+  ),
+);
 const jwks = shape(
   'JsonWebKeySet',
   Type.Object({
@@ -308,6 +320,11 @@ export const oauthOperations: Operations = {
     'openid_configuration',
     'Discover the endpoints',
     discovery,
+  ),
+  [`GET ${RESOURCE_METADATA_PATH}`]: published(
+    'oauth_protected_resource',
+    'Discover the API as a protected resource (RFC 9728)',
+    response('The metadata.', protectedResource),
   ),
   'GET /.well-known/oauth-authorization-server': published(
     'oauth_authorization_server',

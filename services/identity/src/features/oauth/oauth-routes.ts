@@ -2,6 +2,7 @@ import { readBody } from '@gatehouse/api/http/request-body';
 import { ServiceError } from '@gatehouse/core/errors';
 import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
 import type { Caller } from '@gatehouse/tokens/caller';
+import { RESOURCE_METADATA_PATH, resourceMetadata } from '@gatehouse/tokens/resource-metadata';
 import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -22,6 +23,7 @@ const NO_TOKEN = 'no-token';
 
 /** Additions to oidc-provider: JSON bodies, revoking JWTs, authorization requests as forms. */
 export function oauthRoutes(options: {
+  issuer: string;
   handles: AccessTokenHandles;
   /** Throws `unauthenticated` for a token that is not valid. */
   verify(token: string): Promise<Caller>;
@@ -83,6 +85,11 @@ export function oauthRoutes(options: {
     router.post(path, toProvider({ accepts: ['form'], path, prepare: limitStored }));
   }
   router.post('/oauth2/revoke', refuseApiKeys, auditRevocation(options.audit));
+
+  router.get(RESOURCE_METADATA_PATH, (ctx) => {
+    ctx.set({ 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=3600' });
+    ctx.body = resourceMetadata(options.issuer);
+  });
 
   router.post('/oauth2/logout/confirm', onlyToRegisteredUri);
   // OpenID Connect Core §3.1.2.1 has it as a form, too. It is passed on as a query, as browsers do not send our

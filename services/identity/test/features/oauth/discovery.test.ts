@@ -1,11 +1,11 @@
 import { request } from 'node:http';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { authorizeUrl, build, SPA, signInAndAllow } from '../../build.ts';
+import { authorizeUrl, build, OTHER, SPA, signInAndAllow } from '../../build.ts';
 import { statusesOf } from '../../tokens.ts';
 
 const built = await build(t);
-const { base, call } = built;
+const { base, call, machineToken } = built;
 
 async function read(path: string) {
   const response = await fetch(base + path);
@@ -40,6 +40,19 @@ t.test('OpenID Connect Discovery and RFC 8414 say the same', async (t) => {
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
   });
+  const { status, headers } = await call('GET', '/v2/users');
+  const [, metadata = ''] =
+    /, resource_metadata="([^"]+)"$/.exec(headers.get('www-authenticate') ?? '') ?? [];
+  t.equal(status, 401);
+  t.equal(metadata, `${base}/.well-known/oauth-protected-resource/api`);
+  const resource = (await (await fetch(metadata)).json()) as Record<string, unknown>;
+  t.match(resource, { resource: `${base}/api`, authorization_servers: [openid.issuer] }, 'RFC 9728 §3.3');
+  t.match((await call('GET', '/api/v1/applications')).headers.get('www-authenticate'), metadata);
+  const scopes = await call('GET', '/v2/users', await machineToken(OTHER));
+  t.match(
+    [scopes.status, scopes.headers.get('www-authenticate')],
+    [403, /error="insufficient_scope", scope="read:users read:all", resource_metadata=/],
+  );
   const sets: [string, string[]][] = [
     [
       'grant_types_supported',

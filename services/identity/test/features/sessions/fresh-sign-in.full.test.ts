@@ -32,7 +32,7 @@ t.test('what is dangerous takes a sign-in of the last five minutes (RFC 9470 §3
     t.equal(status, 401, path);
     t.match(
       headers.get('www-authenticate'),
-      /^Bearer .*error="insufficient_user_authentication".*max_age="300"$/,
+      /^Bearer .*error="insufficient_user_authentication".*max_age="300", resource_metadata=/,
     );
   }
   for (const [method, path, sent] of requests) {

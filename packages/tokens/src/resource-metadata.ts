@@ -1,0 +1,29 @@
+import { API_SCOPES, apiAudience, OIDC_SCOPES } from './scopes.ts';
+
+/** Where the metadata of the API is (RFC 9728 §3.1): its identifier, …/api, with the well-known part before the path. */
+export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource/api';
+
+/** The metadata of the API as a protected resource (RFC 9728 §2). */
+export function resourceMetadata(issuer: string) {
+  return {
+    resource: apiAudience(issuer),
+    authorization_servers: [issuer],
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
+    scopes_supported: [...OIDC_SCOPES, ...API_SCOPES],
+    bearer_methods_supported: ['header'],
+    dpop_bound_access_tokens_required: false,
+    resource_name: 'Gatehouse',
+    resource_documentation: `${issuer}/docs/api`,
+  };
+}
+
+/** The headers of an error, with a challenge that says where the metadata is (RFC 9728 §5.1). */
+export function withResourceMetadata(
+  headers: Readonly<Record<string, string>>,
+  issuer: string,
+): Readonly<Record<string, string>> {
+  const { 'www-authenticate': challenge } = headers;
+  if (challenge === undefined) return headers;
+  const metadata = `resource_metadata="${issuer}${RESOURCE_METADATA_PATH}"`;
+  return { ...headers, 'www-authenticate': `${challenge}, ${metadata}` };
+}
