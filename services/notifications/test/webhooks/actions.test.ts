@@ -119,7 +119,7 @@ t.test('an endpoint that is gone is paused at once, and its owner gets a mail', 
   const { id } = (await all.call('POST', '/api/v1/webhooks', token, draft)).body;
   await all.call('POST', `/api/v1/webhooks/${id}/test`, token);
   const mails = () => readdirSync(outbox).map((name) => readFileSync(join(outbox, name), 'utf8'));
-  await until(() => mails().length === 1, 15_000);
+  await until(() => mails().some((text) => text.includes('was paused')), 15_000);
   t.match(mails()[0], /^To: ann@example\.org\n/);
   t.match(mails()[0], `Your webhook ${id} for ${draft.url} was paused.`);
   await until(
@@ -157,7 +157,7 @@ t.test('requests of deliveries stay out of private networks, whatever a name lea
   const url = `https://rebound.example.com:${port}/`;
   const hook = (await guarded.hooks<Webhook>('POST', '', { url, events: ['*'] })).body;
   await guarded.hooks('POST', `/${hook.id}/test`);
-  await until(async () => (await guarded.deliveries(hook.id))[0]?.attempts.length !== 0, 10_000);
+  await until(async () => ((await guarded.deliveries(hook.id))[0]?.attempts.length ?? 0) > 0, 10_000);
   const [delivery] = await guarded.deliveries(hook.id);
   t.match(delivery?.attempts[0], { response: null, error: 'The host is not on the public internet.' });
   t.equal(guarded.received.length, 0);
@@ -175,7 +175,7 @@ t.test('a response without end, and one that comes slowly', async (t) => {
   await publish('commerce.order.created', order('ord_d', ANN));
   const [delivery] = await delivered(endless.id, 1);
   t.equal(delivery?.attempts[0]?.response?.body?.length, 1024);
-  await until(async () => (await deliveries(slow.id))[0]?.attempts.length !== 0, 10_000);
+  await until(async () => ((await deliveries(slow.id))[0]?.attempts.length ?? 0) > 0, 10_000);
   const [hanging] = await deliveries(slow.id);
   t.match(hanging?.attempts[0], { response: null, error: 'The endpoint did not answer in time.' });
 });
