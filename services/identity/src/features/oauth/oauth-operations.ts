@@ -237,8 +237,8 @@ const pushed = shape(
 const deviceAuthorization = shape(
   'DeviceAuthorization',
   Type.Object({
-    device_code: Type.String({ description: 'What the device asks for its tokens with.' }),
-    user_code: Type.String({ description: 'What the person enters at verification_uri.' }),
+    device_code: Type.String({ description: 'The code with which the device requests its tokens.' }),
+    user_code: Type.String({ description: 'The code that the person enters at verification_uri.' }),
     verification_uri: Type.String(),
     verification_uri_complete: Type.String(),
     expires_in: Type.Integer({ description: 'In seconds.' }),
