@@ -1,5 +1,6 @@
 import { centeredPage, type PageParts, htmlDocument as wholeDocument } from '@gatehouse/web/document';
 import { type Content, type Html, html } from '@gatehouse/web/html';
+import { t } from '../texts/texts.ts';
 import type { RequestingApplication } from './requesting-application.ts';
 import { stylesheet } from './stylesheet.ts';
 
@@ -12,13 +13,17 @@ export function standalonePage(
     scripts?: readonly string[];
     /** Whose accent it has. */
     application?: Pick<RequestingApplication, 'accent'> | undefined;
+    /** Whether it is only to be looked at. */
+    isPreview?: boolean | undefined;
     body: Content;
   },
 ): string {
-  const { heading = page.title, body, scripts = [], application } = page;
+  const { heading = page.title, body, scripts = [], application, isPreview } = page;
   const accents = application?.accent === undefined ? [] : [application.accent];
+  const preview = html`<p class="notice">${t('This is a preview. Its fields and buttons do not work.')}</p>
+<article inert>${body}</article>`;
   return centeredPage(
-    { ...page, body: html`<h1>${heading}</h1>\n${body}` },
+    { ...page, body: html`<h1>${heading}</h1>\n${isPreview ? preview : body}` },
     { stylesheets: [...stylesheets, ...accents], scripts },
   );
 }

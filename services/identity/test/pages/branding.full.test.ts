@@ -56,6 +56,29 @@ t.test('an application has its accent, its logo and its links in its box, and no
   t.notOk(Object.keys(body).some((name) => name in gone));
 });
 
+t.test('who manages an application sees how people will see it', async (t) => {
+  await change({ primary_color: '#ffee00', logo_uri: LOGO, tos_uri: 'https://web.example/terms' });
+  const visitors = { admin: built.browser(), ann: built.browser() };
+  const preview = (page: string) => `/account/applications/${WEB.client_id}/preview/${page}`;
+  for (const [username, browser] of Object.entries(visitors)) {
+    await browser.submit(await browser.get(preview('sign-in')), { username, password: PASSWORD });
+  }
+  for (const page of ['sign-in', 'consent']) {
+    const { html, status } = await visitors.admin.get(preview(page));
+    t.equal(status, 200, page);
+    const [inert = ''] = /<article inert>[\s\S]*<\/article>/.exec(html) ?? [];
+    t.match(
+      inert,
+      /<p class="asking"><img class="asking-logo"[\s\S]*Web of Examples[\s\S]*Terms of service/,
+      page,
+    );
+    t.match(inert, '<form method="post" action="#">', 'all that could be used is inert');
+    t.match(html, /brand\/7a1fa2\.css[\s\S]*accent\/ffee00\.css/, page);
+    t.match((await visitors.ann.get(preview(page))).status, 404, 'not for others');
+  }
+  t.match((await built.browser().get(preview('consent'))).url.pathname, /^\/sign-in\//, 'nor for anybody');
+});
+
 t.test('what is refused', async (t) => {
   const png = Buffer.from(PNG, 'base64');
   const data = (bytes: Buffer, type = 'image/png') => `data:${type};base64,${bytes.toString('base64')}`;
@@ -110,13 +133,18 @@ await inChromium(t, async (chromium) => {
       };
       await page.goto(built.base + authorizeUrl());
       await look('sign-in');
-      await page.fill('#username', 'ann');
+      await page.fill('#username', 'admin');
       await page.fill('#password', PASSWORD);
       await page.click('button.primary');
       await page.waitForURL('**/consent/**');
       await look('consent');
       await page.goto(`${built.base}/account`);
       await look('account');
+      for (const name of ['sign-in', 'consent']) {
+        await page.goto(`${built.base}/account/applications/${WEB.client_id}/preview/${name}`);
+        t.equal(await page.locator('article[inert]').count(), 1);
+        await look(`preview-${name}`);
+      }
       t.strictSame(complaints, [], 'the policy of the pages lets everything through');
     });
   }

@@ -242,6 +242,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       }),
     ],
     ['sign in, application', signInPage(signIn)],
+    ['sign in, preview', signInPage({ ...signIn, isPreview: true })],
     ['sign in, prefilled', signInPage({ ...signIn, username: of('ada') })],
     [
       'sign in, notice',

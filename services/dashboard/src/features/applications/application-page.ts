@@ -1,5 +1,10 @@
 import { type Content, type Html, html } from '@gatehouse/web/html';
-import { type ApiApplication, type Application, isConfidential } from '../../api/application-types.ts';
+import {
+  type ApiApplication,
+  type Application,
+  hasSetting,
+  isConfidential,
+} from '../../api/application-types.ts';
 import type { Names } from '../../api/names.ts';
 import { copyable, facts, lastUsed, time, userLink } from '../../pages/parts.ts';
 import type { ResourceView } from '../../resources/resource.ts';
@@ -21,9 +26,16 @@ export async function applicationPage(page: ResourceView<Application>): Promise<
     ['Last used', lastUsed(value, 'never')],
   ])}</section>
 <section><h2>Settings</h2>${form}</section>
+${hasSetting(type, 'primary_color') && previews(id)}
 ${type === 'machine' && trustSection(page)}
 ${await transferSection(page)}
 ${deletion}`;
+}
+
+/** The pages of identity on which people see the application. */
+function previews(id: string): Html {
+  const path = `/account/applications/${encodeURIComponent(id)}/preview`;
+  return html`<section><h2>Preview</h2><p>See the <a href="${path}/sign-in">sign-in page</a> and the <a href="${path}/consent">consent page</a> as people see them, with the settings that are saved.</p></section>`;
 }
 
 function authentication(application: ApiApplication): string {

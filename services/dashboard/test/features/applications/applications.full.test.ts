@@ -38,6 +38,12 @@ t.test('the settings of applications', async (t) => {
       const fields = type === 'machine' ? { scopes: 'read:data' } : type === 'resource' ? {} : uris;
       const made = await browser.submit(form, { name: `Plain ${type}`, ...fields }, FORM);
       t.equal(made.status, 200, `${type}: ${textOf(made).slice(0, 300)}`);
+      const id = made.url.pathname.split('/')[3];
+      const settings = await browser.get(`/dashboard/applications/${id}`);
+      for (const page of ['sign-in', 'consent']) {
+        const link = `href="/account/applications/${id}/preview/${page}"`;
+        t.equal(settings.html.includes(link), !['machine', 'resource'].includes(type), `${type}: ${page}`);
+      }
       for (const path of ['', '/credentials', '/quick-start', '/usage']) {
         const page = await browser.get(made.url.pathname.replace(/\/credentials$/, '') + path);
         t.equal(heading(page), `Plain ${type}`, type + path);

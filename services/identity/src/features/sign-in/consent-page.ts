@@ -17,13 +17,14 @@ export type ConsentModel = {
   /** What else people should know about the request. */
   details?: Content;
   links: { useAnotherAccount?: string | undefined };
+  isPreview?: boolean;
 };
 
 /** Asks for permission. The form sends `decision`: `allow` by the first button, `deny` by the second. */
 export function consentPage(model: ConsentModel): string {
   const { application, account, newScopes = [] } = model;
   return standalonePage({
-    application,
+    ...{ application, isPreview: model.isPreview },
     title: t('Allow {application} to use your account?', { application: application.name }),
     heading: t('Allow this application to use your account?'),
     body: html`${requestingApplication(application)}

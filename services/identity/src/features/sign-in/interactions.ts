@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction, InteractionResults } from 'oidc-provider';
 import { accentStylesheet, linksOf, pictureOf } from '../../core/applications/appearance.ts';
+import type { Application } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import { hostOf } from '../../core/applications/redirect-uris.ts';
 import { isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
@@ -22,6 +23,13 @@ export function interactionUrl({ prompt, uid, params }: Interaction): string {
   // The cookie of the interaction is for this path and those below it, not for the query.
   return `/sign-in/${uid}${params[SIGN_UP] === undefined ? '' : `?${SIGN_UP}`}`;
 }
+
+/** How the pages show an application. */
+export const appearanceOf = (application: Application) => ({
+  logo: pictureOf(application),
+  links: linksOf(application),
+  accent: application.primaryColor && accentStylesheet(application.primaryColor),
+});
 
 export type Interactions = ReturnType<typeof createInteractions>;
 
@@ -73,9 +81,7 @@ export function createInteractions(
       name: client?.clientName ?? id,
       host: hostOf(redirectUriOf(details)),
       isOnOtherDevice: details.deviceCode !== undefined,
-      logo: application && pictureOf(application),
-      links: application && linksOf(application),
-      accent: application?.primaryColor && accentStylesheet(application.primaryColor),
+      ...(application && appearanceOf(application)),
     };
   }
 

@@ -4,6 +4,7 @@ import { SIGN_UPS } from '../../core/limits/bounds.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { consentRoutes } from './consent-routes.ts';
 import { interactionRoutes } from './interaction-routes.ts';
+import { addPreviewRoutes } from './preview-routes.ts';
 import { createProviderPages } from './provider-pages.ts';
 import { setUpRoutes } from './set-up-routes.ts';
 
@@ -22,5 +23,6 @@ export function signIn(core: Core): IdentityModule {
   const { requestDetails } = core.extensions;
   const consent = consentRoutes({ ...options, roleIn: core.applications.roleIn, requestDetails });
   const setUp = setUpRoutes({ ...options, setUps: core.extensions.setUps });
+  addPreviewRoutes(core.accountPages, core);
   return { routers: [routes, setUp, consent], pages: ['/sign-in', '/consent'], passwordPaths: ['/sign-in'] };
 }

@@ -33,6 +33,7 @@ export type SignInModel = {
   isPasswordOptional?: boolean;
   /** Whether there is a second button, named `cancel`, to go back to the application. */
   cancel: boolean;
+  isPreview?: boolean;
 };
 
 export function signInPage(model: SignInModel): string {
@@ -45,7 +46,7 @@ export function signInPage(model: SignInModel): string {
     ? { required: false, hint: t('Leave it empty if your organization signs you in.') }
     : {};
   return standalonePage({
-    application,
+    ...{ application, isPreview: model.isPreview },
     title,
     failed: problem !== undefined,
     scripts: model.scripts,
