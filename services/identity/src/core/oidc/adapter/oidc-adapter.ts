@@ -1,43 +1,15 @@
 import { hash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { defineCollection, type IndexDefinition } from '@gatehouse/data/collection';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { decodeJwt } from 'jose';
-import type { Collection, Connection } from 'mongoose';
+import type { Connection } from 'mongoose';
 import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { notePolling } from './device-polling.ts';
+import type { Documents, OidcDocument } from './oidc-document.ts';
 import { usedOnce } from './pushed-requests.ts';
-
-/** A document of oidc-provider's, such as a code, a refresh token, a grant or a session. */
-type OidcDocument = {
-  _id: string;
-  /** The payload as JSON: its keys include URLs and client ids, which are no field names. */
-  payload: string;
-  /** In a session: the authorization of each client as JSON, by the client's id (see clientField). */
-  authorizations?: Readonly<Record<string, string>> | undefined;
-  /** The hash of a session's id, which changes; its _id is the uid, which does not. */
-  id_hash?: string | undefined;
-  grant_id?: string | undefined;
-  /** In a grant: the uid of the session in which it was made. */
-  uid?: string | undefined;
-  account_id?: string | undefined;
-  client_id?: string | undefined;
-  /** In a grant: the destination of its latest code or token. */
-  redirect_uri?: string | undefined;
-  /** The account's sign_in_epoch when this was created; it has ended once the account's is higher. */
-  epoch?: number | undefined;
-  /** Set on a session or grant that has ended: a tombstone, which keeps requests in flight from storing it again. */
-  ended?: boolean;
-  consumed_at?: Date | null;
-  /** In a device code: what the person types. */
-  user_code?: string | undefined;
-  /** In a device code: when the device asked last, and how many seconds it has to wait before it asks again. */
-  polled_at?: Date;
-  poll_interval?: number;
-  expires_at: Date | null;
-};
-
-type Documents = Collection<OidcDocument>;
+import { authorizationChanges, knowingAuthorizations, type ReadSession } from './session-authorizations.ts';
+import { graceful, once } from './single-use.ts';
 
 type Spec = {
   collection: string;
@@ -86,11 +58,6 @@ const BY_HASH = 'sha256:';
 
 /** How long a tombstone is kept, in milliseconds: longer than any request that has read what has ended since. */
 const TOMBSTONE_MS = 3600_000;
-
-/** How long a device waits before it asks again, in seconds: at first, more each time that it did not, at most. RFC 8628 §3.5. */
-const POLL_SECONDS = { first: 5, more: 5, most: 60 };
-/** A request may take less time than the one before it, in milliseconds. */
-const EARLY_POLL_MS = 1000;
 
 /** Access tokens are JWTs, which are not stored; these models are used when one is revoked or introspected. */
 const STATELESS = new Set(['AccessToken', 'ClientCredentials']);
@@ -243,20 +210,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
         { $set: { expires_at: new Date(Date.now() + seconds * 1000) } },
       );
     },
-    async polled(deviceCode) {
-      const now = Date.now();
-      const wait = { $ifNull: ['$poll_interval', POLL_SECONDS.first] };
-      const since = { $subtract: [new Date(now + EARLY_POLL_MS), { $ifNull: ['$polled_at', new Date(0)] }] };
-      const isTooSoon = { $lt: [since, { $multiply: [wait, 1000] }] };
-      const longer = { $min: [{ $add: [wait, POLL_SECONDS.more] }, POLL_SECONDS.most] };
-      const before = await collections.DeviceCode.findOneAndUpdate(
-        { _id: keyOf('DeviceCode', deviceCode) },
-        [{ $set: { polled_at: new Date(now), poll_interval: { $cond: [isTooSoon, longer, wait] } } }],
-        { returnDocument: 'before' },
-      );
-      const { polled_at: last, poll_interval: interval = POLL_SECONDS.first } = before ?? {};
-      return last !== undefined && now + EARLY_POLL_MS - last.getTime() < interval * 1000;
-    },
+    polled: (deviceCode) => notePolling(collections.DeviceCode, keyOf('DeviceCode', deviceCode)),
     async received(_id, redirect_uri) {
       await collections.Grant.updateOne({ _id, ended: { $ne: true } }, { $set: { redirect_uri } });
     },
@@ -342,32 +296,6 @@ function payloadOf(document: OidcDocument | null, id?: string, foundExpired = 0)
   };
 }
 
-/** The authorizations of a session, and what they were when it was read. */
-type Authorizations = Readonly<Record<string, unknown>>;
-type ReadSession = { authorizations?: Authorizations; knownAuthorizations?: Authorizations };
-
-/** A client's id as the name of a field. */
-const clientField = (id: string) => `authorizations.${encodeURIComponent(id).replaceAll('.', '%2E')}`;
-
-/**
- * The changes of a request in the authorizations of a session. Another tab may do the same with what it has read before: each
- * writes its own changes only, as a sign-out ends what the session knows.
- */
-function authorizationChanges({ authorizations = {}, knownAuthorizations: known = {} }: ReadSession) {
-  const changed = Object.entries(authorizations).filter(([id, it]) => !isDeepStrictEqual(it, known[id]));
-  const removed = Object.keys(known).filter((id) => !Object.hasOwn(authorizations, id));
-  return {
-    set: Object.fromEntries(changed.map(([id, it]) => [clientField(id), JSON.stringify(it)])),
-    unset: Object.fromEntries(removed.map((id) => [clientField(id), 1 as const])),
-  };
-}
-
-/** A session that is read remembers its authorizations, so that it is known what the request changes. */
-function knowingAuthorizations(payload: Awaited<ReturnType<Adapter['find']>>): AdapterPayload | undefined {
-  if (!payload) return undefined;
-  return { ...payload, knownAuthorizations: structuredClone(payload.authorizations) };
-}
-
 function documentAdapter(documents: Documents, kind: Kind): Adapter {
   const { credential = false, ofAccount = false, pending = false, foundExpired = 0 }: Spec = KINDS[kind];
   return {
@@ -438,47 +366,6 @@ function withoutCookie(payload: AdapterPayload): AdapterPayload {
   if (payload.session === undefined) return payload;
   const { cookie: _, ...session } = payload.session as { cookie?: string };
   return { ...payload, session } as AdapterPayload;
-}
-
-/**
- * A code and a rotated refresh token work once (RFC 6749 §4.1.2, RFC 9700 §4.14.2): of several concurrent requests, the one
- * whose update matches succeeds. The others fail with invalid_grant, after `onReuse` has ended the grant. Much later,
- * oidc-provider finds it consumed and ends the grant: for that it is kept for `keepSeconds`, or else until it expires.
- */
-function once(
-  documents: Documents,
-  more: { keepSeconds?: number; onReuse?: (grantId: string) => Promise<void> } = {},
-) {
-  const { keepSeconds, onReuse } = more;
-  return async (id: string): Promise<void> => {
-    const _id = hash('sha256', id, 'base64url');
-    const now = Date.now();
-    const kept = keepSeconds === undefined ? {} : { expires_at: new Date(now + keepSeconds * 1000) };
-    const { modifiedCount } = await documents.updateOne(
-      { _id, consumed_at: null },
-      { $set: { consumed_at: new Date(now), ...kept } },
-    );
-    if (modifiedCount === 1) return;
-    const used = await documents.findOne({ _id }, { projection: { grant_id: 1 } });
-    if (used?.grant_id !== undefined) await onReuse?.(used.grant_id);
-    throw new errors.InvalidGrant('it has already been used');
-  };
-}
-
-/**
- * A refresh token that was rotated a moment ago is merely not found: there may be two tabs, or a response was lost.
- * Later, oidc-provider finds it consumed and ends the family (RFC 9700 §4.14.2). Revoking it ends the family at any time (RFC 7009 §2.1).
- */
-function graceful(adapter: Adapter, seconds: number): Adapter {
-  return {
-    ...adapter,
-    async find(id) {
-      const payload = await adapter.find(id);
-      if (Provider.ctx?.oidc?.route === 'revocation') return payload;
-      const consumed = payload ? (payload.consumed as number | undefined) : undefined;
-      return consumed !== undefined && Date.now() / 1000 - consumed < seconds ? undefined : payload;
-    },
-  };
 }
 
 const isTokenRequest = () => Provider.ctx?.oidc?.route === 'token';
