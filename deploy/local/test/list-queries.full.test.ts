@@ -58,6 +58,8 @@ await post('/v2/orders', {
   items: [{ product_id: productId, quantity: 1 }],
   currency: 'EUR',
 });
+const { id: webhookId } = await post('/api/v1/webhooks', { url: 'http://127.0.0.1:9/', events: ['*'] });
+await fetch(`${base}/api/v1/webhooks/${webhookId}/test`, { method: 'POST', headers });
 await post('/v2/notifications', { user_id: userId, message: 'Hello', type: 'push', priority: 'low' });
 
 await copy('users', 'users', 'usr', (i) => ({
@@ -93,7 +95,8 @@ type List = { path: string; parameters: Parameter[]; rows: Record<string, unknow
 async function listsOf(service: string): Promise<List[]> {
   const { paths } = (await (await fetch(`${base}/openapi/${service}.json`)).json()) as { paths: Paths };
   const lists: List[] = [];
-  for (const [path, { get }] of Object.entries(paths)) {
+  for (const [pattern, { get }] of Object.entries(paths)) {
+    const path = pattern.replace('{id}', webhookId);
     const parameters = get?.parameters?.filter(({ in: place }) => place === 'query') ?? [];
     if (!parameters.some(({ name }) => name.startsWith('filter['))) continue;
     const isSearch = parameters.some(({ name, required }) => name === 'q' && required);
