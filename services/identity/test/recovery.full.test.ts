@@ -28,6 +28,7 @@ t.test('it serves once MongoDB is there, and responds with 503 while that is awa
     IDENTITY_MASTER_KEY: 'ab'.repeat(32),
     // Nobody answers at either: tokens that need no account are issued all the same.
     USERS_URL: 'http://127.0.0.1:9',
+    NOTIFICATIONS_URL: 'http://127.0.0.1:9',
     ...Object.fromEntries(CLIENT_SERVICES.map((name) => [clientSecretSetting(name), SECRET])),
     NATS_URL: 'nats://127.0.0.1:9',
     IDENTITY_MACHINE_ID: 'app_first',
