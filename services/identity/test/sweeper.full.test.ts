@@ -31,6 +31,7 @@ t.test('expired documents are removed within a minute, and nobody waits for that
     client_id: `old-${i}`,
     hash: `old-${i}`,
     token_hash: `old-${i}`,
+    email_key: `old-${i}`,
     slot: i + 1,
   }));
   const [codes = '', ...others] = [
