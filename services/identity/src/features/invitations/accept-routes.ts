@@ -79,7 +79,10 @@ export function acceptRoutes(options: {
       const details = { ...prepared?.details, invitation: id, invited_by: invitedBy };
       await audit.record({ action: 'account.created', origin: originOf(ctx), subject: account.id, details });
       // Whoever has the link reads the mail.
-      await accounts.verifyEmail(account.id, email);
+      await accounts.verifyEmail(account.id, email).catch((error: unknown) => {
+        // Somebody else has confirmed it since: the account is there all the same, and the invitation must not make another.
+        if (!(error instanceof ServiceError) || error.kind !== 'conflict') throw error;
+      });
       return sendPage(ctx, invitationAcceptedPage({ username: account.username }));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;

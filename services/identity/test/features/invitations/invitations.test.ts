@@ -107,6 +107,21 @@ t.test('a link that was revoked, replaced, or has expired does not work, nor doe
   t.equal((await built.browser().get(second.link)).status, 200);
 });
 
+t.test('an address that somebody else has confirmed since makes no further accounts', async (t) => {
+  const { id, link } = await invite('held@example.org');
+  const held = { $set: { email: 'ann@example.org' } };
+  await (await invitations()).updateOne({ _id: id as never }, held);
+  const visitor = built.browser();
+  const page = await visitor.get(link);
+  await visitor.submit(page, fields('held1'), CREATE);
+  await visitor.submit(page, fields('held2'), CREATE);
+  const created = await call('GET', '/api/v1/audit?filter[action]=account.created', admin);
+  const ofInvitation = (created.body.data as { details?: { invitation?: string } }[]).filter(
+    ({ details }) => details?.invitation === id,
+  );
+  t.ok(ofInvitation.length <= 1, `${ofInvitation.length} accounts`);
+});
+
 t.test('who may invite, and whom', async (t) => {
   t.match(await call('POST', path, admin, { email: 'ann@example.org' }), { status: 409 });
   for (const email of ['', 'nobody', 'a b@example.org', 'a@b@c', `${'x'.repeat(300)}@example.org`, 7]) {
