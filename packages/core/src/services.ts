@@ -104,6 +104,7 @@ const TABLE = {
       '/api/v1/events',
       '/api/v1/event-types',
       '/api/v1/webhooks',
+      '/api/v1/requests',
       '/openapi/notifications.json',
     ],
     internalRoutes: {

@@ -29,6 +29,25 @@ export type CounterUsage = {
   count: number;
 };
 
+/** A request in the log of its application. */
+export type LoggedRequest = {
+  /** Made when the request ended. */
+  id: string;
+  client: string;
+  method: string;
+  /** Without the query, and with the names of parameters whose values are no ids of ours. */
+  path: string;
+  status: number;
+  ms: number;
+  request_id: string;
+  /** The last four characters of the credential. */
+  credential: string | null;
+  /** The error: its code, its message, and the scopes of which one was missing; null if there was none. */
+  code: string | null;
+  message: string | null;
+  scope: string | null;
+};
+
 /** The counts of one process of a service in a few seconds. It may be sent more than once, and counts once, by its id. */
 export type UsageBatch = {
   id: string;
@@ -43,6 +62,8 @@ export type UsageBatch = {
   dropped: number;
   requests: RequestUsage[];
   counters: CounterUsage[];
+  /** Some of the requests one by one; absent in batches of the release before. */
+  log?: LoggedRequest[];
 };
 
 /** The oldest minutes that are sent and accepted, in minutes: an outage of the receiver that is longer loses counts. */

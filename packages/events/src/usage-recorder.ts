@@ -22,8 +22,8 @@ const MAX_SERIES_IN_BATCH = 1500;
 type Series = Pick<RequestUsage, 'minute' | 'route' | 'client' | 'statuses'> & { latency: Uint32Array };
 
 export type UsageRecorder = {
-  /** Counts a request; those between services are not counted. */
-  observe(request: CompletedRequest): void;
+  /** Counts a request; those between services are not counted. Returns whether it was. */
+  observe(request: CompletedRequest): boolean;
   /** `method` is one of few names. */
   count(counter: UsageCounter, client: string | undefined, method?: string): void;
   /** Takes what was counted out of the recorder, or a part of it when there is much (`isAll` is false). */
@@ -88,13 +88,14 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
 
   return {
     observe({ route, client, status, ms }) {
-      if (isInternal(client) || route.includes(' /internal/')) return;
+      if (isInternal(client) || route.includes(' /internal/')) return false;
       const minute = minuteOf(now());
       const { statuses, latency } = seriesOf(minute, route, limited(client, minute));
       const kind = Math.min(3, Math.max(0, Math.floor(status / 100) - 2));
       statuses[kind] = (statuses[kind] as number) + 1;
       const bucket = latencyBucket(ms);
       latency[bucket] = (latency[bucket] as number) + 1;
+      return true;
     },
     count(counter, client, method) {
       // People sign in to the dashboard, which is a service, too.

@@ -2,6 +2,7 @@ import { newId } from '@gatehouse/core/ids';
 import type { Logger } from '@gatehouse/core/logger';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import type { CompletedRequest } from '@gatehouse/server/completed-request';
+import { createRequestRecorder } from './request-recorder.ts';
 import type { UsageBatch, UsageCounter } from './usage-batch.ts';
 import { createUsageRecorder } from './usage-recorder.ts';
 
@@ -21,7 +22,7 @@ export type Usage = {
 };
 
 /**
- * Counts the usage of a service in this process, and sends it in batches. One that cannot be sent is sent again, with the
+ * Counts the usage of a service in this process, and sends it in batches, with some of the requests for the log. One that cannot be sent is sent again, with the
  * same id, until it is taken; meanwhile counting goes on in memory, of which there is a limit.
  *
  * @param options.send resolves when the batch is durably stored, and rejects to be called with it again
@@ -40,6 +41,7 @@ export function createUsage(options: {
 }): Usage {
   const { service, send, logger, everyMs = SEND_EVERY_MS, isAnnounced = false, now = Date.now } = options;
   const recorder = createUsageRecorder({ now });
+  const requests = createRequestRecorder();
   const sender = newId('prc');
   const atLeastEveryMs = Math.max(everyMs, SEND_AT_LEAST_EVERY_MS);
   /** Not acknowledged yet: perhaps it has arrived, so it stays as it is. */
@@ -70,8 +72,10 @@ export function createUsage(options: {
     for (let isAll = false; !isAll; ) {
       const until = new Date(now()).toISOString();
       const { isAll: isLast, ...taken } = recorder.take();
-      isAll = isLast;
-      const isEmpty = taken.requests.length === 0 && taken.counters.length === 0 && taken.dropped === 0;
+      const { log, isAll: isLastOfLog } = requests.take();
+      isAll = isLast && isLastOfLog;
+      const counted = taken.requests.length + taken.counters.length + taken.dropped;
+      const isEmpty = counted + log.length === 0;
       if (isEmpty && !final && now() - sentAt < atLeastEveryMs) return;
       pending = {
         id: newId('bat'),
@@ -80,6 +84,7 @@ export function createUsage(options: {
         until: isAll ? until : null,
         final: final && isAll,
         ...taken,
+        log,
       };
       await sendPending(pending);
     }
@@ -98,7 +103,9 @@ export function createUsage(options: {
   });
 
   return {
-    observe: recorder.observe,
+    observe(request) {
+      if (recorder.observe(request)) requests.observe(request);
+    },
     count: recorder.count,
     start: sending.start,
     async flush() {

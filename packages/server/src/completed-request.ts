@@ -1,6 +1,6 @@
 import type { RequestInfo } from './requests.ts';
 
-/** The data of a request that has ended, for metrics and usage. */
+/** The data of a request that has ended, for metrics, usage and the request log. */
 export type CompletedRequest = {
   /** The route's pattern with its method, such as `GET /v1/users/:id`; `unknown` where no route matched. */
   route: string;
@@ -10,6 +10,9 @@ export type CompletedRequest = {
   status: number;
   /** In milliseconds. */
   ms: number;
+  /** Without the query. What stands in the place of a parameter may be a secret. */
+  path?: string;
+  info?: Pick<RequestInfo, 'id' | 'credential' | 'failure'>;
 };
 
 /** Callers choose the method: others are counted together, so that their number stays small. */
@@ -19,9 +22,10 @@ export const UNKNOWN_ROUTE = 'unknown';
 /** The description of a request that has ended, for all who count. */
 export function completedRequest(
   method: string | undefined,
-  { route, client }: Pick<RequestInfo, 'route' | 'client'>,
-  { status, ms }: Pick<CompletedRequest, 'status' | 'ms'>,
+  info: Pick<RequestInfo, 'route' | 'client' | 'id' | 'credential' | 'failure'>,
+  { status, ms, path }: { status: number; ms: number; path: string },
 ): CompletedRequest {
+  const { route, client } = info;
   const known = route !== undefined && METHODS.has(method ?? '');
-  return { route: known ? `${method} ${route}` : UNKNOWN_ROUTE, client, status, ms };
+  return { route: known ? `${method} ${route}` : UNKNOWN_ROUTE, client, status, ms, path, info };
 }

@@ -18,7 +18,14 @@ export type RequestInfo = {
   client: string | undefined;
   /** Subject of the caller's token, when it is not the client itself. */
   subject: string | undefined;
+  /** The last four characters of the verified credential. */
+  credential: string | undefined;
+  /** Why it was refused, for the request log. */
+  failure: RequestFailure | undefined;
 };
+
+/** An error as its caller got it: its code, its message, and the scopes of which one was missing, separated by spaces. */
+export type RequestFailure = { code: string; message: string; scope?: string | undefined };
 
 /** Who made a request, and from where, as the other services tell identity for the audit log. */
 export type RequestedBy = {
@@ -48,6 +55,8 @@ export function requestInfo(
     route: undefined,
     client: undefined,
     subject: undefined,
+    credential: undefined,
+    failure: undefined,
   };
   return request[INFO];
 }

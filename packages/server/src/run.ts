@@ -211,7 +211,7 @@ function createResponder(
       const ms = performance.now() - begin;
       runIn(span, () => logRequest({ method: request.method, info, path, status, ms }, logger));
       if (service !== undefined) {
-        const completed = completedRequest(request.method, info, { status, ms });
+        const completed = completedRequest(request.method, info, { status, ms, path });
         management.observe(service, completed);
         endRequestSpan(span, completed);
       }

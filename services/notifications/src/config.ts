@@ -15,6 +15,7 @@ import {
 } from '@gatehouse/core/config';
 import { serviceUrlSetting } from '@gatehouse/server/service-settings';
 import type { SendingSettings } from './notifications/sending.ts';
+import { DEFAULT_REQUEST_LOG, type RequestLogSettings } from './requests/request.ts';
 import type { WebhookSettings } from './webhooks/settings.ts';
 
 export type NotificationsConfig = ResourceConfig & {
@@ -29,6 +30,8 @@ export type NotificationsConfig = ResourceConfig & {
   reportDays?: number;
   /** For how many days the values of analytics are kept, by their interval; 7, 90 and 730 by default. */
   analyticsDays?: { minute: number; hour: number; day: number };
+  /** By default as DEFAULT_REQUEST_LOG. */
+  requestLog?: RequestLogSettings;
 };
 
 export const DEFAULT_REPORT_DAYS = 7;
@@ -107,6 +110,26 @@ export const settings = {
     'For how many days analytics are kept by day.',
     integer('ANALYTICS_DAY_DAYS', { min: 3, max: 10_000, default: DEFAULT_ANALYTICS_DAYS.day }),
   ),
+  requestLogDays: described(
+    'For how many days the request log keeps the requests of applications.',
+    integer('NOTIFICATIONS_REQUEST_LOG_DAYS', { min: 1, max: 90, default: DEFAULT_REQUEST_LOG.days }),
+  ),
+  requestLogRows: described(
+    'How many requests of each application the log keeps, of some 500 bytes each; the oldest go first.',
+    integer('NOTIFICATIONS_REQUEST_LOG_ROWS', {
+      min: 100,
+      max: 1_000_000,
+      default: DEFAULT_REQUEST_LOG.rows,
+    }),
+  ),
+  requestLogSuccessPercent: described(
+    'The share of the requests that succeeded in the log, in percent. Those that failed are all kept.',
+    integer('NOTIFICATIONS_REQUEST_LOG_SUCCESS_PERCENT', {
+      min: 0,
+      max: 100,
+      default: DEFAULT_REQUEST_LOG.successPercent,
+    }),
+  ),
 };
 
 /** Reads the settings of the notifications process; throws a SettingsError. */
@@ -142,11 +165,17 @@ export function readNotificationsConfig(env: NodeJS.ProcessEnv) {
   };
   if (problems.length > 0) throw new SettingsError(problems);
   const { slots, minuteDays: minute, hourDays: hour, dayDays: day, ...others } = values;
-  const { masterKeys, webhookNetworks: networks, webhookSlots, ...config } = others;
+  const { requestLogDays, requestLogRows, requestLogSuccessPercent, ...rest } = others;
+  const { masterKeys, webhookNetworks: networks, webhookSlots, ...config } = rest;
   return {
     ...config,
     analyticsDays: { minute, hour, day },
     sending: { providers, slots },
+    requestLog: {
+      days: requestLogDays,
+      rows: requestLogRows,
+      successPercent: requestLogSuccessPercent,
+    },
     webhooks: { masterKeys, networks, slots: webhookSlots },
   };
 }

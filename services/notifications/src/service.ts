@@ -26,6 +26,9 @@ import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './not
 import { NOTIFICATIONS_MIGRATIONS } from './notifications-migrations.ts';
 import { createQueuesModule, OPERATOR_PATHS } from './queues/module.ts';
 import { createReportsModule, REPORT_PATHS } from './reports/module.ts';
+import { createRequestsModule } from './requests/module.ts';
+import { DEFAULT_REQUEST_LOG } from './requests/request.ts';
+import { REQUEST_PATHS } from './requests/request-resource.ts';
 import { createWebhooksModule, WEBHOOK_PATHS } from './webhooks/module.ts';
 import { createPauseNotice } from './webhooks/pause-notice.ts';
 
@@ -41,6 +44,7 @@ const DEFINITION: ResourceServiceDefinition = {
     ...OPERATOR_PATHS,
     ...EVENT_PATHS,
     ...WEBHOOK_PATHS,
+    ...REQUEST_PATHS,
   ],
   migrations: NOTIFICATIONS_MIGRATIONS,
   document: {
@@ -74,10 +78,16 @@ export function createNotificationsService(
     const announce = createAnnounce(events.take);
     const notifications = createNotificationsModule(context, { ...config, lanes, announce });
     const keepDays = config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS;
+    const { clientIdsOf } = events.rights;
+    const requests = createRequestsModule(context, {
+      settings: config.requestLog ?? DEFAULT_REQUEST_LOG,
+      ownedBy: clientIdsOf,
+    });
     const analytics = createAnalyticsModule(context, {
       keepDays,
       countNotifications: notifications.count,
-      ownedBy: events.rights.clientIdsOf,
+      ownedBy: clientIdsOf,
+      takeLog: requests.take,
     });
     const reports = createReportsModule(context, {
       lanes,
@@ -114,6 +124,7 @@ export function createNotificationsService(
       }),
       analytics.parts,
       events.parts,
+      requests.parts,
       ...(webhooks ? [webhooks.parts] : []),
     ];
     return {

@@ -47,6 +47,9 @@ const V2_CODES: Record<ErrorKind, string> = {
   unavailable: 'unavailable',
 };
 
+/** The code of /v2, by which the request log names the errors of every profile. */
+export const v2CodeOf = (kind: ErrorKind): string => V2_CODES[kind];
+
 const closed = { additionalProperties: false };
 const Message = Type.String({ description: 'A human-readable message.' });
 const codeOf = (codes: Record<ErrorKind, string>) =>

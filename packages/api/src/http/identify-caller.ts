@@ -74,6 +74,7 @@ export async function identifyCaller(
     throw error;
   }
   info.client = caller.clientId;
+  info.credential = credential.authorization?.trimEnd().slice(-4);
   if (caller.subject !== caller.clientId) info.subject = caller.subject;
   // An application's API keys, and its tokens without a person, share one quota. A service that reads for them does so at
   // its own pace, and must not use it up.

@@ -15,6 +15,7 @@ import Fastify, {
 import type { ErrorBody } from '../http/error-bodies.ts';
 import { BODY_LIMIT, parseJsonBody } from '../http/json-body.ts';
 import { readBody } from '../http/request-body.ts';
+import { requestFailure } from '../http/request-failure.ts';
 import type { OpenApiOptions } from '../openapi/operation.ts';
 import { mountOpenApi } from './openapi-route.ts';
 
@@ -137,6 +138,7 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
 
   function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const error = errorOf(thrown, request);
+    requestInfo(request.raw).failure = requestFailure(error);
     return reply
       .code(error.status)
       .headers(

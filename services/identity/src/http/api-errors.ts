@@ -1,5 +1,7 @@
 import type { ErrorBody } from '@gatehouse/api/http/error-bodies';
+import { requestFailure } from '@gatehouse/api/http/request-failure';
 import { type ErrorKind, ServiceError } from '@gatehouse/core/errors';
+import { requestInfo } from '@gatehouse/server/requests';
 import { withResourceMetadata } from '@gatehouse/tokens/resource-metadata';
 import type { Middleware } from 'koa';
 import type { ToServiceError } from './service-error.ts';
@@ -37,6 +39,7 @@ export function apiErrors(
       }
     } catch (thrown) {
       const error = toServiceError(ctx, thrown);
+      requestInfo(ctx.req).failure = requestFailure(error);
       ctx.status = error.status;
       ctx.set(issuer === undefined ? error.headers : withResourceMetadata(error.headers, issuer));
       ctx.set('cache-control', 'no-store');

@@ -3,6 +3,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import {
+  type LoggedRequest,
   MAX_USAGE_AGE_MINUTES,
   minuteOf,
   USAGE_COUNTERS,
@@ -24,6 +25,7 @@ const MAX_AHEAD_MINUTES = 5;
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Client = Type.Union([Type.String({ maxLength: 128 }), Type.Null()]);
+const orNull = (maxLength: number) => Type.Union([Type.String({ maxLength }), Type.Null()]);
 /** Names that stand for something else. */
 const RESERVED_CLIENTS: readonly (string | null)[] = [ALL_CLIENTS, NO_CLIENT];
 const readBatch = bodyValidator(
@@ -55,6 +57,24 @@ const readBatch = bodyValidator(
         count: Count,
       }),
     ),
+    log: Type.Optional(
+      Type.Array(
+        Type.Object({
+          id: Type.String({ pattern: '^rlg_[0-9a-z]{26}$' }),
+          client: Type.String({ maxLength: 128 }),
+          method: Type.String({ maxLength: 16 }),
+          path: Type.String({ maxLength: 256 }),
+          status: Type.Integer({ minimum: 100, maximum: 599 }),
+          ms: Type.Number({ minimum: 0 }),
+          request_id: Type.String({ maxLength: 128 }),
+          credential: orNull(4),
+          code: orNull(64),
+          message: orNull(256),
+          scope: orNull(256),
+        }),
+        { maxItems: 1000 },
+      ),
+    ),
   }),
 );
 
@@ -73,15 +93,24 @@ function isConsistent({ until, requests, counters }: ReturnType<typeof readBatch
 /** An event about an aggregate, as services publish them. */
 type AggregateEvent = { data: Record<string, unknown> };
 
+/** `service` is the one that answered the requests. */
+export type TakeLog = (service: string, requests: readonly LoggedRequest[]) => Promise<void>;
+
 export type Ingest = ReturnType<typeof createIngest>;
 
 /**
  * Takes in what services counted, and what happened to orders.
  *
+ * @param options.takeLog stores the requests of a batch; durable when it resolves, and called again for the same ones
  * @param options.onOrder called when an order was stored that is to be counted
  */
-export function createIngest(options: { store: AnalyticsWriter; logger: Logger; onOrder?: () => void }) {
-  const { store, logger, onOrder = () => {} } = options;
+export function createIngest(options: {
+  store: AnalyticsWriter;
+  logger: Logger;
+  takeLog?: TakeLog;
+  onOrder?: () => void;
+}) {
+  const { store, logger, takeLog, onOrder = () => {} } = options;
 
   /** Never rejects for what cannot be read: it would come again for ever. */
   async function unlessUnreadable(about: string, take: () => Promise<void>): Promise<void> {
@@ -135,6 +164,7 @@ export function createIngest(options: { store: AnalyticsWriter; logger: Logger; 
           throw new ServiceError('invalid', `${sentBy} must not send the usage of ${read.service}.`);
         }
         if (!isConsistent(read)) throw new ServiceError('invalid', 'The usage contradicts itself.');
+        if (read.log !== undefined && read.log.length > 0) await takeLog?.(sentBy, read.log);
         await store.addUsage(countedUsage(read));
       }),
     /** Takes an event commerce.order.*; durable when it resolves. */

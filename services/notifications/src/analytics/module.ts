@@ -8,7 +8,7 @@ import { receivers } from '../receivers.ts';
 import { mountAnalytics } from './analytics-routes.ts';
 import { createAnalytics } from './analytics-service.ts';
 import { ALL_CLIENTS, type AnalyticsWriter, type BucketReader, type RetentionDays } from './bucket.ts';
-import { createIngest } from './ingest.ts';
+import { createIngest, type TakeLog } from './ingest.ts';
 import { NOTIFICATIONS_SOURCE } from './metrics.ts';
 import { receivedBy } from './receivers.ts';
 import { ANALYTICS_COLLECTIONS } from './store/analytics-collections.ts';
@@ -29,16 +29,18 @@ export type AnalyticsOptions = {
   countNotifications: CountNotifications;
   /** The client ids of a person's applications. */
   ownedBy(userId: string): Promise<readonly string[]>;
+  /** Stores the requests that come with the counts. */
+  takeLog: TakeLog;
 };
 
 /** Analytics: the counts of services are aggregated, and returned as metrics. */
 export function createAnalyticsModule(
   { connection, logger, subscribe, nats }: ResourceContext,
-  { keepDays, countNotifications, ownedBy }: AnalyticsOptions,
+  { keepDays, countNotifications, ownedBy, takeLog }: AnalyticsOptions,
 ): { parts: ResourceParts; integration: Integration } {
   const store = createAnalyticsStore(connection, { keepDays });
   const counting = createOrderCounting(store, logger);
-  const ingest = createIngest({ store, logger, onOrder: counting.added });
+  const ingest = createIngest({ store, logger, takeLog, onOrder: counting.added });
   const startedAt = Date.now();
   const prepared = Promise.withResolvers<void>();
   const analytics = createAnalytics({

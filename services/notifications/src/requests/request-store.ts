@@ -1,0 +1,100 @@
+import { crc32 } from 'node:zlib';
+import { timeOfId } from '@gatehouse/core/ids';
+import { type DocumentCollection, defineCollection } from '@gatehouse/data/collection';
+import { createCounts } from '@gatehouse/data/counts';
+import { createDocumentMapper } from '@gatehouse/data/document-mapper';
+import { insertNew } from '@gatehouse/data/insert-new';
+import { createListPlan } from '@gatehouse/data/list-plan';
+import { createListSource } from '@gatehouse/data/list-source';
+import type { StoredOf } from '@gatehouse/domain/fields';
+import type { Condition, ListQuery } from '@gatehouse/domain/list-query';
+import { LRUCache } from 'lru-cache';
+import type { Connection } from 'mongoose';
+import {
+  isOfRequestId,
+  type LoggedRequest,
+  REQUEST,
+  type RequestField,
+  type RequestLogSettings,
+  type RequestStore,
+} from './request.ts';
+
+export const REQUESTS = 'requests';
+/** Beyond its maximum an application may have this part more, so that the excess is not looked for at each write. */
+const SLACK = 0.1;
+const MAX_KNOWN = 10_000;
+
+type RequestDocument = StoredOf<typeof REQUEST> & { expires_at: Date };
+
+const { projection, read, write, listFields } = createDocumentMapper(REQUEST);
+const LISTS = createListPlan({ fields: listFields });
+
+/** The requests of the last days in MongoDB; defines their collection on the connection. */
+export function createRequestStore(connection: Connection, settings: RequestLogSettings): RequestStore {
+  const { days, rows, successPercent } = settings;
+  const collection = defineCollection<RequestDocument>(connection, REQUESTS, [
+    ...LISTS.indexes,
+    { fields: { expires_at: 1 }, options: { name: 'expires_at' } },
+  ]);
+  const source = createListSource<RequestField, RequestDocument, LoggedRequest>({
+    collection: collection as unknown as DocumentCollection,
+    plan: LISTS,
+    projection,
+    read,
+    counts: createCounts(),
+  });
+  /** How many requests of an application were added since its excess was removed. */
+  const added = new LRUCache<string, number>({ max: MAX_KNOWN });
+
+  /** By its id, so that a batch that comes again keeps the same ones. */
+  const isKept = ({ id, code, status }: LoggedRequest): boolean =>
+    code !== '' || status >= 400 || crc32(id) % 100 < successPercent;
+
+  async function removeExcess(client: string): Promise<void> {
+    const [last] = await collection
+      .find({ client }, { projection: { _id: 1 }, sort: { client: -1, _id: -1 }, skip: rows, limit: 1 })
+      .toArray();
+    if (last !== undefined) await collection.deleteMany({ client, _id: { $lte: last._id } });
+  }
+
+  return {
+    async add(requests) {
+      const documents = requests.filter(isKept).map((request) => {
+        const expires_at = new Date(timeOfId(request.id).getTime() + days * 86_400_000);
+        return { _id: request.id, ...write(request), expires_at } as RequestDocument;
+      });
+      if (documents.length === 0) return;
+      await insertNew(collection, documents);
+      for (const [client, { length }] of Map.groupBy(documents, (it) => it.client)) {
+        // Nothing is known of the time before this process started.
+        const since = (added.get(client) ?? rows) + length;
+        if (since > rows * SLACK) await removeExcess(client);
+        added.set(client, since > rows * SLACK ? 0 : since);
+      }
+    },
+    of(clients) {
+      const all = async (given: readonly Condition<RequestField>[]): Promise<Condition<RequestField>[]> => {
+        const values = await clients();
+        const own: Condition<RequestField>[] =
+          values === 'all' ? [] : [{ field: 'client', operator: 'in', values }];
+        // The first one chooses the index.
+        return given.some(isOfRequestId)
+          ? [...given.filter(isOfRequestId), ...given.filter((it) => !isOfRequestId(it)), ...own]
+          : [...own, ...given];
+      };
+      const narrowed = async (query: ListQuery<RequestField>) => ({
+        ...query,
+        conditions: await all(query.conditions),
+      });
+      return {
+        byOffset: async (query, page) => source.byOffset(await narrowed(query), page),
+        byKeyset: async (query, page) => source.byKeyset(await narrowed(query), page),
+        count: async (given) => source.count(await all(given)),
+      };
+    },
+    async findById(id) {
+      const found = await collection.findOne({ _id: id });
+      return found === null ? undefined : read(found);
+    },
+  };
+}
