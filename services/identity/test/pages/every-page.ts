@@ -342,7 +342,8 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       }),
     ],
     ['invitation, invalid', invitationInvalidPage()],
-    ['invitation, accepted', invitationAcceptedPage({ username: of('ada') })],
+    ['invitation, accepted', invitationAcceptedPage({ username: of('ada'), isConfirmed: true })],
+    ['invitation, of another account', invitationAcceptedPage({ username: of('ada'), isConfirmed: false })],
     [
       'create account, problems',
       createAccountPage({

@@ -79,11 +79,15 @@ export function acceptRoutes(options: {
       const details = { ...prepared?.details, invitation: id, invited_by: invitedBy };
       await audit.record({ action: 'account.created', origin: originOf(ctx), subject: account.id, details });
       // Whoever has the link reads the mail.
-      await accounts.verifyEmail(account.id, email).catch((error: unknown) => {
+      const verified = await accounts.verifyEmail(account.id, email).catch((error: unknown) => {
         // Somebody else has confirmed it since: the account is there all the same, and the invitation must not make another.
         if (!(error instanceof ServiceError) || error.kind !== 'conflict') throw error;
+        return undefined;
       });
-      return sendPage(ctx, invitationAcceptedPage({ username: account.username }));
+      return sendPage(
+        ctx,
+        invitationAcceptedPage({ username: account.username, isConfirmed: verified !== undefined }),
+      );
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       // Whether the account exists is not known when users did not respond: the address tells, when they try again.

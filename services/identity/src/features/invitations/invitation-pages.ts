@@ -12,10 +12,11 @@ export function invitationInvalidPage(): string {
 }
 
 /** After an account was created. */
-export function invitationAcceptedPage({ username }: { username: string }): string {
+export function invitationAcceptedPage(model: { username: string; isConfirmed: boolean }): string {
+  const username = html`<strong><bdi>${model.username}</bdi></strong>`;
   return standalonePage({
     title: t('Your account is ready'),
-    body: html`<p>${t('Your username is {username}. Your email address is confirmed.', { username: html`<strong><bdi>${username}</bdi></strong>` })}</p>
+    body: html`<p>${model.isConfirmed ? t('Your username is {username}. Your email address is confirmed.', { username }) : t('Your username is {username}. The email address of the invitation belongs to another account.', { username })}</p>
 <p class="buttons"><a class="primary" href="/account">${t('Sign in')}</a></p>`,
   });
 }

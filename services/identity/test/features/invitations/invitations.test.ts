@@ -113,7 +113,7 @@ t.test('an address that somebody else has confirmed since makes no further accou
   await (await invitations()).updateOne({ _id: id as never }, held);
   const visitor = built.browser();
   const page = await visitor.get(link);
-  await visitor.submit(page, fields('held1'), CREATE);
+  t.match((await visitor.submit(page, fields('held1'), CREATE)).html, 'belongs to another account');
   await visitor.submit(page, fields('held2'), CREATE);
   const created = await call('GET', '/api/v1/audit?filter[action]=account.created', admin);
   const ofInvitation = (created.body.data as { details?: { invitation?: string } }[]).filter(
