@@ -229,6 +229,7 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     'quick-start': `/applications/${machine}/quick-start`,
     usage: `/applications/${machine}/usage`,
     profiles: `/applications/${machine}/profiles`,
+    requests: '/requests',
     webhooks: '/webhooks',
     'new-webhook': '/webhooks/new',
     webhook: `/webhooks/${webhook.id}`,

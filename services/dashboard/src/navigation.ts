@@ -5,6 +5,7 @@ import { queues } from './features/administration/queues.ts';
 import { signingKeys } from './features/administration/signing-keys.ts';
 import { users } from './features/administration/users.ts';
 import { applications } from './features/applications/applications.ts';
+import { requests } from './features/applications/requests.ts';
 import { items } from './features/data/items.ts';
 import { notifications } from './features/data/notifications.ts';
 import { orders } from './features/data/orders.ts';
@@ -19,7 +20,7 @@ type Config = { publicUrl: string; sampleData?: boolean };
 /** The sections of the dashboard, in the order of the navigation. */
 export function dashboardSections(config: Config): [heading: string, sections: Section[]][] {
   return [
-    ['Develop', [overview(config), applications(config), webhooks, reports]],
+    ['Develop', [overview(config), applications(config), requests, webhooks, reports]],
     ['Data', [items, products, orders, notifications]],
     ['Administer', [users, invitations, auditLog, signingKeys, queues, deadLetters]],
   ];

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { newId } from '@gatehouse/core/ids';
 import { CLIENT_SERVICES, isUnder, prefixesOf } from '@gatehouse/core/services';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
+import type { EventTransport } from '@gatehouse/events/local-events';
 import { run } from '@gatehouse/server/run';
 import type { Service } from '@gatehouse/server/service';
 import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
@@ -77,6 +78,8 @@ type BuildOptions = {
   /** Of identity; silent by default. */
   logger?: typeof silent;
   masterKey?: Buffer;
+  /** Takes what was counted. */
+  events?: EventTransport;
   config?: Partial<IdentityConfig>;
   applications?: readonly FirstApplication[];
 };
@@ -140,7 +143,10 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
     ],
     ...options.config,
   };
-  const identity = createIdentityService(config, logger, { broadcast });
+  const identity = createIdentityService(config, logger, {
+    broadcast,
+    ...(options.events && { events: options.events }),
+  });
   const users = createUsersService(
     {
       publicUrl: base,

@@ -1,4 +1,5 @@
 import type { ErrorKind } from '@gatehouse/core/errors';
+import { requestInfo } from '@gatehouse/server/requests';
 import type { Context, Middleware } from 'koa';
 import type { ToServiceError } from './service-error.ts';
 
@@ -53,7 +54,9 @@ export function oauthErrors(options: {
       const error = toServiceError(ctx, thrown);
       ctx.status = error.status;
       ctx.set(error.headers);
-      ctx.body = { error: OAUTH_CODES[error.kind] ?? 'invalid_request', error_description: error.message };
+      const code = OAUTH_CODES[error.kind] ?? 'invalid_request';
+      ctx.body = { error: code, error_description: error.message };
+      requestInfo(ctx.req).failure ??= { code, message: error.message };
     }
     if (!isPage) normalizeError(ctx);
   };

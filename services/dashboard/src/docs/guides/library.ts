@@ -33,6 +33,7 @@ const ORDER = [
   'reports-api',
   'analytics-api',
   'webhooks',
+  'requests',
   'administration-api',
   'integrators',
   'migrating',

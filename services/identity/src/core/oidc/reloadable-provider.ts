@@ -11,6 +11,7 @@ import { createTokenSigner } from '../tokens/token-signer.ts';
 import type { TokenSigning } from '../tokens/token-signing.ts';
 import { createProvider } from './provider.ts';
 import type { ProviderOptions } from './provider-options.ts';
+import { refusal } from './refusals.ts';
 
 /** oidc-provider and what else uses the signing keys. Whenever they change, it is rebuilt and swapped in one step. */
 export type ReloadableProvider = {
@@ -56,10 +57,12 @@ export function createReloadableProvider(
     return parts;
   }
 
-  /** The response says little, so that nobody learns by trying. The operator finds the reason in the log. */
+  /** The response says little, so that nobody learns by trying. The operator finds the reason in the log, and the
+   * owner of the client in the log of its requests. */
   function logError(ctx: KoaContextWithOIDC, thrown: Error): void {
     const { error, error_description, error_detail: reason } = thrown as errors.OIDCProviderError;
     if (WAITING.has(error)) return;
+    requestInfo(ctx.req).failure = refusal(thrown, ctx.oidc.entities.Client);
     logger.info(
       {
         req_id: requestInfo(ctx.req).id,

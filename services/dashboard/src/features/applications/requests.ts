@@ -1,0 +1,90 @@
+import { type Content, html } from '@gatehouse/web/html';
+import { clientIdsOf } from '../../api/lookups.ts';
+import { namesOfApplications } from '../../api/names.ts';
+import { type ApiPage, filters } from '../../api/pages.ts';
+import { applicationLink, exactTime, facts } from '../../pages/parts.ts';
+import { type ListQuery, listSection } from '../../resources/resource-list.ts';
+import type { Visit } from '../../routes/dashboard-router.ts';
+
+type LoggedRequest = {
+  time: string;
+  client_id: string;
+  service: string;
+  method: string;
+  path: string;
+  status: number;
+  duration_ms: number;
+  request_id: string;
+  credential: string | null;
+  code: string | null;
+  message: string | null;
+  missing_scope: string | null;
+};
+
+const API = '/api/v1/requests';
+const OUTCOMES: Record<string, Record<string, string>> = {
+  failed: { 'filter[status][gte]': '400' },
+  succeeded: { 'filter[status][lt]': '400' },
+};
+const STATUSES = ['400', '401', '403', '404', '409', '429', '500', '503'];
+
+/** The request log: what the own applications asked for, and why it was refused. */
+export const requests = listSection<LoggedRequest>({
+  name: 'requests',
+  noun: ['request', 'requests'],
+  title: 'Requests',
+  api: API,
+  introduction: html`<p>What your applications asked for in the last days, the latest first, and why it was refused. A request is listed some seconds after it has ended. <a href="/docs/guides/requests">Why did my call fail?</a></p>`,
+  filters: [
+    { name: 'request_id', label: 'Request ID', hint: 'X-Request-Id of the response' },
+    { name: 'client', label: 'Application', hint: 'Name or client ID' },
+    {
+      name: 'status',
+      label: 'Status',
+      options: [['failed', 'Failed'], ['succeeded', 'Succeeded'], ...STATUSES.map((it) => [it, it] as const)],
+    },
+    { name: 'code', label: 'Error code', hint: 'Such as invalid_grant' },
+  ],
+  find,
+  names: ({ api }) => namesOfApplications(api),
+  columns: [
+    { title: 'Request', show: ({ method, path }) => html`<code>${method} ${path}</code>` },
+    { title: 'Time', show: ({ time }) => exactTime(time) },
+    { title: 'Status', show: statusOf },
+    { title: 'Application', show: ({ client_id: id }, names) => applicationLink(id, names) },
+    { title: 'Reason', show: reason },
+    { title: 'Details', show: details },
+  ],
+  empty: html`<p><strong>There are no requests yet.</strong> <a href="/dashboard/applications">Create an application</a>, and send the first request as its quick start shows.</p>`,
+});
+
+async function find({ api }: Visit, query: ListQuery): Promise<ApiPage<LoggedRequest>> {
+  const { client = '', status = '', cursor, ...equal } = query;
+  const clients = await clientIdsOf(api, client);
+  return api.get(API, {
+    cursor,
+    ...filters(equal),
+    ...(OUTCOMES[status] ?? filters({ status })),
+    ...(clients.length === 0 ? {} : { 'filter[client_id][in]': clients.join(',') }),
+  });
+}
+
+function statusOf({ status, code }: LoggedRequest): Content {
+  const look = status >= 400 || code !== null ? 'is-bad' : 'is-good';
+  return html`<span class="status ${look}">${status}</span>`;
+}
+
+function reason({ code, message, missing_scope: scope, client_id: client }: LoggedRequest): Content {
+  if (code === null) return '–';
+  const way = `/dashboard/applications/${encodeURIComponent(client)}`;
+  return html`<code>${code}</code><br>${message}${scope !== null && html`<br><a href="${way}">Add a scope to the application</a>`}`;
+}
+
+function details({ request_id: id, credential, duration_ms: ms, service }: LoggedRequest): Content {
+  return html`<details><summary>Show</summary>${facts([
+    ['Request ID', html`<code>${id}</code>`],
+    ['Credential', credential !== null && html`ends in <code>${credential}</code>`],
+    ['Duration', `${ms} ms`],
+    ['Service', service],
+  ])}</details>`;
+}

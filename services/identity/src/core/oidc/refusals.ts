@@ -1,0 +1,58 @@
+import type { RequestFailure } from '@gatehouse/server/requests';
+import type { errors, KoaContextWithOIDC } from 'oidc-provider';
+
+type Client = NonNullable<KoaContextWithOIDC['oidc']['entities']['Client']>;
+
+/** What would have been right, by what oidc-provider says is wrong. */
+const REMEDIES: readonly (readonly [wrong: RegExp, right: string | ((client: Client) => string)])[] = [
+  [
+    /code_verifier/,
+    'PKCE verifier does not match: send the text whose SHA-256 in base64url was the code_challenge (RFC 7636 §4.5).',
+  ],
+  [
+    /authentication mechanism does not match|mechanism provided|must be provided in the Authorization header/,
+    ({ clientAuthMethod }) => `This client authenticates by ${clientAuthMethod}.`,
+  ],
+  [
+    /invalid secret/,
+    'The client secret is wrong, was replaced or has expired. Make a new one in the dashboard.',
+  ],
+  [/redirect_uri mismatch/, 'Send the redirect_uri of the authorization request, character for character.'],
+  [
+    /^InvalidRedirectUri/,
+    ({ redirectUris = [] }) =>
+      `redirect_uri is not registered. Registered: ${redirectUris.slice(0, 3).join(', ')}`,
+  ],
+  [
+    /code (?:not found|already consumed|is expired)/,
+    'A code is for one use, by its client, within a minute. Start the authorization again.',
+  ],
+  [
+    /refresh token (?:not found|already consumed|is expired)|grant (?:not found|is expired)/,
+    'The refresh token has expired, was replaced or was revoked. Ask the person to sign in again.',
+  ],
+  [/client mismatch/, 'It was issued to another client.'],
+  [/^InvalidScope/, ({ scope }) => `This client may ask for: ${scope}.`],
+  [
+    /(?:grant type|device_code) is not allowed/,
+    ({ grantTypes = [] }) => `This client may use: ${grantTypes.join(', ')}.`,
+  ],
+  [
+    /response_type is not allowed/,
+    ({ responseTypes = [] }) => `This client may use: ${responseTypes.join(', ')}.`,
+  ],
+];
+
+/** Why oidc-provider refused a request, for the log of its client, which is told more than the response says. */
+export function refusal(thrown: Error, client: Client | undefined): RequestFailure {
+  const {
+    name,
+    error,
+    error_description: description,
+    error_detail: detail,
+  } = thrown as errors.OIDCProviderError;
+  const reason = detail ?? description ?? error;
+  const [, right] = REMEDIES.find(([wrong]) => wrong.test(`${name} ${reason}`)) ?? [];
+  const remedy = typeof right === 'function' ? client && right(client) : right;
+  return { code: error, message: remedy ?? reason };
+}

@@ -1,0 +1,85 @@
+import type { LoggedRequest } from '@gatehouse/events/usage-batch';
+import { until } from '@gatehouse/testing/processes';
+import t from 'tap';
+import { authorizeUrl, build, codeFor, MACHINE, SPA, WEB } from '../../build.ts';
+import { pkce } from '../../tokens.ts';
+
+const log: LoggedRequest[] = [];
+const built = await build(t, {
+  events: {
+    async publish({ data }) {
+      log.push(...((data.log ?? []) as LoggedRequest[]));
+    },
+  },
+});
+const { base, form } = built;
+const SECRET = 'wr0ng-secret-of-34-many-characters-x';
+
+t.test('what OAuth refuses is logged for its client, with what would have been right', async (t) => {
+  const machine = { grant_type: 'client_credentials', ...MACHINE };
+  const exchange = { grant_type: 'authorization_code', ...WEB, code: 'c0de-that-nobody-has-issued-123' };
+  const cases: [name: string, send: (id: string) => Promise<unknown>, path: string, row: object][] = [];
+  const token = (parameters: Record<string, string>) => (id: string) =>
+    form(parameters, { 'x-request-id': id });
+  const at = (path: string) => (id: string) =>
+    fetch(base + path, { redirect: 'manual', headers: { 'x-request-id': id } });
+  const { challenge } = pkce();
+  const { code_verifier: other } = pkce();
+  const code = await codeFor(built.browser(), {
+    ...{ client_id: SPA.client_id, redirect_uri: SPA.redirect_uri },
+    ...challenge,
+  });
+  const spa = { grant_type: 'authorization_code', ...SPA, code, code_verifier: other };
+  const TOKEN = '/oauth2/token';
+  cases.push(
+    [
+      'secret',
+      token({ ...machine, client_secret: SECRET }),
+      TOKEN,
+      { code: 'invalid_client', message: /secret is wrong/ },
+    ],
+    [
+      'scope',
+      token({ ...machine, scope: 'write:data' }),
+      TOKEN,
+      { code: 'invalid_scope', message: /may ask for: .*read:users/ },
+    ],
+    [
+      'method',
+      token({ ...spa, client_secret: SECRET }),
+      TOKEN,
+      { code: 'invalid_client', message: 'This client authenticates by none.' },
+    ],
+    ['code', token(exchange), TOKEN, { code: 'invalid_grant', message: /^A code is for one use/ }],
+    ['pkce', token(spa), TOKEN, { code: 'invalid_grant', message: /^PKCE verifier does not match/ }],
+    [
+      'redirect',
+      at(authorizeUrl({ redirect_uri: `https://web.example.org/other?token=${SECRET}` })),
+      '/oauth2/authorize',
+      {
+        code: 'invalid_redirect_uri',
+        message: `redirect_uri is not registered. Registered: ${WEB.redirect_uri}`,
+      },
+    ],
+  );
+  for (const [name, send] of cases) await send(`case-${name}`);
+  await until(
+    async () => cases.every(([name]) => log.some((it) => it.request_id === `case-${name}`)),
+    15_000,
+  );
+  for (const [name, , path, row] of cases) {
+    t.match(
+      log.find((it) => it.request_id === `case-${name}`),
+      { path, ...row },
+      name,
+    );
+  }
+  const all = JSON.stringify(log);
+  for (const secret of [SECRET, exchange.code, code, other, MACHINE.client_secret, WEB.client_secret]) {
+    t.notOk(all.includes(secret), 'no secrets');
+  }
+  t.notOk(
+    log.some((it) => it.client === 'users'),
+    'nor what services ask each other',
+  );
+});
