@@ -11,6 +11,8 @@ const MAX_SUCCEEDED = 1000;
 const MAX_IN_BATCH = 200;
 const MAX_TEXT = 240;
 
+/** Ids of clients that stand for no application: those of logins at the API, and of the pages of identity. */
+const OWN_CLIENTS: ReadonlySet<string> = new Set(['gatehouse-login', 'gatehouse-account']);
 /** Ids of ours are no secrets; those of people are left out all the same. */
 const SHOWN_ID = /^(?!usr_)[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}$/;
 const ANY_ID = /^[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}$/;
@@ -27,6 +29,7 @@ export function createRequestRecorder() {
     /** Of a request that is one too many, nothing is kept, and little is done. */
     observe({ route, client, status, ms, path, info }: CompletedRequest): void {
       if (client === undefined || info === undefined || route === UNKNOWN_ROUTE) return;
+      if (OWN_CLIENTS.has(client)) return;
       const { failure } = info;
       const isFailed = status >= 400 || failure !== undefined;
       if (waiting.length >= MAX_WAITING || (!isFailed && succeeded >= MAX_SUCCEEDED)) return;

@@ -142,7 +142,8 @@ t.test('no secrets, and bounded memory', (t) => {
     t.equal(recorder.take().log[0]?.path, shown);
   }
   recorder.observe({ ...request, client: undefined, info });
-  t.same(recorder.take(), { log: [], isAll: true }, 'without a credential');
+  recorder.observe({ ...request, client: 'gatehouse-login', info });
+  t.same(recorder.take(), { log: [], isAll: true }, 'without an application');
 
   for (let i = 0; i < 5000; i += 1) {
     recorder.observe({ ...request, status: 200, client: `app_${i % 50}`, info });

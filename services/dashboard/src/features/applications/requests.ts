@@ -36,19 +36,19 @@ export const requests = listSection<LoggedRequest>({
   api: API,
   introduction: html`<p>What your applications asked for in the last days, the latest first, and why it was refused. A request is listed some seconds after it has ended. <a href="/docs/guides/requests">Why did my call fail?</a></p>`,
   filters: [
-    { name: 'request_id', label: 'Request ID', hint: 'X-Request-Id of the response' },
+    { name: 'request_id', label: 'Request ID', hint: 'X-Request-Id' },
     { name: 'client', label: 'Application', hint: 'Name or client ID' },
     {
       name: 'status',
       label: 'Status',
       options: [['failed', 'Failed'], ['succeeded', 'Succeeded'], ...STATUSES.map((it) => [it, it] as const)],
     },
-    { name: 'code', label: 'Error code', hint: 'Such as invalid_grant' },
+    { name: 'code', label: 'Error code', hint: 'invalid_grant' },
   ],
   find,
   names: ({ api }) => namesOfApplications(api),
   columns: [
-    { title: 'Request', show: ({ method, path }) => html`<code>${method} ${path}</code>` },
+    { title: 'Request', show: ({ method, path }) => html`${method} ${breakable(path)}` },
     { title: 'Time', show: ({ time }) => exactTime(time) },
     { title: 'Status', show: statusOf },
     { title: 'Application', show: ({ client_id: id }, names) => applicationLink(id, names) },
@@ -67,6 +67,11 @@ async function find({ api }: Visit, query: ListQuery): Promise<ApiPage<LoggedReq
     ...(OUTCOMES[status] ?? filters({ status })),
     ...(clients.length === 0 ? {} : { 'filter[client_id][in]': clients.join(',') }),
   });
+}
+
+/** A path that may break after each segment, and within ids. */
+function breakable(path: string): Content {
+  return path.split(/(?<=[/_])|(?<=\w{13})(?=\w)/).map((part) => html`${part}<wbr>`);
 }
 
 function statusOf({ status, code }: LoggedRequest): Content {

@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createLogger } from '@gatehouse/core/logger';
+import { createUsage } from '@gatehouse/events/usage';
+import { completedRequest } from '@gatehouse/server/completed-request';
+import { requestInfo } from '@gatehouse/server/requests';
+import { run } from '@gatehouse/server/run';
+import type { Service } from '@gatehouse/server/service';
+import { createLoadComparison } from '@gatehouse/testing/compare-loads';
+
+// `npm run bench:request-log`: what the request log costs. Two processes answer the same requests, of which one in ten fails,
+// for a minute each and in turns: one with the log, one that only counts usage.
+const ROUNDS = 120;
+const CONCURRENCY = 16;
+const CALLS = 2_000_000;
+const PATH = '/api/v1/items/itm_06f2k1c8w0h3v5n7q9t1x3z5b7';
+const FAILING = '/api/v1/items/itm_06f2k1c8w0h3v5n7q9t1x3z5b8';
+const logger = createLogger({ name: 'bench', level: 'silent' });
+const FAILURE = { code: 'forbidden', message: 'This needs the scope write:data.', scope: 'write:data' };
+
+const [mode] = process.argv.slice(2);
+if (mode === undefined) await compare();
+else await serve(mode === 'on');
+
+async function serve(isOn: boolean): Promise<void> {
+  const usage = createUsage({ service: 'items', send: async () => {}, logger });
+  let n = 0;
+  const service: Service = {
+    name: 'items',
+    prefixes: ['/api/v1/items'],
+    handle(request, response) {
+      const info = requestInfo(request);
+      n += 1;
+      const isFailed = request.url === FAILING;
+      info.route = '/api/v1/items/:item_id';
+      info.client = `app_${n % 200}`;
+      info.credential = 'k2Jd';
+      if (isFailed) info.failure = FAILURE;
+      response.writeHead(isFailed ? 403 : 200, { 'content-type': 'application/json' });
+      response.end('{"id":"itm_06f2k1c8w0h3v5n7q9t1x3z5b7","name":"Teapot"}');
+    },
+    start: async () => usage.start(),
+    stop: usage.stop,
+    unready: async () => undefined,
+    observe: isOn
+      ? usage.observe
+      : (request) => {
+          // Without it, requests are counted only.
+          delete request.info;
+          usage.observe(request);
+        },
+  };
+  const limits = { trustedProxies: [], requireHttps: false, drainSeconds: 0 };
+  const running = await run([service], { port: 0, host: '127.0.0.1', logger, ...limits });
+  await running.started;
+  process.send?.(running.port);
+}
+
+async function compare(): Promise<void> {
+  printCosts();
+  const comparison = createLoadComparison({ rounds: ROUNDS, concurrency: CONCURRENCY });
+  const children = ['off', 'on'].map((name) => {
+    const child = spawn(process.execPath, [import.meta.filename, name], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    return { name, child };
+  });
+  try {
+    const servers = await Promise.all(
+      children.map(async ({ name, child }) => {
+        const [port] = await once(child, 'message');
+        return { name, server: { pid: child.pid ?? 0, port: Number(port) } };
+      }),
+    );
+    const loads = servers.map(({ name, server }) => {
+      let n = 0;
+      const next = () => {
+        n += 1;
+        const isFailed = n % 10 === 0;
+        return { method: 'GET', path: isFailed ? FAILING : PATH, status: isFailed ? 403 : 200 } as const;
+      };
+      return [name, { server, next }] as const;
+    });
+    comparison.printTitle('request log');
+    await comparison.compare(Object.fromEntries(loads));
+    for (const { name, server } of servers) {
+      process.stdout.write(`memory, ${name}: ${Math.round(residentKiB(server.pid) / 1024)} MiB\n`);
+    }
+  } finally {
+    comparison.close();
+    for (const { child } of children) child.kill();
+  }
+}
+
+/** The microseconds of one call, of those that are logged and of those that are one too many. */
+function printCosts(): void {
+  const info = {
+    route: '/api/v1/items/:item_id',
+    client: 'app_1',
+    id: 'req_1',
+    credential: 'k2Jd',
+    failure: FAILURE,
+  };
+  const request = completedRequest('GET', info, { status: 403, ms: 1, path: PATH });
+  const usage = createUsage({ service: 'items', send: async () => {}, logger });
+  const { info: _, ...counted } = request;
+  for (const [name, observed] of [
+    ['counted only', counted],
+    ['with the log', request],
+    ['counted only', counted],
+    ['with the log', request],
+  ] as const) {
+    const begin = process.cpuUsage();
+    for (let i = 0; i < CALLS; i += 1) usage.observe(observed);
+    const { user, system } = process.cpuUsage(begin);
+    process.stdout.write(`${name}: ${((user + system) / CALLS).toFixed(3)} µs for each request\n`);
+  }
+}
+
+function residentKiB(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}
