@@ -1,3 +1,4 @@
+import { newId } from '@gatehouse/core/ids';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import { latencyBucket } from '@gatehouse/server/metrics/latency';
@@ -193,6 +194,16 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
   await ask('GET', '/api/v1/items', undefined, `ApiKey ${apiKey}`);
   const { client_id, client_secret } = machine;
   await ask('POST', '/oauth/token', { grant_type: 'client_credentials', client_id, client_secret }, '');
+  const readOnly = await ask('POST', `/api/v1/applications/${client_id}/api-keys`, {
+    ...{ name: 'shop window', scopes: ['read:data'], expires_in: 86_400 },
+  });
+  const failing = (method: string, path: string, body?: object, as = `ApiKey ${readOnly.api_key}`) =>
+    ask(method, path, body, as).catch(() => {});
+  await failing('POST', '/v2/orders', { items: [] });
+  await failing('GET', '/v2/products?limit=5000');
+  await failing('GET', `/v2/orders/${newId('ord')}`);
+  const wrong = { grant_type: 'client_credentials', client_id, client_secret: 'of-another-application' };
+  await failing('POST', '/oauth/token', wrong, '');
 
   let report: Made | undefined;
   for (const [type, format] of [

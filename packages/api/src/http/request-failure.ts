@@ -7,7 +7,10 @@ const SCOPE = /\bscope="([^"]*)"/;
 
 /** An error for the request log: with the code of /v2, whatever the profile, and the fields that are invalid. */
 export function requestFailure({ kind, message, details = [], headers }: ServiceError): RequestFailure {
-  const fields = details.map((it) => `${it.field}: ${it.message}`);
+  const fields = details
+    .map((it) => `${it.field} ${it.message}`)
+    .filter((text) => !message.includes(text))
+    .map((text) => `${text}.`);
   return {
     code: v2CodeOf(kind),
     message: [message, ...fields].join(' '),
