@@ -62,6 +62,13 @@ t.test('what OAuth refuses is logged for its client, with what would have been r
       },
     ],
   );
+  const authorization = `Basic ${btoa(`${MACHINE.client_id}:${SECRET}`)}`;
+  cases.push([
+    'basic',
+    (id) => form({ grant_type: 'client_credentials' }, { 'x-request-id': id, authorization }),
+    TOKEN,
+    { code: 'invalid_client', message: /secret is wrong/, credential: null },
+  ]);
   for (const [name, send] of cases) await send(`case-${name}`);
   await until(
     async () => cases.every(([name]) => log.some((it) => it.request_id === `case-${name}`)),
@@ -75,7 +82,15 @@ t.test('what OAuth refuses is logged for its client, with what would have been r
     );
   }
   const all = JSON.stringify(log);
-  for (const secret of [SECRET, exchange.code, code, other, MACHINE.client_secret, WEB.client_secret]) {
+  for (const secret of [
+    SECRET,
+    authorization.slice(6),
+    exchange.code,
+    code,
+    other,
+    MACHINE.client_secret,
+    WEB.client_secret,
+  ]) {
     t.notOk(all.includes(secret), 'no secrets');
   }
   t.notOk(
