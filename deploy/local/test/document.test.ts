@@ -43,6 +43,10 @@ t.test('blocks run in one shell, and the first that fails ends the document', as
   const steps = stepsOf(markdown);
   t.match(steps, [{ response: { text: '{}' } }, { response: undefined }, { notRun: 'it needs Docker' }]);
   t.same(await runSteps(steps.slice(0, 2), surroundings), ['', 'abc']);
+  const background = stepsOf(fence('sh', 'sleep 60 &') + fence('sh', 'echo done'));
+  const before = Date.now();
+  t.same(await runSteps(background, surroundings), ['', 'done']);
+  t.ok(Date.now() - before < 30_000, 'what still runs in the background is ended');
   const failing = stepsOf(fence('sh', 'echo one') + fence('sh', 'false | cat') + fence('sh', 'echo three'));
   await t.rejects(runSteps(failing, surroundings), { message: /^line 4: false \| cat/ });
 });

@@ -60,7 +60,10 @@ export async function runSteps(steps: readonly Step[], surroundings: Surrounding
   const mark = `block-${randomUUID()}`;
   const script = steps.map(({ block }) => `echo ${mark}\n${commandOf(block)}\necho`).join('\n');
   // Not synchronously: the test has to read what npm start prints meanwhile, or that waits.
-  const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], { ...surroundings, timeout: 120_000 });
+  const more = { ...surroundings, detached: true, timeout: 120_000 };
+  const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], more);
+  // What the steps leave running in the background would keep the output open.
+  child.once('exit', () => endGroup(child.pid));
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   const [, ...outputs] = stdout.split(`${mark}\n`);
   const last = steps[outputs.length - 1];
@@ -68,6 +71,16 @@ export async function runSteps(steps: readonly Step[], surroundings: Surrounding
     throw new Error(`line ${last?.block.line}: ${last?.block.text}\n${outputs.at(-1)}\n${stderr}`);
   }
   return outputs.map((output) => output.trim());
+}
+
+function endGroup(leader = 0): void {
+  if (leader === 0) return;
+  try {
+    process.kill(-leader);
+  } catch (error) {
+    // Mostly nothing is left.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 function commandOf({ language, text }: Block): string {
