@@ -67,6 +67,7 @@ export function acceptRoutes(options: {
     const values = { username: value('username'), name: value('name') };
     const { id, email, invitedBy } = invitation;
     let discard: (() => Promise<unknown>) | undefined;
+    let isCreated = false;
     try {
       const method = signUpMethods.find(({ field }) => (fields.get(field) ?? '') !== '');
       const prepared = await method?.prepare(ctx, fields, contextOf(invitation));
@@ -76,9 +77,10 @@ export function acceptRoutes(options: {
         ...(values.name === '' ? {} : { name: values.name }),
         ...(prepared === undefined ? { password: fields.get('password') ?? '' } : { id: prepared.id }),
       });
+      isCreated = true;
       const details = { ...prepared?.details, invitation: id, invited_by: invitedBy };
       await audit.record({ action: 'account.created', origin: originOf(ctx), subject: account.id, details });
-      // Whoever has the link reads the mail.
+      // Whoever has the link reads the mail. If users does not respond, the address is confirmed later, as every other is.
       const verified = await accounts.verifyEmail(account.id, email).catch((error: unknown) => {
         // Somebody else has confirmed it since: the account is there all the same, and the invitation must not make another.
         if (!(error instanceof ServiceError) || error.kind !== 'conflict') throw error;
@@ -89,7 +91,8 @@ export function acceptRoutes(options: {
         invitationAcceptedPage({ username: account.username, isConfirmed: verified !== undefined }),
       );
     } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
+      // An invitation makes one account.
+      if (isCreated || !(error instanceof ServiceError)) throw error;
       // Whether the account exists is not known when users did not respond: the address tells, when they try again.
       if (error.status < 500) await discard?.();
       await store.restore(invitation);

@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import t from 'tap';
 import { MAX_INVITATIONS } from '../../../src/features/invitations/invitation.ts';
 import { build, PASSWORD } from '../../build.ts';
-import { alertOf, heading, linkTo, mailsOf, signedIn, valueIn } from '../../pages.ts';
+import { alertOf, heading, linkTo, mailsOf, signedIn, usersSwitch, valueIn } from '../../pages.ts';
 
 const built = await build(t, { checkResponses: true, config: { signUp: 'off' } });
 const { call } = built;
@@ -120,6 +120,26 @@ t.test('an address that somebody else has confirmed since makes no further accou
     ({ details }) => details?.invitation === id,
   );
   t.ok(ofInvitation.length <= 1, `${ofInvitation.length} accounts`);
+});
+
+t.test('an account whose address could not be confirmed is the only one of its invitation', async (t) => {
+  const users = await usersSwitch(t);
+  const away = await build(t, { config: { signUp: 'off', usersUrl: users.url } });
+  users.state.target = away.base;
+  const { body } = await away.call('POST', path, await away.login('admin'), { email: 'una@example.org' });
+  t.match(body, { email: 'una@example.org' });
+  const link = await linkTo(away, 'una@example.org');
+  const visitor = away.browser();
+  const page = await visitor.get(link);
+  const submit = () => visitor.submit(page, fields('una'), CREATE);
+  const failed = await users.whileHeld('/verified-email', submit, async () => {
+    users.state.target = 'http://127.0.0.1:1';
+  });
+  users.state.target = away.base;
+  t.equal(failed.status, 503);
+  t.equal((await away.logIn('una', PASSWORD)).status, 200, 'the account is there');
+  const again = await visitor.submit(page, fields('una2'), CREATE);
+  t.equal(heading(again), 'This invitation no longer works');
 });
 
 t.test('who may invite, and whom', async (t) => {
