@@ -7,7 +7,7 @@ import { insertNew } from '@gatehouse/data/insert-new';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { createListSource } from '@gatehouse/data/list-source';
 import type { StoredOf } from '@gatehouse/domain/fields';
-import type { Condition, ListQuery } from '@gatehouse/domain/list-query';
+import { narrowList } from '@gatehouse/domain/narrow-list';
 import type { Connection } from 'mongoose';
 import { EVENT, type EventField, type EventStore, KEPT_DAYS, type StoredEvent } from './event.ts';
 
@@ -54,21 +54,11 @@ export function createEventStore(connection: Connection): EventStore {
 
   return {
     add,
-    where(conditions) {
-      const all = async (given: readonly Condition<EventField>[]): Promise<Condition<EventField>[]> => {
+    where: (conditions) =>
+      narrowList(source, async (given) => {
         const settled = leastIdAt('evt', new Date(Date.now() - SETTLED_MS));
         return [...(await conditions()), ...given, { field: 'id', operator: 'lt', values: [settled] }];
-      };
-      const narrowed = async (query: ListQuery<EventField>) => ({
-        ...query,
-        conditions: await all(query.conditions),
-      });
-      return {
-        byOffset: async (query, page) => source.byOffset(await narrowed(query), page),
-        byKeyset: async (query, page) => source.byKeyset(await narrowed(query), page),
-        count: async (given) => source.count(await all(given)),
-      };
-    },
+      }),
     async findById(id) {
       const found = await collection.findOne({ _id: id });
       return found === null ? undefined : read(found);

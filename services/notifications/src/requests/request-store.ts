@@ -7,7 +7,8 @@ import { insertNew } from '@gatehouse/data/insert-new';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { createListSource } from '@gatehouse/data/list-source';
 import type { StoredOf } from '@gatehouse/domain/fields';
-import type { Condition, ListQuery } from '@gatehouse/domain/list-query';
+import type { Condition } from '@gatehouse/domain/list-query';
+import { narrowList } from '@gatehouse/domain/narrow-list';
 import { LRUCache } from 'lru-cache';
 import type { Connection } from 'mongoose';
 import {
@@ -72,8 +73,8 @@ export function createRequestStore(connection: Connection, settings: RequestLogS
         added.set(client, since > rows * SLACK ? 0 : since);
       }
     },
-    of(clients) {
-      const all = async (given: readonly Condition<RequestField>[]): Promise<Condition<RequestField>[]> => {
+    of: (clients) =>
+      narrowList(source, async (given) => {
         const values = await clients();
         const own: Condition<RequestField>[] =
           values === 'all' ? [] : [{ field: 'client', operator: 'in', values }];
@@ -81,17 +82,7 @@ export function createRequestStore(connection: Connection, settings: RequestLogS
         return given.some(isOfRequestId)
           ? [...given.filter(isOfRequestId), ...given.filter((it) => !isOfRequestId(it)), ...own]
           : [...own, ...given];
-      };
-      const narrowed = async (query: ListQuery<RequestField>) => ({
-        ...query,
-        conditions: await all(query.conditions),
-      });
-      return {
-        byOffset: async (query, page) => source.byOffset(await narrowed(query), page),
-        byKeyset: async (query, page) => source.byKeyset(await narrowed(query), page),
-        count: async (given) => source.count(await all(given)),
-      };
-    },
+      }),
     async findById(id) {
       const found = await collection.findOne({ _id: id });
       return found === null ? undefined : read(found);
