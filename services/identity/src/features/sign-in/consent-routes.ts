@@ -4,6 +4,7 @@ import Router from '@koa/router';
 import type Provider from 'oidc-provider';
 import type { Interaction } from 'oidc-provider';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
+import type { Application } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { scopesOfClaims } from '../../core/oidc/claims/claims-parameter.ts';
@@ -54,7 +55,9 @@ export function consentRoutes(options: {
       ...Object.values(missing.missingResourceScopes ?? {}).flat(),
     ]);
     const newScopes = scopes.filter((scope) => unseen.has(scope));
-    const role = await options.roleIn(String(details.params.client_id), account);
+    const clientId = String(details.params.client_id);
+    const requester = await options.applications.find(clientId);
+    const role = await options.roleIn(clientId, account);
     const someAreNew = newScopes.length > 0 && newScopes.length < scopes.length;
     const html = consentPage({
       form: forms.form(ctx, { action: `/consent/${details.uid}`, context: details.uid, hidden: { role } }),
@@ -63,7 +66,7 @@ export function consentRoutes(options: {
       scopes,
       newScopes: someAreNew ? newScopes : undefined,
       details: await Promise.all(options.requestDetails.map((describe) => describe(ctx, details))),
-      links: { useAnotherAccount: anotherAccount(details) },
+      links: { useAnotherAccount: anotherAccount(details, requester) },
     });
     sendPage(ctx, html, { formTargets: targetsOf(details) });
   });
@@ -119,9 +122,16 @@ function requestedScopes({ params }: Interaction): string[] {
   return [...new Set([...parseScope(String(params.scope ?? '')), ...ofClaims])];
 }
 
-/** The same request again, but with a sign-in that is not skipped and suggests nobody; none for the request of a device. */
-function anotherAccount({ params, deviceCode }: Interaction): string | undefined {
-  if (deviceCode !== undefined) return undefined;
+/**
+ * The same request again, but with a sign-in that is not skipped and suggests nobody; none for the request of a device, or of an
+ * application whose requests are only accepted when it has pushed them (RFC 9126 §6).
+ */
+function anotherAccount(
+  { params, deviceCode }: Interaction,
+  application: Pick<Application, 'requirePushedRequests' | 'securityProfile'> | undefined,
+): string | undefined {
+  const isPushed = application?.requirePushedRequests || application?.securityProfile !== undefined;
+  if (deviceCode !== undefined || isPushed) return undefined;
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) if (typeof value === 'string') query.set(name, value);
   const consent = query.get('prompt')?.split(' ').includes('consent');

@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import t from 'tap';
-import { authorizeUrl, build, signInAndAllow, WEB } from '../../build.ts';
+import { authorizeUrl, build, PASSWORD, WEB } from '../../build.ts';
 import { tokensFor } from '../../tokens.ts';
 
 const built = await build(t);
@@ -38,7 +38,11 @@ t.test('require_pushed_authorization_requests (RFC 9126 §6)', async (t) => {
     client_id: WEB.client_id,
     request_uri: String(pushed.body.request_uri),
   });
-  const page = await signInAndAllow(built.browser(), `/oauth2/authorize?${query}`);
+  const browser = built.browser();
+  let page = await browser.get(`/oauth2/authorize?${query}`);
+  page = await browser.submit(page, { username: 'ann', password: PASSWORD });
+  t.notMatch(page.html, '/oauth2/authorize?', 'no link asks again without pushing the request');
+  page = await browser.submit(page, { decision: 'allow' });
   t.ok(page.url.searchParams.has('code'));
   await set({ require_pushed_authorization_requests: false });
   t.match((await built.browser().get(authorizeUrl())).url.pathname, /^\/sign-in\//);
