@@ -25,6 +25,7 @@ const LISTS: Record<string, List> = {
   notifications: { search: 'type=sms', refused: 'user=nobody' },
   users: { empty: false, refused: 'role=nonsense' },
   audit: { empty: false, search: 'address=192.0.2.1', refused: 'from=nonsense' },
+  requests: { search: 'code=x', refused: 'status=nonsense' },
   webhooks: { search: 'status=paused', refused: 'status=nonsense' },
   invitations: { empty: 'No invitations are waiting.', search: false },
   'signing-keys': { empty: false, search: false },
