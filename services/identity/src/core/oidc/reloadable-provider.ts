@@ -9,9 +9,9 @@ import type { errors, KoaContextWithOIDC } from 'oidc-provider';
 import type { PrivateKeys } from '../tokens/signing-algorithms.ts';
 import { createTokenSigner } from '../tokens/token-signer.ts';
 import type { TokenSigning } from '../tokens/token-signing.ts';
+import { oauthFailure } from './oauth-failure.ts';
 import { createProvider } from './provider.ts';
 import type { ProviderOptions } from './provider-options.ts';
-import { refusal } from './refusals.ts';
 
 /** oidc-provider and what else uses the signing keys. Whenever they change, it is rebuilt and swapped in one step. */
 export type ReloadableProvider = {
@@ -62,7 +62,7 @@ export function createReloadableProvider(
   function logError(ctx: KoaContextWithOIDC, thrown: Error): void {
     const { error, error_description, error_detail: reason } = thrown as errors.OIDCProviderError;
     if (WAITING.has(error)) return;
-    requestInfo(ctx.req).failure = refusal(thrown, ctx.oidc.entities.Client);
+    requestInfo(ctx.req).failure = oauthFailure(thrown, ctx.oidc.entities.Client);
     logger.info(
       {
         req_id: requestInfo(ctx.req).id,

@@ -50,8 +50,8 @@ t.test('what OAuth refuses is logged for its client, with what would have been r
       TOKEN,
       { code: 'invalid_client', message: 'This client authenticates by none.' },
     ],
-    ['code', token(exchange), TOKEN, { code: 'invalid_grant', message: /^A code is for one use/ }],
-    ['pkce', token(spa), TOKEN, { code: 'invalid_grant', message: /^PKCE verifier does not match/ }],
+    ['code', token(exchange), TOKEN, { code: 'invalid_grant', message: /^A code works once/ }],
+    ['pkce', token(spa), TOKEN, { code: 'invalid_grant', message: /^The PKCE verifier does not match/ }],
     [
       'redirect',
       at(authorizeUrl({ redirect_uri: `https://web.example.org/other?token=${SECRET}` })),

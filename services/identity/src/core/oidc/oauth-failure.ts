@@ -7,7 +7,7 @@ type Client = NonNullable<KoaContextWithOIDC['oidc']['entities']['Client']>;
 const REMEDIES: readonly (readonly [wrong: RegExp, right: string | ((client: Client) => string)])[] = [
   [
     /code_verifier/,
-    'PKCE verifier does not match: send the text whose SHA-256 in base64url was the code_challenge (RFC 7636 §4.5).',
+    'The PKCE verifier does not match. Send the text whose SHA-256 in base64url was the code_challenge (RFC 7636 §4.5).',
   ],
   [
     /authentication mechanism does not match|mechanism provided|must be provided in the Authorization header/,
@@ -25,13 +25,13 @@ const REMEDIES: readonly (readonly [wrong: RegExp, right: string | ((client: Cli
   ],
   [
     /code (?:not found|already consumed|is expired)/,
-    'A code is for one use, by its client, within a minute. Start the authorization again.',
+    'A code works once, for the client that it was issued to, until it expires. Start the authorization again.',
   ],
   [
     /refresh token (?:not found|already consumed|is expired)|grant (?:not found|is expired)/,
     'The refresh token has expired, was replaced or was revoked. Ask the person to sign in again.',
   ],
-  [/client mismatch/, 'It was issued to another client.'],
+  [/client mismatch/, 'The code or token was issued to another client.'],
   [/^InvalidScope/, ({ scope }) => `This client may ask for: ${scope}.`],
   [
     /(?:grant type|device_code) is not allowed/,
@@ -44,7 +44,7 @@ const REMEDIES: readonly (readonly [wrong: RegExp, right: string | ((client: Cli
 ];
 
 /** Why oidc-provider refused a request, for the log of its client, which is told more than the response says. */
-export function refusal(thrown: Error, client: Client | undefined): RequestFailure {
+export function oauthFailure(thrown: Error, client: Client | undefined): RequestFailure {
   const {
     name,
     error,
