@@ -9,8 +9,8 @@ import { run } from '@gatehouse/server/run';
 import type { Service } from '@gatehouse/server/service';
 import { createLoadComparison } from '@gatehouse/testing/compare-loads';
 
-// `npm run bench:request-log`: what the request log costs. Two processes answer the same requests, of which one in ten fails,
-// for a minute each and in turns: one with the log, one that only counts usage.
+// `npm run bench:request-log`: the cost of the request log. Two processes get the same requests, a tenth of which fail, for a minute
+// each and in turns: one process logs them, the other only counts usage.
 const ROUNDS = 120;
 const CONCURRENCY = 16;
 const CALLS = 2_000_000;

@@ -42,7 +42,7 @@ export type LoggedRequest = {
   request_id: string;
   /** The last four characters of the credential. */
   credential: string | null;
-  /** The error: its code, its message, and the scopes of which one was missing; null if there was none. */
+  /** The code and message of the error, and the missing scopes, any of which is enough; null if there was no error. */
   code: string | null;
   message: string | null;
   scope: string | null;

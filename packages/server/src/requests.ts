@@ -24,7 +24,7 @@ export type RequestInfo = {
   failure: RequestFailure | undefined;
 };
 
-/** An error as its caller got it: its code, its message, and the scopes of which one was missing, separated by spaces. */
+/** An error as the caller got it: the code, the message, and the missing scopes, any of which is enough, separated by spaces. */
 export type RequestFailure = { code: string; message: string; scope?: string | undefined };
 
 /** Who made a request, and from where, as the other services tell identity for the audit log. */

@@ -43,7 +43,7 @@ const REMEDIES: readonly (readonly [wrong: RegExp, right: string | ((client: Cli
   ],
 ];
 
-/** Why oidc-provider refused a request, for the log of its client, which is told more than the response says. */
+/** The error of an OAuth request for the log of its client; its message says more than the response does. */
 export function oauthFailure(thrown: Error, client: Client | undefined): RequestFailure {
   const {
     name,
