@@ -81,12 +81,14 @@ function shownPath(pattern: string, path: string): string {
   return shown.join('/').slice(0, MAX_TEXT);
 }
 
-/** A message may repeat what was sent: what looks like a part of a credential is left out. */
+/**
+ * A message may repeat what was sent: what looks like a part of a credential is left out. Before the text is cut, as what is left
+ * of a credential at the cut would be too short to look like one.
+ */
 function withoutSecrets(text: string): string {
-  const shown = text
-    .slice(0, 2 * MAX_TEXT)
+  return text
     .replace(LONG_WORD, (word) =>
       /[A-Za-z]/.test(word) && /\d/.test(word) && !ANY_ID.test(word) ? '…' : word,
-    );
-  return shown.slice(0, MAX_TEXT);
+    )
+    .slice(0, MAX_TEXT);
 }

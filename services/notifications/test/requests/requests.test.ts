@@ -134,6 +134,13 @@ t.test('no secrets, and bounded memory', (t) => {
       t.notOk(JSON.stringify(row).includes(part), part);
     }
   }
+  const message = `${`${SECRETS[4]} `.repeat(22)}x ${'y '.repeat(4)}sekret1234567890abcdef`;
+  recorder.observe({
+    ...request,
+    path: '/',
+    info: { id: 'req_1', credential: 'cdef', failure: { code: 'x', message } },
+  });
+  t.notMatch(recorder.take().log[0]?.message, 'sekret', 'nor a part of one where the message is cut');
   const id = 'ord_06f2k1c8w0h3v5n7q9t1x3z5b7';
   const info = { id: 'req_2', credential: undefined, failure: undefined };
   const paths = { [`/v2/orders/${id}`]: `/v2/orders/${id}`, [`/v2/orders/${ANN}`]: '/v2/orders/:id' };
