@@ -41,6 +41,7 @@ type Configs = Record<ServiceName, CommonConfig> & {
 /** The defaults of settings of services that differ from those of a deployment. */
 export const LOCAL_DEFAULTS = {
   IDENTITY_SIGN_UP: 'on',
+  IDENTITY_PROVIDER_NETWORKS: '127.0.0.0/8,::1',
   USERS_HASH_CONCURRENCY: '2',
   NOTIFICATIONS_SLOTS: '4',
   NOTIFICATIONS_WEBHOOK_NETWORKS: '127.0.0.0/8,::1',

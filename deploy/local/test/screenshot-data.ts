@@ -218,7 +218,16 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
   const webhook = await ask('POST', '/api/v1/webhooks', hook);
   await ask('POST', `/api/v1/webhooks/${webhook.id}/test`);
   const { data: items } = await ask<{ data: Made[] }>('GET', '/api/v1/items?cursor=');
-  return { web, transfer, people, products, order, notification, report, webhook, item: items.at(-3) };
+  // Of those that need no metadata, which a provider elsewhere would have to send.
+  const gitHub = {
+    preset: 'github',
+    client_id: 'gatehouse',
+    client_secret: 'from GitHub',
+    domains: ['acme.example'],
+  };
+  const provider = await ask('POST', '/api/v1/identity-providers', gitHub);
+  const item = items.at(-3);
+  return { web, transfer, people, products, order, notification, report, webhook, item, provider };
 }
 
 const LOGIN = '/api/v1/auth/login';
@@ -227,7 +236,7 @@ const PASSWORD = 'correct horse battery';
 
 /** The paths of all pages by name. */
 export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>): Record<string, string> {
-  const { web, transfer, people, products, order, notification, report, webhook, item } = made;
+  const { web, transfer, people, products, order, notification, report, webhook, item, provider } = made;
   const ofDashboard = {
     overview: '',
     'overview-of-a-day': '?range=24h',
@@ -268,6 +277,12 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     users: '/users',
     user: `/users/${people[0]?.id}`,
     'new-user': '/users/new',
+    invitations: '/invitations',
+    'new-invitation': '/invitations/new',
+    'identity-providers': '/identity-providers',
+    'identity-provider-types': '/identity-providers/new',
+    'new-identity-provider': '/identity-providers/new?type=openid',
+    'identity-provider': `/identity-providers/${provider.id}`,
     audit: '/audit',
     'signing-keys': '/signing-keys',
     queues: '/queues',

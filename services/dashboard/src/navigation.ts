@@ -1,5 +1,6 @@
 import { auditLog } from './features/administration/audit-log.ts';
 import { deadLetters } from './features/administration/dead-letters.ts';
+import { identityProviders } from './features/administration/identity-providers.ts';
 import { invitations } from './features/administration/invitations.ts';
 import { queues } from './features/administration/queues.ts';
 import { signingKeys } from './features/administration/signing-keys.ts';
@@ -22,6 +23,9 @@ export function dashboardSections(config: Config): [heading: string, sections: S
   return [
     ['Develop', [overview(config), applications(config), requests, webhooks, reports]],
     ['Data', [items, products, orders, notifications]],
-    ['Administer', [users, invitations, auditLog, signingKeys, queues, deadLetters]],
+    [
+      'Administer',
+      [users, invitations, identityProviders(config), auditLog, signingKeys, queues, deadLetters],
+    ],
   ];
 }

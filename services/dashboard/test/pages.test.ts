@@ -363,6 +363,33 @@ t.test('pages of the dashboard', async (t) => {
     t.match(textOf(gone), /No invitations are waiting/);
   });
 
+  await t.test('an identity provider is added, changed without its secret, and removed', async (t) => {
+    const kinds = await admin.browser.get('/dashboard/identity-providers/new');
+    t.match(textOf(kinds), /OpenID Connect .*Google .*GitHub/);
+    const form = await admin.browser.get('/dashboard/identity-providers/new?type=github');
+    const sent = { client_id: 'us', client_secret: 'a-secret-of-github' };
+    const refused = await admin.browser.submit(form, { ...sent, sign_up: 'domains' }, 'name="client_secret"');
+    t.match(
+      [refused.status, textOf(refused)],
+      [400, /The email domains must have at least one domain, as new accounts are for these only/],
+    );
+    const made = await admin.browser.submit(form, sent, 'name="client_secret"');
+    t.match(noticeOf(made), 'The identity provider is added.');
+    t.match(textOf(made), '/sign-in/providers/github/callback');
+    t.notMatch(made.html, 'a-secret-of-github');
+    const saved = await admin.browser.submit(
+      made,
+      { label: 'GitHub of Acme', domains: 'acme.example', passwords: '' },
+      'name="client_secret"',
+    );
+    t.equal(heading(saved), 'GitHub of Acme');
+    t.match(saved.html, /id="domains"[^>]*>\s*acme\.example\s*</);
+    t.match(saved.html, /id="passwords"(?![^>]*checked)/);
+    t.match(saved.html, /id="client_id"[^>]*value="us"/, 'the rest stays');
+    const gone = await admin.browser.confirm(saved, '/delete', { confirmation: 'GitHub of Acme' });
+    t.match(textOf(gone), /People sign in with their accounts here only/);
+  });
+
   await t.test('signing keys are rotated', async (t) => {
     const page = await admin.browser.get('/dashboard/signing-keys');
     const soon = await admin.browser.confirm(page, '/rotate');

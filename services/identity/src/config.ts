@@ -105,6 +105,11 @@ const own = {
     optional(json('IDENTITY_PROVIDERS', 'a list in JSON', readIdentityProviders)),
     '[{"preset":"google","client_id":"…","client_secret":"…"}]',
   ),
+  providerNetworks: described(
+    'Private networks in which identity providers may be that admins add in the dashboard. Public addresses, and providers of ' +
+      '`IDENTITY_PROVIDERS`, need no entry.',
+    addresses('IDENTITY_PROVIDER_NETWORKS'),
+  ),
   recoveryWaitHours: described(
     'For how many hours people wait who know their password and have lost their authenticator app and recovery codes, before a mailed link ' +
       'removes these. With 0, only an admin does.',

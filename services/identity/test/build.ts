@@ -250,10 +250,11 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
       database ??= openDatabase(t, config.mongodbUri);
       return database;
     },
-    /** Starts another replica of identity and returns its origin. */
+    /** Starts another replica of identity and returns its origin; with the URL of NATS, one that knows of others. */
     async replica(changes: Partial<IdentityConfig> = {}): Promise<string> {
       const port = await freePort();
-      await start([createIdentityService({ ...config, ...changes }, logger, { broadcast })], port);
+      const dependencies = changes.natsUrl === undefined ? { broadcast } : {};
+      await start([createIdentityService({ ...config, ...changes }, logger, dependencies)], port);
       return `http://127.0.0.1:${port}`;
     },
     /** Of the mails that were sent. */

@@ -27,6 +27,7 @@ const LISTS: Record<string, List> = {
   audit: { empty: false, search: 'address=192.0.2.1', refused: 'from=nonsense' },
   requests: { search: 'code=x', refused: 'status=nonsense' },
   webhooks: { search: 'status=paused', refused: 'status=nonsense' },
+  'identity-providers': { empty: 'People sign in with their accounts here only.', search: false },
   invitations: { empty: 'No invitations are waiting.', search: false },
   'signing-keys': { empty: false, search: false },
   queues: { empty: false, search: false },

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { keys256, readSettings, url } from '@gatehouse/core/config';
 import { readOrExit } from '@gatehouse/server/process';
 import { sealedAuthenticatorApps } from '../features/authenticator-app/resealing.ts';
+import { sealedProviderSecrets } from '../features/identity-providers/resealing.ts';
 import { type KeysTask, keysCommand } from './keys-command.ts';
 
 // `node services/identity/src/keys/main.ts` rotates the signing keys of a deployment. With --compromised, what was signed
@@ -19,7 +20,7 @@ const settings = readOrExit((env) =>
 process.exitCode = await keysCommand({
   ...settings,
   task,
-  sealed: [sealedAuthenticatorApps],
+  sealed: [sealedAuthenticatorApps, sealedProviderSecrets],
   write: (line) => process.stdout.write(`${line}\n`),
 });
 

@@ -42,6 +42,8 @@ export type IdentityConfig = {
   /** Whose pages and mails these are. */
   brand?: Brand;
   /** Where people can sign in besides; none by default. */
+  /** Private networks in which providers may be that admins add. */
+  providerNetworks?: readonly string[];
   identityProviders?: readonly IdentityProvider[];
   /** How long the recovery without second factors takes; 72 by default, and there is none with 0. */
   recoveryWaitHours?: number;

@@ -2,6 +2,8 @@
 export type IdentityProvider = {
   /** Its name in paths. The redirect URI that is registered there contains it. */
   id: string;
+  /** The well-known provider that it is, for which the settings have defaults. */
+  preset: string | undefined;
   /** Its name for people. */
   label: string;
   /** `oauth` has no ID tokens: who signs in is read from the API of GitHub. */

@@ -29,11 +29,14 @@ export type AccountPage = {
   form(action: string, hidden?: PageForm['hidden']): PageForm;
 };
 
+/** A section of the navigation, which is always shown unless it says otherwise. */
+type Section = AccountSection & { label: Text; isShown?(): boolean };
+
 /** Routes that only somebody who is signed in can use. */
 export type AccountRouter = {
   router: Router;
   /** Adds pages to the navigation, after those that are there. */
-  addSections(...sections: (AccountSection & { label: Text })[]): void;
+  addSections(...sections: Section[]): void;
   /**
    * A page; anybody who is not signed in is sent to sign in first. `notices` are what it says of what has just been done, by
    * the name of that in the query.
@@ -79,7 +82,7 @@ export function createAccountRouter(options: {
 }): AccountRouter {
   const { sessions, forms, secondFactorRequirement } = options;
   const router = new Router({ sensitive: true });
-  const sections: AccountSection[] = [];
+  const sections: Section[] = [];
   /** To which a sign-in may lead back. */
   const paths = new Set<string>();
   const contextOf = ({ session }: SignedIn) => `account ${session.uid}`;
@@ -149,7 +152,9 @@ export function createAccountRouter(options: {
     const notice = done && translated(done);
     const frame = {
       ...{ username, notice, signOut: form('/account/sign-out') },
-      sections: sections.map(({ path, label }) => ({ path, label: translated(label) })),
+      sections: sections
+        .filter(({ isShown }) => isShown?.() ?? true)
+        .map(({ path, label }) => ({ path, label: translated(label) })),
     };
     return { signedIn, form, frame };
   }

@@ -4,6 +4,7 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import { SignInExpired } from '../../pages/page-errors.ts';
 import { seeOther, setPageHeaders } from '../../pages/page-response.ts';
+import type { ActiveProviders } from './active-providers.ts';
 import type { AuthorizationStates } from './authorization-state.ts';
 
 /** The parameters of an authorization response (RFC 6749 §4.1.2, RFC 9207 §2); others are not passed on. */
@@ -20,14 +21,14 @@ export const callbackPath = (provider: string) => `/sign-in/providers/${provider
  * so that the response of one cannot be taken for that of another (RFC 9700 §4.4.2.2).
  */
 export function callbackRoutes(options: {
-  providers: readonly string[];
+  active: Pick<ActiveProviders, 'find'>;
   states: AuthorizationStates;
 }): Router {
   const router = new Router({ sensitive: true });
 
   function passOn(ctx: Context, response: URLSearchParams): void {
     const provider = String(ctx.params.provider);
-    if (!options.providers.includes(provider))
+    if (options.active.find(provider) === undefined)
       throw new ServiceError('not_found', 'There is no such provider.');
     const path = options.states.returnTo(response.get('state') ?? '', provider);
     if (path === undefined) throw new SignInExpired();

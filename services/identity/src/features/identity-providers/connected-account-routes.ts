@@ -2,7 +2,6 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import type { Context } from 'koa';
 import { originOf } from '../../core/audit/audit.ts';
-import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
 import type { BrowserSessions, SignedIn } from '../../core/sessions/browser-sessions.ts';
 import type { LastWay } from '../../core/sessions/last-way.ts';
@@ -11,18 +10,11 @@ import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
 import { seeOther, sendPage } from '../../pages/page-response.ts';
 import { sendAway } from '../../pages/redirect-page.ts';
+import type { ActiveProvider, ActiveProviders } from './active-providers.ts';
 import type { AuthorizationStates } from './authorization-state.ts';
-import type { LinkedIdentities } from './linked-identities.ts';
 import { failureMessage, messagesOf } from './provider-messages.ts';
 import { CONNECTED_ACCOUNTS, connectedAccountsPage, disconnectQuestion } from './provider-pages.ts';
-import type { UpstreamClient } from './upstream-client.ts';
 import { mayUse } from './upstream-identity.ts';
-
-export type ConfiguredProvider = {
-  provider: IdentityProvider;
-  client: UpstreamClient;
-  linked: LinkedIdentities;
-};
 
 const NOTICES = {
   connected: 'The account is connected. You can sign in with it from now on.',
@@ -33,7 +25,7 @@ const NOTICES = {
 export function addConnectedAccountRoutes(
   pages: AccountRouter,
   options: {
-    providers: readonly ConfiguredProvider[];
+    active: Pick<ActiveProviders, 'list' | 'find'>;
     states: AuthorizationStates;
     lastWay: LastWay;
     browser: Pick<BrowserCookie, 'id'>;
@@ -41,14 +33,16 @@ export function addConnectedAccountRoutes(
     logger: Logger;
   },
 ): void {
-  const { providers, states, lastWay, browser, logger } = options;
+  const { active, states, lastWay, browser, logger } = options;
 
   async function show(
     ctx: Context,
     { signedIn: { account }, frame, form }: AccountPage,
     problem?: SignInMessage,
   ): Promise<void> {
-    const shown = providers.map(async ({ provider: { id, label }, linked }) => ({
+    if (active.list().length === 0)
+      throw new ServiceError('not_found', 'There are no other providers to sign in with.');
+    const shown = active.list().map(async ({ provider: { id, label }, linked }) => ({
       ...{ id, label, linked: await linked.of(account.id) },
       isOnlyWay: !(await lastWay.hasOther(account.id, id)),
       connect: form(`${CONNECTED_ACCOUNTS}/${id}/connect`),
@@ -58,68 +52,76 @@ export function addConnectedAccountRoutes(
   }
   pages.get(CONNECTED_ACCOUNTS, (ctx, page) => show(ctx, page), NOTICES);
 
-  for (const { provider, client, linked } of providers) {
-    const path = `${CONNECTED_ACCOUNTS}/${provider.id}`;
-    const say = () => messagesOf(provider.label);
-    const purposeOf = (ctx: Context, { session }: SignedIn) => ({
-      provider: provider.id,
-      context: `connect ${session.uid}`,
-      browser: browser.id(ctx),
-    });
-
-    // Whoever connects an account can come back at any time: an open session alone must not be enough for it.
-    pages.post(`${path}/connect`, async (ctx, signedIn) => {
-      if (!(await pages.isFresh(ctx, signedIn, CONNECTED_ACCOUNTS))) return undefined;
-      const more = { returnTo: `${path}/connect`, isFresh: false };
-      const { state, checks } = states.issue(purposeOf(ctx, signedIn), more);
-      try {
-        sendAway(ctx, {
-          to: provider.label,
-          url: await client.authorizationUrl(state, checks, { isOther: true }),
-        });
-      } catch (error) {
-        await show(ctx, pages.page(ctx, signedIn), failureMessage(error, { provider, logger }));
-      }
-      return undefined;
-    });
-
-    /** What keeps it from being connected; undefined once it is. */
-    async function connect(ctx: Context, signedIn: SignedIn): Promise<SignInMessage | undefined> {
-      const response = new Map(new URLSearchParams(ctx.querystring));
-      const state = response.get('state') ?? '';
-      const checks = await states.use(state, purposeOf(ctx, signedIn));
-      if (checks === undefined) return say().tooLate;
-      const identity = await client
-        .finish(response, { ...checks, state })
-        .catch((error: unknown) => failureMessage(error, { provider, logger }));
-      if ('title' in identity) return identity;
-      if (!mayUse(provider, identity)) return say().wrongDomain;
-      const { account } = signedIn;
-      if (!(await linked.link(account, identity, { origin: originOf(ctx) }))) return say().linkedElsewhere;
-      // What has ended this session meanwhile may have removed the links before this one was there.
-      if ((await options.sessions.find(ctx))?.account.id === account.id) return undefined;
-      await linked.unlink(account.id, originOf(ctx));
-      throw new CsrfError();
-    }
-
-    pages.get(`${path}/connect`, async (ctx, page) => {
-      const problem = await connect(ctx, page.signedIn);
-      if (problem === undefined) seeOther(ctx, `${CONNECTED_ACCOUNTS}?done=connected`);
-      else await show(ctx, page, problem);
-    });
-
-    const ask = async (ctx: Context, { account }: SignedIn) => {
-      const identity = await linked.of(account.id);
-      if (identity === undefined) throw new ServiceError('not_found', 'This account is not connected.');
-      return {
-        ...disconnectQuestion(provider.label, identity),
-        async act() {
-          await lastWay.requireOther(account.id, provider.id);
-          await linked.unlink(account.id, originOf(ctx));
-          return `${CONNECTED_ACCOUNTS}?done=disconnected`;
-        },
-      };
-    };
-    pages.confirmed(`${path}/disconnect`, CONNECTED_ACCOUNTS, ask, { fresh: true });
+  const PATH = `${CONNECTED_ACCOUNTS}/:provider`;
+  const pathOf = ({ provider }: ActiveProvider) => `${CONNECTED_ACCOUNTS}/${provider.id}`;
+  function providerOf(ctx: Context): ActiveProvider {
+    const found = active.find(String(ctx.params.provider));
+    if (found === undefined) throw new ServiceError('not_found', 'There is no such provider.');
+    return found;
   }
+  const purposeOf = (ctx: Context, { provider }: ActiveProvider, { session }: SignedIn) => ({
+    provider: provider.id,
+    context: `connect ${session.uid}`,
+    browser: browser.id(ctx),
+  });
+
+  // Whoever connects an account can come back at any time: an open session alone must not be enough for it.
+  pages.post(`${PATH}/connect`, async (ctx, signedIn) => {
+    const chosen = providerOf(ctx);
+    const { provider, client } = chosen;
+    if (!(await pages.isFresh(ctx, signedIn, CONNECTED_ACCOUNTS))) return undefined;
+    const more = { returnTo: `${pathOf(chosen)}/connect`, isFresh: false };
+    const { state, checks } = states.issue(purposeOf(ctx, chosen, signedIn), more);
+    try {
+      const url = await client.authorizationUrl(state, checks, { isOther: true });
+      sendAway(ctx, { to: provider.label, url });
+    } catch (error) {
+      await show(ctx, pages.page(ctx, signedIn), failureMessage(error, { provider, logger }));
+    }
+    return undefined;
+  });
+
+  /** What keeps it from being connected; undefined once it is. */
+  async function connect(ctx: Context, signedIn: SignedIn): Promise<SignInMessage | undefined> {
+    const chosen = providerOf(ctx);
+    const { provider, client, linked } = chosen;
+    const response = new Map(new URLSearchParams(ctx.querystring));
+    const state = response.get('state') ?? '';
+    const checks = await states.use(state, purposeOf(ctx, chosen, signedIn));
+    if (checks === undefined) return messagesOf(provider.label).tooLate;
+    const identity = await client
+      .finish(response, { ...checks, state })
+      .catch((error: unknown) => failureMessage(error, { provider, logger }));
+    if ('title' in identity) return identity;
+    if (!mayUse(provider, identity)) return messagesOf(provider.label).wrongDomain;
+    const { account } = signedIn;
+    const origin = originOf(ctx);
+    if (!(await linked.link(account, identity, { origin })))
+      return messagesOf(provider.label).linkedElsewhere;
+    // What has ended this session meanwhile may have removed the links before this one was there.
+    if ((await options.sessions.find(ctx))?.account.id === account.id) return undefined;
+    await linked.unlink(account.id, origin);
+    throw new CsrfError();
+  }
+
+  pages.get(`${PATH}/connect`, async (ctx, page) => {
+    const problem = await connect(ctx, page.signedIn);
+    if (problem === undefined) seeOther(ctx, `${CONNECTED_ACCOUNTS}?done=connected`);
+    else await show(ctx, page, problem);
+  });
+
+  const ask = async (ctx: Context, { account }: SignedIn) => {
+    const { provider, linked } = providerOf(ctx);
+    const identity = await linked.of(account.id);
+    if (identity === undefined) throw new ServiceError('not_found', 'This account is not connected.');
+    return {
+      ...disconnectQuestion(provider.label, identity),
+      async act() {
+        await lastWay.requireOther(account.id, provider.id);
+        await linked.unlink(account.id, originOf(ctx));
+        return `${CONNECTED_ACCOUNTS}?done=disconnected`;
+      },
+    };
+  };
+  pages.confirmed(`${PATH}/disconnect`, CONNECTED_ACCOUNTS, ask, { fresh: true });
 }

@@ -20,6 +20,7 @@ export function createLinkedIdentityStore(
   const identities = defineCollection<IdentityDocument>(connection, 'linked_identities', [
     { fields: { user_id: 1, provider: 1 }, options: { unique: true } },
     { fields: { sids: 1 } },
+    { fields: { provider: 1 } },
   ]);
 
   async function insert(identity: LinkedIdentity): Promise<boolean> {
@@ -67,6 +68,7 @@ export function createLinkedIdentityStore(
       const document = await removed.find<IdentityDocument>('identity', userId, id);
       return document !== undefined && document.created_at < before && insert(read(document));
     },
+    count: (provider) => identities.countDocuments({ provider }),
     async removeAll(userId, since) {
       const those = { user_id: userId, ...(since && { created_at: { $gte: since } }) };
       return (await identities.deleteMany(those)).deletedCount;

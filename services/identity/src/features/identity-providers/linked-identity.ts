@@ -41,6 +41,8 @@ export type LinkedIdentityStore = {
   remove(userId: string, id: string): Promise<boolean>;
   /** Puts one back that was removed lately, if it was linked before the time. */
   restore(userId: string, id: string, before: Date): Promise<boolean>;
+  /** How many there are of a provider. */
+  count(provider: string): Promise<number>;
   /** Removes those of an account, or those that were linked since; returns how many there were. */
   removeAll(userId: string, since?: Date): Promise<number>;
 };

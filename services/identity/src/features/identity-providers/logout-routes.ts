@@ -2,17 +2,19 @@ import type { AddressLimiter } from '@gatehouse/api/http/rate-limit';
 import { readBody } from '@gatehouse/api/http/request-body';
 import Router from '@koa/router';
 import { originOf } from '../../core/audit/audit.ts';
-import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
-import type { UpstreamClient } from './upstream-client.ts';
+import type { ActiveProviders } from './active-providers.ts';
 import { UpstreamError } from './upstream-identity.ts';
 import type { EndUpstreamSessions } from './upstream-logout.ts';
 
 /** More than any logout token has, in bytes. */
 const MAX_REQUEST = 16 * 1024;
 
+/** Where a provider with this id notifies us of sign-outs. */
+export const logoutPath = (provider: string) => `/sign-in/providers/${provider}/backchannel-logout`;
+
 /** Where a provider says that somebody has signed out there, or was signed out (OpenID Connect Back-Channel Logout 1.0 §2.5). */
 export function logoutRoutes(options: {
-  providers: readonly { provider: IdentityProvider; client: UpstreamClient }[];
+  active: Pick<ActiveProviders, 'find'>;
   endSessions: EndUpstreamSessions;
   /** Counts failures by address. */
   failures: Pick<AddressLimiter, 'count' | 'refund'>;
@@ -20,8 +22,8 @@ export function logoutRoutes(options: {
   const { failures } = options;
   const router = new Router({ sensitive: true });
 
-  router.post('/sign-in/providers/:provider/backchannel-logout', async (ctx, next) => {
-    const known = options.providers.find(({ provider }) => provider.id === ctx.params.provider);
+  router.post(logoutPath(':provider'), async (ctx, next) => {
+    const known = options.active.find(String(ctx.params.provider));
     if (known === undefined) return next();
     const origin = originOf(ctx);
     ctx.set('cache-control', 'no-store');

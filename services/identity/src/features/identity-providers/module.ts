@@ -1,21 +1,30 @@
 import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { deriveKeys } from '@gatehouse/core/sealing';
+import { createOutbound } from '@gatehouse/outbound/outbound';
 import type { Core } from '../../core/core.ts';
+import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 import { FAILED_AT_PROVIDERS, SIGN_UPS } from '../../core/limits/bounds.ts';
 import { storeFields } from '../../core/oidc/epochs/store-fields.ts';
 import type { IdentityModule } from '../../identity-module.ts';
+import { type ActiveProvider, createActiveProviders } from './active-providers.ts';
 import { createAuthorizationStates } from './authorization-state.ts';
 import { callbackPath, callbackRoutes } from './callback-routes.ts';
 import { addConnectedAccountRoutes } from './connected-account-routes.ts';
+import { identityProviderRoutes } from './identity-provider-routes.ts';
 import { createLinkedIdentities } from './linked-identities.ts';
 import { createLinkedIdentityStore } from './linked-identity-store.ts';
 import { logoutRoutes } from './logout-routes.ts';
 import { CONNECTED_ACCOUNTS } from './provider-pages.ts';
+import { createProviderSealer } from './provider-sealer.ts';
 import { providerSignIn, REFUSED_PROVIDER, UNLINKED_IDENTITY } from './provider-sign-in.ts';
-import { createUpstreamClient } from './upstream-client.ts';
+import { createProviderStore } from './stored-provider-store.ts';
+import { createUpstreamClient, UPSTREAM_BOUNDS } from './upstream-client.ts';
 import { createEndUpstreamSessions } from './upstream-logout.ts';
 import { trackUpstreamSessions } from './upstream-session.ts';
 
+/** How soon a replica knows of what was changed by another. */
+const RELOAD_MS = 5000;
 /** How long somebody may take at a provider. */
 const REQUEST_SECONDS = 600;
 
@@ -26,8 +35,6 @@ export function identityProviders(core: Core): IdentityModule {
   // Also what was linked to providers that are configured no more: they can come back.
   extensions.credentials.push({ ...store, name: 'connected_accounts' });
   const erase = async (userId: string) => void (await store.removeAll(userId));
-  const configured = config.identityProviders ?? [];
-  if (configured.length === 0) return { erase };
   const states = createAuthorizationStates({
     keys: deriveKeys(core.masterKeys, 'authorization requests'),
     seconds: REQUEST_SECONDS,
@@ -35,27 +42,56 @@ export function identityProviders(core: Core): IdentityModule {
   });
   const failures = createAddressLimiter(FAILED_AT_PROVIDERS, core.sharedLimits);
   const { count: countSignUp } = createAddressLimiter(SIGN_UPS, core.sharedLimits);
-  const providers = configured.map((provider) => ({
-    provider,
-    client: createUpstreamClient(provider, { redirectUri: issuer + callbackPath(provider.id) }),
-    linked: createLinkedIdentities({ ...core, provider, store }),
-  }));
-  for (const it of providers) {
-    const signUp = it.provider.signUp ?? (config.signUp === 'on' ? 'open' : 'off');
-    extensions.signInMethods.push(
-      providerSignIn({ ...core, ...it, states, signUp, countSignUp, failures, useOnce: core.store.useOnce }),
-    );
-  }
+  const outbound = createOutbound({ to: 'configured', ...UPSTREAM_BOUNDS });
+  const guarded = createOutbound({
+    to: 'public',
+    networks: config.providerNetworks ?? [],
+    ...UPSTREAM_BOUNDS,
+  });
+  const providerStore = createProviderStore(core.connection);
+  const sealer = createProviderSealer(core.masterKeys);
+  const activate = (provider: IdentityProvider, isStored: boolean): ActiveProvider => {
+    const redirectUri = issuer + callbackPath(provider.id);
+    const client = createUpstreamClient(provider, { redirectUri, outbound: isStored ? guarded : outbound });
+    const linked = createLinkedIdentities({ ...core, provider, store });
+    const signUp = provider.signUp ?? (config.signUp === 'on' ? 'open' : 'off');
+    const { useOnce } = core.store;
+    const method = providerSignIn({
+      ...{ ...core, provider, client, linked, states, signUp, countSignUp, failures, useOnce },
+    });
+    return { provider, client, linked, method };
+  };
+  const active = createActiveProviders({
+    ...{ activate, sealer, logger: core.logger, signInMethods: extensions.signInMethods },
+    ...{ configured: config.identityProviders ?? [], store: providerStore },
+  });
   extensions.provider.push({
     attach(provider) {
       storeFields(provider.Interaction, [UNLINKED_IDENTITY, REFUSED_PROVIDER]);
       trackUpstreamSessions(provider);
     },
   });
-  core.accountPages.addSections({ path: CONNECTED_ACCOUNTS, label: 'Connected accounts' });
-  addConnectedAccountRoutes(core.accountPages, { ...core, providers, states });
-  const callbacks = callbackRoutes({ providers: configured.map(({ id }) => id), states });
+  core.accountPages.addSections({
+    ...{ path: CONNECTED_ACCOUNTS, label: 'Connected accounts' },
+    isShown: () => active.list().length > 0,
+  });
+  addConnectedAccountRoutes(core.accountPages, { ...core, active, states });
   const endSessions = createEndUpstreamSessions({ ...core, store, useOnce: core.store.useOnce });
-  const logouts = logoutRoutes({ providers, failures, endSessions });
-  return { routers: [callbacks, logouts], erase };
+  const api = identityProviderRoutes({
+    ...{ ...core, active, sealer, store: providerStore, linkedIdentities: store },
+    activate: (provider) => activate(provider, true),
+  });
+  // Of one process, what changes the providers reloads them itself.
+  const reloading = createPeriodicTask({
+    run: active.reload,
+    everyMs: RELOAD_MS,
+    onError: (error) =>
+      core.logger.warn({ err: error }, 'identity providers could not be read; trying again'),
+  });
+  return {
+    apis: [api],
+    routers: [callbackRoutes({ active, states }), logoutRoutes({ active, failures, endSessions })],
+    parts: [{ start: active.reload }, ...(core.isOnlyWriter ? [] : [reloading])],
+    erase,
+  };
 }

@@ -8,8 +8,8 @@ import { isOfManyOrganizations } from './upstream-identity.ts';
 
 const Text = Type.Optional(Type.String({ minLength: 1, maxLength: 2048 }));
 const List = Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 253 })));
-/** The members of an entry. One that is misspelt is refused: it could be the one that keeps strangers out. */
-const Entry = Type.Object(
+/** A provider in the setting and at the API. A member that is misspelt is refused: it could be the one that keeps strangers out. */
+export const ProviderSettings = Type.Object(
   {
     preset: Type.Optional(Type.String({ enum: ['google', 'microsoft', 'github', 'apple'] })),
     id: Text,
@@ -40,8 +40,8 @@ const Entry = Type.Object(
   },
   { additionalProperties: false },
 );
-type Entry = Static<typeof Entry>;
-const readEntry = bodyValidator(Entry);
+export type ProviderSettings = Static<typeof ProviderSettings>;
+const readSettings = bodyValidator(ProviderSettings);
 
 const OPENID = { protocol: 'openid', scope: 'openid email profile', reauthenticates: true } as const;
 /** These do not say when somebody signed in, however they are asked. */
@@ -77,7 +77,8 @@ const PRESETS = {
 type Preset = Partial<Pick<IdentityProvider, 'label' | 'issuer' | 'responseMode' | 'accountPrompt'>> &
   Pick<IdentityProvider, 'protocol' | 'scope' | 'reauthenticates'>;
 
-const MAX_PROVIDERS = 20;
+/** In the setting, and as many at the API. */
+export const MAX_PROVIDERS = 20;
 /** The names of other ways to sign in, with which paths are made and the last way is told. */
 const RESERVED = ['passkey', 'password'];
 
@@ -87,7 +88,7 @@ export function readIdentityProviders(value: unknown): IdentityProvider[] {
   if (value.length > MAX_PROVIDERS) throw new Error(`must have at most ${MAX_PROVIDERS} providers`);
   const providers = value.map((entry, i) => {
     try {
-      return providerOf(readEntry(entry));
+      return providerOf(readSettings(entry));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       throw new Error(`is wrong in provider ${i + 1}: ${error.message.replace(/\.$/, '')}`);
@@ -99,26 +100,30 @@ export function readIdentityProviders(value: unknown): IdentityProvider[] {
   return providers;
 }
 
-function providerOf(entry: Entry): IdentityProvider {
+/** The provider with these settings. Throws `invalid`, with the member that is wrong. */
+export function providerOf(entry: ProviderSettings): IdentityProvider {
   const preset: Preset = entry.preset === undefined ? OPENID : PRESETS[entry.preset as keyof typeof PRESETS];
   const { id = entry.preset, label = preset.label, issuer = preset.issuer, domains } = entry;
   if (id === undefined || !/^[a-z][a-z0-9-]{0,31}$/.test(id)) {
-    throw wrong('id must have up to 32 letters a to z, digits and hyphens, and begin with a letter');
+    throw wrong('id', 'must have up to 32 letters a to z, digits and hyphens, and begin with a letter');
   }
-  if (RESERVED.includes(id)) throw wrong(`id must not be ${id}, which is a way to sign in by itself`);
-  if (label === undefined) throw wrong('label is required: the name that people see');
+  if (RESERVED.includes(id)) throw wrong('id', `must not be ${id}, which is a way to sign in by itself`);
+  if (label === undefined) throw wrong('label', 'is required: the name that people see');
   if (issuer === undefined || !isIssuer(issuer)) {
-    throw wrong('issuer must be a URL that begins with https://, without query and fragment');
+    throw wrong('issuer', 'must be a URL that begins with https://, without query and fragment');
   }
   if (entry.trust_email === true && isOfManyOrganizations(issuer)) {
-    throw wrong('trust_email needs the issuer of your own organization: others could claim any address');
+    throw wrong('trust_email', 'needs the issuer of your own organization: others could claim any address');
   }
+  if (domains?.length === 0)
+    throw wrong('domains', 'must have at least one domain: leave it out for everybody');
   if (domains?.some((domain) => domain.includes('@') || !domain.includes('.'))) {
-    throw wrong('domains must be names such as example.com');
+    throw wrong('domains', 'must be names such as example.com');
   }
-  if (entry.sign_up === 'domains' && !domains?.length) throw wrong('sign_up by domains needs domains');
+  if (entry.sign_up === 'domains' && !domains?.length)
+    throw wrong('domains', 'must have at least one domain, as new accounts are for these only');
   return {
-    ...{ id, label, issuer, protocol: preset.protocol, clientId: entry.client_id },
+    ...{ id, preset: entry.preset, label, issuer, protocol: preset.protocol, clientId: entry.client_id },
     authentication: authenticationOf(entry),
     scope: entry.scope ?? preset.scope,
     responseMode: preset.responseMode,
@@ -139,17 +144,18 @@ function providerOf(entry: Entry): IdentityProvider {
   };
 }
 
-function authenticationOf(entry: Entry): IdentityProvider['authentication'] {
+function authenticationOf(entry: ProviderSettings): IdentityProvider['authentication'] {
   const { client_secret: secret, token_endpoint_auth_method: method } = entry;
   if (entry.preset !== 'apple') {
-    if (secret === undefined) throw wrong('client_secret is required');
+    if (secret === undefined) throw wrong('client_secret', 'is required');
     return { method: method as 'client_secret_basic' | 'client_secret_post' | undefined, secret };
   }
   const { team_id: teamId, key_id: keyId, private_key: privateKey = '' } = entry;
-  if (teamId === undefined || keyId === undefined) throw wrong('team_id and key_id are required');
+  if (teamId === undefined || keyId === undefined)
+    throw wrong(teamId === undefined ? 'team_id' : 'key_id', 'is required');
   // Environment files have no line breaks.
   const pem = privateKey.replaceAll('\\n', '\n');
-  if (!isP256(pem)) throw wrong('private_key must be the key of Apple (PEM, P-256)');
+  if (!isP256(pem)) throw wrong('private_key', 'must be the key of Apple (PEM, P-256)');
   return { method: 'apple', teamId, keyId, privateKey: pem };
 }
 
@@ -169,4 +175,5 @@ function isIssuer(text: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLocal);
 }
 
-const wrong = (message: string) => new ServiceError('invalid', message);
+const wrong = (field: string, message: string) =>
+  new ServiceError('invalid', `${field} ${message}.`, { details: [{ field, message }] });

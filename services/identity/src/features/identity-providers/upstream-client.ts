@@ -1,4 +1,4 @@
-import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
+import type { Bounds, Outbound, OutboundInit } from '@gatehouse/outbound/outbound';
 import type { JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import { createRemoteJWKSet, customFetch, errors, importPKCS8, jwtVerify, SignJWT } from 'jose';
 import type { ClientAuth, Configuration } from 'openid-client';
@@ -14,6 +14,8 @@ import {
 
 /** Us as a client of one provider: authorization code with PKCE (RFC 9700 §2.1.1). */
 export type UpstreamClient = {
+  /** Reads the metadata of the provider. Throws an UpstreamError when it cannot be reached, or they are not its own. */
+  load(): Promise<void>;
   /** Where the browser is sent. Throws an UpstreamError when the provider cannot be reached. */
   authorizationUrl(
     state: string,
@@ -39,7 +41,8 @@ type Loaded = {
 };
 
 const TIMEOUT_MS = 8000;
-const MAX_BYTES = 256 * 1024;
+/** Of the responses of a provider. */
+export const UPSTREAM_BOUNDS: Bounds = { timeoutMs: TIMEOUT_MS, maxBytes: 256 * 1024 };
 /** How long the metadata of a provider is used before it is fetched again. */
 const METADATA_MS = 3600_000;
 const KEYS_MS = 600_000;
@@ -53,13 +56,15 @@ const FRESH_SECONDS = 300;
 /** What providers say when the person does not want to go on; the second is Apple's. */
 const CANCELLED = ['access_denied', 'user_cancelled_authorize'];
 
-/** @param options.redirectUri where the provider sends the browser back to, as it is registered there */
+/**
+ * @param options.redirectUri where the provider sends the browser back to, as it is registered there
+ * @param options.outbound with UPSTREAM_BOUNDS
+ */
 export function createUpstreamClient(
   provider: IdentityProvider,
-  options: { redirectUri: string },
+  options: { redirectUri: string; outbound: Pick<Outbound, 'fetch'> },
 ): UpstreamClient {
-  const { redirectUri } = options;
-  const outbound = createOutbound({ to: 'configured', timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
+  const { redirectUri, outbound } = options;
   /** Without the stream of the body, so that what is wrong with it is seen here. */
   const ask = async (url: string | URL, init?: unknown): Promise<Response> => {
     const response = await outbound.fetch(url, init as OutboundInit);
@@ -162,11 +167,16 @@ export function createUpstreamClient(
     };
   }
 
+  const loadOrFail = () =>
+    load().catch((error: unknown) => {
+      throw failureOf(error);
+    });
+
   return {
+    load: async () => void (await loadOrFail()),
+
     async authorizationUrl(state, { verifier, nonce, isFresh }, { isOther = false, loginHint } = {}) {
-      const { oauth, config } = await load().catch((error: unknown) => {
-        throw failureOf(error);
-      });
+      const { oauth, config } = await loadOrFail();
       // OpenID Connect Core 1.0 §3.1.2.1. Every provider has `login`, and some have errors for others.
       const isChoice = [config.serverMetadata().prompt_values_supported].flat().includes('select_account');
       const choice = provider.accountPrompt ?? (isChoice ? 'select_account' : 'login');

@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
+import { createOutbound } from '@gatehouse/outbound/outbound';
 import { listen } from '@gatehouse/testing/listen';
 import { decodeJwt } from 'jose';
 import t from 'tap';
@@ -9,6 +10,7 @@ import { isIssuerOf } from '../../../src/features/identity-providers/upstream-id
 
 const CLIENT = { client_id: 'us', client_secret: 'a-secret-that-is-never-shown' };
 const OWN = { id: 'acme', label: 'Acme', issuer: 'https://id.acme.example', ...CLIENT };
+const US = { redirectUri: 'https://us.example/callback', outbound: createOutbound({ to: 'configured' }) };
 const CHECKS = { nonce: 'n', verifier: 'v'.repeat(43), isFresh: false };
 
 const WRONG: [string, unknown, RegExp][] = [
@@ -22,6 +24,7 @@ const WRONG: [string, unknown, RegExp][] = [
   ['the name of another way to sign in', [{ ...OWN, id: 'passkey' }], /id must not be passkey/],
   ['the name of the password', [{ ...OWN, id: 'password' }], /id must not be password/],
   ['an id with a slash', [{ ...OWN, id: 'a/b' }], /id must have/],
+  ['no domain', [{ ...OWN, domains: [] }], /domains must have at least one/],
   ['a domain with an @', [{ ...OWN, domains: ['@a.example'] }], /domains must be names/],
   ['addresses of anybody', [{ preset: 'microsoft', trust_email: true, ...CLIENT }], /your own organization/],
   ...[
@@ -36,7 +39,7 @@ const WRONG: [string, unknown, RegExp][] = [
     /your own organization/,
   ]),
   ['Apple without a key', [{ preset: 'apple', client_id: 'us', team_id: 't', key_id: 'k' }], /private_key/],
-  ['sign-ups of no domain', [{ ...OWN, sign_up: 'domains' }], /needs domains/],
+  ['sign-ups of no domain', [{ ...OWN, sign_up: 'domains' }], /domains must have at least one domain, as/],
   ['the same id twice', [OWN, OWN], /two providers with the same id/],
 ];
 t.test('a setting that is wrong is refused, and no secret is quoted', async (t) => {
@@ -91,7 +94,7 @@ t.test('GitHub says who it is by its API, and a primary address counts if it is 
   const issuer = `http://127.0.0.1:${await listen(t, server)}/login/oauth`;
   const [provider] = readIdentityProviders([{ preset: 'github', issuer, ...CLIENT }]);
   if (provider === undefined) throw new Error('no provider');
-  const client = createUpstreamClient(provider, { redirectUri: 'https://us.example/callback' });
+  const client = createUpstreamClient(provider, US);
   const url = new URL(await client.authorizationUrl('state', CHECKS));
   t.equal(url.origin + url.pathname, `${issuer}/authorize`);
   t.equal(url.searchParams.get('nonce'), null);
@@ -132,7 +135,7 @@ t.test('Apple gets a secret that its key has signed', async (t) => {
     { preset: 'apple', issuer, client_id: 'us', team_id: 'team', key_id: 'key', private_key: pem },
   ]);
   if (provider === undefined) throw new Error('no provider');
-  const client = createUpstreamClient(provider, { redirectUri: 'https://us.example/callback' });
+  const client = createUpstreamClient(provider, US);
   t.match(await client.authorizationUrl('state', CHECKS), 'response_mode=form_post');
   const response = new Map([
     ['code', 'c'],

@@ -1,0 +1,256 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Caller } from '@gatehouse/tokens/caller';
+import type { Context } from 'koa';
+import { type TSchema, Type } from 'typebox';
+import { type Audit, originOf } from '../../core/audit/audit.ts';
+import { type Api, createManagedApi } from '../../http/api.ts';
+import { requireFirstPartyAdmin } from '../../http/first-party.ts';
+import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
+import type { ActiveProvider, ActiveProviders } from './active-providers.ts';
+import { callbackPath } from './callback-routes.ts';
+import type { LinkedIdentityStore } from './linked-identity.ts';
+import { logoutPath } from './logout-routes.ts';
+import type { ProviderSealer } from './provider-sealer.ts';
+import { MAX_PROVIDERS, ProviderSettings, providerOf } from './provider-settings.ts';
+import type { ProviderStore } from './stored-provider.ts';
+import { UpstreamError } from './upstream-identity.ts';
+
+const PREFIX = '/api/v1/identity-providers';
+
+const { client_secret, private_key, id, preset, ...settings } = ProviderSettings.properties;
+const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+const Time = Nullable(Type.String({ format: 'date-time' }));
+const Texts = Type.Array(Type.String());
+
+const providerShape = shape(
+  'IdentityProvider',
+  Type.Object({
+    id: Type.String({ description: 'Its name in the redirect URI.' }),
+    preset: Nullable(Type.String()),
+    source: Type.String({
+      enum: ['setting', 'api'],
+      description: 'Those of the setting `IDENTITY_PROVIDERS` can only be changed there.',
+    }),
+    label: Type.String(),
+    issuer: Type.String(),
+    client_id: Type.String(),
+    token_endpoint_auth_method: Nullable(Type.String()),
+    team_id: Nullable(Type.String()),
+    key_id: Nullable(Type.String()),
+    scope: Type.String(),
+    claims: Type.Object({
+      ...{ email: Type.String(), email_verified: Type.String(), name: Type.String(), picture: Type.String() },
+    }),
+    refresh_profile: Type.Boolean(),
+    trust_email: Type.Boolean(),
+    domains: Nullable(Texts),
+    passwords: Type.Boolean(),
+    sign_up: Nullable(Type.String({ enum: ['open', 'domains', 'off'] })),
+    second_factor: Type.Object({ amr: Texts, acr: Texts }),
+    reauthentication: Type.Boolean(),
+    redirect_uri: Type.String({ description: 'To be registered at the provider.' }),
+    backchannel_logout_uri: Type.String({
+      description: 'To be registered at the provider if it supports back-channel logout.',
+    }),
+    connected_accounts: Type.Integer({ description: 'The number of accounts that are connected to it.' }),
+    created_at: Time,
+    updated_at: Time,
+  }),
+  {
+    ...{ id: 'acme', preset: null, source: 'api', label: 'Acme', issuer: 'https://id.acme.example' },
+    ...{ client_id: 'gatehouse', token_endpoint_auth_method: null, team_id: null, key_id: null },
+    scope: 'openid email profile',
+    claims: { email: 'email', email_verified: 'email_verified', name: 'name', picture: 'picture' },
+    ...{ refresh_profile: false, trust_email: false, domains: ['acme.example'], passwords: true },
+    ...{ sign_up: null, second_factor: { amr: ['mfa'], acr: [] }, reauthentication: true },
+    redirect_uri: 'https://id.example.com/sign-in/providers/acme/callback',
+    backchannel_logout_uri: 'https://id.example.com/sign-in/providers/acme/backchannel-logout',
+    connected_accounts: 120,
+    ...{ created_at: '2026-11-02T09:30:00.000Z', updated_at: '2026-11-02T09:30:00.000Z' },
+  },
+);
+/** What can be changed: the id is in the redirect URI, and the preset decides what the rest means. */
+const changes = Object.fromEntries(
+  Object.entries({ ...settings, client_secret, private_key }).map(([name, schema]) => [
+    name,
+    Type.Optional(Nullable(schema)),
+  ]),
+);
+
+/** /api/v1/identity-providers, for admins. Errors are thrown. */
+export function identityProviderRoutes(options: {
+  issuer: string;
+  active: ActiveProviders;
+  store: ProviderStore;
+  sealer: ProviderSealer;
+  linkedIdentities: Pick<LinkedIdentityStore, 'count'>;
+  /** The provider, ready for use, but not yet used. */
+  activate(provider: ReturnType<typeof providerOf>): Pick<ActiveProvider, 'client'>;
+  audit: Audit;
+  authenticate(ctx: Context): Promise<Caller>;
+  requireFreshSignIn(caller: Caller): void;
+}): Api {
+  const { issuer, active, store, sealer, linkedIdentities, audit } = options;
+  const api = createManagedApi(PREFIX, async (ctx) => {
+    const caller = await options.authenticate(ctx);
+    return { caller, person: requireFirstPartyAdmin(caller, 'Identity providers') };
+  });
+
+  async function view({ provider, stored }: ActiveProvider) {
+    const { id, authentication: by, claims } = provider;
+    return {
+      ...{ id, preset: provider.preset ?? null, source: stored === undefined ? 'setting' : 'api' },
+      ...{ label: provider.label, issuer: provider.issuer, client_id: provider.clientId },
+      token_endpoint_auth_method: by.method === 'apple' ? null : (by.method ?? null),
+      ...(by.method === 'apple' ? { team_id: by.teamId, key_id: by.keyId } : { team_id: null, key_id: null }),
+      scope: provider.scope,
+      claims: {
+        ...{ email: claims.email, email_verified: claims.emailVerified },
+        ...{ name: claims.name, picture: claims.picture },
+      },
+      ...{ refresh_profile: provider.refreshesProfile, trust_email: provider.trustsEmail },
+      ...{ domains: provider.domains ?? null, passwords: provider.allowsPasswords },
+      ...{ sign_up: provider.signUp ?? null, second_factor: provider.secondFactor },
+      reauthentication: provider.reauthenticates,
+      redirect_uri: issuer + callbackPath(id),
+      backchannel_logout_uri: issuer + logoutPath(id),
+      connected_accounts: await linkedIdentities.count(id),
+      ...{ created_at: stored?.createdAt ?? null, updated_at: stored?.updatedAt ?? null },
+    };
+  }
+
+  async function find(id: string): Promise<ActiveProvider> {
+    const found = active.find(id);
+    if (found === undefined) throw new ServiceError('not_found', 'There is no such identity provider.');
+    return found;
+  }
+
+  /** One that can be changed, as it is in the database. */
+  async function findStored(id: string) {
+    // Another replica may have changed it a moment ago.
+    await active.reload();
+    const { stored } = await find(id);
+    if (stored !== undefined) return stored;
+    throw new ServiceError(
+      'conflict',
+      'This identity provider is in IDENTITY_PROVIDERS, and can only be changed there.',
+    );
+  }
+
+  /** The id of a provider with these settings. Throws `invalid` when they are wrong, or the provider does not respond as they say. */
+  async function check(entry: ProviderSettings): Promise<string> {
+    const provider = providerOf(entry);
+    try {
+      await options.activate(provider).client.load();
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      const message = `could not be confirmed: its metadata could not be read (${error.message})`;
+      throw new ServiceError('invalid', `The issuer ${message}.`, {
+        details: [{ field: 'issuer', message }],
+      });
+    }
+    return provider.id;
+  }
+
+  async function record(
+    ctx: Context,
+    action: 'added' | 'changed' | 'removed',
+    actor: string,
+    details: { provider: string; fields?: string[] },
+  ): Promise<void> {
+    await audit.record({ action: `identity_provider.${action}`, origin: originOf(ctx), actor, details });
+  }
+
+  api.post('create', '/', {
+    summary: 'Add an identity provider',
+    description:
+      'People can sign in with it at once; on other replicas, within five seconds. Its metadata is read before it is added.',
+    body: shape('NewIdentityProvider', ProviderSettings, {
+      ...{
+        preset: 'github',
+        client_id: 'the client ID that GitHub shows',
+        client_secret: 'the secret that GitHub shows',
+      },
+      domains: ['acme.example'],
+    }),
+    responses: created('The identity provider.', providerShape),
+    kinds: ['conflict'],
+    async handle({ ctx, caller, person, body }) {
+      options.requireFreshSignIn(caller);
+      if ((await store.list()).length >= MAX_PROVIDERS) {
+        throw new ServiceError(
+          'conflict',
+          `There can be ${MAX_PROVIDERS} identity providers. Remove one that is not used.`,
+        );
+      }
+      const id = await check(body);
+      const now = new Date();
+      const isConfigured = active
+        .list()
+        .some(({ provider, stored }) => provider.id === id && stored === undefined);
+      const added = { ...sealer.seal(id, body), createdAt: now, updatedAt: now };
+      if (isConfigured || !(await store.insert(added))) {
+        throw new ServiceError('conflict', `There is an identity provider with the id ${id}.`);
+      }
+      await record(ctx, 'added', person.id, { provider: id });
+      await active.reload();
+      ctx.set('location', `${PREFIX}/${id}`);
+      return view(await find(id));
+    },
+  });
+
+  api.get('list', '/', {
+    summary: 'List identity providers',
+    responses: ok('Those by which people can sign in.', listOf('IdentityProviders', providerShape)),
+    handle: async () => ({ data: await Promise.all(active.list().map(view)) }),
+  });
+
+  api.get('read', '/:id', {
+    summary: 'Read an identity provider',
+    responses: ok('The identity provider, without its secret.', providerShape),
+    handle: async ({ params }) => view(await find(params.id)),
+  });
+
+  api.patch('update', '/:id', {
+    summary: 'Change an identity provider',
+    description: '`null` puts a setting back to its default. The secret stays unless another one is sent.',
+    body: shape('IdentityProviderChanges', Type.Object(changes), { label: 'Acme', sign_up: 'off' }),
+    responses: ok('The identity provider.', providerShape),
+    kinds: ['conflict'],
+    async handle({ ctx, caller, person, params, body }) {
+      options.requireFreshSignIn(caller);
+      const stored = await findStored(params.id);
+      const changed = { ...sealer.open(stored), ...body };
+      const entry = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== null));
+      await check(entry as ProviderSettings);
+      // Later than before on every clock: replicas see by it that something has changed.
+      const updatedAt = new Date(Math.max(Date.now(), stored.updatedAt.getTime() + 1));
+      const sealed = sealer.seal(stored.id, entry as ProviderSettings);
+      if (!(await store.replace(stored, { ...stored, ...sealed, updatedAt }))) {
+        throw new ServiceError(
+          'conflict',
+          'Somebody else has changed this identity provider meanwhile. Read it again.',
+        );
+      }
+      await record(ctx, 'changed', person.id, { provider: stored.id, fields: Object.keys(body) });
+      await active.reload();
+      return view(await find(stored.id));
+    },
+  });
+
+  api.delete('remove', '/:id', {
+    summary: 'Remove an identity provider',
+    description:
+      'Nobody can sign in with it any more. Sessions stay. Accounts stay connected, for the case that it is added again with the same id and issuer.',
+    responses: done('It is removed; on other replicas, within five seconds.'),
+    kinds: ['conflict'],
+    async handle({ ctx, caller, person, params }) {
+      options.requireFreshSignIn(caller);
+      const { id } = await findStored(params.id);
+      await store.remove(id);
+      await record(ctx, 'removed', person.id, { provider: id });
+      await active.reload();
+    },
+  });
+  return api;
+}

@@ -1,0 +1,183 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import { createFormBrowser } from '@gatehouse/testing/form-browser';
+import { listen } from '@gatehouse/testing/listen';
+import { skip, startNats } from '@gatehouse/testing/nats-server';
+import { until } from '@gatehouse/testing/processes';
+import t from 'tap';
+import { sealedProviderSecrets } from '../../../src/features/identity-providers/resealing.ts';
+import { keysCommand } from '../../../src/keys/keys-command.ts';
+import { build } from '../../build.ts';
+import { heading } from '../../pages.ts';
+import { signInBy, startUpstream, verified } from './upstream.ts';
+
+const LOOPBACK = ['127.0.0.0/8'];
+const SECRET = 'the-secret-of-gatehouse-at-the-other-provider';
+const PATH = '/api/v1/identity-providers';
+
+const upstream = await startUpstream(t);
+const masterKey = randomBytes(32);
+const built = await build(t, {
+  ...{ checkResponses: true, masterKey },
+  config: {
+    providerNetworks: LOOPBACK,
+    identityProviders: upstream.settings({ id: 'fixed', label: 'Fixed' }),
+  },
+});
+upstream.start(built.base);
+const { call } = built;
+const admin = await built.login('admin');
+const entry = {
+  id: 'acme',
+  label: 'Acme',
+  issuer: upstream.issuer,
+  client_id: 'gatehouse',
+  client_secret: SECRET,
+};
+const stored = async () => (await built.database()).collection('identity_providers');
+const signInPage = async (base = built.base) =>
+  (await createFormBrowser(base).get('/account')).html
+    .match(/Sign in with \w+/g)
+    ?.filter((it) => !/passkey/.test(it));
+
+t.test('an admin adds a provider, people sign in with it, and it is changed and removed', async (t) => {
+  const added = await call('POST', PATH, admin, entry);
+  t.match(added, {
+    status: 201,
+    body: {
+      ...{ id: 'acme', source: 'api', issuer: upstream.issuer, domains: null, connected_accounts: 0 },
+      redirect_uri: `${built.base}/sign-in/providers/acme/callback`,
+    },
+  });
+  t.notMatch(JSON.stringify(added.body), SECRET, 'the secret is not returned');
+  t.notMatch(JSON.stringify(await (await stored()).find().toArray()), SECRET, 'the secret is stored sealed');
+  const again = await call('POST', PATH, admin, entry);
+  t.match([again.status, again.body.error], [409, { message: /id acme/ }]);
+
+  const visitor = built.browser();
+  t.equal(heading(await signInBy(upstream, visitor, verified('ada'))), 'Profile');
+  t.match((await call('GET', `${PATH}/acme`, admin)).body, { connected_accounts: 1 });
+
+  const changed = await call('PATCH', `${PATH}/acme`, admin, { label: 'Acme Inc', sign_up: 'off' });
+  t.match(
+    [changed.status, changed.body],
+    [200, { label: 'Acme Inc', sign_up: 'off', client_id: 'gatehouse' }],
+  );
+  const refused = await signInBy(upstream, built.browser(), verified('eve'));
+  t.match(
+    refused.html,
+    /There is no account for your Acme Inc account/,
+    'the secret stays, and new settings apply',
+  );
+  t.match((await call('PATCH', `${PATH}/acme`, admin, { sign_up: null })).body, {
+    sign_up: null,
+    label: 'Acme Inc',
+  });
+
+  t.equal((await call('DELETE', `${PATH}/acme`, admin)).status, 204);
+  t.equal((await call('GET', `${PATH}/acme`, admin)).status, 404);
+  t.strictSame(await signInPage(), ['Sign in with Fixed']);
+  const { body } = await call('GET', '/api/v1/audit', admin);
+  const actions = (body.data as { action: string; actor: unknown; details: object }[])
+    .filter(({ action }) => action.startsWith('identity_provider'))
+    .map(({ action, actor, details }) => [action, actor, details]);
+  const by = built.people.admin.id;
+  t.strictSame(actions.toReversed(), [
+    ['identity_provider.added', by, { provider: 'acme' }],
+    ['identity_provider.changed', by, { provider: 'acme', fields: ['label', 'sign_up'] }],
+    ['identity_provider.changed', by, { provider: 'acme', fields: ['sign_up'] }],
+    ['identity_provider.removed', by, { provider: 'acme' }],
+  ]);
+});
+
+t.test('other replicas offer it within seconds', { skip }, async (t) => {
+  const natsUrl = (await startNats(t)).url;
+  const base = await built.replica({ natsUrl, identityProviders: [], providerNetworks: LOOPBACK });
+  t.equal(await signInPage(base), undefined);
+  await call('POST', PATH, admin, entry);
+  await until(async () => (await signInPage(base))?.join() === 'Sign in with Acme', 10_000);
+  await call('DELETE', `${PATH}/acme`, admin);
+  await until(async () => (await signInPage(base)) === undefined, 10_000);
+  t.pass();
+});
+
+t.test('what is wrong, or does not respond, is refused at its field', async (t) => {
+  const other = createServer((_request, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end('{"issuer":"https://somebody.else.example"}');
+  });
+  const otherIssuer = `http://127.0.0.1:${await listen(t, other)}`;
+  for (const [name, sent, field] of [
+    ['an unknown member', { ...entry, domian: ['a.example'] }, 'domian'],
+    ['no secret', { ...entry, client_secret: undefined }, 'client_secret'],
+    ['a reserved id', { ...entry, id: 'passkey' }, 'id'],
+    ['plain HTTP', { ...entry, issuer: 'http://id.acme.example' }, 'issuer'],
+    ['the metadata of another issuer', { ...entry, issuer: otherIssuer }, 'issuer'],
+    ['nothing there', { ...entry, issuer: 'http://127.0.0.1:9' }, 'issuer'],
+  ] as const) {
+    const { status, body } = await call('POST', PATH, admin, sent);
+    t.match([status, body.error], [400, { details: [{ field }] }], name);
+    t.notMatch(JSON.stringify(body), SECRET);
+  }
+  t.equal((await call('POST', PATH, admin, { ...entry, id: 'fixed' })).status, 409, 'an id of the setting');
+  for (const [method, sent] of [
+    ['PATCH', { label: 'Mine' }],
+    ['DELETE', undefined],
+  ] as const) {
+    t.equal((await call(method, `${PATH}/fixed`, admin, sent)).status, 409, 'those of the setting stay');
+  }
+  t.equal(await (await stored()).countDocuments(), 0);
+});
+
+t.test('only admins see and change providers, after a fresh sign-in where that is needed', async (t) => {
+  const ann = await built.login('ann');
+  for (const [method, path, body] of [
+    ['GET', PATH],
+    ['POST', PATH, entry],
+    ['GET', `${PATH}/fixed`],
+    ['PATCH', `${PATH}/fixed`, { label: 'Mine' }],
+    ['DELETE', `${PATH}/fixed`],
+  ] as const) {
+    t.equal((await call(method, path, ann, body)).status, 403, `${method} ${path}`);
+    t.equal((await call(method, path, undefined, body)).status, 401);
+  }
+});
+
+t.test('a provider in a private network is refused unless the operator allows the network', async (t) => {
+  const strict = await build(t);
+  const token = await strict.login('admin');
+  const before = upstream.state.requests.length;
+  const { status, body } = await strict.call('POST', PATH, token, entry);
+  t.match([status, body.error], [400, { message: /not on the public internet/ }]);
+  t.equal(upstream.state.requests.length, before, 'nothing was sent there');
+});
+
+t.test(
+  'secrets are sealed again for a new master key, and one that cannot be opened leaves the others',
+  async (t) => {
+    await call('POST', PATH, admin, entry);
+    const next = randomBytes(32);
+    const lines: string[] = [];
+    const reseal = (masterKeys: [Buffer, ...Buffer[]]) =>
+      keysCommand({
+        ...{
+          task: 'reseal',
+          mongodbUri: built.config.mongodbUri,
+          masterKeys,
+          sealed: [sealedProviderSecrets],
+        },
+        write: (line) => void lines.push(line),
+      });
+    t.equal(await reseal([next, masterKey]), 0, lines.join());
+    const config = {
+      providerNetworks: LOOPBACK,
+      identityProviders: upstream.settings({ id: 'fixed', label: 'Fixed' }),
+    };
+    const both = ['Sign in with Fixed', 'Sign in with Acme'];
+    t.strictSame(await signInPage(await built.replica({ ...config, masterKeys: [next] })), both);
+    await (await stored()).updateOne({ _id: 'acme' as never }, { $set: { sealed_secrets: 'AAAA' } });
+    t.strictSame(await signInPage(await built.replica({ ...config, masterKeys: [next] })), [
+      'Sign in with Fixed',
+    ]);
+  },
+);
