@@ -108,7 +108,11 @@ export function createUpstreamClient(
       const more = { [oauth.customFetch]: ask, timeout: TIMEOUT_MS / 1000, execute };
       config = await oauth.discovery(new URL(issuer), clientId, {}, auth, more);
     }
-    const { jwks_uri: uri } = config.serverMetadata();
+    const { jwks_uri: uri, authorization_endpoint: page = '' } = config.serverMetadata();
+    // Browsers are sent there: no other protocol must get onto our pages.
+    if (URL.parse(page)?.protocol !== 'https:' && !(isLocal && URL.parse(page)?.protocol === 'http:')) {
+      throw new UpstreamError('refused', 'its authorization_endpoint is no https URL');
+    }
     const keySet = (more: { cooldownDuration?: number }): JWTVerifyGetKey =>
       uri === undefined
         ? async () => {

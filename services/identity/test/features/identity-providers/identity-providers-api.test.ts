@@ -102,9 +102,10 @@ t.test('other replicas offer it within seconds', { skip }, async (t) => {
 });
 
 t.test('what is wrong, or does not respond, is refused at its field', async (t) => {
+  let metadata = {};
   const other = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json');
-    response.end('{"issuer":"https://somebody.else.example"}');
+    response.end(JSON.stringify(metadata));
   });
   const otherIssuer = `http://127.0.0.1:${await listen(t, other)}`;
   for (const [name, sent, field] of [
@@ -112,12 +113,22 @@ t.test('what is wrong, or does not respond, is refused at its field', async (t) 
     ['no secret', { ...entry, client_secret: undefined }, 'client_secret'],
     ['a reserved id', { ...entry, id: 'passkey' }, 'id'],
     ['plain HTTP', { ...entry, issuer: 'http://id.acme.example' }, 'issuer'],
-    ['the metadata of another issuer', { ...entry, issuer: otherIssuer }, 'issuer'],
     ['nothing there', { ...entry, issuer: 'http://127.0.0.1:9' }, 'issuer'],
   ] as const) {
     const { status, body } = await call('POST', PATH, admin, sent);
     t.match([status, body.error], [400, { details: [{ field }] }], name);
     t.notMatch(JSON.stringify(body), SECRET);
+  }
+  for (const [sent, problem] of [
+    [{ issuer: 'https://somebody.else.example' }, /issuer/],
+    [
+      { issuer: otherIssuer, authorization_endpoint: 'javascript:alert(1)' },
+      /authorization_endpoint is no https URL/,
+    ],
+  ] as const) {
+    metadata = sent;
+    const { status, body } = await call('POST', PATH, admin, { ...entry, issuer: otherIssuer });
+    t.match([status, body.error], [400, { details: [{ field: 'issuer', message: problem }] }]);
   }
   t.equal((await call('POST', PATH, admin, { ...entry, id: 'fixed' })).status, 409, 'an id of the setting');
   for (const [method, sent] of [

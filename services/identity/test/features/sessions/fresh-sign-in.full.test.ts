@@ -25,6 +25,9 @@ t.test('what is dangerous takes a sign-in of the last five minutes (RFC 9470 §3
   const requests: [method: string, path: string, body?: object][] = [
     ['POST', '/api/v1/signing-keys/rotate', { kids: current.map(({ kid }) => kid), force: true }],
     ['POST', `/api/v1/applications/${client_id}/transfer`, { to: 'ann' }],
+    ['POST', '/api/v1/identity-providers', { preset: 'github', client_id: 'us', client_secret: 'secret' }],
+    ['PATCH', '/api/v1/identity-providers/github', { label: 'Octo' }],
+    ['DELETE', '/api/v1/identity-providers/github'],
     ['DELETE', '/api/v1/sessions'],
   ];
   for (const [method, path, sent] of requests) {
