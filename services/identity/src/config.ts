@@ -4,6 +4,7 @@ import {
   integer,
   json,
   keys256,
+  list,
   oneOf,
   optional,
   readSettings,
@@ -30,6 +31,7 @@ import { API_SCOPES } from '@gatehouse/tokens/scopes';
 import type { FirstApplication } from './core/applications/first-applications.ts';
 import { readBrand } from './core/branding/read-brand.ts';
 import { MAX_ACCESS_TOKEN_SECONDS } from './core/foundation/identity-config.ts';
+import { ALL_SCOPES } from './core/oidc/claims/scope-rules.ts';
 import type { ServiceClient } from './core/tokens/service-tokens.ts';
 import { SIGNING_ALGORITHMS } from './core/tokens/signing-algorithms.ts';
 import { readIdentityProviders } from './features/identity-providers/provider-settings.ts';
@@ -105,6 +107,19 @@ const own = {
     optional(json('IDENTITY_PROVIDERS', 'a list in JSON', readIdentityProviders)),
     '[{"preset":"google","client_id":"…","client_secret":"…"}]',
   ),
+  clientMetadata: described(
+    'Whether clients that nobody has registered can ask people to sign in, with the URL of a Client ID Metadata Document as client_id, as MCP ' +
+      'clients do. People are told that nobody has checked who they are.',
+    oneOf('IDENTITY_CLIENT_METADATA', ['on', 'off'], 'off'),
+  ),
+  clientMetadataScopes: described(
+    'The scopes that such clients may ask for.',
+    list('IDENTITY_CLIENT_METADATA_SCOPES', ['openid', 'profile', 'email', 'read:profile']),
+  ),
+  clientMetadataNetworks: described(
+    'Private networks in which such documents may be. Public addresses need no entry.',
+    addresses('IDENTITY_CLIENT_METADATA_NETWORKS'),
+  ),
   providerNetworks: described(
     'Private networks in which identity providers may be that admins add in the dashboard. Public addresses, and providers of ' +
       '`IDENTITY_PROVIDERS`, need no entry.',
@@ -166,6 +181,9 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
     mailFrom: from,
     identityProviders,
     brand,
+    clientMetadata,
+    clientMetadataScopes: scopes,
+    clientMetadataNetworks: networks,
     ...values
   } = readSettings(own, env);
   const { accessToken, code, refreshToken, session, ...config } = values;
@@ -180,6 +198,12 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
   ) {
     problems.push(
       'IDENTITY_MACHINE_ID and IDENTITY_MACHINE_SECRET must be set together, and the secret must have 32 characters or more.',
+    );
+  }
+  const unknown = scopes.find((scope) => !ALL_SCOPES.includes(scope as never));
+  if (unknown !== undefined) {
+    problems.push(
+      `The setting IDENTITY_CLIENT_METADATA_SCOPES must have scopes of ${ALL_SCOPES.join(', ')} only.`,
     );
   }
   if (problems.length > 0) throw new SettingsError(problems);
@@ -202,6 +226,7 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
     ...config,
     lifetimes: { accessToken, code, refreshToken, session },
     services,
+    clientMetadata: { enabled: clientMetadata === 'on', scopes, networks },
     ...omitUndefined({ identityProviders, brand }),
     ...(smtpUrl === undefined || from === undefined ? {} : { mail: { smtpUrl, from } }),
     firstApplications,

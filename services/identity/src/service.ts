@@ -19,6 +19,7 @@ import { applications } from './features/applications/module.ts';
 import { auditLog } from './features/audit/module.ts';
 import { authenticatorApp } from './features/authenticator-app/module.ts';
 import { backchannelLogout } from './features/backchannel-logout/module.ts';
+import { clientMetadataDocuments } from './features/client-metadata-documents/module.ts';
 import { clientSecrets } from './features/client-secrets/module.ts';
 import { device } from './features/device/module.ts';
 import { events } from './features/events/module.ts';
@@ -54,6 +55,7 @@ const FEATURES = [
   internal,
   signIn,
   device,
+  clientMetadataDocuments,
   account,
   passkeys,
   identityProviders,

@@ -108,7 +108,9 @@ export async function buildApi(t: Test) {
   const endedGrants: string[] = [];
   const endGrants = async (clientId: string) => void endedGrants.push(clientId);
   const notifyCredential = () => {};
-  const dependencies = { store, accounts, revocations, audit, notifyCredential, endGrants, logger };
+  const dependencies = {
+    ...{ store, find: store.findById, accounts, revocations, audit, notifyCredential, endGrants, logger },
+  };
   const apiKeys = createApiKeys({ ...dependencies, keys });
   const writes = createApplicationWrites({ ...dependencies, keys: [apiKeys] });
   const applications = createApplications({ ...dependencies, keys: [apiKeys], writes });

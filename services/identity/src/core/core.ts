@@ -237,13 +237,15 @@ type Mailing = Omit<ReturnType<typeof createMailing>, 'collections'>;
 /** Applications, and oidc-provider with what it stores. */
 function createIssuing(shared: Shared & Revoking & Mailing) {
   const { config, connection, extensions, revocations, applicationStore, mails, issuer, audit } = shared;
+  const findApplication = (id: string) =>
+    (extensions.applicationSources.find((source) => source.has(id))?.find ?? applicationStore.findById)(id);
   const acceptsService = createServiceClients(config.services);
   const handles = createAccessTokenHandles(apiAudience(issuer));
   const store = createOidcStore(connection, {
     findClient: createFindClient({
       issuer,
       acceptsService,
-      applications: { find: applicationStore.findById },
+      applications: { find: findApplication },
     }),
     findAccessToken: handles.find,
     denyToken: (id) => revocations.write([{ kind: 'token', id }]),
@@ -259,6 +261,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
   const applicationParts = {
     ...shared,
     store: applicationStore,
+    find: findApplication,
     keys: extensions.applicationKeys,
     endGrants: store.endGrantsOfClient,
     notifyCredential,

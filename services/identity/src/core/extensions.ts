@@ -1,4 +1,5 @@
 import type { Revocation } from '@gatehouse/tokens/revocations';
+import type { Application } from './applications/application.ts';
 import type { ApplicationKeys } from './applications/application-keys.ts';
 import type { AuditRecord } from './audit/audit.ts';
 import type { Logout } from './oidc/epochs/sign-outs.ts';
@@ -13,6 +14,8 @@ import type { SignUpMethod } from './sessions/sign-up-method.ts';
 /** The callbacks that features add to the core and to one another, each when it is created. Read when a request needs it. */
 export type Extensions = {
   applicationKeys: ApplicationKeys[];
+  /** Where applications are that nobody has registered here. */
+  applicationSources: ApplicationSource[];
   programs: ProgramSessions[];
   provider: ProviderExtension[];
   /** What the consent page says about a request. */
@@ -39,6 +42,13 @@ export type Extensions = {
   erasers: ((userId: string) => Promise<void>)[];
 };
 
+/** A source of applications with ids that no registered application has. */
+export type ApplicationSource = {
+  has(id: string): boolean;
+  /** Throws when it cannot be used by this request. */
+  find(id: string): Promise<Application | undefined>;
+};
+
 /** The credentials of one kind, for when their owner has lost the account to somebody else. */
 export type Credentials = {
   /** Its name in the audit log. */
@@ -52,6 +62,7 @@ export type Credentials = {
 export function createExtensions(): Extensions {
   return {
     applicationKeys: [],
+    applicationSources: [],
     programs: [],
     provider: [],
     requestDetails: [],

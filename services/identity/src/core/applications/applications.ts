@@ -47,6 +47,8 @@ export type NotifyCredential = (
 /** The dependencies of managing applications. */
 export type ApplicationDependencies = {
   store: ApplicationStore;
+  /** Finds any application, also one that nobody has registered here. */
+  find(id: string): Promise<Application | undefined>;
   writes: ApplicationWrites;
   /** The credentials that applications have beside their secrets. */
   keys: readonly Pick<ApplicationKeys, 'hasAny' | 'removeAll'>[];
@@ -204,7 +206,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       };
     },
 
-    find: store.findById,
+    find: options.find,
 
     read: (manager, id) => findManaged(store, manager, id),
 
@@ -288,13 +290,13 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     used: recordUse,
 
     async roleIn(id, person) {
-      const application = await store.findById(id);
+      const application = await options.find(id);
       return application === undefined
         ? person.role
         : roleIn(await ownerPermissions(application, accounts.find), person);
     },
 
-    originsOf: async (id) => originsOf((await store.findById(id))?.redirectUris ?? []),
+    originsOf: async (id) => originsOf((await options.find(id))?.redirectUris ?? []),
 
     async ownedBy(owner) {
       // One page: nobody owns more.

@@ -42,6 +42,8 @@ export type IdentityConfig = {
   /** Whose pages and mails these are. */
   brand?: Brand;
   /** Where people can sign in besides; none by default. */
+  /** Clients that describe themselves in documents: whether there may be any, their scopes, and private networks for the documents. */
+  clientMetadata?: { enabled: boolean; scopes: readonly string[]; networks: readonly string[] };
   /** Private networks in which providers may be that admins add. */
   providerNetworks?: readonly string[];
   identityProviders?: readonly IdentityProvider[];

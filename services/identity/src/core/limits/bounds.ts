@@ -14,6 +14,8 @@ export const PASSWORDS: RatePolicy = { name: 'password', quota: 60, seconds: 60 
 export const SIGN_UPS: RatePolicy = { name: 'accounts', quota: 20, seconds: 3600 };
 /** Passkeys that are refused from one address: each is in the audit log. */
 export const FAILED_PASSKEYS: RatePolicy = { name: 'passkeys', quota: 60, seconds: 900 };
+/** Documents of clients that are fetched for requests from one address. */
+export const METADATA_DOCUMENTS: RatePolicy = { name: 'metadata_documents', quota: 60, seconds: 900 };
 /** Sign-ins at other providers that fail. */
 export const FAILED_AT_PROVIDERS: RatePolicy = { name: 'providers', quota: 60, seconds: 900 };
 

@@ -3,7 +3,8 @@ import { errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';
 import { DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
-import { consentEpochOf, isOfConsentEpoch } from './epochs/consent-epochs.ts';
+import { isMetadataDocumentId } from './clients/metadata-document-id.ts';
+import { consentEpochOf, isForRedirectUri, isOfConsentEpoch } from './epochs/consent-epochs.ts';
 import { isCurrent, stampGrant } from './epochs/sign-in-epochs.ts';
 import { DASHBOARD_SCOPES, scopesFor } from './permissions.ts';
 import type { ProviderOptions } from './provider-options.ts';
@@ -65,7 +66,10 @@ export function createGrants(options: Pick<ProviderOptions, 'issuer' | 'lifetime
       limitToRole(ctx, clientId, account);
       const id = result?.consent?.grantId ?? session?.grantIdFor(clientId);
       const grant = id === undefined ? undefined : await provider.Grant.find(id);
-      const isAllowed = (it: Grant) => isOfConsentEpoch(it, consentEpochOf(client));
+      // A document can name other redirect URIs than those of which the person was told.
+      const isAllowed = (it: Grant) =>
+        isOfConsentEpoch(it, consentEpochOf(client)) &&
+        (!isMetadataDocumentId(clientId) || isForRedirectUri(it, params?.redirect_uri));
       if (grant !== undefined && isCurrent(grant, account) && isAllowed(grant)) {
         // Whatever its age, it must outlive what is issued now.
         if (grant.remainingTTL < seconds - DAY / 2) await store.extend('Grant', grant.jti, seconds);

@@ -6,7 +6,7 @@ import { storeFields } from './store-fields.ts';
 /** The name of an application's consent epoch in the metadata of its client. */
 export const CONSENT_EPOCH = 'consent_epoch';
 
-type Stamped = { consentEpoch?: number; consentRole?: Role };
+type Stamped = { consentEpoch?: number; consentRole?: Role; consentRedirectUri?: string };
 
 /**
  * An application that gets another owner has to be allowed again by everybody: grants, and the authorizations of sessions,
@@ -14,7 +14,7 @@ type Stamped = { consentEpoch?: number; consentRole?: Role };
  * but one may be in use at that moment.
  */
 export function trackConsentEpochs(models: { Grant: unknown }): void {
-  storeFields(models.Grant, ['consentEpoch', 'consentRole']);
+  storeFields(models.Grant, ['consentEpoch', 'consentRole', 'consentRedirectUri']);
 }
 
 /** The question on a consent page belongs to the consent epoch at that moment. */
@@ -38,9 +38,20 @@ export function isOfConsentEpoch(stamped: object, epoch: number): boolean {
 }
 
 /** Makes a grant one of the consent epoch in which the interaction asked for it, and of the role that the page named. */
-export function stampConsent(grant: Grant, { prompt }: Interaction, role: Role): void {
+export function stampConsent(grant: Grant, { prompt, params }: Interaction, role: Role): void {
   const consentEpoch = Number(prompt.details.consentEpoch ?? 0);
-  Object.assign(grant, { consentEpoch, consentRole: role } satisfies Stamped);
+  const consentRedirectUri = withoutLoopbackPort(String(params.redirect_uri));
+  Object.assign(grant, { consentEpoch, consentRole: role, consentRedirectUri } satisfies Stamped);
+}
+
+/** Whether a grant was given for responses to this redirect URI. */
+export function isForRedirectUri(grant: object, redirectUri: unknown): boolean {
+  return (grant as Stamped).consentRedirectUri === withoutLoopbackPort(String(redirectUri));
+}
+
+/** A program on the person's device gets another port each time (RFC 8252 §7.3). */
+function withoutLoopbackPort(redirectUri: string): string {
+  return redirectUri.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):\d+/, '$1');
 }
 
 /** The role that an application has by a grant: what the person may do, and no more than what they were asked to allow. */
