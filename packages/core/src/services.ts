@@ -26,6 +26,7 @@ const TABLE = {
       '/userinfo',
       '/api/v1/auth',
       '/api/v1/applications',
+      '/api/v1/registration-tokens',
       '/api/v1/transfers',
       '/api/v1/sessions',
       '/api/v1/factors',

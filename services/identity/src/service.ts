@@ -30,6 +30,7 @@ import { invitations } from './features/invitations/module.ts';
 import { login } from './features/login/module.ts';
 import { oauth } from './features/oauth/module.ts';
 import { passkeys } from './features/passkeys/module.ts';
+import { registration } from './features/registration/module.ts';
 import { security } from './features/security/module.ts';
 import { sessions } from './features/sessions/module.ts';
 import { signIn } from './features/sign-in/module.ts';
@@ -47,6 +48,7 @@ const FEATURES = [
   transfers,
   clientSecrets,
   apiKeys,
+  registration,
   sessions,
   invitations,
   auditLog,

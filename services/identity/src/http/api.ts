@@ -28,7 +28,7 @@ type Params<Path extends string> = Path extends `${string}/:${infer Name}/${infe
     ? { [name in Name]: string }
     : unknown;
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** The description of an endpoint for the document, beside what follows from its API, its path and its method. */
 type About = Pick<Operation, 'summary' | 'description' | 'scopes' | 'responses'> & {
   /** The kinds of errors in addition to those that follow from the operation; `not_found` from parameters in its path. */
@@ -130,6 +130,7 @@ export function createApi<I extends object>(options: {
     operations,
     get: on('GET'),
     post: on('POST'),
+    put: on('PUT'),
     patch: on('PATCH'),
     delete: on('DELETE'),
     /** A list by cursor, whose query its endpoint reads. `page` is what the document says of a page and its rows. */

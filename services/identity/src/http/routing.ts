@@ -53,7 +53,7 @@ export const openCors: Middleware = async (ctx, next) => {
   });
   if (ctx.method !== 'OPTIONS') return next();
   ctx.set({
-    'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
+    'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
     'access-control-allow-headers': 'Authorization, DPoP, Content-Type, X-Request-Id, traceparent',
     'access-control-max-age': '3600',
   });

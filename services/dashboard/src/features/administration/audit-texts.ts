@@ -44,6 +44,8 @@ export const ACTIONS: Record<string, string> = {
   'factor_recovery.requested': 'Recovery without second factors asked for',
   'factor_recovery.stopped': 'Recovery without second factors stopped',
   'factor_recovery.finished': 'Second factors removed by recovery',
+  'registration_token.created': 'Registration token created',
+  'registration_token.revoked': 'Registration token revoked',
   'api_key.created': 'API key created',
   'api_key.rotated': 'API key rotated',
   'api_key.revoked': 'API key revoked',

@@ -13,7 +13,7 @@ import { securityProfileProblems } from './security-profile.ts';
 const MAX_NAME = 200;
 const SCOPES: readonly string[] = [...OIDC_SCOPES, ...API_SCOPES];
 /** The scopes about the signed-in person, which a machine never has. */
-const PERSONAL_SCOPES: readonly string[] = [...OIDC_SCOPES, 'read:profile'];
+export const PERSONAL_SCOPES: readonly string[] = [...OIDC_SCOPES, 'read:profile'];
 /** Joiners are allowed, as scripts and emoji need them; marks that change the direction could forge a name. */
 const INVISIBLE = /[\p{Cc}\p{Co}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 

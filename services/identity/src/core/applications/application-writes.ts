@@ -1,11 +1,11 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import type { RevocationEntry } from '../revocations/revocations.ts';
 import type {
+  AccompanyingChanges,
   Application,
   ApplicationChanges,
   ApplicationStore,
   DueRevocation,
-  Trust,
 } from './application.ts';
 import type { ApplicationKeys } from './application-keys.ts';
 
@@ -26,7 +26,7 @@ export type ApplicationWrites = {
    */
   change(
     before: Application,
-    changes: ApplicationChanges & { trust?: Trust },
+    changes: ApplicationChanges & AccompanyingChanges,
   ): Promise<Application | undefined>;
 };
 

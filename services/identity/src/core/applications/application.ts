@@ -117,7 +117,10 @@ export const APPLICATION = {
   lastUse: lastUse(),
   /** Tokens with a lower one are invalid. */
   epoch: number(),
-  /** Raised when it gets another owner: what people have allowed it with a lower one has ended. */
+  /**
+   * Raised when it gets another owner, or gives itself another redirect URI: what people have allowed it with a lower one has
+   * ended.
+   */
   consentEpoch: number().default(0),
   createdAt: date(),
   updatedAt: date(),
@@ -140,6 +143,9 @@ export type ApplicationChanges = Partial<
     | 'updatedAt'
   >
 >;
+
+/** What is written with the changes, and nobody can ask for. */
+export type AccompanyingChanges = Partial<Pick<Application, 'trust' | 'consentEpoch'>>;
 
 export type ApplicationCache = {
   get(id: string): Application | undefined;
@@ -177,7 +183,7 @@ export type ApplicationStore = {
    */
   change(
     read: Application,
-    changes: ApplicationChanges & { trust?: Trust },
+    changes: ApplicationChanges & AccompanyingChanges,
     shrinks: boolean,
   ): Promise<Application | undefined>;
   /**

@@ -64,6 +64,8 @@ const IMMEDIATE = [
   'identity_provider.removed',
   'identity.linked',
   'identity.unlinked',
+  'registration_token.created',
+  'registration_token.revoked',
   'api_key.created',
   'api_key.rotated',
   'api_key.revoked',

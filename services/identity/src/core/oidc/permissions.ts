@@ -122,7 +122,9 @@ export function createPermissions(
     const { owner, application } = permitted;
     const { AuthorizationCode: code, Client: issuedTo, Grant: grant } = ctx.oidc.entities;
     if (grant !== undefined && !isOfConsentEpoch(grant, application.consentEpoch)) {
-      throw new errors.InvalidGrant('the application has another owner since');
+      throw new errors.InvalidGrant(
+        'the application has another owner or redirect URI since: ask the person again',
+      );
     }
     if (code !== undefined && !issuedTo?.redirectUriAllowed(code.redirectUri ?? '')) {
       throw new errors.InvalidGrant('the redirect_uri is no longer registered');

@@ -18,10 +18,10 @@ import {
   SECURITY_PROFILES,
 } from '../../core/applications/application.ts';
 import type { ApplicationDraft, Applications } from '../../core/applications/applications.ts';
+import { readPublicKeys } from '../../core/applications/public-keys.ts';
 import type { Api } from '../../http/api.ts';
 import { created, done, ok, shape } from '../../openapi/operations.ts';
 import { APPLICATIONS, createManagerApi } from './managers.ts';
-import { readPublicKeys } from './public-keys.ts';
 import { ApplicationView, applicationShape, applicationView } from './views.ts';
 
 const Texts = Type.Array(Type.String());

@@ -1,5 +1,5 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto';
-import type { PublicKey, PublicKeySet } from '../../core/applications/application.ts';
+import type { PublicKey, PublicKeySet } from './application.ts';
 
 const MAX_PUBLIC_KEYS = 5;
 const MIN_RSA_BITS = 2048;

@@ -1,0 +1,170 @@
+import { bodyValidator, invalidFields } from '@gatehouse/api/http/schema';
+import type { FieldProblem } from '@gatehouse/core/errors';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { parseScope } from '@gatehouse/tokens/scopes';
+import { type Static, type TObject, Type } from 'typebox';
+import {
+  type Application,
+  type ApplicationChanges,
+  type ApplicationType,
+  DEVICE_CODE_GRANT,
+  ID_TOKEN_ALGORITHMS,
+} from '../../core/applications/application.ts';
+import { PERSONAL_SCOPES } from '../../core/applications/application-rules.ts';
+import { readPublicKeys } from '../../core/applications/public-keys.ts';
+import { hostOf } from '../../core/applications/redirect-uris.ts';
+import { clientMetadata } from '../../core/oidc/clients/client-metadata.ts';
+import { AUTH_METHODS, type AuthMethod } from './registration.ts';
+
+const Text = Type.Optional(Type.String());
+const Texts = Type.Optional(Type.Array(Type.String()));
+const Flag = Type.Optional(Type.Boolean());
+const PNG_ONLY = 'A PNG picture as a `data:` URL. Any other URL has no effect: nothing is fetched.';
+
+/** The metadata of RFC 7591 §2 that has an effect. Other members are ignored, as that section demands. */
+export const ClientMetadata = Type.Object({
+  redirect_uris: Texts,
+  post_logout_redirect_uris: Texts,
+  token_endpoint_auth_method: Type.Optional(Type.Enum([...AUTH_METHODS])),
+  grant_types: Texts,
+  response_types: Texts,
+  application_type: Type.Optional(Type.Enum(['web', 'native'])),
+  client_name: Text,
+  scope: Type.Optional(
+    Type.String({
+      description: 'Scopes, separated by spaces. Of those, the client gets what the registration allows.',
+    }),
+  ),
+  jwks: Type.Optional(
+    Type.Object({}, { additionalProperties: true, description: 'Public keys, for `private_key_jwt`.' }),
+  ),
+  logo_uri: Type.Optional(Type.String({ description: PNG_ONLY })),
+  policy_uri: Text,
+  tos_uri: Text,
+  backchannel_logout_uri: Text,
+  id_token_signed_response_alg: Type.Optional(Type.Enum([...ID_TOKEN_ALGORITHMS])),
+  dpop_bound_access_tokens: Flag,
+  require_pushed_authorization_requests: Flag,
+});
+type Metadata = Static<typeof ClientMetadata>;
+
+/** Like bodyValidator, but null stands for a member that is not there (RFC 7592 §2.2). */
+export function metadataValidator<S extends TObject>(schema: S): (body: unknown) => Static<S> {
+  const validate = bodyValidator(schema);
+  return (body) => {
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) return validate(body);
+    return validate(Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)));
+  };
+}
+
+/** The settings of an application as its client asks for them. What the metadata does not name is removed. */
+export type RequestedClient = {
+  type: ApplicationType;
+  authMethod: AuthMethod;
+  settings: ApplicationChanges & Pick<Application, 'name' | 'scopes' | 'redirectUris'>;
+};
+
+/**
+ * Reads what a client asks for. Throws `invalid` with the members that contradict one another; whether an application may
+ * be like this is for the rules of applications to say.
+ *
+ * @param options.allowed the scopes that the client may have
+ */
+export function readClientMetadata(
+  metadata: Metadata,
+  options: { allowed: readonly string[] },
+): RequestedClient {
+  const { redirect_uris: redirectUris = [], application_type: kind, logo_uri: logo } = metadata;
+  const grants = metadata.grant_types ?? ['authorization_code'];
+  const isMachine = grants.includes('client_credentials');
+  const redirects = grants.includes('authorization_code');
+  const responses = metadata.response_types ?? (redirects ? ['code'] : []);
+  const { token_endpoint_auth_method: authMethod = kind === 'native' ? 'none' : 'client_secret_basic' } =
+    metadata;
+  const isPublic = authMethod === 'none';
+  const problems: FieldProblem[] = [];
+  const require = (holds: boolean, field: string, message: string) => {
+    if (!holds) problems.push({ field, message });
+  };
+  const unsupported = grants.find((grant) => !GRANTS.includes(grant));
+  require(unsupported === undefined, 'grant_types', `must be some of: ${GRANTS.join(' ')}`);
+  require(isMachine ||
+    redirects ||
+    grants.includes(
+      DEVICE_CODE_GRANT,
+    ), 'grant_types', 'must contain a grant that begins with no token, such as authorization_code');
+  require(!isMachine ||
+    grants.length ===
+      1, 'grant_types', 'cannot combine client_credentials with others. Register two clients.');
+  require(redirects ||
+    redirectUris.length === 0, 'grant_types', 'must contain authorization_code, as there are redirect URIs');
+  require(responses.length === (redirects ? 1 : 0) &&
+    responses.every((it) => it === 'code'), 'response_types', redirects
+    ? 'must be ["code"]'
+    : 'must be empty for these grant types');
+  require(!isMachine ||
+    !isPublic, 'token_endpoint_auth_method', 'must not be none for the grant client_credentials');
+  require(kind !== 'native' ||
+    isPublic, 'token_endpoint_auth_method', 'must be none for the application type native, which cannot keep a secret (RFC 8252 §8.5)');
+  const keys = authMethod === 'private_key_jwt' ? readKeys(metadata) : undefined;
+  require(keys === undefined || !('problem' in keys), 'jwks', keys && 'problem' in keys ? keys.problem : '');
+  if (problems.length > 0) throw invalidFields(problems);
+  const isNative = kind === 'native' || !redirectUris.every((uri) => uri.startsWith('https:')) || !redirects;
+  return {
+    authMethod,
+    type: isMachine ? 'machine' : !isPublic ? 'web' : isNative ? 'native' : 'spa',
+    settings: {
+      name: metadata.client_name?.trim() || (hostOf(redirectUris[0]) ?? 'Unnamed client'),
+      redirectUris,
+      postLogoutRedirectUris: metadata.post_logout_redirect_uris ?? [],
+      scopes: scopesOf(metadata, options.allowed, isMachine),
+      deviceFlow: grants.includes(DEVICE_CODE_GRANT),
+      idTokenAlgorithm: metadata.id_token_signed_response_alg ?? 'RS256',
+      dpopBound: metadata.dpop_bound_access_tokens ?? false,
+      requirePushedRequests: metadata.require_pushed_authorization_requests ?? false,
+      jwks: keys !== undefined && 'keys' in keys ? keys : undefined,
+      backchannelLogoutUri: metadata.backchannel_logout_uri,
+      // Pictures of other sites are not shown, since their servers would see who signs in.
+      logoUri: logo?.startsWith('data:') ? logo : undefined,
+      policyUri: metadata.policy_uri,
+      tosUri: metadata.tos_uri,
+    },
+  };
+}
+
+const GRANTS = ['authorization_code', 'refresh_token', 'client_credentials', DEVICE_CODE_GRANT];
+
+function readKeys({ jwks }: Metadata): ReturnType<typeof readPublicKeys> {
+  if (jwks !== undefined) return readPublicKeys(jwks);
+  return { problem: 'is required for private_key_jwt. Send the keys themselves: no jwks_uri is fetched.' };
+}
+
+/**
+ * What the client may have of the scopes that it asks for: it is told in the response (RFC 7591 §3.2.1). Many ask for all
+ * that our metadata lists.
+ */
+function scopesOf({ scope }: Metadata, allowed: readonly string[], isMachine: boolean): string[] {
+  const wanted = scope === undefined ? undefined : parseScope(scope);
+  const possible = isMachine ? allowed.filter((name) => !PERSONAL_SCOPES.includes(name)) : allowed;
+  return possible.filter((name) => wanted?.includes(name) ?? true);
+}
+
+/** An application as its client sees it: the client information of RFC 7591 §3.2.1, without credentials. */
+export function clientInformation(application: Application, authMethod: AuthMethod) {
+  const metadata = clientMetadata(application);
+  const visible = Object.keys(ClientMetadata.properties).flatMap((name) =>
+    metadata[name] === undefined ? [] : [[name, metadata[name]]],
+  );
+  return {
+    client_id: application.id,
+    client_id_issued_at: Math.floor(application.createdAt.getTime() / 1000),
+    ...Object.fromEntries(visible),
+    token_endpoint_auth_method: authMethod,
+    scope: application.scopes.join(' '),
+    ...omitUndefined({
+      logo_uri: application.logoUri,
+      policy_uri: application.policyUri,
+      tos_uri: application.tosUri,
+    }),
+  };
+}

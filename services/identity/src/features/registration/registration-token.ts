@@ -1,0 +1,37 @@
+import { date, type EntityOf, id, number, text, value } from '@gatehouse/domain/fields';
+
+/** An initial access token (RFC 7591 §1.2): whoever has it registers clients, as applications of its owner. */
+export const REGISTRATION_TOKEN = {
+  id: id(),
+  /** The id of the person. */
+  owner: text(),
+  name: text(),
+  tokenHash: text(),
+  /** Its last characters. */
+  lastFour: text(),
+  /** The most that a client may ask for. */
+  scopes: value<readonly string[]>(),
+  /** How many clients can still register with it. */
+  usesLeft: number(),
+  createdAt: date(),
+  expiresAt: date(),
+};
+export type RegistrationToken = EntityOf<typeof REGISTRATION_TOKEN>;
+
+/** For each person. */
+export const MAX_REGISTRATION_TOKENS = 20;
+
+/** The store of registration tokens. Writes are durable when they resolve. */
+export type RegistrationTokenStore = {
+  collection: string;
+  /** Inserts it unless its owner has MAX_REGISTRATION_TOKENS; returns whether it did. */
+  insert(token: RegistrationToken): Promise<boolean>;
+  /** A person's tokens that have not expired, the latest first. */
+  list(owner: string): Promise<RegistrationToken[]>;
+  /** Takes one of the uses that are left; of several concurrent calls for the last one, one gets it. */
+  take(tokenHash: string): Promise<RegistrationToken | undefined>;
+  /** Gives a use back that registered nothing. */
+  giveBack(id: string): Promise<void>;
+  remove(id: string, owner: string): Promise<boolean>;
+  removeAllOf(owner: string): Promise<void>;
+};

@@ -1,0 +1,35 @@
+import { timingSafeEqual } from 'node:crypto';
+import { date, type EntityOf, id, oneOf, text, value } from '@gatehouse/domain/fields';
+import { hashSecret } from '../../core/applications/application.ts';
+
+/** How clients authenticate at the token endpoint (RFC 7591 §2). */
+export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
+export type AuthMethod = (typeof AUTH_METHODS)[number];
+
+/** What is known of an application that has registered itself, beside the application. */
+export const REGISTRATION = {
+  /** The client_id. */
+  id: id(),
+  /** The hash of the registration access token, with which the client manages its registration (RFC 7592 §1.2). */
+  tokenHash: text(),
+  /** The owner at the registration. With another one, the registration access token has ended. */
+  owner: value<string | null>(),
+  /** The most that the client may ask for. */
+  scopes: value<readonly string[]>(),
+  authMethod: oneOf(AUTH_METHODS),
+  createdAt: date(),
+};
+export type Registration = EntityOf<typeof REGISTRATION>;
+
+/** The store of registrations. Writes are durable when they resolve. */
+export type RegistrationStore = {
+  insert(registration: Registration): Promise<void>;
+  find(id: string): Promise<Registration | undefined>;
+  remove(id: string): Promise<void>;
+};
+
+/** Whether this is the registration access token, compared in constant time. */
+export function isRegistrationToken({ tokenHash }: Registration, token: string): boolean {
+  const [given, expected] = [hashSecret(token), tokenHash].map((it) => Buffer.from(it)) as [Buffer, Buffer];
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
