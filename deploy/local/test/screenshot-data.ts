@@ -226,8 +226,12 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
     domains: ['acme.example'],
   };
   const provider = await ask('POST', '/api/v1/identity-providers', gitHub);
+  const resource = await ask('POST', '/api/v1/resources', {
+    ...{ identifier: 'https://mcp.example.org/mcp', name: 'Warehouse' },
+    scopes: [{ name: 'stock:read', description: 'Read what is in stock' }],
+  });
   const item = items.at(-3);
-  return { web, transfer, people, products, order, notification, report, webhook, item, provider };
+  return { web, transfer, people, products, order, notification, report, webhook, item, provider, resource };
 }
 
 const LOGIN = '/api/v1/auth/login';
@@ -236,7 +240,8 @@ const PASSWORD = 'correct horse battery';
 
 /** The paths of all pages by name. */
 export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>): Record<string, string> {
-  const { web, transfer, people, products, order, notification, report, webhook, item, provider } = made;
+  const { web, transfer, people, products, order, notification, report, webhook, item, provider, resource } =
+    made;
   const ofDashboard = {
     overview: '',
     'overview-of-a-day': '?range=24h',
@@ -250,6 +255,9 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     usage: `/applications/${machine}/usage`,
     profiles: `/applications/${machine}/profiles`,
     requests: '/requests',
+    resources: '/resources',
+    'new-resource': '/resources/new',
+    resource: `/resources/${resource.id}`,
     webhooks: '/webhooks',
     'new-webhook': '/webhooks/new',
     webhook: `/webhooks/${webhook.id}`,

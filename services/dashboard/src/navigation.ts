@@ -7,6 +7,7 @@ import { signingKeys } from './features/administration/signing-keys.ts';
 import { users } from './features/administration/users.ts';
 import { applications } from './features/applications/applications.ts';
 import { requests } from './features/applications/requests.ts';
+import { resources } from './features/applications/resources.ts';
 import { items } from './features/data/items.ts';
 import { notifications } from './features/data/notifications.ts';
 import { orders } from './features/data/orders.ts';
@@ -21,7 +22,7 @@ type Config = { publicUrl: string; sampleData?: boolean };
 /** The sections of the dashboard, in the order of the navigation. */
 export function dashboardSections(config: Config): [heading: string, sections: Section[]][] {
   return [
-    ['Develop', [overview(config), applications(config), requests, webhooks, reports]],
+    ['Develop', [overview(config), applications(config), resources, requests, webhooks, reports]],
     ['Data', [items, products, orders, notifications]],
     [
       'Administer',

@@ -390,6 +390,21 @@ t.test('pages of the dashboard', async (t) => {
     t.match(textOf(gone), /People sign in with their accounts here only/);
   });
 
+  await t.test('a resource is registered, changed and deleted', async (t) => {
+    const form = await browser.get('/dashboard/resources/new');
+    const sent = { identifier: 'https://mcp.example.com/mcp', name: 'Calendar' };
+    const scopes = 'calendar:read Read your appointments\ncalendar:write Make appointments';
+    const refused = await browser.submit(form, { ...sent, scopes: 'calendar:read' }, 'name="scopes"');
+    t.equal(refused.status, 400, 'a scope without a description');
+    const made = await browser.submit(form, { ...sent, scopes }, 'name="scopes"');
+    t.match(textOf(made), sent.identifier);
+    const saved = await browser.submit(made, { name: 'Dates', scopes }, 'name="scopes"');
+    t.equal(heading(saved), 'Dates');
+    t.match(saved.html, /calendar:write Make appointments/, 'the rest stays');
+    const gone = await browser.confirm(saved, '/delete', { confirmation: 'Dates' });
+    t.match(textOf(gone), /There are no resources yet/);
+  });
+
   await t.test('signing keys are rotated', async (t) => {
     const page = await admin.browser.get('/dashboard/signing-keys');
     const soon = await admin.browser.confirm(page, '/rotate');

@@ -31,6 +31,7 @@ import { login } from './features/login/module.ts';
 import { oauth } from './features/oauth/module.ts';
 import { passkeys } from './features/passkeys/module.ts';
 import { registration } from './features/registration/module.ts';
+import { resources } from './features/resources/module.ts';
 import { security } from './features/security/module.ts';
 import { sessions } from './features/sessions/module.ts';
 import { signIn } from './features/sign-in/module.ts';
@@ -46,6 +47,7 @@ const FEATURES = [
   login,
   applications,
   transfers,
+  resources,
   clientSecrets,
   apiKeys,
   registration,

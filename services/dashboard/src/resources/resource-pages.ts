@@ -106,7 +106,7 @@ function addCreation<T extends Entity>(resource: Resource<T>, router: DashboardR
     title,
     text: '',
     formTitle: title,
-    fields: typeof fields === 'object' ? fields : [],
+    fields: create.fields ?? (typeof fields === 'object' ? fields : []),
   };
   const kindsOf = async (visit: Visit): Promise<readonly Kind[]> => choice?.kinds(visit) ?? [only];
   const isWanted = (given: string) => (kind: Kind) => choice === undefined || kind.name === given;

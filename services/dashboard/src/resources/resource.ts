@@ -91,6 +91,8 @@ export type Resource<T extends { id: string }> = Omit<ResourceList<T>, 'title' |
   fields?: readonly FormRow[] | ((row: T) => readonly FormRow[]);
   create?: ResourceList<T>['create'] & {
     submit?: string;
+    /** The form of a new one, where it has other fields than that of one that is changed. */
+    fields?: readonly FormRow[];
     /** The introduction to the choice of a kind, and the kinds, each of which has a form of its own. */
     choice?: { about: string; kinds(visit: Visit): Promise<readonly Kind[]> };
     /** Whether the API would create another one for a form that is sent twice. */

@@ -33,6 +33,7 @@ import { createSignInThrottleStore } from './limits/sign-in-throttle-store.ts';
 import { createAccessTokenHandles } from './oidc/adapter/access-token-handles.ts';
 import { createOidcStore } from './oidc/adapter/oidc-adapter.ts';
 import { createFindClient } from './oidc/clients/clients.ts';
+import type { FindResource } from './oidc/protected-resource.ts';
 import { createReloadableProvider } from './oidc/reloadable-provider.ts';
 import { createRevocationStore } from './revocations/revocation-store.ts';
 import { createRevocations } from './revocations/revocations.ts';
@@ -106,6 +107,7 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
   const authentication = createAuthentication({
     ...shared,
     ...revoking,
+    findResource: issuing.findResource,
     publicKeys: signing.publicKeys,
     applicationKeys: extensions.applicationKeys,
     rateLimit: config.rateLimit === 'on',
@@ -239,6 +241,13 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
   const { config, connection, extensions, revocations, applicationStore, mails, issuer, audit } = shared;
   const findApplication = (id: string) =>
     (extensions.applicationSources.find((source) => source.has(id))?.find ?? applicationStore.findById)(id);
+  const findResource: FindResource = async (...query) => {
+    for (const find of extensions.resources) {
+      const found = await find(...query);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
   const acceptsService = createServiceClients(config.services);
   const handles = createAccessTokenHandles(apiAudience(issuer));
   const store = createOidcStore(connection, {
@@ -292,6 +301,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     accessTokenAlgorithm: config.accessTokenAlgorithm,
     cookieKeys,
     applications,
+    findResource,
     acceptsService,
     store,
     signOuts: sessionEnds,
@@ -305,6 +315,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     secondFactorRequirement,
     graces,
     handles,
+    findResource,
     store,
     notifyCredential,
     applicationWrites,

@@ -3,6 +3,7 @@ import type { Application } from './applications/application.ts';
 import type { ApplicationKeys } from './applications/application-keys.ts';
 import type { AuditRecord } from './audit/audit.ts';
 import type { Logout } from './oidc/epochs/sign-outs.ts';
+import type { FindResource } from './oidc/protected-resource.ts';
 import type { ProviderExtension, RequestDetails } from './oidc/provider-options.ts';
 import type { FactorList, SecurityPart } from './sessions/listed-factors.ts';
 import type { ProgramSessions } from './sessions/program-sessions.ts';
@@ -20,6 +21,8 @@ export type Extensions = {
   provider: ProviderExtension[];
   /** What the consent page says about a request. */
   requestDetails: RequestDetails[];
+  /** Where resources of others are, that tokens can be for. */
+  resources: FindResource[];
   signInMethods: SignInMethod[];
   secondFactors: SecondFactorSource[];
   lostFactors: LostFactors[];
@@ -66,6 +69,7 @@ export function createExtensions(): Extensions {
     programs: [],
     provider: [],
     requestDetails: [],
+    resources: [],
     signInMethods: [],
     secondFactors: [],
     lostFactors: [],

@@ -7,9 +7,10 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import { type CredentialVerifier, createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import type { RevocationFeed } from '@gatehouse/tokens/revocation-feed';
 import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
-import { createTokenVerifier } from '@gatehouse/tokens/verifier';
-import type { JWTVerifyGetKey } from 'jose';
+import { createTokenVerifier, type TokenVerifier } from '@gatehouse/tokens/verifier';
+import { decodeJwt, type JWTVerifyGetKey } from 'jose';
 import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
 
 /** Who makes a request. All of these throw `unauthenticated` for a credential that is not valid. */
 export type Authentication = {
@@ -21,7 +22,8 @@ export type Authentication = {
   countUnauthenticated(ctx: Context): Promise<void>;
   /** A service that calls the internal routes. */
   authenticateService(ctx: Context): Promise<Caller>;
-  verifyAccessToken(token: string): Promise<Caller>;
+  /** The caller by an access token for the API or for a resource of others, and which of these that is. */
+  verifyForAnyResource(token: string): Promise<{ caller: Caller; audience: string }>;
   /** The caller by the value of an Authorization header alone, without a DPoP proof. */
   verifyCredential(authorization: string): Promise<Caller>;
   /** The same for a token that may have been revoked. */
@@ -34,6 +36,8 @@ export function createAuthentication(options: {
   publicKeys: JWTVerifyGetKey;
   feed: RevocationFeed;
   applicationKeys: readonly Pick<Parameters<typeof createApiKeyResolver>[0], 'resolve'>[];
+  /** Finds a resource of somebody else, that tokens can be for. */
+  findResource(identifier: string): Promise<{ identifier: string } | undefined>;
   rateLimit: boolean;
   /** Called for each caller of the API. */
   onCaller(caller: Caller): void;
@@ -49,7 +53,9 @@ export function createAuthentication(options: {
   }
   const verifierFor = (audience: string) =>
     createTokenVerifier({ issuer, audience, keys: publicKeys, revocations: feed.set });
-  const tokens = verifierFor(apiAudience(issuer));
+  const api = apiAudience(issuer);
+  const tokens = verifierFor(api);
+  const ofOthers = new LRUCache<string, TokenVerifier>({ max: 100 });
   const signatures = createTokenVerifier({
     issuer,
     audience: apiAudience(issuer),
@@ -96,8 +102,28 @@ export function createAuthentication(options: {
       if (limits !== undefined) ctx.set(await limits.unauthenticated.count(address));
     },
     authenticateService: authenticateWith(internal),
-    verifyAccessToken: tokens.verify,
+    async verifyForAnyResource(token) {
+      const audience = audienceOf(token);
+      const resource =
+        audience === undefined || audience === api ? undefined : await options.findResource(audience);
+      if (resource === undefined || resource.identifier !== audience) {
+        return { caller: await tokens.verify(token), audience: api };
+      }
+      const verifier = ofOthers.get(audience) ?? verifierFor(audience);
+      ofOthers.set(audience, verifier);
+      return { caller: await verifier.verify(token), audience };
+    },
     verifyCredential: credentials.callerBy,
     verifySignature: signatures.verify,
   };
+}
+
+/** The audience that a token names, before anything of it is verified. */
+function audienceOf(token: string): string | undefined {
+  try {
+    const { aud } = decodeJwt(token);
+    return typeof aud === 'string' ? aud : undefined;
+  } catch {
+    return undefined;
+  }
 }

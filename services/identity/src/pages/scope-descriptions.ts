@@ -5,6 +5,13 @@ import { type Text, t } from '../texts/texts.ts';
 /** Permissions in the order in which they are shown. Scopes that mean the same share a sentence. */
 export type ScopeGroup = { title: string; sentences: { sentence: string; scopes: string[] }[] };
 
+/** A resource of somebody else, with its scopes in the words of whoever has registered it. */
+export type DescribedResource = {
+  identifier: string;
+  name: string;
+  scopes: readonly { name: string; description: string }[];
+};
+
 type Topic = 'identity' | 'read' | 'change';
 type Sentence = { topic: Topic; sentence: Text | Record<Role, Text> };
 
@@ -74,8 +81,15 @@ const SENTENCES: Record<Scope, Sentence> = {
   },
 };
 
-/** The scopes in plain words, grouped. Unknown scopes are listed by name. */
-export function describeScopes(scopes: readonly string[], role: Role): ScopeGroup[] {
+/**
+ * The scopes in plain words, grouped; those of resources of others in the words of whoever has registered them. Unknown scopes
+ * are listed by name.
+ */
+export function describeScopes(
+  scopes: readonly string[],
+  role: Role,
+  resources: readonly DescribedResource[] = [],
+): ScopeGroup[] {
   const known = Object.entries(TITLES).map(([topic, title]) => ({
     title: translated(title),
     sentences: merge(
@@ -87,12 +101,19 @@ export function describeScopes(scopes: readonly string[], role: Role): ScopeGrou
         ]),
     ),
   }));
-  const unknown = scopes.filter((scope) => !Object.hasOwn(SENTENCES, scope));
+  const ofResources = resources.map(({ name, identifier, scopes: own }) => ({
+    title: t('At {resource} ({host})', { resource: name, host: new URL(identifier).host }),
+    sentences: own
+      .filter((scope) => scopes.includes(scope.name))
+      .map((scope) => ({ sentence: scope.description.replace(/\.$/, ''), scopes: [scope.name] })),
+  }));
+  const described = new Set(ofResources.flatMap(({ sentences }) => sentences.flatMap((it) => it.scopes)));
+  const unknown = scopes.filter((scope) => !Object.hasOwn(SENTENCES, scope) && !described.has(scope));
   const others = {
     title: t('Other permissions'),
     sentences: merge(unknown.map((scope) => [scope, t('“{scope}”, which has no description', { scope })])),
   };
-  return [...known, others].filter(({ sentences }) => sentences.length > 0);
+  return [...known, ...ofResources, others].filter(({ sentences }) => sentences.length > 0);
 }
 
 function merge(entries: [scope: string, sentence: string][]): ScopeGroup['sentences'] {

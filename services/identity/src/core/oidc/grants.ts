@@ -28,8 +28,19 @@ export function createGrants(options: Pick<ProviderOptions, 'issuer' | 'lifetime
   /** Leaves in the request what the person's role allows: nobody should be asked to allow what their role cannot have. */
   function limitToRole({ oidc }: KoaContextWithOIDC, clientId: string, account: Account): void {
     const { params } = oidc;
-    const allowed = (scope: unknown) => scopesFor(clientId, parseScope(String(scope)), account).join(' ');
-    for (const server of Object.values(oidc.resourceServers ?? {})) server.scope = allowed(server.scope);
+    const servers = Object.values(oidc.resourceServers ?? {});
+    const ofOthers = new Set(
+      servers
+        .flatMap(({ scope }) => parseScope(String(scope)))
+        .filter((name) => !DASHBOARD_SCOPES.includes(name)),
+    );
+    const allowed = (scope: unknown) => {
+      const names = parseScope(String(scope));
+      return [...scopesFor(clientId, names, account), ...names.filter((name) => ofOthers.has(name))].join(
+        ' ',
+      );
+    };
+    for (const server of servers) server.scope = allowed(server.scope);
     if (params?.scope === undefined) return;
     params.scope = allowed(params.scope);
     if (params.scope === '')

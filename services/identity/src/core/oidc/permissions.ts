@@ -16,7 +16,7 @@ import { requestedOfUserInfo } from './claims/claims-parameter.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';
 import { ALL_SCOPES, applyDefaultScope, requireKnownScope } from './claims/scope-rules.ts';
 import { machineClaims, pinnedProfiles } from './clients/client-credentials.ts';
-import { ACCOUNT_CLIENT, DASHBOARD_CLIENT } from './clients/client-metadata.ts';
+import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
 import { accessTokenAlgorithm } from './clients/fapi.ts';
 import { isOfConsentEpoch, roleByGrant } from './epochs/consent-epochs.ts';
 import type { ProviderOptions } from './provider-options.ts';
@@ -32,7 +32,13 @@ export type Permissions = ReturnType<typeof createPermissions>;
 export function createPermissions(
   options: Pick<
     ProviderOptions,
-    'issuer' | 'accessTokenAlgorithm' | 'lifetimes' | 'applications' | 'accounts' | 'acceptsService'
+    | 'issuer'
+    | 'accessTokenAlgorithm'
+    | 'lifetimes'
+    | 'applications'
+    | 'accounts'
+    | 'acceptsService'
+    | 'findResource'
   >,
 ) {
   const { issuer } = options;
@@ -101,15 +107,25 @@ export function createPermissions(
   ): Promise<boolean> {
     if (client.clientAuthMethod === 'none') return false;
     if (token.clientId === client.clientId) return true;
-    if (token.kind === 'RefreshToken' || token.aud !== api) return false;
+    if (token.kind === 'RefreshToken') return false;
     // The token of a login is of no application, and for nobody but us.
     if ((await options.applications.find(token.clientId ?? '')) === undefined) return false;
-    return (await permissions(ctx, client.clientId))?.application.type === 'resource';
+    const introspecting = (await permissions(ctx, client.clientId))?.application;
+    if (introspecting?.type !== 'resource') return false;
+    // That of a resource of others is for whoever has registered it.
+    return (
+      token.aud === api || (await options.findResource(String(token.aud)))?.owner === introspecting.owner
+    );
   }
 
   async function accessTokenClaims(
     ctx: KoaContextWithOIDC,
-    token: { clientId?: string | undefined; accountId?: string; grantId?: string },
+    token: {
+      clientId?: string | undefined;
+      accountId?: string;
+      grantId?: string;
+      resourceServer?: ResourceServer | undefined;
+    },
   ): Promise<Record<string, unknown> | undefined> {
     if (isService(token.clientId ?? '')) return { trusted: true, epoch: { client: 0 } };
     if (token.clientId === DASHBOARD_CLIENT) {
@@ -129,11 +145,17 @@ export function createPermissions(
     if (code !== undefined && !issuedTo?.redirectUriAllowed(code.redirectUri ?? '')) {
       throw new errors.InvalidGrant('the redirect_uri is no longer registered');
     }
-    if (token.accountId === undefined) return machineClaims(application, owner);
+    const isForOthers = token.resourceServer !== undefined && token.resourceServer.audience !== api;
+    if (token.accountId === undefined) {
+      const claims = machineClaims(application, owner);
+      return isForOthers ? { ...claims, roles: undefined, profiles: undefined } : claims;
+    }
     const { account } = ctx.oidc.entities.Account as ProviderAccount;
-    const roles = [roleByGrant(grant, roleIn({ owner }, account))];
     const epoch = { client: application.epoch, subject: account.epoch };
     const { grantId: gid } = token;
+    // Roles and profiles are those of our API.
+    if (isForOthers) return { gid, epoch, ...authenticationOf(ctx) };
+    const roles = [roleByGrant(grant, roleIn({ owner }, account))];
     const ofSignIn = { ...authenticationOf(ctx), ...requestedOfUserInfo(ctx) };
     return { ...pinnedProfiles(application), gid, roles, epoch, ...ofSignIn };
   }
@@ -144,16 +166,33 @@ export function createPermissions(
     return api;
   }
 
+  /** The audience and the scopes of a resource of somebody else. */
+  async function ofOthers(ctx: KoaContextWithOIDC, resource: string, client: Client) {
+    const { clientId } = client;
+    const isOfOthers = !isService(clientId) && !isFirstParty(clientId);
+    const found = isOfOthers ? await options.findResource(resource, clientId) : undefined;
+    if (found === undefined) throw new errors.InvalidTarget('no such resource, or not for this application');
+    // The owner's account must be active, whatever the token is for.
+    await permissions(ctx, clientId);
+    const scopes = found.scopes.map(({ name }) => name);
+    if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
+    if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, scopes, [...scopes, ...ALL_SCOPES]);
+    return { audience: found.identifier, scopes };
+  }
+
   /** The format of an access token for a resource: a JWT for the API or for one service, which these can verify themselves. */
   async function resourceServer(
     ctx: KoaContextWithOIDC,
     resource: string,
     client: Client,
   ): Promise<ResourceServer> {
-    if (!audiencesOf(client.clientId).includes(resource)) throw new errors.InvalidTarget();
+    const isOurs = audiencesOf(client.clientId).includes(resource);
+    const { audience, scopes } = isOurs
+      ? { audience: resource, scopes: await allowedScopes(ctx) }
+      : await ofOthers(ctx, resource, client);
     return {
-      audience: resource,
-      scope: (await allowedScopes(ctx)).join(' '),
+      audience,
+      scope: scopes.join(' '),
       accessTokenFormat: 'jwt',
       accessTokenTTL: options.lifetimes.accessToken,
       jwt: { sign: { alg: accessTokenAlgorithm(client, options.accessTokenAlgorithm) } },

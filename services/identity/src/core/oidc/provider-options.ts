@@ -9,6 +9,7 @@ import type { Applications } from '../applications/applications.ts';
 import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
 import type { OidcStore } from './adapter/oidc-adapter.ts';
 import type { SignOuts } from './epochs/sign-outs.ts';
+import type { FindResource } from './protected-resource.ts';
 import type { RequiredSecondFactor } from './strength.ts';
 
 /** In seconds. */
@@ -29,6 +30,8 @@ export type ProviderOptions = {
   accessTokenAlgorithm: SigningAlgorithm;
   lifetimes: Lifetimes;
   applications: Pick<Applications, 'find' | 'checkSecret' | 'used'>;
+  /** Finds a resource of somebody else, that tokens can be for. */
+  findResource: FindResource;
   accounts: Pick<Accounts, 'find'>;
   /** Whether this is the secret of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;

@@ -7,7 +7,7 @@ import { userInfoRoutes } from './user-info-routes.ts';
 
 /** The endpoints of OAuth and OpenID Connect that oidc-provider does not answer alone. */
 export function oauth(core: Core): IdentityModule {
-  const { verifyAccessToken: verify } = core.authentication;
+  const { verifyForAnyResource: verify } = core.authentication;
   const clientCredentials = createClientCredentials({ ...core, lifetime: core.lifetimes.accessToken });
   return {
     routers: [

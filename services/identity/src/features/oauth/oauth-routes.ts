@@ -26,7 +26,7 @@ export function oauthRoutes(options: {
   issuer: string;
   handles: AccessTokenHandles;
   /** Throws `unauthenticated` for a token that is not valid. */
-  verify(token: string): Promise<Caller>;
+  verify(token: string): Promise<{ caller: Caller; audience: string }>;
   audit: Pick<Audit, 'record'>;
   applications: Pick<Applications, 'find'>;
   /** Resolves to whether it has answered the request. */
@@ -67,7 +67,7 @@ export function oauthRoutes(options: {
   async function withHandle(_ctx: Context, form: URLSearchParams, send: () => Promise<void>): Promise<void> {
     const token = form.get('token') ?? '';
     if (!token.startsWith('eyJ')) return send();
-    const caller = await verify(token).catch((error: unknown) => {
+    const verified = await verify(token).catch((error: unknown) => {
       if (error instanceof ServiceError && error.kind === 'unauthenticated') return undefined;
       throw error;
     });
@@ -75,7 +75,8 @@ export function oauthRoutes(options: {
       form.set('token', handle);
       return send();
     };
-    return caller === undefined ? sendWith(NO_TOKEN) : handles.issue(caller, sendWith);
+    if (verified === undefined) return sendWith(NO_TOKEN);
+    return handles.issue(verified.caller, sendWith, verified.audience);
   }
   for (const path of ['/oauth2/revoke', '/oauth2/introspect']) {
     router.post(path, toProvider({ accepts: ['json', 'form'], path, around: withHandle }), emptyObject);

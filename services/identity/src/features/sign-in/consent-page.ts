@@ -2,6 +2,7 @@ import type { Role } from '@gatehouse/tokens/scopes';
 import { form, type PageForm } from '@gatehouse/web/form';
 import { hostname, named } from '@gatehouse/web/formatting';
 import { type Content, type Html, html } from '@gatehouse/web/html';
+import type { ProtectedResource } from '../../core/oidc/protected-resource.ts';
 import { standalonePage } from '../../pages/document.ts';
 import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
 import { describeScopes, type ScopeGroup } from '../../pages/scope-descriptions.ts';
@@ -12,6 +13,8 @@ export type ConsentModel = {
   application: RequestingApplication;
   account: { username: string; email?: string | null; role: Role };
   scopes: readonly string[];
+  /** The resources of others that it asks for. */
+  resources?: readonly ProtectedResource[];
   /** The scopes that the person has not allowed before, if others have been. */
   newScopes?: readonly string[] | undefined;
   /** What else people should know about the request. */
@@ -22,7 +25,7 @@ export type ConsentModel = {
 
 /** Asks for permission. The form sends `decision`: `allow` by the first button, `deny` by the second. */
 export function consentPage(model: ConsentModel): string {
-  const { application, account, newScopes = [] } = model;
+  const { application, account, newScopes = [], resources = [] } = model;
   return standalonePage({
     ...{ application, isPreview: model.isPreview },
     title: t('Allow {application} to use your account?', { application: application.name }),
@@ -36,7 +39,7 @@ ${model.links.useAnotherAccount !== undefined && html`<a href="${model.links.use
 ${newScopes.length > 0 && html`<p>${t('You have allowed some of these permissions before. New permissions are marked {new}.', { new: newMark() })}</p>`}
 <section class="permissions" aria-labelledby="permissions">
 <h2 id="permissions">${t('If you allow access, this application can:')}</h2>
-${permissionGroups(describeScopes(model.scopes, account.role), newScopes)}
+${permissionGroups(describeScopes(model.scopes, account.role, resources), newScopes)}
 </section>
 <p class="hint">${t('The application keeps these permissions until you revoke them, even while you are not using it. You can revoke them at any time under Applications in your account. The application never sees your password.')}</p>
 ${form(

@@ -10,6 +10,7 @@ import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { scopesOfClaims } from '../../core/oidc/claims/claims-parameter.ts';
 import { stampConsent } from '../../core/oidc/epochs/consent-epochs.ts';
 import { stampGrant } from '../../core/oidc/epochs/sign-in-epochs.ts';
+import type { FindResource, ProtectedResource } from '../../core/oidc/protected-resource.ts';
 import { ANOTHER_ACCOUNT, type RequestDetails } from '../../core/oidc/provider-options.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import { SignInExpired } from '../../pages/page-errors.ts';
@@ -22,6 +23,7 @@ export function consentRoutes(options: {
   provider(): Provider;
   accounts: Accounts;
   applications: Pick<Applications, 'find'>;
+  findResource: FindResource;
   audit: Audit;
   /** The role that the person has in an application, which may be less than their own. */
   roleIn(clientId: string, account: Account): Promise<Role>;
@@ -32,6 +34,13 @@ export function consentRoutes(options: {
   const { accounts, audit, forms } = options;
   const router = new Router({ sensitive: true });
   const { load, readForm, finish, refuse, applicationOf, targetsOf } = createInteractions(options, 'consent');
+
+  /** The resources of others that the request names. */
+  async function resourcesOf({ params }: Interaction): Promise<ProtectedResource[]> {
+    const identifiers = [params.resource].flat().filter((it) => typeof it === 'string');
+    const found = await Promise.all(identifiers.map((identifier) => options.findResource(identifier)));
+    return found.filter((it) => it !== undefined);
+  }
 
   /** Who is asked for consent, and to what. */
   async function consentOf(details: Interaction) {
@@ -64,6 +73,7 @@ export function consentRoutes(options: {
       application,
       account: { ...account, role },
       scopes,
+      resources: await resourcesOf(details),
       newScopes: someAreNew ? newScopes : undefined,
       details: await Promise.all(options.requestDetails.map((describe) => describe(ctx, details))),
       links: { useAnotherAccount: anotherAccount(details, requester) },

@@ -81,6 +81,7 @@ t.test(
           checkSecret: async (_id, given) => findSecret(application, given) !== undefined,
           used: () => {},
         },
+        findResource: async () => undefined,
         accounts: noAccount,
         acceptsService: () => undefined,
         store,

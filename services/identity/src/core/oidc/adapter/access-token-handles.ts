@@ -5,15 +5,15 @@ import type { AdapterPayload } from 'oidc-provider';
 
 /** oidc-provider revokes and introspects only tokens that it stores, so a verified JWT is replaced by a handle. */
 export type AccessTokenHandles = {
-  /** Issues a handle for this caller's token, which is valid while `action` runs. */
-  issue<T>(caller: Caller, action: (handle: string) => Promise<T>): Promise<T>;
+  /** Issues a handle for this caller's token, which is valid while `action` runs; by default, of the API. */
+  issue<T>(caller: Caller, action: (handle: string) => Promise<T>, audience?: string): Promise<T>;
   find(handle: string): AdapterPayload | undefined;
 };
 
-export function createAccessTokenHandles(audience: string): AccessTokenHandles {
+export function createAccessTokenHandles(api: string): AccessTokenHandles {
   const issued = new Map<string, AdapterPayload>();
   return {
-    async issue(caller, action) {
+    async issue(caller, action, audience = api) {
       const handle = `handle-${randomBytes(16).toString('base64url')}`;
       issued.set(handle, payloadOf(caller, audience));
       try {

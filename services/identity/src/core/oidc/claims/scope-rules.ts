@@ -22,12 +22,15 @@ export function omitOfflineAccess(form: URLSearchParams): void {
  * An authorization request that names no scope, or only offline_access, which is none of ours, asks for all that its application may (RFC 6749 §3.3), which the person still
  * has to allow. Throws when it names none that there is.
  */
-export function requireKnownScope({ oidc }: KoaContextWithOIDC, allowed: readonly string[]): void {
-  const known: readonly string[] = ALL_SCOPES;
+export function requireKnownScope(
+  { oidc }: KoaContextWithOIDC,
+  allowed: readonly string[],
+  known: readonly string[] = ALL_SCOPES,
+): void {
   const { params } = oidc;
   if (params !== undefined && !params.scope) params.scope = allowed.join(' ');
   if (parseScope(String(oidc.params?.scope ?? '')).some((name) => known.includes(name))) return;
-  const description = `scope must name one or more of: ${ALL_SCOPES.join(' ')}`;
+  const description = `scope must name one or more of: ${known.join(' ')}`;
   throw new errors.CustomOIDCProviderError('invalid_scope', description);
 }
 

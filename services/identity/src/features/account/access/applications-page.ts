@@ -2,6 +2,7 @@ import type { Role } from '@gatehouse/tokens/scopes';
 import { form, type PageForm } from '@gatehouse/web/form';
 import { dateAndTime, day, hostname } from '@gatehouse/web/formatting';
 import { type Content, type Html, html } from '@gatehouse/web/html';
+import type { ProtectedResource } from '../../../core/oidc/protected-resource.ts';
 import { type AccountFrame, accountDocument } from '../../../pages/account/account-document.ts';
 import { describeScopes } from '../../../pages/scope-descriptions.ts';
 import { t } from '../../../texts/texts.ts';
@@ -12,6 +13,7 @@ export type AuthorizedApplication = {
   name: string;
   hosts: readonly string[];
   scopes: readonly string[];
+  resources?: readonly ProtectedResource[];
   since: Date;
   /** Revokes the access. */
   revoke: PageForm;
@@ -97,6 +99,6 @@ function card(application: AuthorizedApplication, index: number, role: Role): Ht
   const id = `application-${index + 1}`;
   return html`<li class="card"><h2 id="${id}"><bdi>${name}</bdi></h2>
 <p class="card-facts">${hosts.map((host) => html`${hostname(host)}<br>`)}${t('Allowed on {date}', { date: day(since) })}</p>
-<details><summary>${t('Permissions')}<span class="visually-hidden">: <bdi>${name}</bdi></span></summary><div class="permissions">${permissionGroups(describeScopes(application.scopes, role))}</div></details>
+<details><summary>${t('Permissions')}<span class="visually-hidden">: <bdi>${name}</bdi></span></summary><div class="permissions">${permissionGroups(describeScopes(application.scopes, role, application.resources))}</div></details>
 ${form(revoke, html`<button class="danger" aria-describedby="${id}">${t('Revoke access')}</button>`)}</li>`;
 }

@@ -1,0 +1,199 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { createFormBrowser } from '@gatehouse/testing/form-browser';
+import { jsonRequest, loginToken } from '@gatehouse/testing/json-request';
+import { listen } from '@gatehouse/testing/listen';
+import { freePort, until } from '@gatehouse/testing/processes';
+import { auth, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import { decodeJwt } from 'jose';
+import t, { type Test } from 'tap';
+import { blocksOf } from '../document.ts';
+import { startGatehouse, temporaryDir, tokenOf } from '../gatehouse.ts';
+import { signInAndAllow } from './set-up.ts';
+
+// The guide "Protect an MCP server" with the official SDK as server and as client, and the MCP project's own tests.
+
+const GUIDE = readFileSync(
+  new URL('../../../../docs/guides/protect-an-mcp-server.md', import.meta.url),
+  'utf8',
+);
+const MODULES = new URL('../../node_modules', import.meta.url).pathname;
+const CALLBACK = 'http://127.0.0.1:4201/callback';
+
+/** A certificate for localhost; undefined where there is no openssl, which Node has nothing in place of. */
+function certificate(t: Test) {
+  const dir = temporaryDir(t);
+  const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
+  const { status } = spawnSync('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
+    ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', cert],
+  ]);
+  return status === 0 ? { path: cert, key: readFileSync(key), cert: readFileSync(cert) } : undefined;
+}
+
+const tls = certificate(t);
+const env = tls === undefined ? {} : { NODE_EXTRA_CA_CERTS: tls.path };
+const gatehouse = await startGatehouse(t, temporaryDir(t), env);
+const { demo } = gatehouse;
+const issuer = demo.base_url;
+const login = await loginToken(issuer, demo.admin);
+
+async function register(path: string, body: object) {
+  const { status, body: made } = await jsonRequest<{ client_id: string }>(
+    'POST',
+    `${issuer}/api/v1/${path}`,
+    {
+      ...{ token: login, body },
+    },
+  );
+  if (status !== 201) throw new Error(JSON.stringify(made));
+  return made;
+}
+
+/** The server of the guide, and its resource. */
+async function startMcpServer(t: Test): Promise<URL> {
+  const url = new URL(`http://127.0.0.1:${await freePort()}/mcp`);
+  await register('resources', {
+    ...{ identifier: url.href, name: 'Dice' },
+    scopes: [{ name: 'dice:roll', description: 'Roll dice in your name' }],
+  });
+  const dir = temporaryDir(t);
+  symlinkSync(MODULES, join(dir, 'node_modules'));
+  const program = blocksOf(GUIDE).find(({ file }) => file === 'mcp-server.mjs');
+  writeFileSync(join(dir, 'mcp-server.mjs'), program?.text ?? '');
+  const child = spawn(process.execPath, ['mcp-server.mjs'], {
+    ...{ cwd: dir, stdio: ['ignore', 'pipe', 'inherit'] },
+    env: {
+      ...process.env,
+      GATEHOUSE: issuer,
+      MCP_SERVER: url.href,
+      MCP_DANGEROUSLY_ALLOW_INSECURE_ISSUER_URL: 'true',
+    },
+  });
+  t.teardown(() => child.kill());
+  await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
+  return url;
+}
+
+/** A client of the SDK that keeps in memory what it has to keep. */
+function provider(more: object) {
+  const kept: { client?: OAuthClientInformationMixed; tokens?: OAuthTokens; verifier?: string; url?: URL } =
+    {};
+  return {
+    kept,
+    redirectUrl: CALLBACK,
+    clientMetadata: { client_name: 'Agent', redirect_uris: [CALLBACK], token_endpoint_auth_method: 'none' },
+    clientInformation: () => kept.client,
+    saveClientInformation(client: OAuthClientInformationMixed) {
+      kept.client = client;
+    },
+    tokens: () => kept.tokens,
+    saveTokens(tokens: OAuthTokens) {
+      kept.tokens = tokens;
+    },
+    redirectToAuthorization(url: URL) {
+      kept.url = url;
+    },
+    saveCodeVerifier(verifier: string) {
+      kept.verifier = verifier;
+    },
+    codeVerifier: () => kept.verifier ?? '',
+    ...more,
+  };
+}
+
+/** Connects as the SDK does it, with a person who signs in and allows; returns what the tool says. */
+async function roll(url: URL, authProvider: ReturnType<typeof provider>): Promise<string> {
+  const connect = async () => {
+    const client = new Client({ name: 'agent', version: '1.0.0' });
+    const transport = new StreamableHTTPClientTransport(url, { authProvider });
+    await client.connect(transport as never);
+    return client;
+  };
+  const refused = await connect().catch((error: unknown) => error);
+  if (!(refused instanceof UnauthorizedError)) throw refused;
+  const { kept } = authProvider;
+  const response = await signInAndAllow(createFormBrowser(issuer), String(kept.url), demo.user);
+  const authorizationCode = response.searchParams.get('code') ?? '';
+  if ((await auth(authProvider, { serverUrl: url, authorizationCode })) !== 'AUTHORIZED')
+    throw new Error('refused');
+  const client = await connect();
+  const { content } = await client.callTool({ name: 'roll' });
+  await client.close();
+  return (content as { text: string }[])[0]?.text ?? '';
+}
+
+t.test('the guide: a server and a registered client of the SDK', async (t) => {
+  const url = await startMcpServer(t);
+  const { client_id } = await register('applications', {
+    ...{ name: 'Agent', type: 'native', redirect_uris: [CALLBACK], scopes: ['openid'] },
+  });
+  const agent = provider({ clientInformation: () => ({ client_id, issuer }) });
+  t.match(await roll(url, agent), new RegExp(`^${demo.user.user_id} rolled [1-6]$`));
+  const asked = agent.kept.url?.searchParams;
+  t.strictSame([asked?.get('resource'), asked?.get('scope')], [url.href, 'dice:roll']);
+  t.match(decodeJwt(agent.kept.tokens?.access_token ?? ''), { aud: url.href, scope: 'dice:roll', client_id });
+
+  const post = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    return (await fetch(url, { method: 'POST', headers, body: '{}' })).status;
+  };
+  t.equal(await post(await tokenOf(gatehouse)), 401, 'a token for the API of Gatehouse is refused');
+  const other = await startMcpServer(t);
+  const foreign = provider({ clientInformation: () => ({ client_id, issuer }) });
+  await roll(other, foreign);
+  t.equal(await post(foreign.kept.tokens?.access_token ?? ''), 401, 'and one for another server');
+});
+
+t.test(
+  'a client that nobody has registered, by its metadata document',
+  { skip: tls === undefined && 'there is no openssl, so the document of the client has no https URL' },
+  async (t) => {
+    if (tls === undefined) return;
+    const site = createServer(tls, (_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      const document = { ...agent.clientMetadata, client_id: agent.clientMetadataUrl };
+      response.end(JSON.stringify(document));
+    });
+    const port = await listen(t, site as never);
+    const agent = { ...provider({}), clientMetadataUrl: `https://localhost:${port}/client.json` };
+    const url = await startMcpServer(t);
+    t.match(await roll(url, agent), new RegExp(`^${demo.user.user_id} rolled`));
+    t.match(decodeJwt(agent.kept.tokens?.access_token ?? ''), {
+      aud: url.href,
+      client_id: agent.clientMetadataUrl,
+    });
+  },
+);
+
+t.test("the MCP project's conformance tests for authorization servers", async (t) => {
+  const port = await freePort();
+  const callback = `http://127.0.0.1:${port}/callback`;
+  const { client_id } = await register('applications', {
+    ...{ name: 'Conformance', type: 'native', redirect_uris: [callback], scopes: ['openid', 'profile'] },
+  });
+  const command = join(MODULES, '@modelcontextprotocol/conformance/dist/index.js');
+  const options = ['--url', issuer, '--client-id', client_id, '--port', String(port)];
+  const child = spawn(process.execPath, [command, 'authorization', ...options], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill());
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+  const ended = once(child, 'close');
+  await until(() => output.includes('response_type=code') || child.exitCode !== null, 20_000);
+  const [authorize = ''] = /^http\S*response_type=code\S*$/m.exec(output) ?? [];
+  const response = await signInAndAllow(createFormBrowser(issuer), authorize, demo.user);
+  await fetch(response);
+  const [status] = await ended;
+  t.equal(status, 0, output);
+  t.match(output, /Total: [3-9] passed, 0 failed/);
+  t.notMatch(output, /WARNING|SKIPPED|skipped/);
+});

@@ -1,0 +1,109 @@
+import { html } from '@gatehouse/web/html';
+import type { ApiPage } from '../../api/pages.ts';
+import { copyable, exactTime, facts, time, userLink } from '../../pages/parts.ts';
+import type { FormRow } from '../../resources/resource-form.ts';
+import { resourcePages } from '../../resources/resource-pages.ts';
+
+type Scope = { name: string; description: string };
+type ApiResource = {
+  id: string;
+  identifier: string;
+  name: string;
+  scopes: readonly Scope[];
+  applications: readonly string[] | null;
+  owner: string;
+  created_at: string;
+  updated_at: string;
+};
+/** With its scopes as lines of a form. */
+type Resource = Omit<ApiResource, 'scopes'> & { scopes: readonly string[] };
+
+const API = '/api/v1/resources';
+
+const fields: readonly FormRow[] = [
+  { name: 'name', label: 'Name', required: true, maxlength: 200, hint: 'People see it on the consent page.' },
+  {
+    ...{ name: 'scopes', label: 'Scopes', kind: 'lines', rows: 5, required: true, line: 'Scope' },
+    hint: 'One in each line: the name, a space, and the sentence about it on the consent page, such as “calendar:read Read your appointments”.',
+  },
+  {
+    ...{ name: 'applications', label: 'Applications', kind: 'lines', rows: 3, line: 'Application' },
+    hint: 'The client IDs of the applications that may ask for it, one in each line. Leave this empty for all applications.',
+  },
+];
+const identifier: FormRow = {
+  ...{ name: 'identifier', label: 'URL', type: 'url', required: true, maxlength: 500 },
+  hint: 'The URL of your API or MCP server. It is the audience of its access tokens, and cannot be changed later.',
+};
+
+const lineOf = ({ name, description }: Scope) => `${name} ${description}`;
+function scopeOf(line: string): Scope {
+  const [name = '', ...words] = line.split(/\s+/);
+  return { name, description: words.join(' ') };
+}
+const lines = (text = '') =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
+const orNull = (list: readonly unknown[]) => (list.length === 0 ? null : list);
+const withLines = (it: ApiResource): Resource => ({ ...it, scopes: it.scopes.map(lineOf) });
+
+/** APIs and MCP servers of people, for which applications get access tokens here. */
+export const resources = resourcePages<Resource>({
+  name: 'resources',
+  noun: ['resource', 'resources'],
+  api: API,
+  idPrefix: 'rsr',
+  filters: [],
+  async find({ api }) {
+    const { data, ...page } = await api.get<ApiPage<ApiResource>>(API);
+    return { ...page, data: data.map(withLines) };
+  },
+  async read({ api }, path) {
+    const { value, etag } = await api.read<ApiResource>(path);
+    return { value: withLines(value), etag };
+  },
+  columns: [
+    { title: 'Name', show: ({ name }) => html`<bdi>${name}</bdi>` },
+    { title: 'URL', show: ({ identifier: url }) => html`<bdi>${url}</bdi>` },
+    { title: 'Owner', role: 'admin', show: ({ owner }, people) => userLink(owner, people) },
+    { title: 'Created', show: ({ created_at: at }) => time(at) },
+  ],
+  empty: html`<p><strong>There are no resources yet.</strong> A resource is an API or MCP server of yours: people sign in here, and applications get access tokens for it. The guide <a href="/docs/guides/protect-an-mcp-server">Protect an MCP server</a> shows how.</p>`,
+  title: ({ name }) => name,
+  people: ({ owner }) => [owner],
+  view: ({ value, people, form, deletion }) => html`<section class="panel">${facts([
+    ['URL', copyable('resource-url', value.identifier)],
+    ['Resource ID', copyable('resource-id', value.id)],
+    ['Owner', userLink(value.owner, people)],
+    ['Created', exactTime(value.created_at)],
+  ])}</section>
+<section><h2>Settings</h2>${form}</section>
+${deletion}`,
+  fields,
+  create: {
+    invitation: 'Register a resource',
+    submit: 'Register resource',
+    once: true,
+    fields: [identifier, ...fields],
+    send: ({ api }, values) =>
+      api.send<{ id: string }>('POST', API, {
+        ...{ identifier: values.identifier, name: values.name },
+        scopes: lines(values.scopes).map(scopeOf),
+        applications: orNull(lines(values.applications)),
+      }),
+  },
+  update: {
+    async send({ visit, apiPath }, { scopes, applications, ...changed }) {
+      await visit.api.send('PATCH', apiPath, {
+        ...changed,
+        ...(Array.isArray(scopes) ? { scopes: scopes.map((line) => scopeOf(String(line))) } : {}),
+        ...(Array.isArray(applications) ? { applications: orNull(applications) } : {}),
+      });
+    },
+  },
+  remove: {
+    lost: 'No application gets access tokens for it any more. Tokens that were issued work until they expire, unless your server introspects them.',
+  },
+});

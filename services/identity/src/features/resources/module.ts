@@ -1,0 +1,17 @@
+import type { Core } from '../../core/core.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { identifierKeyOf } from './registered-resource.ts';
+import { createResourceStore } from './registered-resource-store.ts';
+import { resourceRoutes } from './resource-routes.ts';
+
+/** APIs and MCP servers of others, for which applications get access tokens here (RFC 8707). */
+export function resources(core: Core): IdentityModule {
+  const store = createResourceStore(core.connection);
+  core.extensions.resources.push(async (identifier, clientId) => {
+    const key = identifierKeyOf(identifier);
+    const found = key === undefined ? undefined : await store.findByKey(key);
+    const isAllowed = clientId === undefined || (found?.applications?.includes(clientId) ?? true);
+    return isAllowed ? found : undefined;
+  });
+  return { apis: [resourceRoutes({ ...core, store })], erase: store.removeAllOf };
+}

@@ -1,0 +1,51 @@
+import { defineCollection } from '@gatehouse/data/collection';
+import { createDocumentMapper } from '@gatehouse/data/document-mapper';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import { insertInSlot } from '@gatehouse/data/slots';
+import type { StoredOf } from '@gatehouse/domain/fields';
+import type { Connection } from 'mongoose';
+import { MAX_RESOURCES, RESOURCE, type ResourceStore } from './registered-resource.ts';
+
+type ResourceDocument = StoredOf<typeof RESOURCE> & {
+  /** From 0 to MAX_RESOURCES - 1, unique for an owner, which limits what they have. */
+  slot: number;
+};
+const { read, write, update } = createDocumentMapper(RESOURCE);
+
+/** Resources in MongoDB; defines their collection on the connection. */
+export function createResourceStore(connection: Connection): ResourceStore {
+  const resources = defineCollection<ResourceDocument>(connection, 'resources', [
+    { fields: { identifier_key: 1 }, options: { unique: true } },
+    { fields: { owner: 1, slot: 1 }, options: { unique: true } },
+  ]);
+  const optional = (document: ResourceDocument | null) => (document === null ? undefined : read(document));
+  return {
+    async insert(resource) {
+      const { id: _id, owner } = resource;
+      try {
+        const isInserted = await insertInSlot({
+          limit: MAX_RESOURCES,
+          field: 'owner',
+          taken: () => resources.find({ owner }, { projection: { slot: 1 } }).toArray(),
+          insert: (slot) => resources.insertOne({ _id, ...write(resource), slot }),
+        });
+        return isInserted ? 'inserted' : 'full';
+      } catch (error) {
+        if (duplicateKeyField(error) === 'identifier_key') return 'taken';
+        throw error;
+      }
+    },
+    async list(owner) {
+      const found = resources.find(owner === undefined ? {} : { owner }).sort({ _id: -1 });
+      return (await found.toArray()).map(read);
+    },
+    find: async (_id) => optional(await resources.findOne({ _id })),
+    findByKey: async (identifier_key) => optional(await resources.findOne({ identifier_key })),
+    async change(_id, changes) {
+      const set = update({ ...changes, updatedAt: new Date() });
+      return optional(await resources.findOneAndUpdate({ _id }, set, { returnDocument: 'after' }));
+    },
+    remove: async (_id) => (await resources.deleteOne({ _id })).deletedCount === 1,
+    removeAllOf: async (owner) => void (await resources.deleteMany({ owner })),
+  };
+}

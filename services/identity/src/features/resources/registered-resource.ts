@@ -1,0 +1,44 @@
+import { date, type EntityOf, id, text, value } from '@gatehouse/domain/fields';
+
+/** An API or MCP server for which applications get access tokens here (RFC 8707). */
+export const RESOURCE = {
+  id: id(),
+  /** Its URL, as it is in the `aud` of the tokens. */
+  identifier: text(),
+  /** The URL in its normal form, of which there is one resource. */
+  identifierKey: text(),
+  name: text(),
+  scopes: value<readonly ResourceScope[]>(),
+  /** The client_ids of the applications that may ask for it; null for all. */
+  applications: value<readonly string[] | null>(),
+  owner: text(),
+  createdAt: date(),
+  updatedAt: date(),
+};
+export type ResourceScope = { name: string; description: string };
+export type Resource = EntityOf<typeof RESOURCE>;
+
+/** The number of resources of one person. */
+export const MAX_RESOURCES = 50;
+
+/** The store of resources. Writes are durable when they resolve. */
+export type ResourceStore = {
+  /** `full` when the owner has MAX_RESOURCES; `taken` when there is another one with its URL. */
+  insert(resource: Resource): Promise<'inserted' | 'full' | 'taken'>;
+  /** Those of an owner, or all; the latest first. */
+  list(owner?: string): Promise<Resource[]>;
+  find(id: string): Promise<Resource | undefined>;
+  findByKey(identifierKey: string): Promise<Resource | undefined>;
+  /** Undefined when it is gone. */
+  change(
+    id: string,
+    changes: Partial<Pick<Resource, 'name' | 'scopes' | 'applications'>>,
+  ): Promise<Resource | undefined>;
+  remove(id: string): Promise<boolean>;
+  removeAllOf(owner: string): Promise<void>;
+};
+
+/** The normal form of the URL of a resource; undefined for a text that is no URL. */
+export function identifierKeyOf(identifier: string): string | undefined {
+  return URL.parse(identifier)?.href;
+}

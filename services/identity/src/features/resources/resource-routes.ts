@@ -1,0 +1,224 @@
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import { newId } from '@gatehouse/core/ids';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import type { Caller } from '@gatehouse/tokens/caller';
+import type { Context } from 'koa';
+import { Type } from 'typebox';
+import { nameProblems } from '../../core/applications/application-rules.ts';
+import { type Audit, originOf } from '../../core/audit/audit.ts';
+import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';
+import { type Api, createManagedApi } from '../../http/api.ts';
+import { requireFirstParty } from '../../http/first-party.ts';
+import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
+import { identifierKeyOf, MAX_RESOURCES, type Resource, type ResourceStore } from './registered-resource.ts';
+
+const PREFIX = '/api/v1/resources';
+const MAX_SCOPES = 50;
+const OURS: readonly string[] = [...ALL_SCOPES, OFFLINE_ACCESS];
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+const Scopes = Type.Array(
+  Type.Object(
+    {
+      name: Type.String({
+        pattern: '^[\\w.:/-]{1,100}$',
+        description: 'Applications ask for it with this name. It must not be one of the scopes of Gatehouse.',
+      }),
+      description: Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: 'The sentence about the scope on the consent page, such as “Read your appointments”.',
+      }),
+    },
+    { additionalProperties: false },
+  ),
+  { minItems: 1, maxItems: MAX_SCOPES },
+);
+const Applications = Type.Union([
+  Type.Array(Type.String({ maxLength: 1000 }), { maxItems: 100 }),
+  Type.Null(),
+]);
+const Time = Type.String({ format: 'date-time' });
+const EXAMPLE = {
+  identifier: 'https://mcp.example.com/mcp',
+  name: 'Calendar of Example',
+  scopes: [
+    { name: 'calendar:read', description: 'Read your appointments' },
+    { name: 'calendar:write', description: 'Make and cancel appointments in your name' },
+  ],
+  applications: null,
+};
+const resourceShape = shape(
+  'Resource',
+  Type.Object({
+    id: Type.String(),
+    identifier: Type.String({ description: 'The `aud` of its access tokens.' }),
+    name: Type.String(),
+    scopes: Scopes,
+    applications: Applications,
+    owner: Type.String({ description: 'The id of the person who manages it.' }),
+    created_at: Time,
+    updated_at: Time,
+  }),
+  {
+    ...{ id: 'rsr_01m7g9w2k0000c4v8x3r6t5n1z', ...EXAMPLE, owner: 'usr_01m7g9v7d0000a3b9e5k2m8p4q' },
+    ...{ created_at: '2026-11-02T09:30:00.000Z', updated_at: '2026-11-02T09:30:00.000Z' },
+  },
+);
+
+const view = ({ id, identifier, name, scopes, applications, owner, createdAt, updatedAt }: Resource) => ({
+  ...{ id, identifier, name, scopes, applications, owner },
+  ...{ created_at: createdAt, updated_at: updatedAt },
+});
+
+/** /api/v1/resources: APIs and MCP servers that get their access tokens here. Errors are thrown. */
+export function resourceRoutes(options: {
+  issuer: string;
+  store: ResourceStore;
+  audit: Audit;
+  authenticate(ctx: Context): Promise<Caller>;
+}): Api {
+  const { issuer, store, audit } = options;
+  const api = createManagedApi(PREFIX, async (ctx) => {
+    const caller = await options.authenticate(ctx);
+    return { caller, person: requireFirstParty(caller, 'Resources') };
+  });
+
+  /** One that the person may see. The error does not reveal whether somebody else's exists. */
+  async function findManaged(id: string, person: NonNullable<Caller['person']>): Promise<Resource> {
+    const found = await store.find(id);
+    if (found !== undefined && (person.role === 'admin' || found.owner === person.id)) return found;
+    throw new ServiceError('not_found', 'There is no such resource.');
+  }
+
+  /** Why this cannot be the identifier of a resource; the end of a sentence. */
+  function identifierProblem(identifier: string): string | undefined {
+    const url = URL.parse(identifier);
+    if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'must be a URL';
+    if (url.protocol === 'http:' && !LOOPBACK.has(url.hostname)) return 'must use https';
+    // RFC 8707 §2; a query or credentials would make two names of one resource.
+    if (/[?#]/.test(identifier) || url.username !== '')
+      return 'must not have a query, a fragment or credentials';
+    // Its audiences are our own.
+    if (url.origin === new URL(issuer).origin) return 'must not be on the host of this deployment';
+    return undefined;
+  }
+
+  function check(sent: Partial<Pick<Resource, 'identifier' | 'name' | 'scopes'>>): void {
+    const names = (sent.scopes ?? []).map(({ name }) => name);
+    const problem = sent.identifier === undefined ? undefined : identifierProblem(sent.identifier);
+    const problems = [
+      ...(problem === undefined ? [] : [{ field: 'identifier', message: problem }]),
+      ...(sent.name === undefined ? [] : nameProblems(sent.name)),
+      ...(new Set(names).size < names.length
+        ? [{ field: 'scopes', message: 'must not contain duplicates' }]
+        : []),
+      ...(sent.scopes ?? []).flatMap(({ description }, i) =>
+        nameProblems(description).map((it) => ({ ...it, field: `scopes.${i}.description` })),
+      ),
+      ...names.flatMap((name, i) =>
+        OURS.includes(name)
+          ? [{ field: `scopes.${i}.name`, message: 'must not be a scope of Gatehouse' }]
+          : [],
+      ),
+    ];
+    if (problems.length > 0) throw invalidFields(problems);
+  }
+
+  const record = (ctx: Context, action: 'created' | 'changed' | 'deleted', actor: string, details: object) =>
+    audit.record({ action: `resource.${action}`, origin: originOf(ctx), actor, details: { ...details } });
+
+  api.post('create', '/', {
+    summary: 'Register a resource',
+    description:
+      'An API or MCP server, for which applications then get access tokens with `resource` (RFC 8707). Their `aud` is the identifier.',
+    body: shape(
+      'NewResource',
+      Type.Object({
+        identifier: Type.String({ maxLength: 500, description: 'Its URL. It cannot be changed later.' }),
+        name: Type.String(),
+        scopes: Scopes,
+        applications: Type.Optional(Applications),
+      }),
+      EXAMPLE,
+    ),
+    responses: created('The resource.', resourceShape),
+    kinds: ['conflict'],
+    async handle({ ctx, person, body: { identifier, name, scopes, applications = null } }) {
+      check({ identifier, name, scopes });
+      const now = new Date();
+      const resource: Resource = {
+        ...{
+          id: newId('rsr'),
+          identifier,
+          identifierKey: identifierKeyOf(identifier) ?? '',
+          name,
+          scopes,
+          applications,
+        },
+        ...{ owner: person.id, createdAt: now, updatedAt: now },
+      };
+      const outcome = await store.insert(resource);
+      if (outcome === 'full') {
+        throw new ServiceError('conflict', `You already have ${MAX_RESOURCES} resources.`);
+      }
+      if (outcome === 'taken')
+        throw new ServiceError('conflict', 'A resource with this URL is registered already.');
+      await record(ctx, 'created', person.id, { resource: resource.id, identifier });
+      ctx.set('location', `${PREFIX}/${resource.id}`);
+      return view(resource);
+    },
+  });
+
+  api.get('list', '/', {
+    summary: 'List resources',
+    description: 'Your own; for admins, all.',
+    responses: ok('The latest first.', listOf('Resources', resourceShape)),
+    async handle({ person }) {
+      return { data: (await store.list(person.role === 'admin' ? undefined : person.id)).map(view) };
+    },
+  });
+
+  api.get('read', '/:id', {
+    summary: 'Read a resource',
+    responses: ok('The resource.', resourceShape),
+    handle: async ({ params, person }) => view(await findManaged(params.id, person)),
+  });
+
+  api.patch('update', '/:id', {
+    summary: 'Change a resource',
+    description: 'A scope that is removed is in no new token.',
+    body: shape(
+      'ResourceChanges',
+      Type.Object({
+        name: Type.Optional(Type.String()),
+        scopes: Type.Optional(Scopes),
+        applications: Type.Optional(Applications),
+      }),
+      { name: 'Calendar' },
+    ),
+    responses: ok('The resource.', resourceShape),
+    async handle({ ctx, person, params, body }) {
+      check(omitUndefined(body));
+      const { id } = await findManaged(params.id, person);
+      const changed = await store.change(id, omitUndefined(body));
+      if (changed === undefined) throw new ServiceError('not_found', 'There is no such resource.');
+      await record(ctx, 'changed', person.id, { resource: id, fields: Object.keys(body) });
+      return view(changed);
+    },
+  });
+
+  api.delete('remove', '/:id', {
+    summary: 'Delete a resource',
+    responses: done(
+      'No application gets tokens for it any more. Those that were issued work until they expire, unless it introspects them.',
+    ),
+    async handle({ ctx, person, params }) {
+      const { id, identifier } = await findManaged(params.id, person);
+      await store.remove(id);
+      await record(ctx, 'deleted', person.id, { resource: id, identifier });
+    },
+  });
+  return api;
+}
