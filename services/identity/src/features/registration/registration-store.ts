@@ -5,7 +5,7 @@ import type { Connection } from 'mongoose';
 import { REGISTRATION, type RegistrationStore } from './registration.ts';
 
 type RegistrationDocument = StoredOf<typeof REGISTRATION>;
-const { read, write } = createDocumentMapper(REGISTRATION);
+const { read, write, update } = createDocumentMapper(REGISTRATION);
 
 /** Registrations in MongoDB; defines its collection on the connection. */
 export function createRegistrationStore(connection: Connection): RegistrationStore {
@@ -17,6 +17,9 @@ export function createRegistrationStore(connection: Connection): RegistrationSto
     async find(_id) {
       const found = await registrations.findOne({ _id });
       return found === null ? undefined : read(found);
+    },
+    async replaceToken({ id: _id, tokenHash: token_hash }, changes) {
+      return (await registrations.updateOne({ _id, token_hash }, update(changes))).matchedCount === 1;
     },
     async remove(_id) {
       await registrations.deleteOne({ _id });

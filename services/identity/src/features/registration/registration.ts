@@ -25,6 +25,8 @@ export type Registration = EntityOf<typeof REGISTRATION>;
 export type RegistrationStore = {
   insert(registration: Registration): Promise<void>;
   find(id: string): Promise<Registration | undefined>;
+  /** Replaces the registration access token, unless that was done since the registration was read; returns whether it did. */
+  replaceToken(read: Registration, changes: Pick<Registration, 'tokenHash' | 'authMethod'>): Promise<boolean>;
   remove(id: string): Promise<void>;
 };
 

@@ -1,22 +1,33 @@
+import { isDeepStrictEqual } from 'node:util';
 import { invalidFields } from '@gatehouse/api/http/schema';
+import type { FieldProblem } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { unauthenticated } from '@gatehouse/tokens/caller';
 import type { Static } from 'typebox';
 import {
   type Application,
   type ApplicationStore,
+  findSecret,
   hashSecret,
   isConfidential,
   MAX_APPLICATIONS,
   makeSecret,
+  mayHaveApiKeys,
   newApplication,
 } from '../../core/applications/application.ts';
+import type { ApplicationKeys } from '../../core/applications/application-keys.ts';
 import { scopeProblems, settingsProblems } from '../../core/applications/application-rules.ts';
+import { type ApplicationWrites, retried } from '../../core/applications/application-writes.ts';
 import type { NotifyCredential } from '../../core/applications/applications.ts';
 import { type FindOwner, withinCeiling } from '../../core/applications/ownership.ts';
-import type { Audit, Origin } from '../../core/audit/audit.ts';
+import type { Audit, AuditAction, Origin } from '../../core/audit/audit.ts';
 import { type ClientMetadata, type RequestedClient, readClientMetadata } from './client-metadata.ts';
-import type { Registration, RegistrationStore } from './registration.ts';
+import {
+  type AuthMethod,
+  isRegistrationToken,
+  type Registration,
+  type RegistrationStore,
+} from './registration.ts';
 import type { RegistrationTokenStore } from './registration-token.ts';
 
 type Metadata = Static<typeof ClientMetadata>;
@@ -33,18 +44,49 @@ export type RegisteredClient = {
 export type Registrations = {
   /** Registers a client with an initial access token. Throws `unauthenticated`, and `invalid` with what is wrong in the metadata. */
   register(metadata: Metadata, initialToken: string, origin: Origin): Promise<RegisteredClient>;
+  /**
+   * The client with its registration access token. Throws `unauthenticated` when that is not the token, or the client is gone or
+   * has another owner (RFC 7592 §2.1).
+   */
+  read(id: string, token: string): Promise<RegisteredClient>;
+  /**
+   * Replaces the metadata of a client, and its registration access token (RFC 7592 §2.2). What the metadata leaves out is
+   * removed. People are asked again to allow a client that adds a redirect URI: they have not seen where that leads. Throws as
+   * register() does.
+   */
+  change(
+    id: string,
+    token: string,
+    metadata: Metadata & { client_id: string; client_secret?: string },
+    origin: Origin,
+  ): Promise<RegisteredClient>;
+  /** Ends a client with all that was issued to it (RFC 7592 §2.3). */
+  remove(id: string, token: string, origin: Origin): Promise<void>;
 };
 
 /** The use cases of clients that register themselves (RFC 7591). They are applications, by the rules of all others. */
 export function createRegistrations(options: {
   registrations: RegistrationStore;
   tokens: RegistrationTokenStore;
-  applicationStore: Pick<ApplicationStore, 'insert'>;
+  applicationStore: Pick<ApplicationStore, 'insert' | 'findNow' | 'markDeleted'>;
+  applicationWrites: Pick<ApplicationWrites, 'change' | 'revoke'>;
+  extensions: { applicationKeys: readonly Pick<ApplicationKeys, 'hasAny'>[] };
   accounts: { find: FindOwner };
   notifyCredential: NotifyCredential;
   audit: Pick<Audit, 'record'>;
 }): Registrations {
-  const { registrations, tokens, applicationStore, audit } = options;
+  const { registrations, tokens, applicationStore, applicationWrites: writes, audit } = options;
+
+  /** Records what a client, which is nobody, has done to itself. */
+  async function record(
+    action: AuditAction,
+    { id: client, owner }: Application,
+    origin: Origin,
+    details: object = {},
+  ): Promise<void> {
+    const subject = owner === null ? {} : { subject: owner };
+    await audit.record({ action, client, origin, actor: null, ...subject, details: { ...details } });
+  }
 
   /** What the owner of a token may give to an application. Throws `unauthenticated` unless the account is active. */
   async function grantable(owner: string, scopes: readonly string[]): Promise<string[]> {
@@ -61,6 +103,57 @@ export function createRegistrations(options: {
     const id = newId('app');
     const application = newApplication({ ...settings, id, type, owner }, withSecret ? stored : undefined);
     return { application, ...(withSecret ? { secret } : {}) };
+  }
+
+  /** The client whose registration access token this is, and the scopes that it may have. */
+  async function authenticate(id: string, token: string) {
+    const registration = await registrations.find(id);
+    const isToken = registration !== undefined && isRegistrationToken(registration, token);
+    const application = isToken ? await applicationStore.findNow(id) : undefined;
+    if (!isToken || application === undefined || application.owner !== registration.owner) {
+      throw unauthenticated(
+        'This is not the registration access token of a registered client.',
+        'invalid_token',
+      );
+    }
+    const { scopes, trusted, owner } = application;
+    const granted = owner === null ? registration.scopes : await grantable(owner, registration.scopes);
+    // It keeps what it has. Only an admin gives more to a trusted one.
+    const allowed = trusted ? scopes : [...new Set([...granted, ...scopes])];
+    return { registration, application, allowed };
+  }
+
+  /** The client that the metadata makes of one. Throws `invalid`. */
+  async function changedClient(
+    { application: before, registration, allowed }: Awaited<ReturnType<typeof authenticate>>,
+    metadata: Parameters<Registrations['change']>[2],
+  ) {
+    const { client_id: id, client_secret: secret } = metadata;
+    const requested = readClientMetadata(metadata, { allowed });
+    const { settings, type, authMethod } = requested;
+    const isPublic = !isConfidential(before);
+    const next = { ...before, ...settings };
+    const problems: FieldProblem[] = [];
+    const require = (holds: boolean, field: string, message: string) => {
+      if (!holds) problems.push({ field, message });
+    };
+    require(id === before.id, 'client_id', 'must be that of the registered client');
+    // §2.2: a client cannot choose its secret.
+    require(secret === undefined ||
+      findSecret(before, secret) !== undefined, 'client_secret', 'must be the current one, or left out');
+    const isSameMethod = credentialOf(authMethod) === credentialOf(registration.authMethod);
+    require(isSameMethod, 'token_endpoint_auth_method', 'cannot be changed. Register another client.');
+    require(type === before.type ||
+      isPublic, 'grant_types', 'would make another type of client. Register another client.');
+    if (mayHaveApiKeys(before) && !mayHaveApiKeys(next)) {
+      for (const keys of options.extensions.applicationKeys) {
+        const message = 'cannot be set while the client has API keys, which would work without a proof';
+        require(!(await keys.hasAny(before.id)), 'dpop_bound_access_tokens', message);
+      }
+    }
+    if (problems.length > 0) throw invalidFields(problems);
+    requireValid(next, allowed);
+    return requested;
   }
 
   return {
@@ -95,10 +188,8 @@ export function createRegistrations(options: {
         if (client.secret !== undefined) options.notifyCredential(application, { what: 'a client secret' });
         if (application.jwks !== undefined) options.notifyCredential(application, { what: 'public keys' });
         const { type, scopes } = application;
-        await audit.record({
-          ...{ action: 'application.created', client: application.id, subject: owner },
-          ...{ origin, actor: null, details: { type, scopes, registration_token: initial.id } },
-        });
+        const details = { type, scopes, registration_token: initial.id };
+        await record('application.created', application, origin, details);
         return { ...client, registration, token };
       } catch (error) {
         if (id !== undefined) await registrations.remove(id);
@@ -106,7 +197,61 @@ export function createRegistrations(options: {
         throw error;
       }
     },
+
+    async read(id, token) {
+      const { registration, application } = await authenticate(id, token);
+      return { registration, application, token };
+    },
+
+    async change(id, token, metadata, origin) {
+      const { before, registration, application, authMethod } = await retried(async () => {
+        const current = await authenticate(id, token);
+        const { application: before } = current;
+        const { settings, authMethod } = await changedClient(current, metadata);
+        const adds = settings.redirectUris.some((uri) => !before.redirectUris.includes(uri));
+        const application = await writes.change(before, {
+          ...settings,
+          ...(adds ? { consentEpoch: before.consentEpoch + 1 } : {}),
+        });
+        return application && { ...current, before, application, authMethod };
+      });
+      const { secret: newToken, hash: tokenHash } = makeSecret();
+      if (!(await registrations.replaceToken(registration, { tokenHash, authMethod }))) {
+        throw unauthenticated(
+          'Another request has replaced this registration access token.',
+          'invalid_token',
+        );
+      }
+      const { jwks } = application;
+      const fields = differences(before, application);
+      if (jwks !== undefined && fields.includes('jwks'))
+        options.notifyCredential(application, { what: 'public keys' });
+      await record('application.changed', application, origin, { fields, scopes: application.scopes });
+      return { registration: { ...registration, tokenHash, authMethod }, application, token: newToken };
+    },
+
+    async remove(id, token, origin) {
+      const { application } = await authenticate(id, token);
+      const deleted = await applicationStore.markDeleted(id, application.owner ?? undefined);
+      if (deleted !== undefined) await writes.revoke([{ application: deleted, over: true }]);
+      await registrations.remove(id);
+      await record('application.deleted', application, origin);
+    },
   };
+}
+
+/** The settings that a change has changed. */
+function differences(before: Application, after: Application): string[] {
+  const { updatedAt: _, consentEpoch: __, epoch: ___, ...settings } = after;
+  return Object.entries(settings).flatMap(([name, value]) =>
+    isDeepStrictEqual(value, before[name as keyof Application]) ? [] : [name],
+  );
+}
+
+/** What a client has to authenticate with by a method. */
+function credentialOf(method: AuthMethod): 'none' | 'secret' | 'keys' {
+  if (method === 'none') return 'none';
+  return method === 'private_key_jwt' ? 'keys' : 'secret';
 }
 
 /** Throws `invalid`, with the names of the metadata, unless an application may be like this. */

@@ -21,6 +21,8 @@ t.test('preflights', async (t) => {
     ['/oauth2/token', 'POST', 'dpop'],
     ['/oauth/token', 'POST', 'content-type,dpop'],
     ['/oauth2/revoke', 'POST', 'content-type'],
+    ['/oauth2/register', 'POST', 'authorization,content-type'],
+    ['/oauth2/register/app_1', 'PUT', 'authorization,content-type'],
     ['/userinfo', 'GET', 'authorization,dpop'],
     ['/.well-known/openid-configuration', 'GET', 'x-request-id'],
     ['/.well-known/jwks.json', 'GET', 'x-request-id'],

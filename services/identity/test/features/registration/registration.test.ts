@@ -3,8 +3,9 @@ import { calculateJwkThumbprint, decodeJwt, exportJWK, generateKeyPair } from 'j
 import * as client from 'openid-client';
 import t from 'tap';
 import { MAX_REGISTRATION_TOKENS } from '../../../src/features/registration/registration-token.ts';
-import { build } from '../../build.ts';
+import { authorizeUrl, build } from '../../build.ts';
 import { heading, mailsOf, signedIn } from '../../pages.ts';
+import { pkce, refresh } from '../../tokens.ts';
 
 const built = await build(t, { checkResponses: true });
 const { base, call, people } = built;
@@ -267,4 +268,169 @@ t.test('registration tokens are of people, within their role, and end with them'
   t.ok((await call('POST', '/internal/identity/erasures', service, erasure)).status < 300);
   const tokens = (await built.database()).collection('registration_tokens');
   await until(async () => (await tokens.countDocuments({ owner: tim })) === 0, 5000);
+});
+
+type Registered = {
+  client_id: string;
+  client_secret: string;
+  registration_access_token: string;
+  registration_client_uri: string;
+};
+/** Registers a client, and returns its credentials. */
+async function register(more: object = {}, scopes = SCOPES): Promise<Registered> {
+  const { token } = await registrationToken({ scopes });
+  const { status, body } = await call('POST', REGISTER, token, metadata(more));
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return body as Registered;
+}
+const manage = (method: string, { client_id, registration_access_token }: Registered, body?: object) =>
+  call(method, `${REGISTER}/${client_id}`, registration_access_token, body);
+/** Changes a client, and returns it with its new registration access token. */
+async function change(registered: Registered, more: object): Promise<Registered> {
+  const { client_id } = registered;
+  const { status, body } = await manage('PUT', registered, { client_id, ...metadata(more) });
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return { ...registered, ...(body as Registered) };
+}
+
+t.test('a client reads, changes and ends its registration (RFC 7592)', async (t) => {
+  const first = await register({ policy_uri: 'https://client.example.org/privacy', scope: 'openid profile' });
+  t.equal(first.registration_client_uri, `${base}${REGISTER}/${first.client_id}`);
+  const read = await manage('GET', first);
+  t.equal(read.status, 200);
+  const { client_secret, client_secret_expires_at, ...rest } = first as Registered & Record<string, unknown>;
+  t.same(read.body, rest, 'as it was registered, without the secret');
+  const { client_id } = first;
+  const second = await change(first, { client_name: 'Renamed', client_secret, scope: 'read:data read:all' });
+  t.match(second, { client_name: 'Renamed', scope: 'read:data', client_id });
+  t.notOk(
+    (await call('GET', `/api/v1/applications/${client_id}`, ann)).body.policy_uri,
+    'left out is removed',
+  );
+  t.not(second.registration_access_token, first.registration_access_token);
+  t.equal((await manage('GET', first)).status, 401, 'the earlier registration access token');
+  for (const [wrong, code] of [
+    [{ client_id: 'app_other' }, 'invalid_client_metadata'],
+    [{ client_id: undefined }, 'invalid_client_metadata'],
+    [{ client_secret: 'chosen-by-the-client' }, 'invalid_client_metadata'],
+    [{ redirect_uris: ['http://client.example.org/'] }, 'invalid_redirect_uri'],
+    [{ token_endpoint_auth_method: 'none' }, 'invalid_client_metadata'],
+    [{ token_endpoint_auth_method: 'private_key_jwt', jwks }, 'invalid_client_metadata'],
+    [{ grant_types: ['client_credentials'], redirect_uris: [] }, 'invalid_client_metadata'],
+    [{ scope: 'read:all' }, 'invalid_client_metadata'],
+  ] as const) {
+    const { status, body } = await manage('PUT', second, { client_id, ...metadata(wrong) });
+    t.match([status, body.error], [400, code], JSON.stringify(wrong));
+  }
+  t.match((await manage('GET', second)).body, { client_name: 'Renamed' }, 'nothing of that was done');
+  const other = await register();
+  for (const method of ['GET', 'PUT', 'DELETE']) {
+    const sent = method === 'PUT' ? { client_id, ...metadata() } : undefined;
+    for (const token of [other.registration_access_token, ann, 'x', undefined]) {
+      const { status, body } = await call(method, `${REGISTER}/${client_id}`, token, sent);
+      t.match([status, body.error], [401, 'invalid_token'], method);
+    }
+  }
+  t.equal((await call('POST', REGISTER, second.registration_access_token, metadata())).status, 401);
+  t.equal((await call('PATCH', `${REGISTER}/${client_id}`, second.registration_access_token)).status, 405);
+  const races = await Promise.all(
+    ['A', 'B', 'C'].map((client_name) => manage('PUT', second, { client_id, ...metadata({ client_name }) })),
+  );
+  const [won, ...more] = races.filter(({ status }) => status === 200);
+  t.match([won?.status, more.length], [200, 0], 'of several changes at once, one has the next token');
+  const last = won?.body as Registered;
+  t.equal((await manage('DELETE', last)).status, 204);
+  t.equal((await manage('GET', last)).status, 401);
+  t.equal((await call('GET', `/api/v1/applications/${client_id}`, ann)).status, 404);
+  t.equal(
+    await (await built.database()).collection('registrations').countDocuments({ _id: client_id as never }),
+    0,
+  );
+  const admin = await built.login('admin');
+  const { body } = await call('GET', `/api/v1/audit?filter[client]=${client_id}`, admin);
+  t.same(
+    (body.data as { action: string }[]).map(({ action }) => action).slice(-4),
+    ['application.deleted', 'application.changed', 'application.changed', 'application.created'].slice(-4),
+  );
+});
+
+t.test('people are asked again to allow a client that has changed where its codes are sent', async (t) => {
+  const EVIL = 'https://evil.example.org/callback';
+  let registered = await register({ token_endpoint_auth_method: 'none' });
+  const { client_id } = registered;
+  const visitor = await signedIn(built, 'ann');
+  const { code_verifier, challenge } = pkce();
+  const authorize = (redirect_uri: string) =>
+    visitor.get(authorizeUrl({ client_id, redirect_uri, scope: 'openid read:data', ...challenge }));
+  const question = await authorize(CALLBACK);
+  t.equal(heading(question), 'Allow this application to use your account?');
+  const { url } = await visitor.submit(question, { decision: 'allow' });
+  const exchange = {
+    grant_type: 'authorization_code',
+    code: url.searchParams.get('code') ?? '',
+    code_verifier,
+  };
+  const tokens = await built.form({ ...exchange, client_id, redirect_uri: CALLBACK });
+  t.equal(tokens.status, 200);
+  t.ok((await authorize(CALLBACK)).url.searchParams.has('code'), 'people are not asked twice');
+  registered = await change(registered, {
+    ...{ token_endpoint_auth_method: 'none', client_name: 'Another name' },
+    post_logout_redirect_uris: ['https://client.example.org/bye'],
+  });
+  t.ok((await authorize(CALLBACK)).url.searchParams.has('code'), 'nor for other changes');
+  const pending = (await authorize(CALLBACK)).url.searchParams.get('code') ?? '';
+  registered = await change(registered, {
+    ...{ token_endpoint_auth_method: 'none', redirect_uris: [CALLBACK, EVIL] },
+  });
+  const again = await authorize(EVIL);
+  t.equal(heading(again), 'Allow this application to use your account?', 'no code without a question');
+  t.match(again.html, 'evil.example.org');
+  t.equal(heading(await authorize(CALLBACK)), 'Allow this application to use your account?');
+  const late = { grant_type: 'authorization_code', code: pending, code_verifier, client_id };
+  t.match((await built.form({ ...late, redirect_uri: CALLBACK })).body, { error: 'invalid_grant' });
+  const refreshed = await refresh(built, String(tokens.body.refresh_token), { client_id });
+  t.match([refreshed.status, refreshed.body.error], [400, 'invalid_grant']);
+  await visitor.submit(await authorize(CALLBACK), { decision: 'allow' });
+  await change(registered, { token_endpoint_auth_method: 'none', redirect_uris: [EVIL] });
+  t.ok((await authorize(EVIL)).url.searchParams.has('code'), 'fewer redirect URIs need no question');
+  t.match((await authorize(CALLBACK)).status, 400, 'one that is no longer registered');
+});
+
+t.test('a client keeps to the token that it registered with, and ends with its owner', async (t) => {
+  const registered = await register({ scope: 'openid' });
+  const { client_id } = registered;
+  const wider = await change(registered, { scope: 'openid read:data email read:users' });
+  t.match(wider, { scope: 'openid read:data' }, 'within the scopes of the registration token');
+  const application = `/api/v1/applications/${client_id}`;
+  t.equal((await call('PATCH', application, ann, { scopes: ['openid', 'email'] })).status, 200);
+  const kept = await change(wider, { scope: 'openid email read:users' });
+  t.match(kept, { scope: 'openid email' }, 'or what its owner gave it');
+  const key = { name: 'Key', scopes: ['email'] };
+  t.equal((await call('POST', `${application}/api-keys`, ann, key)).status, 201);
+  const bound = { client_id, ...metadata({ dpop_bound_access_tokens: true }) };
+  const { status, body } = await manage('PUT', kept, bound);
+  t.match([status, body.error_description], [400, /API keys/]);
+
+  const tim = await built.createPerson('tom');
+  const offered = await call('POST', `${application}/transfer`, ann, { to: 'tom' });
+  t.equal(offered.status, 202, JSON.stringify(offered.body));
+  t.equal((await manage('GET', kept)).status, 200, 'while it is only offered');
+  const who = await built.login('tom');
+  const accepted = await call('POST', `/api/v1/transfers/${offered.body.id}/accept`, who);
+  t.ok(accepted.status < 300, JSON.stringify(accepted.body));
+  t.equal((await call('GET', application, who)).body.owner, tim);
+  for (const method of ['GET', 'PUT', 'DELETE']) {
+    const sent = method === 'PUT' ? { client_id, ...metadata() } : undefined;
+    t.equal((await manage(method, kept, sent)).status, 401, `${method} after the transfer`);
+  }
+  t.equal((await call('GET', application, who)).status, 200);
+});
+
+t.test('requests with wrong registration access tokens are limited by address', async (t) => {
+  const limited = await build(t, { rateLimit: 'on' });
+  const statuses = new Set<number>();
+  for (let i = 0; i < 320; i += 1) {
+    statuses.add((await limited.call('GET', `${REGISTER}/app_x`, `wrong${i}`)).status);
+  }
+  t.same([...statuses], [401, 429]);
 });
