@@ -120,6 +120,11 @@ const own = {
     'Private networks in which such documents may be. Public addresses need no entry.',
     addresses('IDENTITY_CLIENT_METADATA_NETWORKS'),
   ),
+  openRegistration: described(
+    'Whether clients can register themselves without an initial access token (RFC 7591), as some MCP clients do. They can ask for the ' +
+      'scopes `openid`, `profile`, `email` and `read:profile`, and people are told that nobody has checked who they are.',
+    oneOf('IDENTITY_OPEN_REGISTRATION', ['on', 'off'], 'off'),
+  ),
   providerNetworks: described(
     'Private networks in which identity providers may be that admins add in the dashboard. Public addresses, and providers of ' +
       '`IDENTITY_PROVIDERS`, need no entry.',

@@ -44,6 +44,8 @@ export type IdentityConfig = {
   /** Where people can sign in besides; none by default. */
   /** Clients that describe themselves in documents: whether there may be any, their scopes, and private networks for the documents. */
   clientMetadata?: { enabled: boolean; scopes: readonly string[]; networks: readonly string[] };
+  /** Whether clients can register themselves without an initial access token; off by default. */
+  openRegistration?: 'on' | 'off';
   /** Private networks in which providers may be that admins add. */
   providerNetworks?: readonly string[];
   identityProviders?: readonly IdentityProvider[];

@@ -9,10 +9,9 @@ import type { Core } from '../../core/core.ts';
 import { METADATA_DOCUMENTS } from '../../core/limits/bounds.ts';
 import { isMetadataDocumentId } from '../../core/oidc/clients/metadata-document-id.ts';
 import type { IdentityModule } from '../../identity-module.ts';
+import { loopbackWarning } from '../../pages/loopback-warning.ts';
 import { t } from '../../texts/texts.ts';
 import { createMetadataDocuments, DOCUMENT_TIMEOUT_MS, MAX_DOCUMENT } from './metadata-documents.ts';
-
-const isLoopback = (uri: string) => /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)/.test(uri);
 
 /**
  * Clients that nobody has registered, and that describe themselves in a document at the URL which is their client_id
@@ -59,7 +58,7 @@ export function clientMetadataDocuments(core: Core): IdentityModule {
     if (!isMetadataDocumentId(clientId)) return undefined;
     const host = html`<strong><bdi>${new URL(clientId).host}</bdi></strong>`;
     return html`<p>${t('This application describes itself at {host}. Nobody here has checked who is behind it.', { host })}</p>
-${isLoopback(String(params.redirect_uri)) && html`<p class="notice warning">${t('A program on this device gets access, and any program can use this name. Continue only if you have just started the sign-in in a program that you trust.')}</p>`}`;
+${loopbackWarning(params.redirect_uri)}`;
   });
   return {};
 }

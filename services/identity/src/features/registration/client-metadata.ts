@@ -13,6 +13,7 @@ import {
 import { PERSONAL_SCOPES } from '../../core/applications/application-rules.ts';
 import { readPublicKeys } from '../../core/applications/public-keys.ts';
 import { hostOf } from '../../core/applications/redirect-uris.ts';
+import { MAX_REQUEST } from '../../core/limits/bounds.ts';
 import { clientMetadata } from '../../core/oidc/clients/client-metadata.ts';
 import { AUTH_METHODS, type AuthMethod } from './registration.ts';
 
@@ -69,18 +70,21 @@ export type RequestedClient = {
  * be like this is for the rules of applications to say.
  *
  * @param options.allowed the scopes that the client may have
+ * @param options.isOfNobody whether it registers without an initial access token: then it is public, and we show and call nothing of it
  */
 export function readClientMetadata(
   metadata: Metadata,
-  options: { allowed: readonly string[] },
+  options: { allowed: readonly string[]; isOfNobody: boolean },
 ): RequestedClient {
+  const { isOfNobody } = options;
   const { redirect_uris: redirectUris = [], application_type: kind, logo_uri: logo } = metadata;
   const grants = metadata.grant_types ?? ['authorization_code'];
   const isMachine = grants.includes('client_credentials');
   const redirects = grants.includes('authorization_code');
   const responses = metadata.response_types ?? (redirects ? ['code'] : []);
-  const { token_endpoint_auth_method: authMethod = kind === 'native' ? 'none' : 'client_secret_basic' } =
-    metadata;
+  const {
+    token_endpoint_auth_method: authMethod = kind === 'native' || isOfNobody ? 'none' : 'client_secret_basic',
+  } = metadata;
   const isPublic = authMethod === 'none';
   const problems: FieldProblem[] = [];
   const require = (holds: boolean, field: string, message: string) => {
@@ -106,6 +110,15 @@ export function readClientMetadata(
     !isPublic, 'token_endpoint_auth_method', 'must not be none for the grant client_credentials');
   require(kind !== 'native' ||
     isPublic, 'token_endpoint_auth_method', 'must be none for the application type native, which cannot keep a secret (RFC 8252 §8.5)');
+  const withToken = 'with an initial access token only';
+  require(!isOfNobody || isPublic, 'token_endpoint_auth_method', `can be other than none ${withToken}`);
+  require(!isOfNobody ||
+    !grants.includes(DEVICE_CODE_GRANT), 'grant_types', `can contain ${DEVICE_CODE_GRANT} ${withToken}`);
+  require(!isOfNobody ||
+    metadata.backchannel_logout_uri === undefined, 'backchannel_logout_uri', `can be set ${withToken}`);
+  require(!isOfNobody ||
+    JSON.stringify(metadata).length <=
+      MAX_REQUEST, 'The metadata', `can be longer than ${MAX_REQUEST} bytes ${withToken}`);
   const keys = authMethod === 'private_key_jwt' ? readKeys(metadata) : undefined;
   require(keys === undefined || !('problem' in keys), 'jwks', keys && 'problem' in keys ? keys.problem : '');
   if (problems.length > 0) throw invalidFields(problems);
@@ -125,7 +138,7 @@ export function readClientMetadata(
       jwks: keys !== undefined && 'keys' in keys ? keys : undefined,
       backchannelLogoutUri: metadata.backchannel_logout_uri,
       // Pictures of other sites are not shown, since their servers would see who signs in.
-      logoUri: logo?.startsWith('data:') ? logo : undefined,
+      logoUri: logo?.startsWith('data:') && !isOfNobody ? logo : undefined,
       policyUri: metadata.policy_uri,
       tosUri: metadata.tos_uri,
     },

@@ -1,28 +1,55 @@
+import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
+import { html } from '@gatehouse/web/html';
 import type { Core } from '../../core/core.ts';
+import { OPEN_REGISTRATIONS } from '../../core/limits/bounds.ts';
 import type { IdentityModule } from '../../identity-module.ts';
+import { loopbackWarning } from '../../pages/loopback-warning.ts';
+import { t } from '../../texts/texts.ts';
+import { createRegistrationExpiry } from './expiry.ts';
 import { REGISTRATION_ENDPOINT, registrationRoutes } from './registration-routes.ts';
 import { createRegistrationStore } from './registration-store.ts';
 import { registrationTokenRoutes } from './registration-token-routes.ts';
 import { createRegistrationTokenStore } from './registration-token-store.ts';
 import { createRegistrations } from './registrations.ts';
 
-/** Clients that register themselves (RFC 7591). */
+const EXPIRY_EVERY_MS = 600_000;
+
+/** Clients that register themselves (RFC 7591), and manage their registrations (RFC 7592). */
 export function registration(core: Core): IdentityModule {
-  const tokens = createRegistrationTokenStore(core.connection);
-  const registrations = createRegistrations({
-    ...core,
-    tokens,
-    registrations: createRegistrationStore(core.connection),
-  });
-  core.extensions.provider.push({
+  const { connection, extensions, logger } = core;
+  const tokens = createRegistrationTokenStore(connection);
+  const store = createRegistrationStore(connection);
+  const expiry = createRegistrationExpiry({ ...core, registrations: store });
+  const ofNobody = createAddressLimiter(OPEN_REGISTRATIONS, core.sharedLimits);
+  const registrations = createRegistrations({ ...core, tokens, expiry, ofNobody, registrations: store });
+  const isOpen = core.config.openRegistration === 'on';
+  extensions.provider.push({
     configure(configuration) {
       const registration_endpoint = core.issuer + REGISTRATION_ENDPOINT;
       configuration.discovery = { ...configuration.discovery, registration_endpoint };
     },
   });
+  extensions.requestDetails.push(async (_ctx, { params }) => {
+    const found = await store.find(String(params.client_id));
+    if (found?.owner !== null) return undefined;
+    return html`<p>${t('This application has registered itself. Nobody here has checked who is behind it.')}</p>
+${loopbackWarning(params.redirect_uri)}`;
+  });
   return {
-    apis: [registrationTokenRoutes({ ...core, tokens }), registrationRoutes({ ...core, registrations })],
+    apis: [
+      registrationTokenRoutes({ ...core, tokens }),
+      registrationRoutes({ ...core, registrations, isOpen }),
+    ],
     collections: [tokens.collection],
+    parts: [
+      createPeriodicTask({
+        run: expiry.run,
+        everyMs: EXPIRY_EVERY_MS,
+        immediately: true,
+        onError: (error) => logger.warn({ err: error }, 'unused clients could not be removed; trying again'),
+      }),
+    ],
     erase: tokens.removeAllOf,
   };
 }

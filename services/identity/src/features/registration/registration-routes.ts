@@ -2,7 +2,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { requestInfo } from '@gatehouse/server/requests';
 import { credentialIn } from '@gatehouse/tokens/authorization';
 import { unauthenticated } from '@gatehouse/tokens/caller';
-import type { Context, Middleware } from 'koa';
+import type { Middleware } from 'koa';
 import { Type } from 'typebox';
 import { originOf } from '../../core/audit/audit.ts';
 import { type Api, createApi } from '../../http/api.ts';
@@ -42,13 +42,19 @@ const informationShape = shape(
 export function registrationRoutes(options: {
   issuer: string;
   registrations: Registrations;
+  /** Whether clients can register without an initial access token. */
+  isOpen: boolean;
   authentication: Pick<Authentication, 'countUnauthenticated'>;
 }): Api {
   const { registrations } = options;
   const api = createApi({
     prefix: REGISTRATION_ENDPOINT,
     errors,
-    identify: async (ctx) => ({ token: tokenIn(ctx), origin: originOf(ctx) }),
+    async identify(ctx) {
+      const { authorization } = ctx.req.headers;
+      const needsNone = options.isOpen && ctx.method === 'POST' && authorization === undefined;
+      return { token: needsNone ? '' : tokenIn(authorization), origin: originOf(ctx) };
+    },
     validator: metadataValidator,
   });
   api.router.use(registrationErrors(options.authentication));
@@ -66,7 +72,11 @@ export function registrationRoutes(options: {
     responses: { 201: response('The client has been registered.', informationShape) },
     kinds: ['unauthenticated', 'rate_limited'],
     handle: async ({ token, origin, body }) =>
-      informationOf(await registrations.register(body, token, origin)),
+      informationOf(
+        await (token === ''
+          ? registrations.registerOpenly(body, origin)
+          : registrations.register(body, token, origin)),
+      ),
   });
 
   api.get('read_client', '/:client_id', {
@@ -119,8 +129,7 @@ export function registrationRoutes(options: {
 const BY_CLIENT = 'By the client, with its registration access token in the Authorization header';
 
 /** The bearer token of a request (RFC 6750 §2.1). Throws `unauthenticated`. */
-function tokenIn(ctx: Context): string {
-  const { authorization } = ctx.req.headers;
+function tokenIn(authorization: string | undefined): string {
   if (authorization === undefined) {
     throw unauthenticated(
       'This needs an initial access token or a registration access token in the Authorization header, as "Bearer".',

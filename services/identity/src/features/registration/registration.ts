@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { date, type EntityOf, id, oneOf, text, value } from '@gatehouse/domain/fields';
+import { boolean, date, type EntityOf, id, oneOf, text, value } from '@gatehouse/domain/fields';
 import { hashSecret } from '../../core/applications/application.ts';
 
 /** How clients authenticate at the token endpoint (RFC 7591 §2). */
@@ -12,12 +12,19 @@ export const REGISTRATION = {
   id: id(),
   /** The hash of the registration access token, with which the client manages its registration (RFC 7592 §1.2). */
   tokenHash: text(),
-  /** The owner at the registration. With another one, the registration access token has ended. */
+  /**
+   * The owner at the registration; null for a client that needed no initial access token. With another owner, the registration
+   * access token has ended.
+   */
   owner: value<string | null>(),
   /** The most that the client may ask for. */
   scopes: value<readonly string[]>(),
   authMethod: oneOf(AUTH_METHODS),
+  /** Whether it is known that tokens were issued to it. */
+  isUsed: boolean(),
   createdAt: date(),
+  /** When it is looked at next whether anybody still uses it. */
+  checkAt: date(),
 };
 export type Registration = EntityOf<typeof REGISTRATION>;
 
@@ -28,6 +35,11 @@ export type RegistrationStore = {
   /** Replaces the registration access token, unless that was done since the registration was read; returns whether it did. */
   replaceToken(read: Registration, changes: Pick<Registration, 'tokenHash' | 'authMethod'>): Promise<boolean>;
   remove(id: string): Promise<void>;
+  /** Those to be looked at now; some at a time. */
+  due(): Promise<Registration[]>;
+  /** Those of nobody of which no use is known, except so many of the latest; some at a time. */
+  unusedOfNobody(except: number): Promise<Registration[]>;
+  checked(id: string, result: Pick<Registration, 'isUsed' | 'checkAt'>): Promise<void>;
 };
 
 /** Whether this is the registration access token, compared in constant time. */

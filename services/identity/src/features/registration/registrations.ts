@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { AddressLimiter } from '@gatehouse/api/http/rate-limit';
 import { invalidFields } from '@gatehouse/api/http/schema';
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
@@ -22,6 +23,7 @@ import type { NotifyCredential } from '../../core/applications/applications.ts';
 import { type FindOwner, withinCeiling } from '../../core/applications/ownership.ts';
 import type { Audit, AuditAction, Origin } from '../../core/audit/audit.ts';
 import { type ClientMetadata, type RequestedClient, readClientMetadata } from './client-metadata.ts';
+import { endOf, type RegistrationExpiry } from './expiry.ts';
 import {
   type AuthMethod,
   isRegistrationToken,
@@ -29,6 +31,9 @@ import {
   type RegistrationStore,
 } from './registration.ts';
 import type { RegistrationTokenStore } from './registration-token.ts';
+
+/** What clients of nobody may ask for: who signs in, and nothing else of them. */
+export const OPEN_SCOPES = ['openid', 'profile', 'email', 'read:profile'];
 
 type Metadata = Static<typeof ClientMetadata>;
 
@@ -44,6 +49,8 @@ export type RegisteredClient = {
 export type Registrations = {
   /** Registers a client with an initial access token. Throws `unauthenticated`, and `invalid` with what is wrong in the metadata. */
   register(metadata: Metadata, initialToken: string, origin: Origin): Promise<RegisteredClient>;
+  /** Registers a public client that belongs to nobody. Throws `rate_limited`, too. */
+  registerOpenly(metadata: Metadata, origin: Origin): Promise<RegisteredClient>;
   /**
    * The client with its registration access token. Throws `unauthenticated` when that is not the token, or the client is gone or
    * has another owner (RFC 7592 §2.1).
@@ -68,22 +75,37 @@ export type Registrations = {
 export function createRegistrations(options: {
   registrations: RegistrationStore;
   tokens: RegistrationTokenStore;
-  applicationStore: Pick<ApplicationStore, 'insert' | 'findNow' | 'markDeleted'>;
-  applicationWrites: Pick<ApplicationWrites, 'change' | 'revoke'>;
+  applicationStore: Pick<ApplicationStore, 'insert' | 'insertIfAbsent' | 'findNow'>;
+  applicationWrites: Pick<ApplicationWrites, 'change'>;
+  expiry: Pick<RegistrationExpiry, 'end' | 'limitUnused'>;
+  /** Counts by address what clients of nobody do. */
+  ofNobody: Pick<AddressLimiter, 'count'>;
   extensions: { applicationKeys: readonly Pick<ApplicationKeys, 'hasAny'>[] };
   accounts: { find: FindOwner };
   notifyCredential: NotifyCredential;
   audit: Pick<Audit, 'record'>;
 }): Registrations {
-  const { registrations, tokens, applicationStore, applicationWrites: writes, audit } = options;
+  const {
+    registrations,
+    tokens,
+    applicationStore,
+    applicationWrites: writes,
+    audit,
+    expiry,
+    ofNobody,
+  } = options;
 
-  /** Records what a client, which is nobody, has done to itself. */
+  /**
+   * Records what a client, which is nobody, has done to itself. What strangers do to clients that nobody has used would only fill
+   * the audit log.
+   */
   async function record(
     action: AuditAction,
-    { id: client, owner }: Application,
+    { id: client, owner, lastUse }: Application,
     origin: Origin,
     details: object = {},
   ): Promise<void> {
+    if (owner === null && lastUse === null) return;
     const subject = owner === null ? {} : { subject: owner };
     await audit.record({ action, client, origin, actor: null, ...subject, details: { ...details } });
   }
@@ -97,7 +119,7 @@ export function createRegistrations(options: {
     return withinCeiling(scopes, account.role);
   }
 
-  function newClient({ type, settings, authMethod }: RequestedClient, owner: string) {
+  function newClient({ type, settings, authMethod }: RequestedClient, owner: string | null) {
     const { secret, ...stored } = makeSecret();
     const withSecret = isConfidential({ type }) && authMethod !== 'private_key_jwt';
     const id = newId('app');
@@ -129,7 +151,7 @@ export function createRegistrations(options: {
     metadata: Parameters<Registrations['change']>[2],
   ) {
     const { client_id: id, client_secret: secret } = metadata;
-    const requested = readClientMetadata(metadata, { allowed });
+    const requested = readClientMetadata(metadata, { allowed, isOfNobody: registration.owner === null });
     const { settings, type, authMethod } = requested;
     const isPublic = !isConfidential(before);
     const next = { ...before, ...settings };
@@ -156,6 +178,32 @@ export function createRegistrations(options: {
     return requested;
   }
 
+  /** Makes an application with a registration. Throws `invalid`. */
+  async function create(
+    metadata: Metadata,
+    by: Pick<Registration, 'owner' | 'scopes'> & { allowed: readonly string[] },
+  ): Promise<RegisteredClient> {
+    const { owner, scopes, allowed } = by;
+    const requested = readClientMetadata(metadata, { allowed, isOfNobody: owner === null });
+    const { application, ...credentials } = newClient(requested, owner);
+    requireValid(application, allowed);
+    const { id, createdAt } = application;
+    const { secret: token, hash: tokenHash } = makeSecret();
+    const registration: Registration = {
+      ...{ id, owner, scopes, tokenHash, createdAt, authMethod: requested.authMethod },
+      ...{ isUsed: false, checkAt: endOf(application) },
+    };
+    // First: an application without one would never expire.
+    await registrations.insert(registration);
+    const insert = owner === null ? applicationStore.insertIfAbsent : applicationStore.insert;
+    if (!(await insert(application))) {
+      await registrations.remove(id);
+      const message = `cannot register: the owner of the token already has ${MAX_APPLICATIONS} applications`;
+      throw invalidFields([{ field: 'The client', message }]);
+    }
+    return { ...credentials, application, registration, token };
+  }
+
   return {
     async register(metadata, initialToken, origin) {
       const initial = await tokens.take(hashSecret(initialToken));
@@ -164,38 +212,27 @@ export function createRegistrations(options: {
           'This initial access token has expired, was revoked or is used up. Ask for another one.';
         throw unauthenticated(message, 'invalid_token');
       }
-      const { owner } = initial;
-      let id: string | undefined;
-      try {
-        const allowed = await grantable(owner, initial.scopes);
-        const requested = readClientMetadata(metadata, { allowed });
-        const client = newClient(requested, owner);
-        const { application } = client;
-        requireValid(application, allowed);
-        const { secret: token, hash: tokenHash, createdAt } = makeSecret();
-        const registration: Registration = {
-          ...{ id: application.id, tokenHash, owner, scopes: initial.scopes },
-          ...{ authMethod: requested.authMethod, createdAt },
-        };
-        id = application.id;
-        // First: an application without one would stay for ever.
-        await registrations.insert(registration);
-        if (!(await applicationStore.insert(application))) {
-          const message = `cannot register: the owner of the token already has ${MAX_APPLICATIONS} applications`;
-          throw invalidFields([{ field: 'The client', message }]);
-        }
-        id = undefined;
-        if (client.secret !== undefined) options.notifyCredential(application, { what: 'a client secret' });
-        if (application.jwks !== undefined) options.notifyCredential(application, { what: 'public keys' });
-        const { type, scopes } = application;
-        const details = { type, scopes, registration_token: initial.id };
-        await record('application.created', application, origin, details);
-        return { ...client, registration, token };
-      } catch (error) {
-        if (id !== undefined) await registrations.remove(id);
-        await tokens.giveBack(initial.id);
-        throw error;
-      }
+      const { id: registration_token, owner, scopes } = initial;
+      const client = await grantable(owner, scopes)
+        .then((allowed) => create(metadata, { owner, scopes, allowed }))
+        .catch(async (error: unknown) => {
+          await tokens.giveBack(registration_token);
+          throw error;
+        });
+      const { application } = client;
+      if (client.secret !== undefined) options.notifyCredential(application, { what: 'a client secret' });
+      if (application.jwks !== undefined) options.notifyCredential(application, { what: 'public keys' });
+      const { type } = application;
+      const details = { type, scopes: application.scopes, registration_token };
+      await record('application.created', application, origin, details);
+      return client;
+    },
+
+    async registerOpenly(metadata, { address }) {
+      await ofNobody.count(address);
+      const client = await create(metadata, { owner: null, scopes: OPEN_SCOPES, allowed: OPEN_SCOPES });
+      await expiry.limitUnused();
+      return client;
     },
 
     async read(id, token) {
@@ -206,6 +243,7 @@ export function createRegistrations(options: {
     async change(id, token, metadata, origin) {
       const { before, registration, application, authMethod } = await retried(async () => {
         const current = await authenticate(id, token);
+        if (current.registration.owner === null) await ofNobody.count(origin.address);
         const { application: before } = current;
         const { settings, authMethod } = await changedClient(current, metadata);
         const adds = settings.redirectUris.some((uri) => !before.redirectUris.includes(uri));
@@ -232,9 +270,7 @@ export function createRegistrations(options: {
 
     async remove(id, token, origin) {
       const { application } = await authenticate(id, token);
-      const deleted = await applicationStore.markDeleted(id, application.owner ?? undefined);
-      if (deleted !== undefined) await writes.revoke([{ application: deleted, over: true }]);
-      await registrations.remove(id);
+      await expiry.end(application);
       await record('application.deleted', application, origin);
     },
   };
