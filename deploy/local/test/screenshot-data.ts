@@ -230,8 +230,24 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
     ...{ identifier: 'https://mcp.example.org/mcp', name: 'Warehouse' },
     scopes: [{ name: 'stock:read', description: 'Read what is in stock' }],
   });
+  const registrationToken = await ask('POST', '/api/v1/registration-tokens', {
+    ...{ name: 'Preview environments', scopes: ['openid', 'profile'], uses: 10, expires_in: 604_800 },
+  });
   const item = items.at(-3);
-  return { web, transfer, people, products, order, notification, report, webhook, item, provider, resource };
+  return {
+    registrationToken,
+    web,
+    transfer,
+    people,
+    products,
+    order,
+    notification,
+    report,
+    webhook,
+    item,
+    provider,
+    resource,
+  };
 }
 
 const LOGIN = '/api/v1/auth/login';
@@ -240,8 +256,20 @@ const PASSWORD = 'correct horse battery';
 
 /** The paths of all pages by name. */
 export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>): Record<string, string> {
-  const { web, transfer, people, products, order, notification, report, webhook, item, provider, resource } =
-    made;
+  const {
+    registrationToken,
+    web,
+    transfer,
+    people,
+    products,
+    order,
+    notification,
+    report,
+    webhook,
+    item,
+    provider,
+    resource,
+  } = made;
   const ofDashboard = {
     overview: '',
     'overview-of-a-day': '?range=24h',
@@ -256,6 +284,9 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     profiles: `/applications/${machine}/profiles`,
     requests: '/requests',
     resources: '/resources',
+    'registration-tokens': '/registration-tokens',
+    'new-registration-token': '/registration-tokens/new',
+    'registration-token': `/registration-tokens/${registrationToken.id}`,
     'new-resource': '/resources/new',
     resource: `/resources/${resource.id}`,
     webhooks: '/webhooks',

@@ -6,6 +6,7 @@ import { queues } from './features/administration/queues.ts';
 import { signingKeys } from './features/administration/signing-keys.ts';
 import { users } from './features/administration/users.ts';
 import { applications } from './features/applications/applications.ts';
+import { registrationTokens } from './features/applications/registration-tokens.ts';
 import { requests } from './features/applications/requests.ts';
 import { resources } from './features/applications/resources.ts';
 import { items } from './features/data/items.ts';
@@ -22,7 +23,10 @@ type Config = { publicUrl: string; sampleData?: boolean };
 /** The sections of the dashboard, in the order of the navigation. */
 export function dashboardSections(config: Config): [heading: string, sections: Section[]][] {
   return [
-    ['Develop', [overview(config), applications(config), resources, requests, webhooks, reports]],
+    [
+      'Develop',
+      [overview(config), applications(config), registrationTokens, resources, requests, webhooks, reports],
+    ],
     ['Data', [items, products, orders, notifications]],
     [
       'Administer',

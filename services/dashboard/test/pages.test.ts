@@ -363,6 +363,34 @@ t.test('pages of the dashboard', async (t) => {
     t.match(textOf(gone), /No invitations are waiting/);
   });
 
+  await t.test('a registration token is shown once, used by a client, and revoked', async (t) => {
+    const { browser } = admin;
+    const form = await browser.get('/dashboard/registration-tokens/new');
+    const sent = { name: 'Pipeline', uses: '2', expires_in: '3600' };
+    const refused = await browser.submit(form, { ...sent, uses: '0' }, 'name="uses"');
+    t.match([refused.status, textOf(refused)], [400, /The number of uses must be at least 1/]);
+    const made = await browser.submit(form, sent, 'name="uses"');
+    t.equal(noticeOf(made), 'The registration token is created. Copy it now.');
+    const [, token = ''] = /id="new-secret"[^>]*>([\w-]{43})</.exec(made.html) ?? [];
+    const response = await fetch(`${base}/oauth2/register`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        client_name: 'Of the pipeline',
+        redirect_uris: ['https://ci.example/callback'],
+      }),
+    });
+    t.equal(response.status, 201);
+    const again = await browser.get(made.url.pathname);
+    t.notMatch(again.html, token);
+    t.match(textOf(again), /Uses left 1 /);
+    t.match(textOf(await browser.get('/dashboard/registration-tokens')), 'Pipeline');
+    t.match(textOf(await browser.get('/dashboard/applications')), 'Of the pipeline');
+    const gone = await browser.confirm(again, '/delete', { confirmation: 'Pipeline' });
+    t.equal(noticeOf(gone), 'The registration token is deleted.');
+    t.match(textOf(gone), /You have no registration tokens yet/);
+  });
+
   await t.test('an identity provider is added, changed without its secret, and removed', async (t) => {
     const kinds = await admin.browser.get('/dashboard/identity-providers/new');
     t.match(textOf(kinds), /OpenID Connect .*Google .*GitHub/);

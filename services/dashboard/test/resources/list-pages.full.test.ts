@@ -28,6 +28,7 @@ const LISTS: Record<string, List> = {
   requests: { search: 'code=x', refused: 'status=nonsense' },
   webhooks: { search: 'status=paused', refused: 'status=nonsense' },
   'identity-providers': { empty: 'People sign in with their accounts here only.', search: false },
+  'registration-tokens': { empty: 'You have no registration tokens yet.', search: false },
   resources: { empty: 'There are no resources yet.', search: false },
   invitations: { empty: 'No invitations are waiting.', search: false },
   'signing-keys': { empty: false, search: false },

@@ -20,6 +20,7 @@ const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 const ORDER = [
   'build-on-it',
   'applications',
+  'client-registration',
   'sign-in',
   'profiles',
   'paging',
