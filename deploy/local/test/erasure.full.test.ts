@@ -91,6 +91,12 @@ async function person(items = 1) {
     name: MARK,
     scopes: ['read:data'],
   });
+  const { token: initial } = await call('identity', 'POST', '/api/v1/registration-tokens', token, {
+    ...{ name: MARK, scopes: ['openid'], uses: 2 },
+  });
+  await call('identity', 'POST', '/oauth2/register', initial, {
+    ...{ client_name: MARK, redirect_uris: [`https://${MARK}.example.org/cb`] },
+  });
   const { id: product } = await call('commerce', 'POST', '/v2/products', machine, {
     ...{ name: 'Tea', price: 2, currency: 'EUR', category: 'Tea', stock: 9 },
   });

@@ -39,7 +39,10 @@ function certificate(t: Test) {
 }
 
 const tls = certificate(t);
-const env = tls === undefined ? {} : { NODE_EXTRA_CA_CERTS: tls.path };
+const env = {
+  IDENTITY_OPEN_REGISTRATION: 'on',
+  ...(tls === undefined ? {} : { NODE_EXTRA_CA_CERTS: tls.path }),
+};
 const gatehouse = await startGatehouse(t, temporaryDir(t), env);
 const { demo } = gatehouse;
 const issuer = demo.base_url;
@@ -172,6 +175,14 @@ t.test(
     });
   },
 );
+
+t.test('a client that registers itself', async (t) => {
+  const agent = provider({});
+  const url = await startMcpServer(t);
+  t.match(await roll(url, agent), new RegExp(`^${demo.user.user_id} rolled`));
+  t.match(agent.kept.client, { client_id: /^app_/, client_secret: undefined });
+  t.match(decodeJwt(agent.kept.tokens?.access_token ?? ''), { aud: url.href, scope: 'dice:roll' });
+});
 
 t.test("the MCP project's conformance tests for authorization servers", async (t) => {
   const port = await freePort();

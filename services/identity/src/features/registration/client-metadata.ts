@@ -14,6 +14,7 @@ import { PERSONAL_SCOPES } from '../../core/applications/application-rules.ts';
 import { readPublicKeys } from '../../core/applications/public-keys.ts';
 import { hostOf } from '../../core/applications/redirect-uris.ts';
 import { MAX_REQUEST } from '../../core/limits/bounds.ts';
+import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';
 import { clientMetadata } from '../../core/oidc/clients/client-metadata.ts';
 import { AUTH_METHODS, type AuthMethod } from './registration.ts';
 
@@ -154,12 +155,15 @@ function readKeys({ jwks }: Metadata): ReturnType<typeof readPublicKeys> {
 
 /**
  * What the client may have of the scopes that it asks for: it is told in the response (RFC 7591 §3.2.1). Many ask for all
- * that our metadata lists.
+ * that our metadata lists. Those of a registered resource need no registration; a client that names no others can sign people in.
  */
 function scopesOf({ scope }: Metadata, allowed: readonly string[], isMachine: boolean): string[] {
   const wanted = scope === undefined ? undefined : parseScope(scope);
   const possible = isMachine ? allowed.filter((name) => !PERSONAL_SCOPES.includes(name)) : allowed;
-  return possible.filter((name) => wanted?.includes(name) ?? true);
+  const given = possible.filter((name) => wanted?.includes(name) ?? true);
+  const known: readonly string[] = [...ALL_SCOPES, OFFLINE_ACCESS];
+  const isForResource = wanted?.some((name) => !known.includes(name)) === true;
+  return given.length === 0 && isForResource ? possible.filter((name) => name === 'openid') : given;
 }
 
 /** An application as its client sees it: the client information of RFC 7591 §3.2.1, without credentials. */

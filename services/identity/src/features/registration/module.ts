@@ -50,6 +50,9 @@ ${loopbackWarning(params.redirect_uri)}`;
         onError: (error) => logger.warn({ err: error }, 'unused clients could not be removed; trying again'),
       }),
     ],
-    erase: tokens.removeAllOf,
+    async erase(userId) {
+      await tokens.removeAllOf(userId);
+      await store.removeAllOf(userId);
+    },
   };
 }

@@ -29,6 +29,9 @@ export function createRegistrationStore(connection: Connection): RegistrationSto
     async remove(_id) {
       await registrations.deleteOne({ _id });
     },
+    async removeAllOf(owner) {
+      await registrations.deleteMany({ owner });
+    },
     async due() {
       const found = registrations.find({ check_at: { $lte: new Date() } }).sort({ check_at: 1 });
       return (await found.limit(BATCH).toArray()).map(read);

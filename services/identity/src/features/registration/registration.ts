@@ -35,6 +35,7 @@ export type RegistrationStore = {
   /** Replaces the registration access token, unless that was done since the registration was read; returns whether it did. */
   replaceToken(read: Registration, changes: Pick<Registration, 'tokenHash' | 'authMethod'>): Promise<boolean>;
   remove(id: string): Promise<void>;
+  removeAllOf(owner: string): Promise<void>;
   /** Those to be looked at now; some at a time. */
   due(): Promise<Registration[]>;
   /** Those of nobody of which no use is known, except so many of the latest; some at a time. */

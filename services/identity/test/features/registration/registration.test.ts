@@ -126,6 +126,7 @@ t.test('the metadata decides what the client is, and the response says what it h
     ],
     ['keys for nothing', { jwks, jwks_uri: 'https://client.example.org/jwks' }, 'web', { jwks: undefined }],
     ['more scopes', { scope: 'openid email read:all offline_access' }, 'web', { scope: 'openid' }],
+    ['scopes of a resource', { scope: 'dice:roll offline_access' }, 'web', { scope: 'openid' }],
     [
       'the logo of a site',
       { logo_uri: 'https://client.example.org/logo.png' },
@@ -268,6 +269,8 @@ t.test('registration tokens are of people, within their role, and end with them'
   t.ok((await call('POST', '/internal/identity/erasures', service, erasure)).status < 300);
   const tokens = (await built.database()).collection('registration_tokens');
   await until(async () => (await tokens.countDocuments({ owner: tim })) === 0, 5000);
+  const registrations = (await built.database()).collection('registrations');
+  await until(async () => (await registrations.countDocuments({ owner: tim })) === 0, 5000);
 });
 
 type Registered = {
