@@ -8,6 +8,7 @@ import {
 import { applicationsPage } from '../../src/features/account/access/applications-page.ts';
 import { sessionsPage } from '../../src/features/account/access/sessions-page.ts';
 import { ACCOUNT_PAGES } from '../../src/features/account/account-pages.ts';
+import { accountDeletedPage, deletionQuestion, lastAdminPage } from '../../src/features/account/deletion.ts';
 import { passwordPage, passwordPart } from '../../src/features/account/password-page.ts';
 import { profilePage } from '../../src/features/account/profile-page.ts';
 import {
@@ -147,7 +148,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   const signIn = { form, application, links, methods, scripts: ['/account/passkey.js'], cancel: true };
   const names = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
   const values = Object.fromEntries(names.map((name) => [name, of(name)]));
-  const profile = { frame, form, values, asksForPassword: true, sendLinkAgain: form };
+  const profile = { frame, form, values, asksForPassword: true, sendLinkAgain: form, deletion: '/delete' };
   const scopes = ['openid', 'profile', 'email', 'read:users', 'write:users', 'read:data', of('else')];
   const consent = { form, application, scopes, links: { useAnotherAccount: '/other' } };
   const at = new Date('2026-03-05T14:07:09Z');
@@ -341,6 +342,17 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
         links: { signIn: '/account' },
       }),
     ],
+    [
+      'delete the account',
+      accountQuestionPage({
+        ...{ frame, current: ACCOUNT_PAGES.profile, form, refused: false },
+        question: deletionQuestion({
+          ...{ account: { username: of('ada') }, applications: [{ name: of('Shop') }], auditDays: 365 },
+        }),
+      }),
+    ],
+    ['account deleted', accountDeletedPage()],
+    ['account not deleted', lastAdminPage()],
     ['invitation, invalid', invitationInvalidPage()],
     ['invitation, accepted', invitationAcceptedPage({ username: of('ada'), isConfirmed: true })],
     ['invitation, of another account', invitationAcceptedPage({ username: of('ada'), isConfirmed: false })],

@@ -61,6 +61,16 @@ const readPassword = bodyValidator(
 );
 const readEmail = bodyValidator(Type.Object({ email: Text }));
 
+/** The request by which a person deletes their account, for the audit log. */
+const readDeletion = bodyValidator(
+  Type.Object({
+    client_id: Text,
+    address: Text,
+    user_agent: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+    request_id: Text,
+  }),
+);
+
 type OneAccount = { Params: { id: string } };
 
 /**
@@ -120,6 +130,13 @@ export function mountAccountRoutes(
     const { new_password: newPassword, current_password: currentPassword } = readPassword(request.body);
     const change = { newPassword, ...omitUndefined({ currentPassword }) };
     return sendAccount(reply, await users.changePassword(request.params.id, change));
+  });
+
+  // Whoever asks is the person: identity's pages delete nobody else's account.
+  app.delete<OneAccount>(one, guard, async (request, reply) => {
+    const { id } = request.params;
+    await users.remove(id, undefined, { ...readDeletion(request.body), user_id: id });
+    return reply.code(204).send();
   });
 
   app.get<OneAccount>(`${one}/password`, guard, async (request) => ({

@@ -6,6 +6,7 @@ import { type Brand, inBrand } from '@gatehouse/web/brand';
 import type { Account, Accounts } from './account.ts';
 import type { Occasion } from './mail-document.ts';
 import {
+  accountDeletedMail,
   addressClaimedMail,
   emailChangedMail,
   type FactorRecoveryMail,
@@ -50,6 +51,8 @@ export type AccountMails = {
   createSetUpLink(account: Account): Promise<{ url: string; expiresAt: Date }>;
   /** Sends the link of an invitation, which works for so many days, to an address that has no account. */
   sendInvitation(email: string, link: string, days: number): Promise<void>;
+  /** Tells the owner of an account that it was deleted, at the address that they had confirmed. */
+  sendDeleted(account: Account): Promise<void>;
   /** Sends a link for a new password after a change was undone, however many mails there have been. */
   sendUndone(account: Account): Promise<void>;
 };
@@ -126,6 +129,11 @@ export function createAccountMails(options: {
           to: email,
           ...newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 }),
         });
+      }),
+    sendDeleted: ({ email, email_verified, username }) =>
+      attempt('account deleted', async () => {
+        if (email !== null && email_verified)
+          await mail.send({ to: email, ...accountDeletedMail({ username }) });
       }),
     sendInvitation: (email, link, days) =>
       attempt('invitation', async () => {

@@ -1,3 +1,4 @@
+import type { RequestedBy } from '@gatehouse/server/requests';
 import type { Role } from '@gatehouse/tokens/scopes';
 
 /** A person's account, as the users service returns it. */
@@ -49,6 +50,8 @@ export type Accounts = {
   /** Ends tokens and sessions. Callers make sure that there is another way to sign in. */
   removePassword(id: string): Promise<Account>;
   update(id: string, changes: AccountChanges): Promise<Account>;
+  /** Deletes the account of the person who asks for it; throws `conflict` for the last active admin. */
+  remove(id: string, by: Omit<RequestedBy, 'user_id'>): Promise<void>;
   /**
    * Without the current password only for a person who has been identified in another way; null: for an account that has none, else
    * `forbidden`.

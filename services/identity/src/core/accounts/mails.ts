@@ -31,6 +31,15 @@ export function addressClaimedMail({ username }: { username: string }): Mail {
   ]);
 }
 
+/** After its owner has deleted an account. */
+export function accountDeletedMail({ username }: { username: string }): Mail {
+  const account = { product: brand().name, username: plainName(username) };
+  return mail(t('Your account is deleted'), [
+    t('The {product} account {username} is deleted, with the data that belongs to it alone.', account),
+    t('If it was not you, tell the people who run this site: somebody else was signed in to your account.'),
+  ]);
+}
+
 /** `days`: how long the link works. */
 export function invitationMail(model: { link: string; days: number }): Mail {
   const product = brand().name;

@@ -32,6 +32,10 @@ export function createUsersClient(internal: InternalClient): Accounts {
     lookUp: (login) => perhaps('/account-lookups', { login }),
     create: (draft) => required('POST', '/accounts', draft),
     update: (id, changes) => required('PATCH', pathOf(id), changes),
+    async remove(id, by) {
+      const response = await internal.request('DELETE', pathOf(id), by);
+      if (response.status >= 400) throw errorOf(response.status, response.body);
+    },
     changePassword: (id, { next, current }) =>
       required('PUT', `${pathOf(id)}/password`, {
         new_password: next,

@@ -1,6 +1,7 @@
 /** The pages of the account, and where they are. */
 export const ACCOUNT_PAGES = {
   profile: '/account',
+  deleteAccount: '/account/delete',
   password: '/account/password',
   removePassword: '/account/password/remove',
   applications: '/account/applications',

@@ -5,6 +5,7 @@ import { createAuthorizedApplications } from './access/authorized-applications.t
 import { createOwnApplications } from './access/own-applications.ts';
 import { ACCOUNT_PAGES } from './account-pages.ts';
 import { createAccountService } from './account-service.ts';
+import { addDeletionRoutes } from './deletion.ts';
 import { passwordPart } from './password-page.ts';
 import { addProfileRoutes } from './profile-routes.ts';
 import { recoveryRoutes } from './recovery/recovery-routes.ts';
@@ -26,6 +27,7 @@ export function account(core: Core): IdentityModule {
   });
   const own = createOwnApplications({ ...core, applicationKeys: extensions.applicationKeys });
   addProfileRoutes(pages, { ...core, account: createAccountService(core), sessions, own });
+  addDeletionRoutes(pages, { ...core, auditDays: core.config.auditDays });
   addVerificationRoutes(pages, core);
   addAccessRoutes(pages, {
     ...core,

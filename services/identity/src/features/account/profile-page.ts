@@ -16,6 +16,8 @@ export type ProfileModel = {
   /** The state of the stored address. */
   email: 'verified' | 'unverified' | 'none';
   asksForPassword: boolean;
+  /** The page that deletes the account. */
+  deletion: string;
   /** Sends the link that confirms the address again. */
   sendLinkAgain: PageForm;
   problems?: readonly FieldProblem[] | undefined;
@@ -53,7 +55,8 @@ ${field({ ...common('picture'), label: t('Picture URL'), hint: t('The URL must s
 </fieldset>
 <div class="buttons"><button class="primary">${t('Save')}</button></div>`,
 )}
-${model.email === 'unverified' && form(model.sendLinkAgain, false, { id: 'send-link-again' })}`,
+${model.email === 'unverified' && form(model.sendLinkAgain, false, { id: 'send-link-again' })}
+<p class="buttons after-cards"><a class="danger" href="${model.deletion}">${t('Delete your account')}</a></p>`,
   });
 }
 

@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Mail } from '../../../src/core/accounts/mail-document.ts';
 import {
+  accountDeletedMail,
   addressClaimedMail,
   emailChangedMail,
   factorRecoveryMail,
@@ -116,6 +117,7 @@ t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
     const to = { username: name, undo: LINK };
     const mails = [
       verifyEmailMail({ link: LINK, username: name }),
+      accountDeletedMail(to),
       addressClaimedMail(to),
       emailChangedMail({ link: LINK, username: name, at }),
       ...(
