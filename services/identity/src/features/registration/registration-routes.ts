@@ -142,16 +142,16 @@ function tokenIn(authorization: string | undefined): string {
   return value;
 }
 
-/** Answers with the codes of RFC 7591 §3.2.2, and of RFC 6750 §3.1 for the token. */
+/** Counts requests by address, and answers with the codes of RFC 7591 §3.2.2, and of RFC 6750 §3.1 for the token. */
 const registrationErrors =
   ({ countUnauthenticated }: Pick<Authentication, 'countUnauthenticated'>): Middleware =>
   async (ctx, next) => {
+    // POST is counted as all requests with a secret are (see app.ts).
+    if (ctx.method !== 'POST') await countUnauthenticated(ctx);
     try {
       await next();
     } catch (thrown) {
       if (!(thrown instanceof ServiceError)) throw thrown;
-      // POST is counted as all requests with a secret are (see app.ts).
-      if (thrown.kind === 'unauthenticated' && ctx.method !== 'POST') await countUnauthenticated(ctx);
       const { kind, details, message, status, headers } = thrown;
       if (kind !== 'invalid' && kind !== 'unauthenticated') throw thrown;
       const isRedirect = details?.[0]?.field.startsWith('redirect_uris');

@@ -253,18 +253,19 @@ export function createRegistrations(options: {
         });
         return application && { ...current, before, application, authMethod };
       });
+      const { jwks } = application;
+      const fields = differences(before, application);
+      if (jwks !== undefined && fields.includes('jwks'))
+        options.notifyCredential(application, { what: 'public keys' });
+      await record('application.changed', application, origin, { fields, scopes: application.scopes });
       const { secret: newToken, hash: tokenHash } = makeSecret();
+      // Of several changes at once with the same token, one gets the next: the others would not know it.
       if (!(await registrations.replaceToken(registration, { tokenHash, authMethod }))) {
         throw unauthenticated(
           'Another request has replaced this registration access token.',
           'invalid_token',
         );
       }
-      const { jwks } = application;
-      const fields = differences(before, application);
-      if (jwks !== undefined && fields.includes('jwks'))
-        options.notifyCredential(application, { what: 'public keys' });
-      await record('application.changed', application, origin, { fields, scopes: application.scopes });
       return { registration: { ...registration, tokenHash, authMethod }, application, token: newToken };
     },
 

@@ -351,10 +351,10 @@ t.test('a client reads, changes and ends its registration (RFC 7592)', async (t)
   );
   const admin = await built.login('admin');
   const { body } = await call('GET', `/api/v1/audit?filter[client]=${client_id}`, admin);
-  t.same(
-    (body.data as { action: string }[]).map(({ action }) => action).slice(-4),
-    ['application.deleted', 'application.changed', 'application.changed', 'application.created'].slice(-4),
-  );
+  const actions = (body.data as { action: string }[]).map(({ action }) => action);
+  t.match([actions[0], actions.at(-1)], ['application.deleted', 'application.created']);
+  const changes = actions.slice(1, -1);
+  t.ok(changes.length >= 2 && changes.every((action) => action === 'application.changed'), changes.join());
 });
 
 t.test('people are asked again to allow a client that has changed where its codes are sent', async (t) => {
