@@ -12,7 +12,7 @@ const SECONDS = 120;
 
 await inChromium(t, (browser) =>
   t.test('from the landing page to the first webhook', async (t) => {
-    const { demo } = await startGatehouse(t, temporaryDir(t));
+    const { demo, base: address } = await startGatehouse(t, temporaryDir(t));
     const base = demo.base_url;
     const received: string[] = [];
     const receiver = createServer(async (request, response) => {
@@ -49,7 +49,8 @@ await inChromium(t, (browser) =>
       return fetch(base + path, { method: 'POST', headers, body: '{"name":"first","value":1}' });
     }
 
-    await page.goto(base);
+    // By another name of this machine than that which it printed.
+    await page.goto(address);
     await follow('Sign up');
     await page.fill('#username', 'newcomer');
     await page.fill('#email', 'newcomer@example.org');
@@ -91,6 +92,13 @@ await inChromium(t, (browser) =>
     await follow('Send a test');
     await until(() => received.includes('webhook.test'), 10_000);
     t.strictSame(received, ['webhook.test']);
+
+    const { page: other } = await openPage(t, browser);
+    await other.goto(`${address}/dashboard`);
+    await other.fill('#username', 'newcomer');
+    await other.fill('#password', 'correct horse battery');
+    await other.click('button.primary');
+    await other.waitForURL(`${base}/dashboard`);
 
     const seconds = (performance.now() - begun) / 1000;
     t.comment(`it took ${seconds.toFixed(1)} s`);

@@ -14,6 +14,9 @@ import type { Sessions } from '../sessions/sessions.ts';
 /** Exchanges of codes, each of which asks identity and may store a session. */
 const SIGN_INS = { name: 'dashboard sign-ins', quota: 120, seconds: 60 };
 const PENDING_SECONDS = 600;
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+const isOtherLoopback = (host: string, own: string) =>
+  host !== own && [host, own].every((name) => LOOPBACK.includes(name));
 /** For the cookies of all sign-ins of a browser that are under way, in bytes: a request's header may have 16 KiB. */
 const PENDING_BYTES = 6000;
 
@@ -32,6 +35,8 @@ export function signInRoutes(options: {
   const limiter = createAddressLimiter(SIGN_INS);
 
   router.get('/sign-in', async (ctx) => {
+    // Identity leads back to the public URL, where the cookie of another name of this machine is not sent.
+    if (isOtherLoopback(ctx.hostname, new URL(publicUrl).hostname)) return seeOther(ctx, publicUrl + ctx.url);
     const { url, state, cookie } = await sessions.beginSignIn(
       returnPath(ctx.query.to),
       ctx.query.again === 'yes',
