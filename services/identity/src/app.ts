@@ -12,6 +12,7 @@ import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { PASSWORDS, REQUESTS } from './core/limits/bounds.ts';
+import { isMetadataDocumentId } from './core/oidc/clients/metadata-document-id.ts';
 import { ROUTES } from './core/oidc/provider-routes.ts';
 import type { ReloadableProvider } from './core/oidc/reloadable-provider.ts';
 import type { Api } from './http/api.ts';
@@ -69,8 +70,11 @@ export function createIdentityApp(options: AppOptions): Koa {
     const info = requestInfo(ctx.req);
     await next();
     const { oidc } = ctx as Partial<KoaContextWithOIDC>;
-    info.client ??= oidc?.entities.Client?.clientId;
-    info.subject ??= oidc?.entities.Account?.accountId;
+    const { Client, Account } = oidc?.entities ?? {};
+    // Strangers can describe any number of clients: these are counted where somebody is signed in.
+    if (Account !== undefined || !isMetadataDocumentId(Client?.clientId ?? ''))
+      info.client ??= Client?.clientId;
+    info.subject ??= Account?.accountId;
   });
 
   app.use(keepRenewedSignatures);

@@ -6,7 +6,8 @@ import { type Static, Type } from 'typebox';
 import { type Application, newApplication } from '../../core/applications/application.ts';
 import { settingsProblems } from '../../core/applications/application-rules.ts';
 
-const MAX_URL = 1000;
+/** As long as the client_id in a batch of usage may be. */
+const MAX_URL = 128;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 const Text = Type.Optional(Type.String({ maxLength: 2000 }));
@@ -33,7 +34,8 @@ const readDocument = bodyValidator(Document);
  */
 export function clientIdProblem(clientId: string): string | undefined {
   const url = URL.parse(clientId);
-  if (url === null || clientId.length > MAX_URL) return 'is not a URL';
+  if (url === null) return 'is not a URL';
+  if (clientId.length > MAX_URL) return `must have at most ${MAX_URL} characters`;
   if (url.protocol !== 'https:' && !LOOPBACK.has(url.hostname)) return 'must use https';
   if (url.username !== '' || url.password !== '') return 'must not contain credentials';
   if (url.pathname === '/') return 'must have a path';

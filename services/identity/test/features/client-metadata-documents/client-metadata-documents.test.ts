@@ -1,5 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { EventTransport } from '@gatehouse/events/local-events';
+import type { UsageBatch } from '@gatehouse/events/usage-batch';
 import { listen } from '@gatehouse/testing/listen';
+import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import * as client from 'openid-client';
 import t from 'tap';
@@ -37,7 +40,15 @@ function publish(path: string, more: object = {}, headers: Record<string, string
   return id;
 }
 
-const built = await build(t, { config: { clientMetadata: ON } });
+/** The clients for which requests were counted. */
+const counted = new Set<string>();
+const events: EventTransport = {
+  async publish({ data }) {
+    const batch = data as unknown as UsageBatch;
+    for (const { client } of [...batch.requests, ...(batch.log ?? [])]) counted.add(String(client));
+  },
+};
+const built = await build(t, { events, config: { clientMetadata: ON } });
 const { base } = built;
 
 const VERIFIER = client.randomPKCECodeVerifier();
@@ -158,6 +169,7 @@ t.test(
       [`http://user:secret@127.0.0.1:1/agent.json`, /credentials/],
       [origin, /must have a path/],
       ['http://agent.example/agent.json', /must use https/],
+      [`https://agent.example/${'x'.repeat(107)}`, /at most 128 characters/],
       ['https://10.0.0.1/agent.json', /not on the public internet/],
       ['https://localhost/agent.json', /could not be fetched/],
     ] as const) {
@@ -198,6 +210,16 @@ t.test('while its site is away, what is known of a client is used, and its token
     [400, /invalid_client|not known|no such/i],
     'where it is switched off',
   );
+});
+
+t.test('what strangers ask for is counted for no client, and what people allowed is', async (t) => {
+  const stranger = publish('/counted.json');
+  t.match((await built.browser().get(authorizeAt(stranger))).status, 200);
+  const allowed = publish('/allowed.json');
+  const visitor = await signedIn(built, 'ann');
+  await visitor.get(authorizeAt(allowed));
+  await until(() => counted.has(allowed), 20_000);
+  t.equal(counted.has(stranger), false, [...counted].join());
 });
 
 t.test('one address cannot have many documents fetched', async (t) => {
