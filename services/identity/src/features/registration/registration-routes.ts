@@ -53,7 +53,13 @@ export function registrationRoutes(options: {
     async identify(ctx) {
       const { authorization } = ctx.req.headers;
       const needsNone = options.isOpen && ctx.method === 'POST' && authorization === undefined;
-      return { token: needsNone ? '' : tokenIn(authorization), origin: originOf(ctx) };
+      const token = needsNone ? '' : tokenIn(authorization);
+      const { client_id: id } = ctx.params as { client_id?: string };
+      if (id !== undefined) {
+        await registrations.read(id, token);
+        requestInfo(ctx.req).client = id;
+      }
+      return { token, origin: originOf(ctx) };
     },
     validator: metadataValidator,
   });

@@ -1,3 +1,4 @@
+import type { LoggedRequest } from '@gatehouse/events/usage-batch';
 import { until } from '@gatehouse/testing/processes';
 import { calculateJwkThumbprint, decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import * as client from 'openid-client';
@@ -7,7 +8,15 @@ import { authorizeUrl, build } from '../../build.ts';
 import { heading, mailsOf, signedIn } from '../../pages.ts';
 import { pkce, refresh } from '../../tokens.ts';
 
-const built = await build(t, { checkResponses: true });
+const log: LoggedRequest[] = [];
+const built = await build(t, {
+  checkResponses: true,
+  events: {
+    async publish({ data }) {
+      log.push(...((data.log ?? []) as LoggedRequest[]));
+    },
+  },
+});
 const { base, call, people } = built;
 const ann = await built.login('ann');
 const TOKENS = '/api/v1/registration-tokens';
@@ -334,6 +343,7 @@ t.test('a client reads, changes and ends its registration (RFC 7592)', async (t)
       t.match([status, body.error], [401, 'invalid_token'], method);
     }
   }
+  t.equal((await call('PUT', `${REGISTER}/${client_id}`, 'x', [])).status, 401, 'before the body is read');
   t.equal((await call('POST', REGISTER, second.registration_access_token, metadata())).status, 401);
   t.equal((await call('PATCH', `${REGISTER}/${client_id}`, second.registration_access_token)).status, 405);
   const races = await Promise.all(
@@ -427,6 +437,19 @@ t.test('a client keeps to the token that it registered with, and ends with its o
     t.equal((await manage(method, kept, sent)).status, 401, `${method} after the transfer`);
   }
   t.equal((await call('GET', application, who)).status, 200);
+});
+
+t.test('the owner finds in the request log why a change was refused', async (t) => {
+  const registered = await register();
+  const wrong = { client_id: registered.client_id, ...metadata({ redirect_uris: ['http://example.org/'] }) };
+  t.equal((await manage('PUT', registered, wrong)).status, 400);
+  const refused = () => log.find((it) => it.method === 'PUT' && it.client === registered.client_id);
+  await until(() => refused() !== undefined, 15_000);
+  t.match(refused(), {
+    ...{ status: 400, code: 'invalid_redirect_uri', message: /redirect_uris.0 must use https/ },
+    path: `${REGISTER}/${registered.client_id}`,
+  });
+  t.notMatch(JSON.stringify(log), registered.registration_access_token);
 });
 
 t.test('requests with wrong registration access tokens are limited by address', async (t) => {
