@@ -56,8 +56,9 @@ export function registrationRoutes(options: {
       const token = needsNone ? '' : tokenIn(authorization);
       const { client_id: id } = ctx.params as { client_id?: string };
       if (id !== undefined) {
-        await registrations.read(id, token);
-        requestInfo(ctx.req).client = id;
+        const { application } = await registrations.read(id, token);
+        // Strangers can register any number of those that nobody owns.
+        if (application.owner !== null) requestInfo(ctx.req).client = id;
       }
       return { token, origin: originOf(ctx) };
     },
