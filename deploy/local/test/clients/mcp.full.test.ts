@@ -184,6 +184,13 @@ t.test('a client that registers itself', async (t) => {
   t.match(decodeJwt(agent.kept.tokens?.access_token ?? ''), { aud: url.href, scope: 'dice:roll' });
 });
 
+t.test('a client that registers itself', async (t) => {
+  const url = await startMcpServer(t);
+  const agent = provider({});
+  t.match(await roll(url, agent), new RegExp(`^${demo.user.user_id} rolled`));
+  t.match(agent.kept.client?.client_id, /^app_/);
+});
+
 t.test("the MCP project's conformance tests for authorization servers", async (t) => {
   const port = await freePort();
   const callback = `http://127.0.0.1:${port}/callback`;

@@ -81,8 +81,11 @@ export function serializer<S extends TSchema>(schema: S): (value: Static<S>) => 
 /** An `invalid` error about one or more fields of a request; it names the first MAX_DETAILS. */
 export function invalidFields(problems: readonly FieldProblem[]): ServiceError {
   const details = problems.slice(0, MAX_DETAILS);
-  const message = details.map(({ field, message }) => `${field} ${message}`).join('; ');
-  return new ServiceError('invalid', `${message}.`, { details });
+  // Some are sentences by themselves, such as "Enter a name."
+  const texts = details.map(({ field, message }) =>
+    /^\p{Lu}.*\.$/su.test(message) ? `${field}: ${message.slice(0, -1)}` : `${field} ${message}`,
+  );
+  return new ServiceError('invalid', `${texts.join('; ')}.`, { details });
 }
 
 /** A copy with the first elements of each list, in which more than one problem is looked for. */

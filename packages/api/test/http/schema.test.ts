@@ -238,9 +238,10 @@ t.test('invalidFields', async (t) => {
   const problems = [
     { field: 'a', message: 'is bad' },
     { field: 'b.c', message: 'is worse' },
+    { field: 'd', message: 'Enter a name.' },
   ];
   const { kind, message, details } = invalidFields(problems);
-  t.strictSame([kind, message, details], ['invalid', 'a is bad; b.c is worse.', problems]);
+  t.strictSame([kind, message, details], ['invalid', 'a is bad; b.c is worse; d: Enter a name.', problems]);
   const many = invalidFields(Array(26_000).fill(problems[0]));
   t.equal(many.details?.length, MAX_DETAILS);
   t.ok(many.message.length < 500, 'not more than the first are named');

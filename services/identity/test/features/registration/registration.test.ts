@@ -176,10 +176,10 @@ t.test('what is wrong has the codes of RFC 7591 §3.2.2, and costs no use of the
       /redirect_uris.0 must use https/,
     ],
     [{ redirect_uris: ['https://*.example.org/'] }, 'invalid_redirect_uri', /wildcard/],
-    [{ redirect_uris: [] }, 'invalid_redirect_uri', /redirect_uris Add at least one/],
+    [{ redirect_uris: [] }, 'invalid_redirect_uri', /redirect_uris: Add at least one/],
     [{ redirect_uris: CALLBACK }, 'invalid_redirect_uri', /must be a list/],
     [{ client_name: 'Bank\u202eknaB' }, 'invalid_client_metadata', /client_name must not contain invisible/],
-    [{ scope: 'read:all' }, 'invalid_client_metadata', /scope Choose at least one scope/],
+    [{ scope: 'read:all' }, 'invalid_client_metadata', /scope: Choose at least one scope/],
     [{ grant_types: ['password'] }, 'invalid_client_metadata', /grant_types must be some of/],
     [{ grant_types: ['implicit'] }, 'invalid_client_metadata', /grant_types must be some of/],
     [
