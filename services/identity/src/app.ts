@@ -8,6 +8,7 @@ import { isCanonicalPath, pathOf } from '@gatehouse/server/request-path';
 import { requestInfo } from '@gatehouse/server/requests';
 import { type Brand, inBrand } from '@gatehouse/web/brand';
 import { inLanguage } from '@gatehouse/web/language';
+import { isOtherLoopback } from '@gatehouse/web/loopback';
 import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -66,6 +67,9 @@ export function createIdentityApp(options: AppOptions): Koa {
   app.use(async (ctx, next) => {
     delete ctx.req.headers['x-forwarded-host'];
     ctx.req.headers['x-forwarded-proto'] = protocol.slice(0, -1);
+    const isPage = ctx.method === 'GET' && options.pages.some((prefix) => isUnder(ctx.path, prefix));
+    if (isPage && isOtherLoopback(ctx.hostname, options.issuer))
+      return ctx.redirect(options.issuer + ctx.url);
     ctx.req.headers.host = host;
     const info = requestInfo(ctx.req);
     await next();

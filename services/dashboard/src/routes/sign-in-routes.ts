@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
 import { requestInfo } from '@gatehouse/server/requests';
+import { isOtherLoopback } from '@gatehouse/web/loopback';
 import Router from '@koa/router';
 import { causeOf } from '../api/cause.ts';
 import type { CookieName, Cookies } from '../http/cookies.ts';
@@ -14,9 +15,6 @@ import type { Sessions } from '../sessions/sessions.ts';
 /** Exchanges of codes, each of which asks identity and may store a session. */
 const SIGN_INS = { name: 'dashboard sign-ins', quota: 120, seconds: 60 };
 const PENDING_SECONDS = 600;
-const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
-const isOtherLoopback = (host: string, own: string) =>
-  host !== own && [host, own].every((name) => LOOPBACK.includes(name));
 /** For the cookies of all sign-ins of a browser that are under way, in bytes: a request's header may have 16 KiB. */
 const PENDING_BYTES = 6000;
 
@@ -36,7 +34,7 @@ export function signInRoutes(options: {
 
   router.get('/sign-in', async (ctx) => {
     // Identity leads back to the public URL, where the cookie of another name of this machine is not sent.
-    if (isOtherLoopback(ctx.hostname, new URL(publicUrl).hostname)) return seeOther(ctx, publicUrl + ctx.url);
+    if (isOtherLoopback(ctx.hostname, publicUrl)) return seeOther(ctx, publicUrl + ctx.url);
     const { url, state, cookie } = await sessions.beginSignIn(
       returnPath(ctx.query.to),
       ctx.query.again === 'yes',

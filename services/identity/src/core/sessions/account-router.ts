@@ -116,8 +116,7 @@ export function createAccountRouter(options: {
       ...(typeof ctx.query.ui_locales === 'string' ? { ui_locales: ctx.query.ui_locales } : {}),
       ...more,
     });
-    // At the issuer's own address, for whose cookies the rest of the sign-in is: 127.0.0.1 may lead here as well.
-    seeOther(ctx, `${options.issuer}/oauth2/authorize?${query}`);
+    seeOther(ctx, `/oauth2/authorize?${query}`);
   }
 
   if (options.signUp) {

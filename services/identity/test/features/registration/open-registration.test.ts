@@ -75,7 +75,7 @@ t.test('it is less than one that is registered with a token, and stays so', asyn
       /device_code with an initial access token only/,
     ],
     [{ backchannel_logout_uri: 'https://agent.example.org/logout' }, /backchannel_logout_uri/],
-    [{ scope: 'read:data' }, /scope Choose/],
+    [{ scope: 'read:data' }, /scope: Choose/],
     [{ tos_uri: `https://agent.example.org/${'x'.repeat(7000)}` }, /longer than 6144/],
     [{ redirect_uris: ['http://agent.example.org/'] }, /must use https/],
   ] as const) {
