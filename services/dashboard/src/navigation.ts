@@ -25,12 +25,18 @@ export function dashboardSections(config: Config): [heading: string, sections: S
   return [
     [
       'Develop',
-      [overview(config), applications(config), registrationTokens, resources, requests, webhooks, reports],
+      [
+        overview(config),
+        applications(config),
+        registrationTokens,
+        resources,
+        requests,
+        auditLog,
+        webhooks,
+        reports,
+      ],
     ],
     ['Data', [items, products, orders, notifications]],
-    [
-      'Administer',
-      [users, invitations, identityProviders(config), auditLog, signingKeys, queues, deadLetters],
-    ],
+    ['Administer', [users, invitations, identityProviders(config), signingKeys, queues, deadLetters]],
   ];
 }

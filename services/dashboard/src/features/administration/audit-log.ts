@@ -21,20 +21,22 @@ type Entry = {
   details: Record<string, unknown>;
 };
 
-/** The audit log, for admins: who did what to whom and what, when and from where. */
+/** The audit log: for admins, who did what to whom and what, when and from where; for others, what was done to their applications. */
 export const auditLog = listSection<Entry>({
   name: 'audit',
   noun: ['entry', 'entries'],
   title: 'Audit log',
-  role: 'admin',
   api: '/api/v1/audit',
-  introduction: html`<p>Changes to accounts, applications, keys and queues, and every sign-in. The latest entries come first.</p>`,
+  introduction: ({ person }) =>
+    person.role === 'admin'
+      ? html`<p>Changes to accounts, applications, keys and queues, and every sign-in. The latest entries come first.</p>`
+      : html`<p>Changes to your applications and their credentials. The latest entries come first.</p>`,
   filters: [
     { name: 'action', label: 'Action', options: Object.entries(ACTIONS) },
-    { name: 'actor', label: 'Actor', hint: USER_HINT },
-    { name: 'subject', label: 'Account', hint: USER_HINT },
+    { name: 'actor', label: 'Actor', hint: USER_HINT, role: 'admin' },
+    { name: 'subject', label: 'Account', hint: USER_HINT, role: 'admin' },
     { name: 'client', label: 'Application', hint: 'Name or client ID' },
-    { name: 'address', label: 'Address', hint: 'IP address' },
+    { name: 'address', label: 'Address', hint: 'IP address', role: 'admin' },
     { name: 'from', label: 'Since (UTC)', type: 'date' },
     { name: 'to', label: 'Until (UTC)', type: 'date' },
   ],

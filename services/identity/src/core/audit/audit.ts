@@ -76,6 +76,10 @@ const IMMEDIATE = [
   ...QUEUE_ACTIONS,
 ] as const;
 export const AUDIT_ACTIONS = [...BUFFERED, ...IMMEDIATE] as const;
+/** What is done to an application and its credentials, as its owner sees it; not who used it. */
+export const APPLICATION_ACTIONS = AUDIT_ACTIONS.filter((action) =>
+  /^(?:application|transfer|secret|api_key)\./.test(action),
+);
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** Where a request came from. */

@@ -2,12 +2,20 @@ import type { ConcurrencyLimit } from '@gatehouse/api/http/concurrency-limit';
 import { createListEndpoint } from '@gatehouse/api/lists/list-endpoint';
 import { cursorEnvelope } from '@gatehouse/api/lists/paging';
 import { ServiceError } from '@gatehouse/core/errors';
+import type { Condition, ListSource } from '@gatehouse/domain/list-query';
+import { narrowList } from '@gatehouse/domain/narrow-list';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
-import { AUDIT_ACTIONS, type AuditField, type AuditRecord, type AuditStore } from '../../core/audit/audit.ts';
+import {
+  APPLICATION_ACTIONS,
+  AUDIT_ACTIONS,
+  type AuditField,
+  type AuditRecord,
+  type AuditStore,
+} from '../../core/audit/audit.ts';
 import { type Api, createManagedApi } from '../../http/api.ts';
-import { requireFirstPartyAdmin } from '../../http/first-party.ts';
+import { requireFirstParty, requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { listOf, ok, shape } from '../../openapi/operations.ts';
 
 export const AUDIT_PATH = '/api/v1/audit';
@@ -103,26 +111,56 @@ const lastSignInShape = shape('LastSignIn', LastSignInView, {
   signed_in_at: '2026-11-02T09:30:00.000Z',
 });
 
-/** /api/v1/audit, for admins: who did what, to whom and what, when and from where. Errors are thrown. */
+/** What the owner of applications sees of the log: what was done to these, and where from only if it was done by the owner. */
+function ofOwner(
+  source: ListSource<AuditField, AuditRecord>,
+  person: { id: string },
+  ownedBy: (userId: string) => Promise<readonly { id: string }[]>,
+): ListSource<AuditField, AuditRecord> {
+  const narrow = async (conditions: readonly Condition<AuditField>[]): Promise<Condition<AuditField>[]> => {
+    if (conditions.some(({ field }) => field === 'address')) {
+      throw new ServiceError('forbidden', 'The addresses in the audit log are for admins only.');
+    }
+    const own = (await ownedBy(person.id)).map(({ id }) => id);
+    return [
+      ...conditions,
+      { field: 'client', operator: 'in', values: own },
+      { field: 'action', operator: 'in', values: [...APPLICATION_ACTIONS] },
+    ];
+  };
+  return narrowList(source, narrow, ({ origin, ...entry }) =>
+    origin !== undefined && entry.actor === person.id ? { ...entry, origin } : entry,
+  );
+}
+
+/**
+ * /api/v1/audit: who did what, to whom and what, when and from where, for admins; for others, what was done to their applications.
+ * Errors are thrown.
+ */
 export function auditRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
   store: Pick<AuditStore, 'list' | 'lastSignIns'>;
+  applications: { ownedBy(userId: string): Promise<readonly { id: string }[]> };
   concurrency: ConcurrencyLimit;
 }): Api {
   const { store, concurrency } = options;
   const api = createManagedApi(AUDIT_PATH, async (ctx) => {
     const caller = await options.authenticate(ctx);
-    requireFirstPartyAdmin(caller, 'The entries of the audit log');
-    return { caller };
+    return { caller, person: requireFirstParty(caller, 'The entries of the audit log', 'are for people') };
   });
 
   api.list('list', '/', {
     summary: 'List the audit log',
     description:
-      'For admins. Changes of accounts, applications, keys and queues, and sign-ins, with person, time and address; the latest entry first.',
+      'Changes of accounts, applications, keys and queues, and sign-ins, with person, time and address; the latest entry first. ' +
+      'For people who are no admins, the changes of their own applications, without the addresses of others.',
     page: { name: 'AuditPage', description: 'A page of the log.', row: auditEntryShape },
     endpoint: auditEndpoint,
-    read: ({ caller }) => ({ source: store.list, limited: (work) => concurrency.run(caller, work) }),
+    read: ({ caller, person }) => ({
+      source:
+        person.role === 'admin' ? store.list : ofOwner(store.list, person, options.applications.ownedBy),
+      limited: (work) => concurrency.run(caller, work),
+    }),
   });
 
   api.get('list_last_sign_ins', '/last-sign-ins', {
@@ -132,6 +170,7 @@ export function auditRoutes(options: {
     query: LastSignInsQuery,
     responses: ok('The last sign-in of each person.', listOf('LastSignIns', lastSignInShape)),
     async handle({ caller, query }) {
+      requireFirstPartyAdmin(caller, 'The last sign-ins');
       const userIds = [...new Set(query.user_id.split(','))];
       if (userIds.length > MAX_PEOPLE) {
         throw new ServiceError('invalid', `Ask for at most ${MAX_PEOPLE} people.`, {

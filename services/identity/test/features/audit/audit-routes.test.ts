@@ -32,12 +32,11 @@ async function read(query = '', token = admin): Promise<Page> {
   return body as Page;
 }
 
-t.test('for admins who have signed in to Gatehouse itself, and nobody else', async (t) => {
+t.test('for people who have signed in to Gatehouse itself, and nobody else', async (t) => {
   const { access_token } = await tokensFor(built);
-  const byLogin = / are for admins, with a token of POST \/api\/v1\/auth\/login /;
+  const byLogin = / are for (?:admins|people), with a token of POST \/api\/v1\/auth\/login /;
   for (const [name, token, status, message] of [
     ['nobody', undefined, 401, String],
-    ['a person', await login('ann'), 403, / are for admins only\./],
     ['an application', access_token, 403, byLogin],
     ['a trusted application', await built.machineToken(), 403, byLogin],
     ['an API key', apiKey.key, 403, String],
@@ -48,9 +47,52 @@ t.test('for admins who have signed in to Gatehouse itself, and nobody else', asy
       t.match(response.body, { error: { code: String, message } }, `${name} ${path}`);
     }
   }
+  const signIns = await call(
+    'GET',
+    `${AUDIT_PATH}/last-sign-ins?user_id=${people.ann.id}`,
+    await login('ann'),
+  );
+  t.match([signIns.status, signIns.body], [403, { error: { message: / are for admins only\./ } }]);
   t.match(await call('DELETE', AUDIT_PATH, admin), { status: 405 });
   t.match(await call('GET', `${AUDIT_PATH}/aud_1`, admin), { status: 404 });
   t.equal((await call('GET', AUDIT_PATH, admin)).headers.get('cache-control'), 'no-store');
+});
+
+t.test('an owner sees what was done to the own applications, and no addresses of others', async (t) => {
+  const ann = await login('ann');
+  const draft = { name: 'Owned', type: 'machine', scopes: ['read:data'] };
+  const { client_id } = await createApplication(ann, draft);
+  const other = await createApplication(admin, draft);
+  await call('PATCH', `/api/v1/applications/${client_id}`, admin, { name: 'Renamed' });
+  await call('POST', `/api/v1/applications/${client_id}/api-keys`, ann, { name: 'k', scopes: ['read:data'] });
+  await built.createPerson('nils');
+  const { data } = await read('', ann);
+  const seen = data.map(({ action, client, actor, address, user_agent }) => [
+    ...[action, client, actor, address !== null, user_agent !== null],
+  ]);
+  t.strictSame(seen, [
+    ['api_key.created', client_id, people.ann.id, true, true],
+    ['application.changed', client_id, people.admin.id, false, false],
+    ['application.created', client_id, people.ann.id, true, true],
+  ]);
+  for (const query of [
+    `?filter[client]=${other.client_id}`,
+    '?filter[action]=sign_in.succeeded',
+    `?filter[subject]=${people.admin.id}&filter[action]=account.changed`,
+  ]) {
+    t.strictSame((await read(query, ann)).data, [], query);
+  }
+  const redirect_uri = 'https://owned.example.org/callback';
+  const web = await createApplication(ann, {
+    ...{ name: 'Owned, too', type: 'web', scopes: ['openid'], redirect_uris: [redirect_uri] },
+  });
+  await tokensFor(built, { client: { ...web, redirect_uri }, more: { scope: 'openid' } });
+  const ofWeb = async (token: string) =>
+    (await read(`?filter[client]=${web.client_id}`, token)).data.map(({ action }) => action);
+  t.ok((await ofWeb(admin)).includes('consent.granted'));
+  t.strictSame(await ofWeb(ann), ['application.created'], 'not who uses them');
+  t.equal((await call('GET', `${AUDIT_PATH}?filter[address]=127.0.0.1`, ann)).status, 403);
+  t.strictSame((await read('', await login('nils'))).data, [], 'somebody without applications');
 });
 
 t.test('who did what, to whom, when and from where; and no secret', async (t) => {
