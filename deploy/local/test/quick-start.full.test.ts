@@ -9,6 +9,7 @@ import type { FormBrowser } from '@gatehouse/testing/form-browser';
 import { freePort, until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import { signInAndAllow, startServer } from './clients/set-up.ts';
+import { temporaryDir } from './gatehouse.ts';
 
 const run = promisify(execFile);
 const server = await startServer(t);
@@ -47,12 +48,14 @@ async function program(t: Test, code: string): Promise<string> {
   return file;
 }
 
-const has = (command: string) =>
-  run(command, ['--version']).then(
+const has = (command: string, option = '--version') =>
+  run(command, [option]).then(
     () => true,
     () => false,
   );
 const PYTHON = (await has('python3')) ? {} : { skip: 'there is no python3' };
+const GO = (await has('go', 'version')) ? {} : { skip: 'there is no go' };
+const JAVA = (await has('java')) ? {} : { skip: 'there is no java' };
 const CURL = (await has('curl')) ? {} : { skip: 'there is no curl' };
 
 t.test('the examples of a machine run as they are', async (t) => {
@@ -74,6 +77,16 @@ t.test('the examples of a machine run as they are', async (t) => {
   await t.test('Python', PYTHON, async () =>
     isList((await run('python3', ['-c', code('python')], { env })).stdout),
   );
+  for (const [name, file, option, installed] of [
+    ['go', 'main.go', ['run'], GO],
+    ['java', 'FirstRequest.java', [], JAVA],
+  ] as const) {
+    await t.test(name, installed, async () => {
+      const cwd = temporaryDir(t);
+      await writeFile(join(cwd, file), code(name));
+      isList((await run(name, [...option, file], { cwd, env })).stdout);
+    });
+  }
 });
 
 t.test('the examples of a web application run as they are', async (t) => {

@@ -35,6 +35,12 @@ const TEXTS: Record<string, (code: string) => string[]> = {
     if (code.replaceAll(literal, '').includes('pwned')) throw new Error(`it runs what it was given: ${code}`);
     return (code.match(literal) ?? []).map((text) => String(runInNewContext(text)));
   },
+  // Go and Java: of the values there, all that is escaped is escaped as in JSON.
+  quoted(code) {
+    const literal = /"(?:[^"\\\n]|\\.)*"/g;
+    if (code.replaceAll(literal, '').includes('pwned')) throw new Error(`it runs what it was given: ${code}`);
+    return (code.match(literal) ?? []).map((text) => String(JSON.parse(text)));
+  },
   python(code) {
     const program = `import ast, json, sys
 nodes = list(ast.walk(ast.parse(sys.stdin.read())))
@@ -45,7 +51,8 @@ print(json.dumps([node.value for node in nodes if isinstance(node, ast.Constant)
     ) as string[];
   },
 };
-const languageOf = (id: string) => (id === 'curl' ? 'sh' : id === 'python' ? 'python' : 'js');
+const LANGUAGES: Record<string, string> = { curl: 'sh', python: 'python', go: 'quoted', java: 'quoted' };
+const languageOf = (id: string) => LANGUAGES[id] ?? 'js';
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 
 t.test('a value in a snippet is one value of its program, whatever is in it', async (t) => {

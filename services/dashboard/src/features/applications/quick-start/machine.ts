@@ -1,4 +1,18 @@
-import { CURL, discovery, FETCH, js, OPENID_CLIENT, PYTHON, python, type Snippet, sh } from './sample.ts';
+import {
+  CURL,
+  discovery,
+  FETCH,
+  GO,
+  go,
+  JAVA,
+  java,
+  js,
+  OPENID_CLIENT,
+  PYTHON,
+  python,
+  type Snippet,
+  sh,
+} from './sample.ts';
 
 /** Programs that work by themselves. */
 export const MACHINE: readonly Snippet[] = [
@@ -62,5 +76,80 @@ token = json.load(urlopen(${`${base}/oauth2/token`}, form))["access_token"]
 
 request = Request(${`${base}/api/v1/items?limit=2`}, headers={"Authorization": "Bearer " + token})
 print(json.load(urlopen(request)))`,
+  },
+  {
+    ...GO,
+    code: ({ base, clientId, scope }) => go`package main
+
+import (
+	"encoding/json"
+	"io"
+	"log"
+	"net/http"
+	"net/url"
+	"os"
+)
+
+func main() {
+	issued, err := http.PostForm(${`${base}/oauth2/token`}, url.Values{
+		"grant_type":    {"client_credentials"},
+		"client_id":     {${clientId}},
+		"client_secret": {os.Getenv("CLIENT_SECRET")},
+		"scope":         {${scope}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var token struct {
+		AccessToken string \`json:"access_token"\`
+	}
+	if err := json.NewDecoder(issued.Body).Decode(&token); err != nil {
+		log.Fatal(err)
+	}
+
+	request, err := http.NewRequest("GET", ${`${base}/api/v1/items?limit=2`}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token.AccessToken)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	io.Copy(os.Stdout, response.Body)
+}`,
+  },
+  {
+    ...JAVA,
+    code: ({ base, clientId, scope }) => java`import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+
+public class FirstRequest {
+  public static void main(String[] args) throws Exception {
+    var http = HttpClient.newHttpClient();
+    var form = "grant_type=client_credentials&client_id=" + encoded(${clientId})
+        + "&client_secret=" + encoded(System.getenv("CLIENT_SECRET")) + "&scope=" + encoded(${scope});
+    var issued = http.send(
+        HttpRequest.newBuilder(URI.create(${`${base}/oauth2/token`}))
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .POST(HttpRequest.BodyPublishers.ofString(form)).build(),
+        BodyHandlers.ofString());
+    var token = issued.body().replaceAll(".*\\"access_token\\":\\"([^\\"]+)\\".*", "$1");
+
+    var response = http.send(
+        HttpRequest.newBuilder(URI.create(${`${base}/api/v1/items?limit=2`}))
+            .header("Authorization", "Bearer " + token).build(),
+        BodyHandlers.ofString());
+    System.out.println(response.body());
+  }
+
+  private static String encoded(String text) {
+    return URLEncoder.encode(text, StandardCharsets.UTF_8);
+  }
+}`,
   },
 ];

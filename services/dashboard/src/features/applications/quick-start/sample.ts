@@ -22,8 +22,9 @@ const language =
 /** For a POSIX shell, in which nothing is special between single quotes. */
 export const sh = language((value) => `'${value.replaceAll("'", "'\\''")}'`);
 export const js = language((value) => `'${JSON.stringify(value).slice(1, -1).replaceAll("'", "\\'")}'`);
-/** All that is escaped in JSON is escaped in the same way in Python. */
+/** All that is escaped in JSON is escaped in the same way in Python, Go and Java. */
 export const python = language((value) => JSON.stringify(value));
+export const [go, java] = [python, python];
 
 /** The beginning of a program with openid-client, of an application that has a secret or none. */
 export function discovery({ base, clientId }: Sample, hasSecret = true): Code {
@@ -42,6 +43,16 @@ const SECRET = 'ut the client secret into the environment variable CLIENT_SECRET
 export const CURL = { id: 'curl', title: 'curl', before: `P${SECRET}` };
 export const FETCH = { id: 'fetch', title: 'JavaScript with fetch', before: `P${SECRET}` };
 export const PYTHON = { id: 'python', title: 'Python', before: `P${SECRET}` };
+export const GO = {
+  id: 'go',
+  title: 'Go',
+  before: `Save it as main.go, and p${SECRET} Then run: go run main.go`,
+};
+export const JAVA = {
+  id: 'java',
+  title: 'Java',
+  before: `Save it as FirstRequest.java, and p${SECRET} Then run: java FirstRequest.java`,
+};
 export const OPENID_CLIENT = {
   id: 'openid-client',
   title: 'Node.js with openid-client',
