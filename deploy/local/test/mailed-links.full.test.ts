@@ -5,8 +5,8 @@ import t from 'tap';
 import { startGatehouse, temporaryDir } from './gatehouse.ts';
 
 t.test('the log of npm start in a file says where a mail is, and has no link from it', async (t) => {
-  const { base, output } = await startGatehouse(t, temporaryDir(t));
-  const browser = createFormBrowser(base);
+  const { demo, output } = await startGatehouse(t, temporaryDir(t));
+  const browser = createFormBrowser(demo.base_url);
   const form = await browser.get('/account/forgotten-password');
   t.equal((await browser.submit(form, { login: 'demo' })).status, 200);
   const file = () => /"file":"([^"]+-mail_\w+\.txt)"/.exec(output())?.[1];

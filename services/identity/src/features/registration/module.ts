@@ -31,7 +31,10 @@ export function registration(core: Core): IdentityModule {
     },
   });
   extensions.requestDetails.push(async (_ctx, { params }) => {
-    const found = await store.find(String(params.client_id));
+    const clientId = String(params.client_id);
+    // Known already, unlike its registration.
+    if ((await core.applications.find(clientId))?.owner !== null) return undefined;
+    const found = await store.find(clientId);
     if (found?.owner !== null) return undefined;
     return html`<p>${t('This application has registered itself. Nobody here has checked who is behind it.')}</p>
 ${loopbackWarning(params.redirect_uri)}`;

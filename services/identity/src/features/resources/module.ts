@@ -9,7 +9,9 @@ export function resources(core: Core): IdentityModule {
   const store = createResourceStore(core.connection);
   core.extensions.resources.push(async (identifier, clientId) => {
     const key = identifierKeyOf(identifier);
-    const found = key === undefined ? undefined : await store.findByKey(key);
+    // Those of our own host are the API and the services, and cannot be registered.
+    const isOfOthers = key !== undefined && new URL(key).origin !== new URL(core.issuer).origin;
+    const found = isOfOthers ? await store.findByKey(key) : undefined;
     const isAllowed = clientId === undefined || (found?.applications?.includes(clientId) ?? true);
     return isAllowed ? found : undefined;
   });
