@@ -134,7 +134,7 @@ t.test('reports: chosen, followed, downloaded, refused, cancelled', async (t) =>
 
 t.test('people who are no admins or editors see a page that says so', async (t) => {
   const user = await signedIn(demo.user);
-  for (const path of ['/queues', '/dead-letters', '/reports', '/signing-keys', '/audit']) {
+  for (const path of ['/queues', '/dead-letters', '/reports', '/signing-keys', '/identity-providers']) {
     const page = await user.get(`/dashboard${path}`);
     t.equal(page.status, 403, path);
     t.match(page.html, '<h1>Access denied</h1>', path);
