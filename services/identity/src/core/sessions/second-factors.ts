@@ -29,7 +29,8 @@ export type SecondFactors = {
   hold(ctx: Context, interaction: Interaction, verified: Verified): Promise<void>;
   /**
    * Whose first factor is proved in this sign-in; undefined when that is too long ago, or has been ended by something since. Where
-   * a sign-in is to become stronger, it is that of the session, and keeps its age, as nothing of it is proved again.
+   * a sign-in is to become stronger, it is that of the session, and keeps its age, as nothing of it is proved again. A second
+   * factor does not confirm a first one that nobody was asked for.
    */
   held(ctx: Context, interaction: Interaction): Promise<WithFactors | undefined>;
 };
@@ -72,14 +73,15 @@ export function createSecondFactors(options: {
     const { account, session } = (await options.sessions.find(ctx)) ?? {};
     if (account === undefined || account.id !== accountId) return undefined;
     const factors = strengthOf(details)?.least === PHISHING_RESISTANT ? [] : await of(accountId);
-    return { account, generation, amr: session?.amr ?? [], since: session?.loginTs, factors };
+    const { amr = [], loginTs: since, device } = session ?? {};
+    return { account, generation, amr, since, isUnconfirmed: device?.isUnconfirmed === true, factors };
   }
 
   return {
     of,
     async verify(
       ctx,
-      { factors, account, generation, amr, provider, since },
+      { factors, account, generation, amr, provider, since, isUnconfirmed = false },
       { code, client, isKnownDevice },
     ) {
       const origin = originOf(ctx);
@@ -103,16 +105,16 @@ export function createSecondFactors(options: {
       for (const lost of options.lostFactors) await lost.stop(account.id, origin);
       const details = omitUndefined({ provider, second_factor: factor.name });
       await audit.record({ ...entry, action: 'sign_in.succeeded', details });
-      return { account, generation, amr: [...amr, ...factor.amr, 'mfa'], since };
+      return { account, generation, amr: [...amr, ...factor.amr, 'mfa'], since, isUnconfirmed };
     },
 
-    async hold(ctx, interaction: Held, { account, generation, amr, provider }) {
+    async hold(ctx, interaction: Held, { account, generation, amr, provider, isUnconfirmed }) {
       interaction[FIRST_FACTOR] = {
         accountId: account.id,
         epoch: account.sign_in_epoch,
         generation,
         amr: [...amr],
-        ...omitUndefined({ provider }),
+        ...omitUndefined({ provider, isUnconfirmed }),
         browser: browser.id(ctx),
         until: Date.now() + HELD_MS,
       };
@@ -132,14 +134,16 @@ export function createSecondFactors(options: {
       if (first === undefined && isStepUp(interaction)) return ofSession(ctx, interaction);
       if (first === undefined || first.until <= Date.now() || first.browser !== browser.id(ctx))
         return undefined;
-      const { accountId, epoch, generation, amr, provider } = first;
+      const { accountId, epoch, generation, amr, provider, isUnconfirmed = false } = first;
       const account: Account | undefined = await accounts.find(accountId);
       // A new password has ended the sign-in.
       if (account?.status !== 'active' || account.sign_in_epoch !== epoch) return undefined;
       if (await sessionEnds.isOver({ accountId, generation })) return undefined;
       const factors = await of(accountId);
       // An admin may just have removed them: the password alone is then enough, but has to be entered again.
-      return factors.length === 0 ? undefined : { account, generation, amr, provider, factors };
+      return factors.length === 0
+        ? undefined
+        : { account, generation, amr, provider, isUnconfirmed, factors };
     },
   };
 }

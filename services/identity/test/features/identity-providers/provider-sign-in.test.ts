@@ -1,10 +1,10 @@
 import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { SET_UP } from '../../../src/features/authenticator-app/authenticator-app-pages.ts';
+import { REMOVE, SET_UP } from '../../../src/features/authenticator-app/authenticator-app-pages.ts';
 import { authorizeUrl, build, WEB } from '../../build.ts';
 import { alertOf, heading, isSignIn, noticeOf, responseOf, valueIn } from '../../pages.ts';
-import { setUpApp } from '../authenticator-app/app.ts';
+import { enterRecoveryCode, setUpApp } from '../authenticator-app/app.ts';
 import { leave, type Person, respond, signInBy, startUpstream, verified } from './upstream.ts';
 
 const upstream = await startUpstream(t);
@@ -78,6 +78,31 @@ t.test('the second factor is asked for after the provider, unless what it says o
   const asked = await signInBy(upstream, built.browser(), verified('dora', { amr: ['mfa'] }));
   t.equal(heading(asked), 'Enter a code');
   t.notMatch(asked.html, /Sign in with Acme/);
+});
+
+t.test('a code after a session at the provider makes no fresh sign-in of it, at once or later', async (t) => {
+  const visitor = built.browser();
+  await signInBy(upstream, visitor, verified('nils'));
+  await signInBy(upstream, visitor, verified('nils'), SET_UP);
+  const { codes } = await setUpApp(visitor);
+  const other = built.browser();
+  const asked = await signInBy(upstream, other, verified('nils'));
+  const done = await enterRecoveryCode(other, asked, codes[0] ?? '');
+  t.equal(heading(done), 'Profile');
+  t.ok(isSignIn(await other.get(REMOVE)), 'an open browser at the provider and a code');
+  const again = await signInBy(upstream, other, verified('nils'), REMOVE);
+  const fresh = await enterRecoveryCode(other, again, codes[1] ?? '');
+  t.equal(heading(fresh), 'Remove the authenticator app?', 'the provider was asked, and the code');
+  // A browser that is remembered, and a stronger sign-in that an application asks for.
+  const third = built.browser();
+  const first = await signInBy(upstream, third, verified('nils'));
+  const remember = { recovery_code: codes[2] ?? '', remember_browser: 'yes' };
+  await third.submit(first, remember, 'name="recovery_code"');
+  await third.submit(await third.get('/account'), {}, 'sign-out');
+  t.equal(heading(await signInBy(upstream, third, verified('nils'))), 'Profile', 'without a code');
+  const stronger = await third.get(authorizeUrl({ acr_values: 'urn:gatehouse:acr:multi-factor' }));
+  t.match((await enterRecoveryCode(third, stronger, codes[3] ?? '')).url.pathname, '/consent/');
+  t.ok(isSignIn(await third.get(REMOVE)), 'a code later');
 });
 
 t.test('what the provider says of a second factor counts if the setting says so', async (t) => {

@@ -56,6 +56,7 @@ export type SignIn = {
 export type FirstFactor = Pick<SignIn, 'accountId' | 'epoch' | 'generation' | 'amr' | 'browser'> & {
   /** See Verified. */
   provider?: string;
+  isUnconfirmed?: boolean;
   /** In milliseconds since the epoch. */
   until: number;
 };
