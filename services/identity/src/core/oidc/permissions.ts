@@ -19,6 +19,7 @@ import { machineClaims, pinnedProfiles } from './clients/client-credentials.ts';
 import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
 import { accessTokenAlgorithm } from './clients/fapi.ts';
 import { isOfConsentEpoch, roleByGrant } from './epochs/consent-epochs.ts';
+import type { StampedSession } from './epochs/sign-in-epochs.ts';
 import type { ProviderOptions } from './provider-options.ts';
 
 export const DASHBOARD_SCOPES = [...ALL_SCOPES, MANAGE_APPS];
@@ -131,7 +132,8 @@ export function createPermissions(
     if (token.clientId === DASHBOARD_CLIENT) {
       const { account } = ctx.oidc.entities.Account as ProviderAccount;
       const epoch = { client: 0, subject: account.epoch };
-      return { gid: token.grantId, roles: [account.role], epoch, ...authenticationOf(ctx) };
+      const ofSignIn = await confirmedAuthenticationOf(ctx, account.id);
+      return { gid: token.grantId, roles: [account.role], epoch, ...ofSignIn };
     }
     const permitted = await permissions(ctx, token.clientId ?? '');
     if (permitted === undefined) return undefined;
@@ -209,6 +211,19 @@ function authenticationOf({ oidc }: KoaContextWithOIDC) {
     DeviceCode ??
     RefreshToken ?? { acr: oidc.acr, authTime: oidc.session?.authTime() };
   return { acr, auth_time: authTime };
+}
+
+/**
+ * The same for the dashboard, in which people do what takes a fresh sign-in: of one that is none (see Device in
+ * epochs/sign-in-epochs.ts) there is no time. The dashboard then asks them to sign in again (`prompt=login`).
+ */
+async function confirmedAuthenticationOf(ctx: KoaContextWithOIDC, accountId: string) {
+  const { AuthorizationCode, RefreshToken } = ctx.oidc.entities;
+  const { sessionUid = '' } = AuthorizationCode ?? RefreshToken ?? {};
+  const session = (await ctx.oidc.provider.Session.findByUid(sessionUid)) as StampedSession | undefined;
+  const isConfirmed = session?.accountId === accountId && session.device?.isUnconfirmed !== true;
+  const { acr, auth_time } = authenticationOf(ctx);
+  return isConfirmed ? { acr, auth_time } : { acr };
 }
 
 /** The scopes of a list that a client may have for a person. Only the dashboard's tokens also manage applications. */

@@ -1,11 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { build } from '../../build.ts';
+import { DASHBOARD_CLIENT } from '../../../src/core/oidc/clients/client-metadata.ts';
+import { authorizeUrl, build } from '../../build.ts';
 import { signerOf } from '../../tokens.ts';
+import { enterPassword, enterRecoveryCode, withApp } from '../authenticator-app/app.ts';
+import { signInBy, startUpstream, verified } from '../identity-providers/upstream.ts';
 
 const masterKey = randomBytes(32);
-const built = await build(t, { masterKey, config: { freshSignIn: 'on' } });
+const upstream = await startUpstream(t);
+const built = await build(t, {
+  masterKey,
+  config: { freshSignIn: 'on', identityProviders: upstream.settings() },
+});
+upstream.start(built.base);
 const { people } = built;
 
 t.test('what is dangerous takes a sign-in of the last five minutes (RFC 9470 §3)', async (t) => {
@@ -41,4 +49,47 @@ t.test('what is dangerous takes a sign-in of the last five minutes (RFC 9470 §3
   for (const [method, path, sent] of requests) {
     t.ok((await built.call(method, path, fresh, sent)).status < 300, path);
   }
+});
+
+const redirect_uri = `${built.base}/dashboard/signed-in`;
+const dashboard = { client_id: DASHBOARD_CLIENT, client_secret: built.serviceSecret };
+const toDashboard = (more: Record<string, string> = {}) =>
+  authorizeUrl({ client_id: DASHBOARD_CLIENT, redirect_uri, scope: 'openid manage:apps', ...more });
+
+/** The tokens that the dashboard gets at the end of a sign-in. */
+async function tokensOf({ url }: { url: URL }) {
+  const code = url.searchParams.get('code') ?? '';
+  const { body } = await built.form({ grant_type: 'authorization_code', code, redirect_uri, ...dashboard });
+  const { body: refreshed } = await built.form({
+    ...{ grant_type: 'refresh_token', refresh_token: String(body.refresh_token), ...dashboard },
+  });
+  return [String(body.access_token), String(refreshed.access_token)];
+}
+
+const endSessions = async (token = '') => (await built.call('DELETE', '/api/v1/sessions', token)).status;
+
+t.test('a session at another provider makes no fresh sign-in of the dashboard', async (t) => {
+  const visitor = built.browser();
+  const page = await signInBy(upstream, visitor, verified('rosa'), toDashboard());
+  for (const token of await tokensOf(page)) {
+    t.equal((await built.call('GET', '/api/v1/sessions', token)).status, 200);
+    t.equal(await endSessions(token), 401, 'the provider has asked nobody');
+  }
+  const again = await signInBy(upstream, visitor, verified('rosa'), toDashboard({ prompt: 'login' }));
+  t.equal(await endSessions((await tokensOf(again)).at(-1)), 204, 'it was asked to');
+});
+
+t.test('a remembered browser makes no fresh sign-in of the dashboard', async (t) => {
+  const { codes } = await withApp(built, 'rita');
+  const visitor = built.browser();
+  const asked = await enterPassword(visitor, 'rita');
+  const remember = { recovery_code: codes[0] ?? '', remember_browser: 'yes' };
+  await visitor.submit(asked, remember, 'name="recovery_code"');
+  await visitor.submit(await visitor.get('/account'), {}, 'sign-out');
+  for (const token of await tokensOf(await enterPassword(visitor, 'rita', toDashboard()))) {
+    t.equal(await endSessions(token), 401, 'without a code');
+  }
+  const again = await enterPassword(visitor, 'rita', toDashboard({ prompt: 'login' }));
+  const page = await enterRecoveryCode(visitor, again, codes[1] ?? '');
+  t.equal(await endSessions((await tokensOf(page)).at(-1)), 204, 'with one');
 });
