@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FormBrowser, Page } from '@gatehouse/testing/form-browser';
 import { formsOf } from '@gatehouse/testing/form-browser';
+import { decodeJwt } from 'jose';
 import t from 'tap';
 import {
   authorizeUrl,
@@ -43,6 +45,16 @@ async function accessToken(code: string): Promise<string> {
   const { body } = await form({ grant_type: 'authorization_code', code, ...WEB });
   return String(body.access_token);
 }
+
+t.test('allowing later does not make the sign-in a newer one', async (t) => {
+  const visitor = browser();
+  const page = await toConsent(visitor);
+  const signedIn = Math.floor(Date.now() / 1000);
+  await sleep(2000);
+  const { code = '' } = responseOf(await visitor.submit(page, { decision: 'allow' })) as { code?: string };
+  const { body } = await form({ grant_type: 'authorization_code', code, ...WEB });
+  t.ok(Number(decodeJwt(String(body.id_token)).auth_time) <= signedIn);
+});
 
 t.test('allowing, and being asked once', async (t) => {
   const visitor = browser();

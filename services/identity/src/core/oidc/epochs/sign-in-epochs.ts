@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { requestInfo } from '@gatehouse/server/requests';
 import type { Context } from 'koa';
 import Provider, {
@@ -42,8 +41,11 @@ export type SignIn = {
   accountId: string;
   remember: boolean;
   amr: string[];
-  /** When the sign-in began that this one makes stronger, in seconds since the epoch; by default it is now. */
-  ts?: number;
+  /**
+   * When it was, or the sign-in that this one makes stronger, in seconds since the epoch. The later pages of a request send the login
+   * once more, which must not make it a newer one.
+   */
+  ts: number;
   epoch: number;
   /** The epoch of the account's sign-ins before the password was checked. */
   generation: string | undefined;
@@ -149,7 +151,7 @@ export function signInOf(
     amr: [...amr],
     isUnconfirmed = false,
     isRemembered = false,
-    since,
+    since = Math.floor(Date.now() / 1000),
   }: { account: Account } & Pick<SignIn, 'generation' | 'browser'> & {
       amr: readonly string[];
       isUnconfirmed?: boolean;
@@ -161,7 +163,7 @@ export function signInOf(
     accountId: account.id,
     remember: true,
     amr: [...amr],
-    ...omitUndefined({ ts: since }),
+    ts: since,
     epoch: account.sign_in_epoch,
     generation,
     browser,
