@@ -109,6 +109,8 @@ export function providerOf(entry: ProviderSettings): IdentityProvider {
   }
   if (RESERVED.includes(id)) throw wrong('id', `must not be ${id}, which is a way to sign in by itself`);
   if (label === undefined) throw wrong('label', 'is required: the name that people see');
+  // It is in the subject of the mail that an account was connected, which would not be sent.
+  if (/\p{Cc}|[\u2028\u2029]/u.test(label)) throw wrong('label', 'must be one line');
   if (issuer === undefined || !isIssuer(issuer)) {
     throw wrong('issuer', 'must be a URL that begins with https://, without query and fragment');
   }
