@@ -51,6 +51,8 @@ const own = {
   ...tracingSettings,
   mongodbUri: mongodbUriSetting('identity'),
   usersUrl: serviceUrlSetting('users'),
+  itemsUrl: serviceUrlSetting('items'),
+  commerceUrl: serviceUrlSetting('commerce'),
   notificationsUrl: serviceUrlSetting('notifications'),
   natsUrl: natsUrlSetting,
   masterKeys: described(

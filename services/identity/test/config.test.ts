@@ -6,6 +6,8 @@ const REQUIRED = {
   PUBLIC_URL: 'https://id.example.com',
   IDENTITY_MONGODB_URI: 'mongodb://localhost/identity',
   USERS_URL: 'http://users:3000',
+  ITEMS_URL: 'http://items:3000',
+  COMMERCE_URL: 'http://commerce:3000',
   NOTIFICATIONS_URL: 'http://notifications:3000',
   NATS_URL: 'nats://localhost',
   IDENTITY_MASTER_KEY: 'ab'.repeat(32),

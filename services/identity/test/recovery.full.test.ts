@@ -26,8 +26,9 @@ t.test('it serves once MongoDB is there, and responds with 503 while that is awa
     PUBLIC_URL: 'https://id.example.org',
     IDENTITY_MONGODB_URI: first.uri,
     IDENTITY_MASTER_KEY: 'ab'.repeat(32),
-    // Nobody answers at either: tokens that need no account are issued all the same.
+    // Nobody answers at any of these: tokens that need no account are issued all the same.
     USERS_URL: 'http://127.0.0.1:9',
+    ...{ ITEMS_URL: 'http://127.0.0.1:9', COMMERCE_URL: 'http://127.0.0.1:9' },
     NOTIFICATIONS_URL: 'http://127.0.0.1:9',
     ...Object.fromEntries(CLIENT_SERVICES.map((name) => [clientSecretSetting(name), SECRET])),
     NATS_URL: 'nats://127.0.0.1:9',

@@ -1,4 +1,5 @@
 import type { Revocation } from '@gatehouse/tokens/revocations';
+import type { Account } from './accounts/account.ts';
 import type { Application } from './applications/application.ts';
 import type { ApplicationKeys } from './applications/application-keys.ts';
 import type { AuditRecord } from './audit/audit.ts';
@@ -41,6 +42,8 @@ export type Extensions = {
   logoutListeners: ((logout: Logout) => void)[];
   /** Called for each revocation by any replica, more than once for some. */
   revocationListeners: ((revocation: Revocation) => void)[];
+  /** What people download of what is stored about them, in the order of the file. */
+  personalData: PersonalDataSection[];
   /** Erase what they hold about a person who has been deleted. */
   erasers: ((userId: string) => Promise<void>)[];
 };
@@ -62,6 +65,9 @@ export type Credentials = {
   restore(userId: string, id: string, before: Date): Promise<boolean>;
 };
 
+/** A part of what is stored about a person, as an array in JSON: only what belongs to the person, and no secrets. */
+export type PersonalDataSection = { name: string; rows(account: Account): AsyncIterable<unknown> };
+
 export function createExtensions(): Extensions {
   return {
     applicationKeys: [],
@@ -81,6 +87,7 @@ export function createExtensions(): Extensions {
     auditListeners: [],
     logoutListeners: [],
     revocationListeners: [],
+    personalData: [],
     erasers: [],
   };
 }

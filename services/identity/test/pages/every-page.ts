@@ -9,6 +9,7 @@ import { applicationsPage } from '../../src/features/account/access/applications
 import { sessionsPage } from '../../src/features/account/access/sessions-page.ts';
 import { ACCOUNT_PAGES } from '../../src/features/account/account-pages.ts';
 import { accountDeletedPage, deletionQuestion, lastAdminPage } from '../../src/features/account/deletion.ts';
+import { exportPage } from '../../src/features/account/export/export-routes.ts';
 import { passwordPage, passwordPart } from '../../src/features/account/password-page.ts';
 import { profilePage } from '../../src/features/account/profile-page.ts';
 import {
@@ -148,7 +149,15 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   const signIn = { form, application, links, methods, scripts: ['/account/passkey.js'], cancel: true };
   const names = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
   const values = Object.fromEntries(names.map((name) => [name, of(name)]));
-  const profile = { frame, form, values, asksForPassword: true, sendLinkAgain: form, deletion: '/delete' };
+  const profile = {
+    frame,
+    form,
+    values,
+    asksForPassword: true,
+    sendLinkAgain: form,
+    export: '/export',
+    deletion: '/delete',
+  };
   const scopes = ['openid', 'profile', 'email', 'read:users', 'write:users', 'read:data', of('else')];
   const consent = { form, application, scopes, links: { useAnotherAccount: '/other' } };
   const at = new Date('2026-03-05T14:07:09Z');
@@ -351,6 +360,8 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
         }),
       }),
     ],
+    ['download data', exportPage({ frame, form })],
+    ['download data, running', exportPage({ frame, form, problem: 'running' })],
     ['account deleted', accountDeletedPage()],
     ['account not deleted', lastAdminPage()],
     ['invitation, invalid', invitationInvalidPage()],

@@ -12,6 +12,7 @@ export const ACTIONS: Record<string, string> = {
   'account.created': 'Account created',
   'account.changed': 'Account changed',
   'account.deleted': 'Account deleted',
+  'account.exported': 'Personal data downloaded',
   'password.changed': 'Password changed',
   'email.verified': 'Email address confirmed',
   'email.restored': 'Email address restored',

@@ -30,6 +30,7 @@ const IMMEDIATE = [
   'account.created',
   'account.changed',
   'account.deleted',
+  'account.exported',
   'password.changed',
   'email.verified',
   'email.restored',

@@ -1,6 +1,7 @@
 /** The pages of the account, and where they are. */
 export const ACCOUNT_PAGES = {
   profile: '/account',
+  export: '/account/export',
   deleteAccount: '/account/delete',
   password: '/account/password',
   removePassword: '/account/password/remove',

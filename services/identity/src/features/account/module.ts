@@ -1,3 +1,4 @@
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { Core } from '../../core/core.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { addAccessRoutes } from './access/access-routes.ts';
@@ -6,6 +7,9 @@ import { createOwnApplications } from './access/own-applications.ts';
 import { ACCOUNT_PAGES } from './account-pages.ts';
 import { createAccountService } from './account-service.ts';
 import { addDeletionRoutes } from './deletion.ts';
+import { accountSections } from './export/account-sections.ts';
+import { addExportRoutes } from './export/export-routes.ts';
+import { serviceLists } from './export/service-lists.ts';
 import { passwordPart } from './password-page.ts';
 import { addProfileRoutes } from './profile-routes.ts';
 import { recoveryRoutes } from './recovery/recovery-routes.ts';
@@ -28,12 +32,19 @@ export function account(core: Core): IdentityModule {
   const own = createOwnApplications({ ...core, applicationKeys: extensions.applicationKeys });
   addProfileRoutes(pages, { ...core, account: createAccountService(core), sessions, own });
   addDeletionRoutes(pages, { ...core, auditDays: core.config.auditDays });
+  const authorized = createAuthorizedApplications(core);
+  const { itemsUrl: items, commerceUrl: commerce, notificationsUrl: notifications } = core.config;
+  extensions.personalData.push(
+    ...accountSections({ ...core, factors: extensions.factors, programs: extensions.programs, authorized }),
+    ...serviceLists({ ...core, ...core.signing, urls: omitUndefined({ items, commerce, notifications }) }),
+  );
+  addExportRoutes(pages, { ...core, sections: extensions.personalData });
   addVerificationRoutes(pages, core);
   addAccessRoutes(pages, {
     ...core,
     own,
     programs: extensions.programs,
-    applications: createAuthorizedApplications(core),
+    applications: authorized,
   });
   const removable = {
     credentials: extensions.credentials,

@@ -16,6 +16,8 @@ export type ProfileModel = {
   /** The state of the stored address. */
   email: 'verified' | 'unverified' | 'none';
   asksForPassword: boolean;
+  /** The page that downloads what is stored about the account. */
+  export: string;
   /** The page that deletes the account. */
   deletion: string;
   /** Sends the link that confirms the address again. */
@@ -56,7 +58,7 @@ ${field({ ...common('picture'), label: t('Picture URL'), hint: t('The URL must s
 <div class="buttons"><button class="primary">${t('Save')}</button></div>`,
 )}
 ${model.email === 'unverified' && form(model.sendLinkAgain, false, { id: 'send-link-again' })}
-<p class="buttons after-cards"><a class="danger" href="${model.deletion}">${t('Delete your account')}</a></p>`,
+<p class="buttons after-cards"><a class="secondary" href="${model.export}">${t('Download your data')}</a><a class="danger" href="${model.deletion}">${t('Delete your account')}</a></p>`,
   });
 }
 

@@ -76,6 +76,7 @@ export function addProfileRoutes(
       values: { ...account, ...more.values },
       asksForPassword: await isPasswordEnough(account.id),
       email: account.email === null ? 'none' : account.email_verified ? 'verified' : 'unverified',
+      export: ACCOUNT_PAGES.export,
       deletion: ACCOUNT_PAGES.deleteAccount,
       sendLinkAgain: form('/account/verification'),
       problems: error && formProblems(error),

@@ -55,7 +55,8 @@ const auditEntryShape = shape('AuditEntry', AuditEntryView, {
   details: { change: 'role', from: 'user', to: 'editor' },
 });
 
-function entryView({ id, action, at, actor, subject, client, origin, details }: AuditRecord) {
+/** An entry with the names of the API. */
+export function entryView({ id, action, at, actor, subject, client, origin, details }: AuditRecord) {
   return {
     id,
     action,

@@ -34,6 +34,14 @@ export function identityProviders(core: Core): IdentityModule {
   const store = createLinkedIdentityStore(core.connection, core.removedMethods);
   // Also what was linked to providers that are configured no more: they can come back.
   extensions.credentials.push({ ...store, name: 'connected_accounts' });
+  extensions.personalData.push({
+    name: 'connected_accounts',
+    rows: async function* ({ id }) {
+      for (const { provider, issuer, subject, label, createdAt, lastUsedAt } of await store.list(id)) {
+        yield { provider, issuer, subject, label, created_at: createdAt, last_used_at: lastUsedAt };
+      }
+    },
+  });
   const erase = async (userId: string) => void (await store.removeAll(userId));
   const states = createAuthorizationStates({
     keys: deriveKeys(core.masterKeys, 'authorization requests'),
