@@ -135,6 +135,8 @@ export function createUpstreamClient(
     const { oauth, config } = loaded;
     const idToken = tokens.claims();
     if (idToken === undefined) throw new UpstreamError('refused', 'there is no ID token');
+    // OpenID Connect Core 1.0 §2: people of a provider without them would share one account.
+    if (!isSubject(idToken.sub)) throw new UpstreamError('refused', 'sub must have 1 to 255 characters');
     // The library has checked its claims, and leaves the signature to TLS.
     await verify(tokens.id_token ?? '', loaded.keys);
     if (isFresh && !isRecent(idToken.auth_time)) throw new UpstreamError('not_fresh', 'no recent auth_time');
@@ -299,3 +301,5 @@ function clientAuthentication({ authentication, clientId }: IdentityProvider) {
     };
   };
 }
+
+const isSubject = (sub: string) => sub.length >= 1 && sub.length <= 255;

@@ -59,6 +59,8 @@ export function factorRoutes(options: {
   mails: Pick<AccountMails, 'createSetUpLink'>;
   audit: Pick<Audit, 'record'>;
   factors: readonly FactorList[];
+  /** For what an admin does to the factors of somebody else. */
+  requireFreshSignIn(caller: Caller): void;
   /** The kinds of logins at the API. */
   programs: readonly Pick<ProgramSessions, 'clientId'>[];
 }): Api {
@@ -116,9 +118,10 @@ export function factorRoutes(options: {
     body: shape('SetUpLinkDraft', SetUpLinkDraft, { user_id: 'usr_01m7g9w2k0000c4v8x3r6t5n1z' }),
     responses: { 201: response('The link.', setUpLinkShape) },
     kinds: ['not_found', 'conflict'],
-    async handle({ ctx, person, body }) {
+    async handle({ ctx, caller, person, body }) {
       if (person.role !== 'admin')
         throw new ServiceError('forbidden', 'Only an admin may create such a link.');
+      options.requireFreshSignIn(caller);
       const account = await accountOf(person, body);
       // An open session alone must not be enough to keep the account.
       if (account.id === person.id) {
@@ -148,6 +151,7 @@ export function factorRoutes(options: {
           'Log in again with POST /api/v1/auth/login: the login must be of the last five minutes, with all factors.',
         );
       }
+      if (id !== person.id) options.requireFreshSignIn(caller);
       const by = { origin: originOf(ctx), actor: caller.subject };
       for (const { remove } of factors) if (await remove(id, params.id, by)) return;
       throw new ServiceError('not_found', 'There is no such factor.');

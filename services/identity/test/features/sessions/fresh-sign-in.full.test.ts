@@ -30,12 +30,17 @@ t.test('what is dangerous takes a sign-in of the last five minutes (RFC 9470 §3
   });
   const { body } = await built.call('GET', '/api/v1/signing-keys', stale);
   const current = (body.data as { kid: string; state: string }[]).filter((it) => it.state === 'current');
+  const other = await withApp(built, 'factory');
+  const factors = await built.call('GET', `/api/v1/factors?user_id=${other.id}`, fresh);
+  const [{ id: app }] = factors.body.data as [{ id: string }];
   const requests: [method: string, path: string, body?: object][] = [
     ['POST', '/api/v1/signing-keys/rotate', { kids: current.map(({ kid }) => kid), force: true }],
     ['POST', `/api/v1/applications/${client_id}/transfer`, { to: 'ann' }],
     ['POST', '/api/v1/identity-providers', { preset: 'github', client_id: 'us', client_secret: 'secret' }],
     ['PATCH', '/api/v1/identity-providers/github', { label: 'Octo' }],
     ['DELETE', '/api/v1/identity-providers/github'],
+    ['POST', '/api/v1/factors/set-up-links', { user_id: other.id }],
+    ['DELETE', `/api/v1/factors/${app}?user_id=${other.id}`],
     ['DELETE', '/api/v1/sessions'],
   ];
   for (const [method, path, sent] of requests) {
