@@ -2,7 +2,13 @@ import { newId } from '@gatehouse/core/ids';
 import { createBatches } from '@gatehouse/data/batches';
 import type { BeginResult, Job, JobStateStore, Outcome } from '@gatehouse/events/job';
 import type { Delivery, DeliveryResult } from './delivery.ts';
-import { type DeliveryStore, deliveryDocuments, FREE, waiting } from './delivery-store.ts';
+import {
+  type DeliveryDocument,
+  type DeliveryStore,
+  deliveryDocuments,
+  FREE,
+  waiting,
+} from './delivery-store.ts';
 
 const { read, write } = deliveryDocuments;
 const MAX_ATTEMPTS_KEPT = 20;
@@ -62,13 +68,19 @@ export function createDeliveryJobStates({ collection }: Pick<DeliveryStore, 'col
     max: MAX_BATCH,
     async run(batch) {
       const now = new Date();
-      const operations = batch.flatMap(({ job, outcome }) => {
+      const over = batch.flatMap(({ job, outcome }) => {
         const { holder, result = {} } = held.get(job.id) ?? {};
-        if (holder === undefined) return [];
-        return [
-          { updateOne: { filter: { ...currentRun(job), holder }, update: ended(now, outcome, result) } },
-        ];
+        return holder === undefined
+          ? []
+          : [{ id: idOf(job), holder, change: changeOf(now, outcome, result) }];
       });
+      // A holder has one run of a delivery. A statement for each delivery would cost several times as much.
+      const operations = [...Map.groupBy(over, (it) => it.holder)].map(([holder, same]) => ({
+        updateMany: {
+          filter: { _id: { $in: same.map(({ id }) => id) }, holder },
+          update: ending(new Map(same.map(({ id, change }) => [id, change]))),
+        },
+      }));
       if (operations.length > 0) await collection.bulkWrite(operations, UNJOURNALED);
       for (const { job } of batch) held.delete(job.id);
       return batch.map(() => undefined);
@@ -110,8 +122,15 @@ export function createDeliveryJobStates({ collection }: Pick<DeliveryStore, 'col
 const idOf = ({ data }: Job) => String(data.delivery);
 const currentRun = (job: Job) => ({ _id: idOf(job), run: Number(job.data.run) });
 
-/** The update that ends an attempt. */
-function ended(now: Date, outcome: Outcome, { attempt, status, reason = null }: DeliveryResult) {
+type Change = {
+  set: Partial<DeliveryDocument>;
+  /** What is added to the attempts of this run that have begun. */
+  begun: number;
+  attempts: readonly unknown[];
+};
+
+/** What the end of an attempt changes. */
+function changeOf(now: Date, outcome: Outcome, { attempt, status, reason = null }: DeliveryResult): Change {
   const isOver = outcome.result === 'succeeded' || outcome.result === 'rejected' || outcome.result === 'dead';
   const next = isOver
     ? {
@@ -122,10 +141,24 @@ function ended(now: Date, outcome: Outcome, { attempt, status, reason = null }: 
         holder: null,
       }
     : waiting(now, outcome.retryInMs);
-  const stored = attempt && write({ attempts: [attempt] } as unknown as Delivery).attempts;
+  const isPostponed = outcome.result === 'postponed';
   return {
-    $set: { ...next, updated_at: now, ...(outcome.result === 'postponed' ? {} : { reason }) },
-    $inc: { version: 1, begun: outcome.result === 'postponed' ? -1 : 0 },
-    ...(stored && { $push: { attempts: { $each: stored, $slice: -MAX_ATTEMPTS_KEPT } } }),
+    set: { ...next, updated_at: now, ...(isPostponed ? {} : { reason }) },
+    begun: isPostponed ? -1 : 0,
+    attempts: attempt === undefined ? [] : write({ attempts: [attempt] } as unknown as Delivery).attempts,
   };
+}
+
+/** The update that makes the change of each delivery, by its id. */
+function ending(changes: ReadonlyMap<string, Change>) {
+  // Literal: a response of an endpoint may have a text that begins with a dollar sign.
+  const change = { $getField: { field: '$_id', input: { $literal: Object.fromEntries(changes) } } };
+  const attempts = { $concatArrays: ['$attempts', '$$change.attempts'] };
+  const counted = {
+    version: { $add: ['$version', 1] },
+    begun: { $add: ['$begun', '$$change.begun'] },
+    attempts: { $slice: [attempts, -MAX_ATTEMPTS_KEPT] },
+  };
+  const changed = { $mergeObjects: ['$$ROOT', '$$change.set', counted] };
+  return [{ $replaceWith: { $let: { vars: { change }, in: changed } } }];
 }
