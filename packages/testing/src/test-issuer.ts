@@ -43,6 +43,7 @@ export type TestIssuer = {
       role?: Role | 'machine' | null;
       person?: string | null;
       client_ids?: string[];
+      visible_client_ids?: string[];
       scopes?: readonly string[];
     }
   >;

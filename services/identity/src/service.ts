@@ -28,6 +28,7 @@ import { identityProviders } from './features/identity-providers/module.ts';
 import { internal } from './features/internal/module.ts';
 import { invitations } from './features/invitations/module.ts';
 import { login } from './features/login/module.ts';
+import { members } from './features/members/module.ts';
 import { oauth } from './features/oauth/module.ts';
 import { passkeys } from './features/passkeys/module.ts';
 import { registration } from './features/registration/module.ts';
@@ -47,6 +48,7 @@ const FEATURES = [
   login,
   applications,
   transfers,
+  members,
   resources,
   clientSecrets,
   apiKeys,

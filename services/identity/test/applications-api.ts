@@ -12,6 +12,7 @@ import type { ApplicationStore } from '../src/core/applications/application.ts';
 import { createApplicationWrites } from '../src/core/applications/application-writes.ts';
 import { createApplications } from '../src/core/applications/applications.ts';
 import { createApplicationStore } from '../src/core/applications/store/application-store.ts';
+import { createMemberStore } from '../src/core/applications/store/member-store.ts';
 import { createAudit } from '../src/core/audit/audit.ts';
 import { createAuditStore } from '../src/core/audit/audit-store.ts';
 import { createRevocationStore } from '../src/core/revocations/revocation-store.ts';
@@ -44,6 +45,7 @@ export async function buildApi(t: Test) {
   const stores = await withStores(t, (connection) => ({
     applicationStore: createApplicationStore(connection, new LRUCache({ max: 10 })),
     keyStore: createApiKeyStore(connection),
+    memberStore: createMemberStore(connection),
     transferStore: createTransferStore(connection),
     auditStore: createAuditStore(connection),
     revocationStore: createRevocationStore(connection),
@@ -109,6 +111,7 @@ export async function buildApi(t: Test) {
   const endGrants = async (clientId: string) => void endedGrants.push(clientId);
   const notifyCredential = () => {};
   const dependencies = {
+    members: stores.memberStore,
     ...{ store, find: store.findById, accounts, revocations, audit, notifyCredential, endGrants, logger },
   };
   const apiKeys = createApiKeys({ ...dependencies, keys });

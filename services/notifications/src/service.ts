@@ -78,15 +78,15 @@ export function createNotificationsService(
     const announce = createAnnounce(events.take);
     const notifications = createNotificationsModule(context, { ...config, lanes, announce });
     const keepDays = config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS;
-    const { clientIdsOf } = events.rights;
+    const { visibleIdsOf } = events.rights;
     const requests = createRequestsModule(context, {
       settings: config.requestLog ?? DEFAULT_REQUEST_LOG,
-      ownedBy: clientIdsOf,
+      ownedBy: visibleIdsOf,
     });
     const analytics = createAnalyticsModule(context, {
       keepDays,
       countNotifications: notifications.count,
-      ownedBy: clientIdsOf,
+      ownedBy: visibleIdsOf,
       takeLog: requests.take,
     });
     const reports = createReportsModule(context, {

@@ -25,6 +25,7 @@ import type { Application } from './applications/application.ts';
 import { createApplicationWrites } from './applications/application-writes.ts';
 import { createApplications, type NotifyCredential } from './applications/applications.ts';
 import { createApplicationStore } from './applications/store/application-store.ts';
+import { createMemberStore } from './applications/store/member-store.ts';
 import { createExtensions, type Extensions } from './extensions.ts';
 import { createFoundation, type IdentityDependencies } from './foundation/foundation.ts';
 import { type IdentityConfig, MAX_ACCESS_TOKEN_SECONDS } from './foundation/identity-config.ts';
@@ -116,12 +117,13 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
       for (const program of extensions.programs) if (program.clientId === clientId) program.used(grantId);
     },
   });
-  const { sessionEnds, store, generations, remembered, removedMethods, graces } = issuing;
+  const { sessionEnds, store, generations, remembered, removedMethods, graces, members } = issuing;
   extensions.erasers.push(
     (userId) => sessionEnds.endBelow(userId, ALL_EPOCHS),
     mailing.removeLinksOf,
     removedMethods.removeAllOf,
     graces.remove,
+    members.removePerson,
   );
   const erasures = createErasures(foundation.connection, {
     async erase(userId) {
@@ -160,6 +162,7 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
       generations.collection,
       remembered.collection,
       removedMethods.collection,
+      members.collection,
     ],
   };
 }
@@ -267,8 +270,10 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     if (owner === null) return;
     void mails.notify(owner, { kind: 'new_credential', ...credential, application: name });
   };
+  const members = createMemberStore(connection);
   const applicationParts = {
     ...shared,
+    members,
     store: applicationStore,
     find: findApplication,
     keys: extensions.applicationKeys,
@@ -319,6 +324,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     store,
     notifyCredential,
     applicationWrites,
+    members,
     applications,
     generations,
     remembered,

@@ -50,9 +50,17 @@ export function createOwners(identity: InternalClient) {
 
 function readOwner(given: unknown): Owner {
   const { role, person, client_ids: clientIds, scopes } = Object(given) as Record<string, unknown>;
+  // An identity of an earlier version knows of no members.
+  const { visible_client_ids: visibleIds = clientIds } = Object(given) as Record<string, unknown>;
   const isKnown = role === null || role === 'machine' || isRole(role);
-  if (isKnown && (person === null || typeof person === 'string') && isTexts(clientIds) && isTexts(scopes)) {
-    return { role, person, clientIds, scopes };
+  if (
+    isKnown &&
+    (person === null || typeof person === 'string') &&
+    isTexts(clientIds) &&
+    isTexts(visibleIds) &&
+    isTexts(scopes)
+  ) {
+    return { role, person, clientIds, visibleIds, scopes };
   }
   throw unavailable('Your applications cannot be listed at the moment.', new Error('unexpected owner'));
 }

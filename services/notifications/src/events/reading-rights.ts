@@ -18,6 +18,8 @@ export type Owner = {
   /** The person, if there is one. */
   person: string | null;
   clientIds: readonly string[];
+  /** Those, and the applications of others that the person is a member of. */
+  visibleIds: readonly string[];
   scopes: readonly string[];
 };
 
@@ -36,6 +38,8 @@ export function createReadingRights(find: (id: string) => Promise<Owner>) {
     },
     /** The applications of a person. */
     clientIdsOf: async (id: string) => (await find(id)).clientIds,
+    /** The applications of which a person sees the usage and the requests. */
+    visibleIdsOf: async (id: string) => (await find(id)).visibleIds,
     /** What the maker of a request may read: of the own applications, unless it is a first-party one, the one that is used. */
     async ofCaller(caller: Caller): Promise<Rights> {
       const { scopes, clientId } = caller;

@@ -37,6 +37,9 @@ const of = { ann: logged(), bob: logged({ client: 'app_bob', code: 'not_found', 
 await send([of.ann, of.bob]);
 await send([of.ann]);
 
+// A member of Ann's application, without events of it.
+issuer.rights.set('usr_member', { visible_client_ids: ['app_ann'] });
+
 t.test('an owner sees the requests of the own applications, once, and no others', async (t) => {
   const { client, ms, scope, ...same } = of.ann;
   const expected = { ...same, client_id: client, duration_ms: ms, missing_scope: scope, service: 'commerce' };
@@ -44,6 +47,7 @@ t.test('an owner sees the requests of the own applications, once, and no others'
   const cases: [name: string, token: string, seen: string[]][] = [
     ['the owner', ann, ['app_ann']],
     ['another owner', bob, ['app_bob']],
+    ['a member', await issuer.person('usr_member', 'user', SCOPES), ['app_ann']],
     ['a stranger', await issuer.person('usr_x', 'user', SCOPES), []],
     ['an editor', await issuer.person('usr_ed', 'editor', SCOPES), []],
     ['the owner by another application', await issuer.person(ANN, 'user', 'read:data'), []],

@@ -24,6 +24,8 @@ export const ACTIONS: Record<string, string> = {
   'transfer.cancelled': 'Transfer of an application cancelled',
   'transfer.declined': 'Transfer of an application declined',
   'application.deleted': 'Application deleted',
+  'member.added': 'Member added to an application',
+  'member.removed': 'Member removed from an application',
   'resource.created': 'Resource registered',
   'resource.changed': 'Resource changed',
   'resource.deleted': 'Resource deleted',

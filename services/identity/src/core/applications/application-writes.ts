@@ -8,6 +8,7 @@ import type {
   DueRevocation,
 } from './application.ts';
 import type { ApplicationKeys } from './application-keys.ts';
+import type { MemberStore } from './member.ts';
 
 /** How often a change is tried when others change the application at the same time. */
 const MAX_TRIES = 5;
@@ -15,7 +16,7 @@ const MAX_TRIES = 5;
 export type ApplicationWrites = {
   /**
    * Revokes the tokens with lower epochs, if there are any, and tells every replica to read the applications again. Durable
-   * when it resolves. API keys and grants of ended applications end as well. Only then are the marks removed by which it would be resumed after a crash.
+   * when it resolves. API keys, grants and members of ended applications end as well. Only then are the marks removed by which it would be resumed after a crash.
    */
   revoke(applications: readonly DueRevocation[]): Promise<void>;
   /** The same for marked applications, of an owner or of all. Returns how many there were; others may be left. */
@@ -34,6 +35,7 @@ export function createApplicationWrites(options: {
   store: ApplicationStore;
   keys: readonly Pick<ApplicationKeys, 'removeAll'>[];
   revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
+  members: Pick<MemberStore, 'removeAllOf'>;
   /** Ends every grant of an application, and what was about to become one. */
   endGrants(clientId: string): Promise<void>;
 }): ApplicationWrites {
@@ -46,7 +48,7 @@ export function createApplicationWrites(options: {
     );
     await Promise.all(
       applications.map(async ({ application: { id, epoch }, over }) => {
-        if (over) await Promise.all([removeKeys(id), options.endGrants(id)]);
+        if (over) await Promise.all([removeKeys(id), options.endGrants(id), options.members.removeAllOf(id)]);
         await store.revocationWritten(id, epoch);
       }),
     );

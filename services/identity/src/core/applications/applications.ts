@@ -2,7 +2,8 @@ import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
-import type { Condition, ListSource } from '@gatehouse/domain/list-query';
+import type { ListSource } from '@gatehouse/domain/list-query';
+import { narrowList } from '@gatehouse/domain/narrow-list';
 import type { Role } from '@gatehouse/tokens/scopes';
 import type { NewCredential } from '../accounts/notice-mail.ts';
 import type { Audit, AuditAction } from '../audit/audit.ts';
@@ -26,6 +27,7 @@ import {
 import type { ApplicationKeys } from './application-keys.ts';
 import { nameProblems, scopeProblems, settingsProblems } from './application-rules.ts';
 import { type ApplicationWrites, retried } from './application-writes.ts';
+import type { ApplicationRole, MemberStore } from './member.ts';
 import {
   type FindOwner,
   findManaged,
@@ -47,6 +49,7 @@ export type NotifyCredential = (
 /** The dependencies of managing applications. */
 export type ApplicationDependencies = {
   store: ApplicationStore;
+  members: Pick<MemberStore, 'find' | 'clientIdsOf'>;
   /** Finds any application, also one that nobody has registered here. */
   find(id: string): Promise<Application | undefined>;
   writes: ApplicationWrites;
@@ -65,7 +68,7 @@ export type NewSecret = ClientSecret & { secret: string };
 export type Applications = {
   /** `secret` is set for confidential applications without keys of their own. */
   create(manager: Manager, draft: ApplicationDraft): Promise<{ application: Application; secret?: string }>;
-  /** The manager's own, or all for admins; `next` is the id to go on after. */
+  /** The manager's own, without those of others, or all for admins; `next` is the id to go on after. */
   list(
     manager: Manager,
     page: { after: string | undefined; limit: number },
@@ -74,7 +77,8 @@ export type Applications = {
   source(manager: Manager): ListSource<ApplicationField, Application>;
   /** Any application; may have been read some seconds ago. */
   find(id: string): Promise<Application | undefined>;
-  read(manager: Manager, id: string): Promise<Application>;
+  /** Throws `forbidden` for a member with a lower role than `needed`, by default a viewer. */
+  read(manager: Manager, id: string, needed?: ApplicationRole): Promise<Application>;
   change(manager: Manager, id: string, changes: ApplicationChanges): Promise<Application>;
   remove(manager: Manager, id: string): Promise<void>;
   /** Throws `conflict` when there are two already. `expiresIn` is in seconds; by default it never expires. */
@@ -98,6 +102,8 @@ export type Applications = {
   originsOf(id: string): Promise<string[]>;
   /** A person's applications. */
   ownedBy(userId: string): Promise<Application[]>;
+  /** The ids of a person's applications, and of those that the person is a member of. */
+  visibleTo(userId: string): Promise<string[]>;
   /**
    * Revokes the tokens of a person's applications, except of those that stay trusted, that were issued before this epoch of
    * the person's account: the trust ends that rested on a role which the person no longer has, or on an account that is
@@ -112,7 +118,7 @@ const PAGE = 100;
 
 /** The use cases of applications and their secrets. */
 export function createApplications(options: ApplicationDependencies): Applications {
-  const { store, accounts, audit } = options;
+  const { store, members, accounts, audit } = options;
   const { writes } = options;
   const trusts = createTrusts({ ...options, writes });
   const recordUse = createLastUsedRecorder(store.used);
@@ -142,6 +148,9 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       }
     }
   }
+
+  // One page: nobody owns more.
+  const ownedBy = (owner: string) => store.list({ owner, after: undefined, limit: MAX_APPLICATIONS });
 
   /** The scopes that the manager may give to the application: only an admin may give any to a trusted one. */
   async function grantable(manager: Manager, application: Application): Promise<readonly string[]> {
@@ -196,23 +205,22 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     source({ id, role }) {
       if (role === 'admin') return store.source;
-      // Also where another owner is asked for: then the two conditions exclude each other.
-      const own: Condition<ApplicationField> = { field: 'owner', operator: 'eq', values: [id] };
-      const { byOffset, byKeyset, count } = store.source;
-      return {
-        byOffset: (query, page) => byOffset({ ...query, conditions: [own, ...query.conditions] }, page),
-        byKeyset: (query, page) => byKeyset({ ...query, conditions: [own, ...query.conditions] }, page),
-        count: (conditions) => count([own, ...conditions]),
-      };
+      // Also where another owner is asked for: then both conditions have to be met.
+      return narrowList(store.source, async (conditions) => {
+        const joined = await members.clientIdsOf(id);
+        if (joined.length === 0) return [{ field: 'owner', operator: 'eq', values: [id] }, ...conditions];
+        const owned = (await ownedBy(id)).map((it) => it.id);
+        return [{ field: 'id', operator: 'in', values: [...owned, ...joined] }, ...conditions];
+      });
     },
 
     find: options.find,
 
-    read: (manager, id) => findManaged(store, manager, id),
+    read: (manager, id, needed = 'viewer') => findManaged(options, manager, id, needed),
 
     async change(manager, id, wanted) {
       return retried(async () => {
-        const before = await findManaged(store, manager, id);
+        const before = await findManaged(options, manager, id, 'developer');
         const changes = withRequired(wanted, before.type);
         const next = { ...before, ...changes };
         await check(manager, next, before);
@@ -231,7 +239,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     },
 
     async remove(manager, id) {
-      await findManaged(store, manager, id);
+      await findManaged(options, manager, id, 'owner');
       const deleted = await store.markDeleted(id);
       if (deleted !== undefined) await writes.revoke([{ application: deleted, over: true }]);
       await record(manager, 'application.deleted', id);
@@ -241,7 +249,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       const problems =
         label === undefined ? [] : nameProblems(label).map((it) => ({ ...it, field: 'label' }));
       if (problems.length > 0) throw invalidFields(problems);
-      const application = await findManaged(store, manager, id);
+      const application = await findManaged(options, manager, id, 'developer');
       if (!isConfidential(application)) {
         throw new ServiceError('invalid', `An application of type ${application.type} cannot keep a secret.`);
       }
@@ -260,11 +268,11 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     },
 
     async listSecrets(manager, id) {
-      return liveSecrets(await findManaged(store, manager, id));
+      return liveSecrets(await findManaged(options, manager, id, 'viewer'));
     },
 
     async removeSecret(manager, id, secretId) {
-      const { secrets } = await findManaged(store, manager, id);
+      const { secrets } = await findManaged(options, manager, id, 'developer');
       const left = await store.removeSecret(id, secretId);
       if (left === undefined) throw new ServiceError('not_found', 'There is no such secret.');
       await writes.revoke([{ application: left, over: false }]);
@@ -273,7 +281,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     async endTokens(manager, id) {
       const changed = await retried(async () =>
-        store.change(await findManaged(store, manager, id), {}, true),
+        store.change(await findManaged(options, manager, id, 'developer'), {}, true),
       );
       await writes.revoke([{ application: changed, over: false }]);
     },
@@ -298,10 +306,12 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     originsOf: async (id) => originsOf((await options.find(id))?.redirectUris ?? []),
 
-    async ownedBy(owner) {
-      // One page: nobody owns more.
-      return store.list({ owner, after: undefined, limit: MAX_APPLICATIONS });
-    },
+    ownedBy,
+
+    visibleTo: async (userId) => [
+      ...(await ownedBy(userId)).map(({ id }) => id),
+      ...(await members.clientIdsOf(userId)),
+    ],
 
     async ownerChanged(owner, epoch) {
       const account = await accounts.find(owner);

@@ -2,6 +2,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { ceilingOf, ROLES, type Role } from '@gatehouse/tokens/scopes';
 import type { Audit, AuditAction, Origin } from '../audit/audit.ts';
 import type { Application, ApplicationStore } from './application.ts';
+import { APPLICATION_ROLES, type ApplicationRole, type MemberStore } from './member.ts';
 
 /** The person who manages applications, and how. */
 export type Manager = { id: string; role: Role; clientId: string; origin: Origin };
@@ -50,16 +51,31 @@ export function withinCeiling(scopes: readonly string[], role: Role): string[] {
   return scopes.filter((scope) => ceiling.includes(scope));
 }
 
-/** An application that the manager may see. The error does not reveal whether somebody else's exists. */
+/** Where applications and their members are found. */
+export type ManagedApplications = {
+  store: Pick<ApplicationStore, 'findNow'>;
+  members: Pick<MemberStore, 'find'>;
+};
+
+/**
+ * An application that the manager may use like this. Throws `not_found` for one that they may not see, which does not reveal whether
+ * somebody else's exists, and `forbidden` for a member with a lower role.
+ */
 export async function findManaged(
-  store: Pick<ApplicationStore, 'findNow'>,
+  { store, members }: ManagedApplications,
   manager: Pick<Manager, 'id' | 'role'>,
   id: string,
+  needed: ApplicationRole,
 ): Promise<Application> {
   const application = await store.findNow(id);
-  const visible = application !== undefined && (manager.role === 'admin' || application.owner === manager.id);
-  if (!visible) throw new ServiceError('not_found', 'There is no such application.');
-  return application;
+  const isOwner = manager.role === 'admin' || application?.owner === manager.id;
+  const role = isOwner ? 'owner' : (await members.find(id, manager.id))?.role;
+  if (application === undefined || role === undefined) {
+    throw new ServiceError('not_found', 'There is no such application.');
+  }
+  if (APPLICATION_ROLES.indexOf(role) >= APPLICATION_ROLES.indexOf(needed)) return application;
+  const message = `This takes the role ${needed} in the application, and you have the role ${role}.`;
+  throw new ServiceError('forbidden', message);
 }
 
 /** Records what a manager has done to an application. */

@@ -45,6 +45,8 @@ const IMMEDIATE = [
   'transfer.cancelled',
   'transfer.declined',
   'application.deleted',
+  'member.added',
+  'member.removed',
   'resource.created',
   'resource.changed',
   'resource.deleted',
@@ -79,7 +81,7 @@ const IMMEDIATE = [
 export const AUDIT_ACTIONS = [...BUFFERED, ...IMMEDIATE] as const;
 /** What is done to an application and its credentials, as its owner sees it; not who used it. */
 export const APPLICATION_ACTIONS = AUDIT_ACTIONS.filter((action) =>
-  /^(?:application|transfer|secret|api_key)\./.test(action),
+  /^(?:application|member|transfer|secret|api_key)\./.test(action),
 );
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

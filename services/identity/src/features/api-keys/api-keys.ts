@@ -14,6 +14,7 @@ import type { NotifyCredential } from '../../core/applications/applications.ts';
 import {
   type FindOwner,
   findManaged,
+  type ManagedApplications,
   type Manager,
   ownerPermissions,
   recordBy,
@@ -47,6 +48,7 @@ const CACHED_SECONDS = 60;
 /** The use cases of API keys. */
 export function createApiKeys(options: {
   store: Pick<ApplicationStore, 'findNow' | 'used'>;
+  members: ManagedApplications['members'];
   keys: ApiKeyStore;
   accounts: { find: FindOwner };
   revocations: Pick<Revocations, 'write'>;
@@ -89,7 +91,7 @@ export function createApiKeys(options: {
 
   return {
     async create(manager, clientId, { name, scopes, expiresIn }) {
-      const application = await findManaged(store, manager, clientId);
+      const application = await findManaged(options, manager, clientId, 'developer');
       requireBearer(application);
       const { within } = await ownerPermissions(application, accounts.find);
       const allowed = within(application.scopes);
@@ -109,17 +111,17 @@ export function createApiKeys(options: {
     },
 
     async list(manager, clientId) {
-      await findManaged(store, manager, clientId);
+      await findManaged(options, manager, clientId, 'viewer');
       return keys.list(clientId);
     },
 
     async read(manager, clientId, id) {
-      await findManaged(store, manager, clientId);
+      await findManaged(options, manager, clientId, 'viewer');
       return findKey(clientId, id);
     },
 
     async revoke(manager, clientId, id) {
-      await findManaged(store, manager, clientId);
+      await findManaged(options, manager, clientId, 'developer');
       if (!(await keys.markRevoked(clientId, id))) {
         throw new ServiceError('not_found', 'There is no such API key.');
       }
@@ -128,7 +130,7 @@ export function createApiKeys(options: {
     },
 
     async rotate(manager, clientId, id, overlapSeconds) {
-      const application = await findManaged(store, manager, clientId);
+      const application = await findManaged(options, manager, clientId, 'developer');
       requireBearer(application);
       const old = await findKey(clientId, id);
       const taken = new ServiceError(

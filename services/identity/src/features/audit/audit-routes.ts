@@ -112,17 +112,17 @@ const lastSignInShape = shape('LastSignIn', LastSignInView, {
   signed_in_at: '2026-11-02T09:30:00.000Z',
 });
 
-/** What the owner of applications sees of the log: what was done to these, and where from only if it was done by the owner. */
+/** What the owner or a member of applications sees of the log: what was done to these, and where from only if they did it themselves. */
 function ofOwner(
   source: ListSource<AuditField, AuditRecord>,
   person: { id: string },
-  ownedBy: (userId: string) => Promise<readonly { id: string }[]>,
+  visibleTo: (userId: string) => Promise<readonly string[]>,
 ): ListSource<AuditField, AuditRecord> {
   const narrow = async (conditions: readonly Condition<AuditField>[]): Promise<Condition<AuditField>[]> => {
     if (conditions.some(({ field }) => field === 'address')) {
       throw new ServiceError('forbidden', 'The addresses in the audit log are for admins only.');
     }
-    const own = (await ownedBy(person.id)).map(({ id }) => id);
+    const own = await visibleTo(person.id);
     return [
       ...conditions,
       { field: 'client', operator: 'in', values: own },
@@ -141,7 +141,7 @@ function ofOwner(
 export function auditRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
   store: Pick<AuditStore, 'list' | 'lastSignIns'>;
-  applications: { ownedBy(userId: string): Promise<readonly { id: string }[]> };
+  applications: { visibleTo(userId: string): Promise<readonly string[]> };
   concurrency: ConcurrencyLimit;
 }): Api {
   const { store, concurrency } = options;
@@ -159,7 +159,7 @@ export function auditRoutes(options: {
     endpoint: auditEndpoint,
     read: ({ caller, person }) => ({
       source:
-        person.role === 'admin' ? store.list : ofOwner(store.list, person, options.applications.ownedBy),
+        person.role === 'admin' ? store.list : ofOwner(store.list, person, options.applications.visibleTo),
       limited: (work) => concurrency.run(caller, work),
     }),
   });

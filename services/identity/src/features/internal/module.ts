@@ -36,6 +36,7 @@ export function internal(core: Core): IdentityModule {
       findOwner: core.accounts.find,
       findApplication: applications.find,
       ownedBy: applications.ownedBy,
+      visibleTo: applications.visibleTo,
     }),
     accountChanged: createAccountChangeHandler(core),
   });

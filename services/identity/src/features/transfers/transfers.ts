@@ -10,6 +10,7 @@ import {
   MAX_APPLICATIONS,
 } from '../../core/applications/application.ts';
 import type { ApplicationWrites } from '../../core/applications/application-writes.ts';
+import type { MemberStore } from '../../core/applications/member.ts';
 import { findManaged, type Manager, recordBy } from '../../core/applications/ownership.ts';
 import type { Audit } from '../../core/audit/audit.ts';
 
@@ -89,6 +90,7 @@ export const RECEIVED = { name: 'received applications', quota: 10, seconds: 86_
 
 export function createTransfers(options: {
   store: Pick<ApplicationStore, 'findNow' | 'transfer' | 'list'>;
+  members: Pick<MemberStore, 'find'>;
   transfers: TransferStore;
   accounts: {
     find(id: string): Promise<Omit<Participant, 'id'> | undefined>;
@@ -161,7 +163,7 @@ export function createTransfers(options: {
   }
 
   async function pending(manager: Manager, id: string): Promise<OfferedTransfer> {
-    await findManaged(store, manager, id);
+    await findManaged(options, manager, id, 'owner');
     const found = await offered(await transfers.of(id));
     if (found === undefined) throw noTransfer();
     return found;
@@ -173,9 +175,9 @@ export function createTransfers(options: {
 
   return {
     async offer(manager, id, to) {
-      await findManaged(store, manager, id);
+      await findManaged(options, manager, id, 'owner');
       if (manager.role !== 'admin') await attempts.count(manager.id);
-      const application = await findManaged(store, manager, id);
+      const application = await findManaged(options, manager, id, 'owner');
       const recipient = await recipientOf(manager, application, to);
       if (recipient === manager.id) return move(manager, application);
       if (manager.role !== 'admin') await options.received.count(recipient);

@@ -39,6 +39,7 @@ t.test('what is dangerous takes a sign-in of the last five minutes (RFC 9470 §3
     ['POST', '/api/v1/identity-providers', { preset: 'github', client_id: 'us', client_secret: 'secret' }],
     ['PATCH', '/api/v1/identity-providers/github', { label: 'Octo' }],
     ['DELETE', '/api/v1/identity-providers/github'],
+    ['POST', `/api/v1/applications/${client_id}/members`, { user: 'factory', role: 'viewer' }],
     ['POST', '/api/v1/factors/set-up-links', { user_id: other.id }],
     ['DELETE', `/api/v1/factors/${app}?user_id=${other.id}`],
     ['DELETE', '/api/v1/sessions'],

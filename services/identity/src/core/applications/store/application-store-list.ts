@@ -39,9 +39,19 @@ function planOf(conditions: readonly Condition<ApplicationField>[]) {
   const valuesOf = (name: ApplicationField) =>
     conditions.filter(({ field }) => field === name).map(({ values }) => String(values[0]));
   const owners = valuesOf('owner').map((owner) => ({ owner }));
+  const ids = conditions
+    .filter(({ field }) => field === 'id')
+    .map(({ values }) => ({ _id: { $in: values } }));
   const words = valuesOf('name').flatMap(searchFilters);
-  const index = owners.length > 0 ? INDEXES.owner : words.length > 0 ? INDEXES.words : INDEXES.all;
-  return { filter: { $and: [{ deleted_at: null }, ...owners, ...words] }, index };
+  const index =
+    ids.length > 0
+      ? INDEXES.all
+      : owners.length > 0
+        ? INDEXES.owner
+        : words.length > 0
+          ? INDEXES.words
+          : INDEXES.all;
+  return { filter: { $and: [{ deleted_at: null }, ...ids, ...owners, ...words] }, index };
 }
 
 /** Documents with all of these words, the last one as the beginning of a word. Without words, there are none. */

@@ -1,0 +1,21 @@
+import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
+import type { Core } from '../../core/core.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { memberRoutes } from './member-routes.ts';
+import { createMembers, NAMED_MEMBERS } from './members.ts';
+
+/** Other people who take part in an application. */
+export function members(core: Core): IdentityModule {
+  const { applicationStore, applicationWrites, sharedLimits } = core;
+  const members = createMembers({
+    ...core,
+    store: applicationStore,
+    attempts: createRateLimiter(NAMED_MEMBERS, sharedLimits),
+    changed: async (clientId) => {
+      const application = await applicationStore.findNow(clientId);
+      // Of the epoch that it has: no token ends, and the other services ask again who sees what.
+      if (application !== undefined) await applicationWrites.revoke([{ application, over: false }]);
+    },
+  });
+  return { apis: [memberRoutes({ ...core, members })] };
+}

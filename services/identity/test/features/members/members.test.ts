@@ -1,0 +1,145 @@
+import { until } from '@gatehouse/testing/processes';
+import t from 'tap';
+import { build } from '../../build.ts';
+
+const built = await build(t);
+const { call } = built;
+for (const name of ['olga', 'vic', 'dev', 'eve']) await built.createPerson(name);
+const owner = await built.login('olga');
+const viewer = await built.login('vic');
+const developer = await built.login('dev');
+const stranger = await built.login('eve');
+const admin = await built.login('admin');
+const APPLICATIONS = '/api/v1/applications';
+
+/** An application of the owner with a viewer and a developer. */
+async function shared(name = 'Shared') {
+  const { client_id: id } = await built.createApplication(owner, {
+    name,
+    type: 'machine',
+    scopes: ['read:data'],
+  });
+  const path = `${APPLICATIONS}/${id}`;
+  for (const [user, role] of Object.entries({ vic: 'viewer', dev: 'developer' })) {
+    const { status } = await call('POST', `${path}/members`, admin, { user, role });
+    if (status !== 201) throw new Error(`${user} was not added: ${status}`);
+  }
+  return { id, path };
+}
+
+t.test('what each role may do', async (t) => {
+  type Act = (path: string) => Promise<[method: string, path: string, body?: object]>;
+  const keyOf = async (path: string) => {
+    const key = { name: 'k', scopes: ['read:data'] };
+    return (await call('POST', `${path}/api-keys`, owner, key)).body.id;
+  };
+  const acts: Record<string, [viewer: number, developer: number, act: Act]> = {
+    read: [200, 200, async (path) => ['GET', path]],
+    'list members': [200, 200, async (path) => ['GET', `${path}/members`]],
+    'list secrets': [200, 200, async (path) => ['GET', `${path}/secrets`]],
+    'list keys': [200, 200, async (path) => ['GET', `${path}/api-keys`]],
+    'read a key': [200, 200, async (path) => ['GET', `${path}/api-keys/${await keyOf(path)}`]],
+    change: [403, 200, async (path) => ['PATCH', path, { name: 'Renamed' }]],
+    'add a secret': [403, 201, async (path) => ['POST', `${path}/secrets`, {}]],
+    'create a key': [
+      403,
+      201,
+      async (path) => ['POST', `${path}/api-keys`, { name: 'n', scopes: ['read:data'] }],
+    ],
+    'revoke a key': [403, 204, async (path) => ['DELETE', `${path}/api-keys/${await keyOf(path)}`]],
+    'rotate a key': [
+      403,
+      201,
+      async (path) => ['POST', `${path}/api-keys/${await keyOf(path)}/rotate`, { overlap_seconds: 0 }],
+    ],
+    'more scopes than the owner may give': [
+      403,
+      400,
+      async (path) => ['PATCH', path, { scopes: ['read:data', 'write:users', 'read:all'] }],
+    ],
+    trust: [403, 403, async (path) => ['PATCH', path, { trusted: true }]],
+    'add a member': [403, 403, async (path) => ['POST', `${path}/members`, { user: 'eve', role: 'viewer' }]],
+    'raise the own role': [
+      403,
+      403,
+      async (path) => ['POST', `${path}/members`, { user: 'vic', role: 'developer' }],
+    ],
+    transfer: [403, 403, async (path) => ['POST', `${path}/transfer`, { to: 'eve' }]],
+    delete: [403, 403, async (path) => ['DELETE', path]],
+  };
+  for (const [name, [asViewer, asDeveloper, act]] of Object.entries(acts)) {
+    const { path } = await shared();
+    const [method, at, body] = await act(path);
+    t.equal((await call(method, at, stranger, body)).status, 404, `${name}: a stranger`);
+    t.equal((await call(method, at, viewer, body)).status, asViewer, `${name}: a viewer`);
+    t.equal((await call(method, at, developer, body)).status, asDeveloper, `${name}: a developer`);
+    await call('DELETE', path, owner);
+  }
+});
+
+t.test('lists have the own applications and those of others', async (t) => {
+  const { id, path } = await shared('Listed');
+  const own = await built.createApplication(viewer, { name: 'Own', type: 'machine', scopes: ['read:data'] });
+  const idsFor = async (token: string, query = '') =>
+    ((await call('GET', `${APPLICATIONS}${query}`, token)).body.data as { client_id: string }[]).map(
+      (it) => it.client_id,
+    );
+  t.same((await idsFor(viewer)).toSorted(), [id, own.client_id].toSorted());
+  t.same(await idsFor(viewer, '?q=listed'), [id]);
+  t.same(await idsFor(viewer, `?owner=${(await call('GET', path, owner)).body.owner}`), [id]);
+  t.same(await idsFor(stranger), []);
+  const { body } = await call('GET', `/api/v1/audit?filter[client]=${id}`, viewer);
+  const added = { action: 'member.added', client: id, address: null, details: { role: 'developer' } };
+  t.match((body.data as object[])[0], added, 'and the audit log');
+  t.same((await call('GET', `/api/v1/audit?filter[client]=${id}`, stranger)).body.data, []);
+  await call('DELETE', path, owner);
+});
+
+t.test('members leave and are removed; nobody else is', async (t) => {
+  const { path } = await shared();
+  const { body } = await call('GET', `${path}/members`, viewer);
+  t.match(body.data, [
+    { username: 'vic', role: 'viewer' },
+    { username: 'dev', role: 'developer' },
+  ]);
+  const [vic, dev] = body.data as { user_id: string }[];
+  t.equal((await call('DELETE', `${path}/members/${dev?.user_id}`, viewer)).status, 403);
+  t.equal((await call('DELETE', `${path}/members/${vic?.user_id}`, viewer)).status, 204, 'leaves');
+  t.equal((await call('GET', path, viewer)).status, 404);
+  t.equal((await call('DELETE', `${path}/members/${dev?.user_id}`, owner)).status, 204);
+  t.equal((await call('DELETE', `${path}/members/${dev?.user_id}`, owner)).status, 404);
+  t.equal((await call('POST', `${path}/secrets`, developer, {})).status, 404);
+});
+
+t.test('another role takes the place of the first one, and some cannot be added', async (t) => {
+  const { path } = await shared();
+  const add = (user: string, role = 'viewer', token = owner) =>
+    call('POST', `${path}/members`, token, { user, role });
+  t.equal((await add('dev')).status, 201);
+  t.equal((await call('PATCH', path, developer, { name: 'Again' })).status, 403, 'from now on');
+  for (const [user, role] of [
+    ['olga', 'viewer'],
+    ['nobody', 'viewer'],
+    ['eve', 'owner'],
+  ]) {
+    t.equal((await add(String(user), role)).status, 400, String(user));
+  }
+  t.equal((await add('eve', 'viewer', admin)).status, 201, 'an admin may');
+});
+
+t.test('members end with a transfer, and with their accounts', async (t) => {
+  const { path } = await shared();
+  await call('POST', `${path}/transfer`, admin, { to: 'admin' });
+  t.equal((await call('GET', path, developer)).status, 404);
+  t.same((await call('GET', `${path}/members`, admin)).body.data, []);
+
+  const left = await built.createPerson('left');
+  const { path: other } = await shared();
+  await call('POST', `${other}/members`, owner, { user: 'left', role: 'viewer' });
+  await call('POST', '/internal/identity/erasures', await built.serviceToken('users'), { user_id: left });
+  await until(
+    async () => ((await call('GET', `${other}/members`, owner)).body.data as object[]).length === 2,
+    10_000,
+  );
+  t.pass();
+});
