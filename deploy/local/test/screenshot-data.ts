@@ -186,6 +186,10 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
     scopes: ['read:data', 'write:data'],
     trusted: true,
   });
+  for (const [i, role] of ['developer', 'viewer'].entries()) {
+    const member = { user: people[i]?.id, role };
+    await ask('POST', `/api/v1/applications/${machine.client_id}/members`, member);
+  }
   for (const name of ['nightly export', 'stock alarm']) {
     const path = `/api/v1/applications/${machine.client_id}/api-keys`;
     const key = await ask('POST', path, { name, scopes: ['read:data'], expires_in: 365 * 86_400 });
@@ -281,6 +285,7 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     credentials: `/applications/${machine}/credentials`,
     'quick-start': `/applications/${machine}/quick-start`,
     usage: `/applications/${machine}/usage`,
+    members: `/applications/${machine}/members`,
     profiles: `/applications/${machine}/profiles`,
     requests: '/requests',
     resources: '/resources',

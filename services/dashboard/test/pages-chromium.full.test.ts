@@ -278,7 +278,9 @@ await inChromium(t, async (browser) => {
       scopes: ['read:data'],
     });
     const ofApplications = [web, spa, machine].flatMap(({ client_id: id }) =>
-      ['', '/credentials', '/quick-start', '/usage', '/profiles'].map((it) => `/applications/${id}${it}`),
+      ['', '/credentials', '/quick-start', '/usage', '/members', '/profiles'].map(
+        (it) => `/applications/${id}${it}`,
+      ),
     );
     const others = ['', '/items', '/notifications', '/reports', '/queues', '/dead-letters'];
     return [...ofApplications, ...others].map((it) => `/dashboard${it}`);

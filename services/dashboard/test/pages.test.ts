@@ -500,7 +500,7 @@ t.test('pages of the dashboard', async (t) => {
     });
     const pages = [
       ...['/items', `/items/${itemId}`, '/products', `/products/${made.id}`, '/applications'],
-      ...['', '/credentials', '/quick-start', '/profiles', '/usage'].map(
+      ...['', '/credentials', '/quick-start', '/profiles', '/members', '/usage'].map(
         (it) => `/applications/${app.client_id}${it}`,
       ),
       ...[`/users/${built.people.ann.id}`, '/audit'],

@@ -17,6 +17,7 @@ import { trustSection } from './trust.ts';
 export async function applicationPage(page: ResourceView<Application>): Promise<Html> {
   const { value, visit, people, form, deletion } = page;
   const { client_id: id, type, owner, created_at: created } = value;
+  const isOwner = owner === visit.person.id || visit.person.role === 'admin';
   return html`<section class="panel">${facts([
     ['Client ID', copyable('client-id', id)],
     ['Type', TYPES[type].name],
@@ -28,8 +29,8 @@ export async function applicationPage(page: ResourceView<Application>): Promise<
 <section><h2>Settings</h2>${form}</section>
 ${hasSetting(type, 'primary_color') && previews(id)}
 ${type === 'machine' && trustSection(page)}
-${await transferSection(page)}
-${deletion}`;
+${isOwner && (await transferSection(page))}
+${isOwner && deletion}`;
 }
 
 /** The pages of identity on which people see the application. */

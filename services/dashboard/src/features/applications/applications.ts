@@ -19,6 +19,7 @@ import type { Section, Visit } from '../../routes/dashboard-router.ts';
 import { applicationPage, ownerText } from './application-page.ts';
 import { TYPES } from './application-texts.ts';
 import { credentialActions, credentialQuestions, credentials, keepForCredentials } from './credentials.ts';
+import { addMember, memberQuestions, members } from './members.ts';
 import { pinProfiles, profiles } from './profiles.ts';
 import { quickStart } from './quick-start/quick-start.ts';
 import { applicationFields, SET_BY_PROFILE } from './settings-fields.ts';
@@ -59,6 +60,7 @@ export function applications(config: { publicUrl: string }): Section {
       untrusted: 'The trust has ended. Tokens that were issued before no longer work.',
       cancelled: 'The offer is cancelled. The application stays yours.',
       deleted: 'The application is deleted. Its tokens, secrets and keys no longer work.',
+      left: 'You are no longer a member of the application.',
       declined: 'You declined the application. It stays with its owner.',
     },
     filters: [
@@ -88,7 +90,7 @@ export function applications(config: { publicUrl: string }): Section {
     title: ({ name }) => name,
     partTitle: 'Settings',
     view: applicationPage,
-    parts: { credentials, 'quick-start': quickStartPart, usage, profiles },
+    parts: { credentials, 'quick-start': quickStartPart, usage, members, profiles },
     fields: ({ type }) => applicationFields(type),
     create: {
       invitation: 'New application',
@@ -115,10 +117,11 @@ export function applications(config: { publicUrl: string }): Section {
     actions: {
       ...credentialActions,
       'quick-start': tryRequest,
+      members: addMember,
       profiles: pinProfiles,
       'transfer/cancel': cancelTransfer,
     },
-    confirmed: { ...credentialQuestions, trust: askToTrust, transfer: askToTransfer },
+    confirmed: { ...credentialQuestions, ...memberQuestions, trust: askToTrust, transfer: askToTransfer },
     remove: {
       lost: 'Its tokens, client secrets and API keys stop working at once.',
       warning: ({ value }) => html`The application was ${lastUseText(value)}.`,

@@ -44,7 +44,7 @@ t.test('the settings of applications', async (t) => {
         const link = `href="/account/applications/${id}/preview/${page}"`;
         t.equal(settings.html.includes(link), !['machine', 'resource'].includes(type), `${type}: ${page}`);
       }
-      for (const path of ['', '/credentials', '/quick-start', '/usage']) {
+      for (const path of ['', '/credentials', '/quick-start', '/usage', '/members']) {
         const page = await browser.get(made.url.pathname.replace(/\/credentials$/, '') + path);
         t.equal(heading(page), `Plain ${type}`, type + path);
       }
