@@ -69,7 +69,7 @@ await inChromium(t, async (browser) => {
     ).toString();
     const lists = ['', '/applications', '/items', '/products', '/orders', '/users', '/audit', '/reports']
       .concat(['/notifications', '/dead-letters', '/queues', '/signing-keys', '/applications/new'])
-      .concat(['/reports/new', '/notifications/new']);
+      .concat(['/reports/new', '/notifications/new', '/search']);
     const ofApplication = ['', '/credentials', '/quick-start', '/usage', '/members', '/profiles'];
     const pages = [
       ...lists,

@@ -21,6 +21,7 @@ const KINDS = [
   'profiles',
   'audit',
   'queues',
+  'search',
   'user',
 ];
 const LONGEST_FIRST_VIEW_MS = 1000;

@@ -331,6 +331,8 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     'signing-keys': '/signing-keys',
     queues: '/queues',
     'dead-letters': '/dead-letters',
+    search: '/search?q=tea',
+    'search-nothing-found': '/search?q=nobody',
     'nothing-found': '/users?q=nobody',
     'not-found': '/nothing-here',
     'signed-out': '/signed-out',

@@ -9,6 +9,8 @@ import type { Service } from '@gatehouse/server/service';
 import { createApi } from './api/api.ts';
 import { type DashboardConfig, readDashboardConfig, settings } from './config.ts';
 import { docsRoutes } from './docs/docs-routes.ts';
+import { createLibrary } from './docs/guides/library.ts';
+import { search } from './features/search/search.ts';
 import { createCookies } from './http/cookies.ts';
 import { createForms } from './http/forms.ts';
 import { createRepeatedForms } from './http/repeated-forms.ts';
@@ -41,13 +43,19 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     repeatedForms: createRepeatedForms({ store: createIdempotencyStore(database.connection), logger }),
     api: createApi({ serviceUrls, scheme: new URL(publicUrl).protocol.slice(0, -1) }),
   };
+  const sections = dashboardSections(config);
+  const library = createLibrary(publicUrl);
+  const searchPages = search({
+    sections: sections.flatMap(([, inside]) => inside),
+    guides: () => library().filter(({ kind }) => kind !== 'decision'),
+  });
   const app = createDashboardApp({
     routers: [
       signInRoutes({ ...common, rateLimit: config.rateLimit === 'on' }),
       assetRoutes(),
       landingRoutes({ publicUrl, signUp: config.signUp === 'on' }),
-      docsRoutes(config),
-      createDashboardRouter({ ...common, sections: dashboardSections(config) }),
+      docsRoutes({ ...config, library }),
+      createDashboardRouter({ ...common, sections, unlisted: [searchPages] }),
     ],
     unavailable: database.unavailable,
     logger,

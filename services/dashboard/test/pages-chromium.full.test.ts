@@ -74,6 +74,44 @@ await inChromium(t, async (browser) => {
     t.same(complaints, []);
   });
 
+  t.test('the search in the header opens by key, shows results, and is left again', async (t) => {
+    const { page, complaints } = await openPage(t, browser);
+    await signIn(page);
+    await page.goto(url('/dashboard/items'));
+    const title = await page.title();
+    const focused = () =>
+      page.evaluate<string>('document.activeElement?.textContent || document.activeElement?.id');
+    t.equal(await page.getAttribute('#bar-q', 'placeholder'), 'Search (Ctrl K)');
+    await page.keyboard.press('Control+k');
+    t.equal(await focused(), 'bar-q');
+    await page.keyboard.type('signing');
+    const results = page.locator('#bar-results');
+    await results.getByRole('link', { name: 'Signing keys', exact: true }).waitFor();
+    t.same(await accessibilityViolations(page), []);
+    t.equal(await page.title(), title, 'the page is still the same');
+    await page.keyboard.press('ArrowDown');
+    t.equal(await focused(), 'Signing keys');
+    await page.keyboard.press('ArrowUp');
+    t.equal(await focused(), 'bar-q');
+    await page.keyboard.press('Escape');
+    t.notOk(await results.isVisible());
+    t.equal(await focused(), 'bar-q');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('thing 1');
+    await page.route('**/search?*', (route) => route.fulfill({ status: 503, body: '' }));
+    await results.getByText('The results could not be loaded.').waitFor();
+    await page.unroute('**/search?*');
+    await page.locator('main').click();
+    t.notOk(await results.isVisible(), 'results are shown while the focus is there');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/search?q=thing+1');
+    await page.fill('#bar-q', 'thing 15');
+    await page.waitForURL(/\/search\?q=thing(?:\+|%20)15$/);
+    t.equal(await page.locator('.hits bdi').first().textContent(), 'thing 15', 'on its page, too');
+    t.equal(complaints.filter((it) => !/503/.test(it)).length, 0);
+  });
+
   t.test('a form is sent once, and again after a return to it', async (t) => {
     const { page } = await openPage(t, browser);
     await signIn(page);
@@ -138,6 +176,11 @@ await inChromium(t, async (browser) => {
   t.test('without script, too', async (t) => {
     const { page } = await openPage(t, browser, { javaScriptEnabled: false });
     await signIn(page, 'ann');
+    await page.goto(url('/dashboard/items'));
+    await page.fill('#bar-q', 'thing 15');
+    await page.press('#bar-q', 'Enter');
+    await page.locator('.hits a', { hasText: 'thing 15' }).click();
+    t.equal(await page.locator('h1').textContent(), 'thing 15');
     await page.goto(url('/dashboard/items'));
     await page.fill('#search-q', 'thing 1');
     await page.click('.search button');

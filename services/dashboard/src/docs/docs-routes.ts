@@ -8,7 +8,7 @@ import type { Context } from 'koa';
 import type { ServiceUrls } from '../api/api.ts';
 import { type Encoded, sendEncoded } from '../http/encoded.ts';
 import { sendPage } from '../http/respond.ts';
-import { type Guide, readLibrary } from './guides/library.ts';
+import type { Guide } from './guides/library.ts';
 import { type ApiDescription, createApiDescription } from './openapi/source.ts';
 import { guidePage } from './pages/guide-page.ts';
 import { decisionsPage, homePage } from './pages/home-page.ts';
@@ -28,17 +28,19 @@ type Edition = {
 };
 
 /** The documentation, for everybody: guides, the API reference, a search over both, and the OpenAPI document. */
-export function docsRoutes(options: { serviceUrls: ServiceUrls; publicUrl: string }): Router {
+export function docsRoutes(options: {
+  serviceUrls: ServiceUrls;
+  publicUrl: string;
+  library: () => readonly Guide[];
+}): Router {
   const router = new Router({ sensitive: true });
   const describe = createApiDescription(options);
-  let guides: readonly Guide[] | undefined;
   let edition: Edition | undefined;
 
   async function current(): Promise<Edition> {
     const api = await describe();
     if (edition?.api === api) return edition;
-    guides ??= readLibrary(options.publicUrl);
-    const contents = { guides, topics: topicsOf(api.document) };
+    const contents = { guides: options.library(), topics: topicsOf(api.document) };
     let find: Edition['find'] | undefined;
     edition = {
       api,

@@ -1,7 +1,7 @@
 import type { Role } from '@gatehouse/tokens/scopes';
 import { htmlDocument, PRODUCT } from '@gatehouse/web/document';
 import { form, notice } from '@gatehouse/web/form';
-import { type Content, html } from '@gatehouse/web/html';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import { logo } from '@gatehouse/web/illustrations';
 import { hasRole, type Person } from '../sessions/session.ts';
 import { HEAD, HEAD_WITH_CHARTS } from './assets.ts';
@@ -31,6 +31,7 @@ export function layout(view: View, { person, csrf }: Viewer, navigation: Navigat
     html`<body class="dashboard">
 <a class="skip" href="#main">Skip to the content</a>
 <header class="bar"><a class="brand" href="/dashboard">${logo}${PRODUCT}</a>
+${searchField(view.search)}
 <nav class="bar-links" aria-label="${PRODUCT}"><a href="/docs">Docs</a></nav>
 <details class="menu"><summary><span class="menu-name"><bdi>${person.name}</bdi></span></summary>
 <div class="menu-panel"><p class="hint">${roleText(person)}</p><a href="/account">Your account</a>
@@ -50,6 +51,16 @@ ${view.body}
   );
 }
 
+/** The field of the search: results are shown below it, or on the page of the search in their place there. */
+function searchField(text: string | undefined): Html {
+  const path = '/dashboard/search';
+  const target =
+    text === undefined
+      ? html` hx-target="#bar-results" hx-select="#found > *" hx-swap="innerHTML ignoreTitle:true"`
+      : html` hx-target="#found" hx-select="#found" hx-swap="outerHTML" hx-replace-url="true"`;
+  return html`<form class="bar-search" role="search" aria-label="Dashboard" method="get" action="${path}" hx-get="${path}" hx-trigger="input delay:300ms"${target} hx-sync="this:replace"><label class="visually-hidden" for="bar-q">Search the dashboard</label><input id="bar-q" name="q" type="search" value="${text ?? ''}" placeholder="Search" aria-keyshortcuts="Control+K Meta+K" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="200">${text === undefined && html`<div class="bar-results" id="bar-results" tabindex="-1"></div>`}</form>`;
+}
+
 function navigationLinks(navigation: Navigation, current: string | undefined, person: Person): Content {
   const visible = navigation.map(
     ([heading, entries]) => [heading, entries.filter(({ role }) => hasRole(person, role))] as const,
@@ -64,7 +75,8 @@ function navigationLinks(navigation: Navigation, current: string | undefined, pe
   );
 }
 
-function pathOf(name: string): string {
+/** The path of an entry of the navigation. */
+export function pathOf(name: string): string {
   return name === 'overview' ? '/dashboard' : `/dashboard/${name}`;
 }
 

@@ -19,4 +19,6 @@ export type View = {
   /** The message that a change was made. */
   notice?: string | undefined;
   charts?: boolean;
+  /** The text in the search field, on the page with its results. */
+  search?: string;
 };

@@ -59,7 +59,7 @@ export type ResourceList<T> = {
 };
 
 /** A list that is a section of its own. */
-export function listSection<T>(it: ResourceList<T> & Pick<Section, 'role' | 'title'>): Section {
+export function listSection<T>(it: ResourceList<T> & Pick<Section, 'role' | 'title' | 'search'>): Section {
   return { ...it, addRoutes: ({ get }) => get(`/${it.name}`, (visit) => listView(it, visit)) };
 }
 

@@ -6,7 +6,7 @@ import { errorOf } from '../pages/fields.ts';
 import { capital, choiceLinks, entryOf, notAvailable, tabs } from '../pages/parts.ts';
 import type { Column } from '../pages/table.ts';
 import type { View } from '../pages/view.ts';
-import type { DashboardRouter, Section, Visit } from '../routes/dashboard-router.ts';
+import type { DashboardRouter, Hit, Section, SectionSearch, Visit } from '../routes/dashboard-router.ts';
 import { hasRole } from '../sessions/session.ts';
 import { addConfirmed } from './confirmed.ts';
 import type { Kind, RefusedAction, Resource, Target } from './resource.ts';
@@ -41,6 +41,7 @@ export function resourcePages<T extends Entity>(options: Resource<T>): Section {
     name,
     title,
     ...(role && { role }),
+    search: searchOf(resource),
     addRoutes(router) {
       router.get(`/${name}`, (visit) => listView(list, visit));
       resource.routes?.(router);
@@ -54,6 +55,39 @@ export function resourcePages<T extends Entity>(options: Resource<T>): Section {
       addActions(resource, router);
       addConfirmedActions(resource, router);
     },
+  };
+}
+
+/** How the search of the dashboard finds it: its page with the form of a new one, and each by id and name. */
+function searchOf<T extends Entity>(resource: Resource<T>): SectionSearch {
+  const { name, noun, api, create, filters, search, title, idPrefix = resource.newIdPrefix } = resource;
+  const hitOf = (row: T): Hit => {
+    const { id } = row;
+    const text = title(row);
+    return { href: pathOf(resource, id), title: text, ...(text !== id && { detail: id }) };
+  };
+  const byId = async ({ api: { get } }: Visit, id: string) =>
+    hitOf({ ...(await get<T>(`${api}/${encodeURIComponent(id)}`)), id });
+  const list = `/dashboard/${name}`;
+  const isSearched = filters.some((filter) => filter.name === 'q');
+  return {
+    ...(create && {
+      pages: [
+        {
+          href: `${list}/new`,
+          title: create.title ?? `New ${noun[0]}`,
+          ...(create.role && { role: create.role }),
+        },
+      ],
+    }),
+    ...(idPrefix !== undefined && { byId: { [idPrefix]: byId } }),
+    ...(search && {
+      async byName(visit, text) {
+        const { data } = await search(visit, text);
+        const all = `${list}${isSearched ? `?${new URLSearchParams({ q: text })}` : ''}`;
+        return { hits: data.map(hitOf), all };
+      },
+    }),
   };
 }
 

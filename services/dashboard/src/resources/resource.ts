@@ -1,6 +1,7 @@
 import type { Role } from '@gatehouse/tokens/scopes';
 import type { Content, Html } from '@gatehouse/web/html';
 import type { Names } from '../api/names.ts';
+import type { ApiPage } from '../api/pages.ts';
 import type { RefusedForm } from '../http/changes.ts';
 import type { Fields } from '../http/forms.ts';
 import type { DashboardRouter, Visit } from '../routes/dashboard-router.ts';
@@ -75,6 +76,10 @@ export type Created = string | { id: string; done?: string };
 export type Resource<T extends { id: string }> = Omit<ResourceList<T>, 'title' | 'names' | 'create'> & {
   /** The prefix of its ids, where all have it. */
   idPrefix?: string;
+  /** The prefix of the ids of new ones, where others have ids without it. */
+  newIdPrefix?: string;
+  /** Those with a name that matches the text in the search of the dashboard: the first ones. */
+  search?(visit: Visit, text: string): Promise<ApiPage<T>>;
   /** The lowest role for which it is in the navigation. */
   role?: Role;
   /** The ids of the people that it refers to; editors see their names. */

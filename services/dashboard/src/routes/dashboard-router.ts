@@ -45,7 +45,8 @@ type Act = (visit: Visit, fields: Fields) => Promise<string | View>;
 
 /** Pages and forms for those who are signed in. */
 export type DashboardRouter = {
-  get(path: string, show: (visit: Visit) => Promise<View> | View): void;
+  /** A page: returns it, or the path of another one to go on to. */
+  get(path: string, show: (visit: Visit) => Promise<View | string> | View): void;
   /** A form: returns the page to go on to, or one that says what has to be corrected. */
   post(path: string, act: Act): void;
   /** A form that the API does not take once, however often it is sent: see RepeatedForms. */
@@ -55,18 +56,38 @@ export type DashboardRouter = {
 };
 
 /** A part of the dashboard: its entry in the navigation, and its pages and forms. */
-export type Section = NavigationEntry & { addRoutes(router: DashboardRouter): void };
+export type Section = NavigationEntry & UnlistedPages & { search?: SectionSearch };
+
+/** Pages and forms without an entry in the navigation. */
+export type UnlistedPages = { addRoutes(router: DashboardRouter): void };
+
+/** A result of the search: the page of an object, or another page. */
+export type Hit = { href: string; title: string; detail?: string };
+
+/** Results of one kind, and the URL of the list that has more of them. */
+export type Found = { hits: readonly Hit[]; all?: string };
+
+/** How the search finds the pages and the objects of a section. */
+export type SectionSearch = {
+  /** Pages beside the first one. */
+  pages?: readonly (Hit & Pick<NavigationEntry, 'role'>)[];
+  /** By the prefix of an id: finds the object that has it. Throws ApiError where the person sees none. */
+  byId?: Readonly<Record<string, (visit: Visit, id: string) => Promise<Hit>>>;
+  /** Finds objects by their names. Throws ApiError. */
+  byName?(visit: Visit, text: string): Promise<Found>;
+};
 
 /** The pages of all sections, under the headings of the navigation. */
 export function createDashboardRouter(options: {
   sections: readonly (readonly [heading: string, sections: readonly Section[]])[];
+  unlisted?: readonly UnlistedPages[];
   sessions: Sessions;
   forms: Forms;
   repeatedForms: RepeatedForms;
   cookies: Cookies;
   api: Connect;
 }): Router {
-  const { sections, sessions, forms, repeatedForms, cookies, api } = options;
+  const { sections, unlisted = [], sessions, forms, repeatedForms, cookies, api } = options;
   const router = new Router({ prefix: '/dashboard', sensitive: true });
 
   async function sessionOf(ctx: Context): Promise<Session | undefined> {
@@ -199,12 +220,17 @@ export function createDashboardRouter(options: {
 
   const pages: DashboardRouter = {
     raw: reading,
-    get: (path, toView) => reading(path, async (visit) => show(visit, await toView(visit))),
+    get: (path, toView) =>
+      reading(path, async (visit) => {
+        const outcome = await toView(visit);
+        if (typeof outcome === 'string') seeOther(visit.ctx, outcome);
+        else await show(visit, outcome);
+      }),
     post,
     postOnce: (path, act) =>
       post(path, (visit, fields) => repeatedForms.once(fields.idempotencyKey, () => act(visit, fields))),
   };
-  for (const { addRoutes } of sections.flatMap(([, inside]) => inside)) addRoutes(pages);
+  for (const { addRoutes } of [...sections.flatMap(([, inside]) => inside), ...unlisted]) addRoutes(pages);
   return router;
 }
 

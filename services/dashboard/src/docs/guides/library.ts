@@ -72,6 +72,15 @@ export function readLibrary(publicUrl = LAPTOP_URL): readonly Guide[] {
   return guides.sort((a, b) => rank(a) - rank(b) || (a.file < b.file ? -1 : 1));
 }
 
+/** The same, read when they are first needed. */
+export function createLibrary(publicUrl: string): () => readonly Guide[] {
+  let guides: readonly Guide[] | undefined;
+  return () => {
+    guides ??= readLibrary(publicUrl);
+    return guides;
+  };
+}
+
 function nameOf(file: string): string {
   return basename(file, '.md');
 }

@@ -1,4 +1,5 @@
 import { type Content, html } from '@gatehouse/web/html';
+import { matching } from '../../api/matching.ts';
 import type { ApiPage } from '../../api/pages.ts';
 import { copyable, exactTime, facts, number, time } from '../../pages/parts.ts';
 import type { Kind, ResourceView } from '../../resources/resource.ts';
@@ -165,6 +166,12 @@ export const identityProviders = (config: { publicUrl: string }) =>
     api: API,
     filters: [],
     find: ({ api }) => api.get<ApiPage<IdentityProvider>>(API),
+    search: async ({ api }, text) =>
+      matching(await api.get<ApiPage<IdentityProvider>>(API), text, ({ id, label, issuer }) => [
+        id,
+        label,
+        issuer,
+      ]),
     columns: [
       {
         ...{ title: 'Name', show: ({ label }) => html`<bdi>${label}</bdi>` },

@@ -1,4 +1,5 @@
 import { html } from '@gatehouse/web/html';
+import { matching } from '../../api/matching.ts';
 import type { ApiPage } from '../../api/pages.ts';
 import { exactTime, facts, time, userLink } from '../../pages/parts.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
@@ -16,6 +17,8 @@ export const invitations = resourcePages<Invitation>({
   idPrefix: 'inv',
   filters: [],
   find: async ({ api }) => api.get<ApiPage<Invitation>>(API),
+  search: async ({ api }, text) =>
+    matching(await api.get<ApiPage<Invitation>>(API), text, ({ email }) => [email]),
   columns: [
     { title: 'Email', show: ({ email }) => html`<bdi>${email}</bdi>` },
     { title: 'Sent', show: ({ created_at: at }) => time(at) },

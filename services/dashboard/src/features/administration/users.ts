@@ -48,6 +48,7 @@ export const users = resourcePages<User>({
     const page = await listUsers(api, query);
     return person.role === 'admin' ? withLastSignIns(api, page) : page;
   },
+  search: ({ api }, q) => listUsers(api, { q, cursor: '' }),
   columns: [
     { title: 'Username', show: ({ id, username }) => html`<bdi>${username ?? id}</bdi>` },
     { title: 'Name', show: ({ name }) => html`<bdi>${name}</bdi>` },

@@ -47,6 +47,7 @@ export function applications(config: { publicUrl: string }): Section {
     name: 'applications',
     noun: ['application', 'applications'],
     api: API,
+    newIdPrefix: 'app',
     people: ({ owner, trusted_by: by }) => [owner, by],
     introduction: ({ api }) => transferNotice(api),
     notices: {
@@ -68,6 +69,7 @@ export function applications(config: { publicUrl: string }): Section {
       { name: 'owner', label: 'Owner', hint: USER_HINT, role: 'admin' },
     ],
     find: findApplications,
+    search: (visit, text) => findApplications(visit, { q: text, cursor: '' }),
     columns: ({ person }) => [
       {
         title: 'Name',

@@ -1,4 +1,5 @@
 import { type Content, html } from '@gatehouse/web/html';
+import { matching } from '../../api/matching.ts';
 import type { ApiPage } from '../../api/pages.ts';
 import { copyable, exactTime, facts, number, time } from '../../pages/parts.ts';
 import type { ResourceView } from '../../resources/resource.ts';
@@ -32,6 +33,8 @@ export const registrationTokens = resourcePages<RegistrationToken>({
   idPrefix: 'rgt',
   filters: [],
   find: ({ api }) => api.get<ApiPage<RegistrationToken>>(API),
+  search: async ({ api }, text) =>
+    matching(await api.get<ApiPage<RegistrationToken>>(API), text, ({ name }) => [name]),
   columns: [
     {
       ...{ title: 'Name', show: ({ name }) => html`<bdi>${name}</bdi>` },

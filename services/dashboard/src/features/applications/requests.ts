@@ -4,7 +4,7 @@ import { namesOfApplications } from '../../api/names.ts';
 import { type ApiPage, filters } from '../../api/pages.ts';
 import { applicationLink, exactTime, facts } from '../../pages/parts.ts';
 import { type ListQuery, listSection } from '../../resources/resource-list.ts';
-import type { Visit } from '../../routes/dashboard-router.ts';
+import type { Hit, Visit } from '../../routes/dashboard-router.ts';
 
 type LoggedRequest = {
   time: string;
@@ -26,6 +26,8 @@ const OUTCOMES: Record<string, Record<string, string>> = {
   failed: { 'filter[status][gte]': '400' },
   succeeded: { 'filter[status][lt]': '400' },
 };
+/** The ids that programs give to their requests, such as UUIDs. */
+const REQUEST_ID = /^(?=.*\d)[\w.:-]{8,128}$/;
 const STATUSES = ['400', '401', '403', '404', '409', '429', '500', '503'];
 
 /** The request log: what the own applications asked for, and why it was refused. */
@@ -46,6 +48,14 @@ export const requests = listSection<LoggedRequest>({
     { name: 'code', label: 'Error code', hint: 'invalid_grant' },
   ],
   find,
+  search: {
+    byId: { req: async (_, id) => hitOf(id) },
+    async byName({ api }, text) {
+      if (!REQUEST_ID.test(text)) return { hits: [] };
+      const { data } = await api.get<ApiPage<LoggedRequest>>(API, filters({ request_id: text }));
+      return { hits: data.length === 0 ? [] : [hitOf(text)] };
+    },
+  },
   names: ({ api }) => namesOfApplications(api),
   columns: [
     { title: 'Request', show: ({ method, path }) => html`${method} ${breakable(path)}` },
@@ -57,6 +67,11 @@ export const requests = listSection<LoggedRequest>({
   ],
   empty: html`<p><strong>There are no requests yet.</strong> <a href="/dashboard/applications">Create an application</a>, and send the first request as its quick start shows.</p>`,
 });
+
+/** The list of the requests with an id, of which there are several if one request caused others. */
+function hitOf(id: string): Hit {
+  return { href: `/dashboard/requests?${new URLSearchParams({ request_id: id })}`, title: `Request ${id}` };
+}
 
 async function find({ api }: Visit, query: ListQuery): Promise<ApiPage<LoggedRequest>> {
   const { client = '', status = '', cursor, ...equal } = query;

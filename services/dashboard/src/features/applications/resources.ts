@@ -1,8 +1,10 @@
 import { html } from '@gatehouse/web/html';
+import { matching } from '../../api/matching.ts';
 import type { ApiPage } from '../../api/pages.ts';
 import { copyable, exactTime, facts, time, userLink } from '../../pages/parts.ts';
 import type { FormRow } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
+import type { Visit } from '../../routes/dashboard-router.ts';
 
 type Scope = { name: string; description: string };
 type ApiResource = {
@@ -47,6 +49,10 @@ const lines = (text = '') =>
     .map((line) => line.trim())
     .filter(Boolean);
 const orNull = (list: readonly unknown[]) => (list.length === 0 ? null : list);
+async function list({ api }: Visit): Promise<ApiPage<Resource>> {
+  const { data, ...page } = await api.get<ApiPage<ApiResource>>(API);
+  return { ...page, data: data.map(withLines) };
+}
 const withLines = (it: ApiResource): Resource => ({ ...it, scopes: it.scopes.map(lineOf) });
 
 /** APIs and MCP servers of people, for which applications get access tokens here. */
@@ -56,10 +62,9 @@ export const resources = resourcePages<Resource>({
   api: API,
   idPrefix: 'rsr',
   filters: [],
-  async find({ api }) {
-    const { data, ...page } = await api.get<ApiPage<ApiResource>>(API);
-    return { ...page, data: data.map(withLines) };
-  },
+  find: list,
+  search: async (visit, text) =>
+    matching(await list(visit), text, ({ name, identifier: url }) => [name, url]),
   async read({ api }, path) {
     const { value, etag } = await api.read<ApiResource>(path);
     return { value: withLines(value), etag };

@@ -18,6 +18,7 @@ export const items = resourcePages<Item>({
   idPrefix: 'itm',
   filters: [{ name: 'q', label: 'Name', hint: 'Beginning of the name' }],
   find: ({ api }, { q = '', cursor }) => api.get(API, { cursor, ...beginsWith('name', q) }),
+  search: ({ api }, text) => api.get(API, { cursor: '', ...beginsWith('name', text) }),
   columns: [
     { title: 'Name', show: ({ name }) => html`<bdi>${name}</bdi>` },
     { title: 'Value', show: ({ value }) => html`<code class="preview">${preview(value)}</code>` },

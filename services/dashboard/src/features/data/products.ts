@@ -46,6 +46,7 @@ export const products = resourcePages<Product>({
     const query = { cursor, ...filters(equal) };
     return q ? api.get('/v2/products/search', { q, ...query }) : api.get('/v2/products', query);
   },
+  search: ({ api }, q) => api.get('/v2/products/search', { q, cursor: '' }),
   columns: [
     { title: 'Name', show: ({ name }) => html`<bdi>${name}</bdi>` },
     { title: 'Category', show: ({ category }) => category ?? '–' },

@@ -1,7 +1,8 @@
 import { form } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { attempt } from '../../api/attempt.ts';
-import { filters } from '../../api/pages.ts';
+import { matching } from '../../api/matching.ts';
+import { type ApiPage, filters } from '../../api/pages.ts';
 import { formProblem } from '../../pages/fields.ts';
 import { copyable, exactTime, facts, statusTag, time } from '../../pages/parts.ts';
 import type { Act, Resource, ResourceView, Target } from '../../resources/resource.ts';
@@ -56,6 +57,11 @@ export const webhooks = resourcePages<Webhook>({
   filters: [{ name: 'status', label: 'Status', options: ['active', 'paused'] }],
   find: ({ api }, { cursor, ...equal }) =>
     api.get(API, { cursor, sort: 'created_at', order: 'desc', ...filters(equal) }),
+  search: async ({ api }, text) =>
+    matching(await api.get<ApiPage<Webhook>>(API, { cursor: '', limit: 100 }), text, (it) => [
+      it.url,
+      it.description,
+    ]),
   introduction,
   columns: [
     {

@@ -29,6 +29,35 @@ document.addEventListener('click', async (event) => {
   }
 });
 
+// Ctrl-K, or Cmd-K on a Mac, leads to the search in the header; the arrow keys lead through its results, and Escape closes them.
+const IS_MAC = /Mac|iP/.test(navigator.platform);
+const searchField = document.querySelector('.bar-search input');
+if (searchField && matchMedia('(hover: hover)').matches) {
+  searchField.placeholder = IS_MAC ? 'Search (⌘K)' : 'Search (Ctrl K)';
+}
+document.addEventListener('keydown', (event) => {
+  const { key, ctrlKey, metaKey, altKey, shiftKey, target } = event;
+  const isShortcut = key?.toLowerCase() === 'k' && (IS_MAC ? metaKey && !ctrlKey : ctrlKey && !metaKey);
+  if (searchField && isShortcut && !altKey && !shiftKey) {
+    event.preventDefault();
+    searchField.focus();
+    searchField.select();
+  }
+  const results = target.closest?.('.bar-search')?.querySelector('.bar-results');
+  if (!results) return;
+  const step = { ArrowDown: 1, ArrowUp: -1 }[key];
+  if (step) {
+    const stops = [searchField, ...results.querySelectorAll('a')];
+    const next = stops[stops.indexOf(target) + step];
+    if (next) event.preventDefault();
+    next?.focus();
+  } else if (key === 'Escape' && results.hasChildNodes()) {
+    event.preventDefault();
+    results.replaceChildren();
+    searchField.focus();
+  }
+});
+
 document.addEventListener('keydown', (event) => {
   if (event.key !== 'Escape') return;
   for (const menu of document.querySelectorAll('details.menu[open]')) {
@@ -59,7 +88,12 @@ addEventListener('pageshow', enableButtons);
 
 // Where a part of the page cannot be loaded, what is shown stays, and says that it may be out of date.
 const STALE = 'This page could not be refreshed. The data below may be out of date.';
+const NOT_SEARCHED = 'The results could not be loaded. Press Enter to search again.';
 function sayStale(target) {
+  if (target?.matches('.bar-results')) {
+    target.textContent = NOT_SEARCHED;
+    return;
+  }
   if (!target?.isConnected || target.previousElementSibling?.matches('.stale')) return;
   const message = document.createElement('p');
   message.className = 'alert stale';
