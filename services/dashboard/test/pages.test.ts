@@ -25,7 +25,7 @@ t.test('pages of the dashboard', async (t) => {
     'somebody without applications is told what to do first, and shown no empty charts',
     async (t) => {
       const page = await browser.get('/dashboard');
-      t.match(textOf(page), 'Your first application');
+      t.match(textOf(page), 'First steps');
       t.notMatch(page.html, 'class="plot');
       t.notMatch(page.html, 'class="ranges"');
       t.match(

@@ -17,6 +17,7 @@ const GOOD = new Set([
   'current',
   'accepted',
   'working',
+  'done',
 ]);
 const BAD = new Set(['failed', 'failing', 'error', 'rejected', 'refunded']);
 const QUIET = new Set([

@@ -6,6 +6,7 @@ import { choiceLinks } from '../../pages/parts.ts';
 import type { View } from '../../pages/view.ts';
 import type { Section, Visit } from '../../routes/dashboard-router.ts';
 import { loadSeries, rangeOf } from './analytics.ts';
+import { firstSteps, progressOf } from './first-steps.ts';
 import { type Plot, REQUEST_METRICS, requestFigures, requestPlots, totalText, usageOver } from './plots.ts';
 import { createSampleData } from './sample-data.ts';
 
@@ -33,12 +34,12 @@ export function overview({ sampleData = false }: { sampleData?: boolean }): Sect
     const measures = MEASURES.filter(({ isOfAll }) => person.role !== 'user' || !isOfAll);
     const metrics = [...REQUEST_METRICS, ...measures.map(({ metric }) => metric)];
     const mayFill = sampleData && person.role === 'admin';
-    const [series, mine, products] = await Promise.all([
+    const [series, progress, products] = await Promise.all([
       loadSeries(api, metrics, { range }),
-      attempt(api.get<ApiPage<unknown>>('/api/v1/applications', { limit: 1 })),
+      progressOf(api),
       mayFill ? attempt(api.get<ApiPage<unknown>>('/v2/products', { limit: 1 })) : undefined,
     ]);
-    const isNew = mine.value?.data.length === 0;
+    const isNew = progress !== undefined && progress.application === undefined;
     const usage = usageOver(range, {
       id: 'figures',
       path: '/dashboard',
@@ -63,7 +64,7 @@ export function overview({ sampleData = false }: { sampleData?: boolean }): Sect
       section: 'overview',
       charts: true,
       notice: query('done') === 'samples' ? 'The sample data is created.' : undefined,
-      body: html`${isNew && welcome()}${products?.value?.data.length === 0 && sampleOffer(csrf)}
+      body: html`${progress && firstSteps(progress)}${products?.value?.data.length === 0 && sampleOffer(csrf)}
 ${!(isNew && person.role === 'user') && usage}
 <section><h2>Shortcuts</h2>
 ${choiceLinks(SHORTCUTS)}</section>`,
@@ -111,8 +112,4 @@ function sampleOffer(csrf: string) {
     { action: '/dashboard/sample-data', csrf },
     html`<div class="buttons"><button class="secondary">Create sample data</button></div>`,
   )}</section>`;
-}
-
-function welcome() {
-  return html`<section class="panel"><h2>Your first application</h2><p>An application has a client ID and credentials for access tokens. Its quick start shows how to send the first request in minutes. Its usage is then shown here.</p><p><a class="button primary" href="/dashboard/applications/new">New application</a></p></section>`;
 }
