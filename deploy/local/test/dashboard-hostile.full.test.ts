@@ -70,7 +70,7 @@ await inChromium(t, async (browser) => {
     const lists = ['', '/applications', '/items', '/products', '/orders', '/users', '/audit', '/reports']
       .concat(['/notifications', '/dead-letters', '/queues', '/signing-keys', '/applications/new'])
       .concat(['/reports/new', '/notifications/new', '/search']);
-    const ofApplication = ['', '/credentials', '/quick-start', '/usage', '/members', '/profiles'];
+    const ofApplication = ['', '/credentials', '/quick-start', '/usage', '/users', '/members', '/profiles'];
     const pages = [
       ...lists,
       ...lists.map((path) => `${path}?${query}`),

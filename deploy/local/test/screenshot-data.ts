@@ -285,6 +285,7 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     credentials: `/applications/${machine}/credentials`,
     'quick-start': `/applications/${machine}/quick-start`,
     usage: `/applications/${machine}/usage`,
+    'application-users': `/applications/${web.client_id}/users`,
     members: `/applications/${machine}/members`,
     profiles: `/applications/${machine}/profiles`,
     requests: '/requests',

@@ -321,7 +321,7 @@ await inChromium(t, async (browser) => {
       scopes: ['read:data'],
     });
     const ofApplications = [web, spa, machine].flatMap(({ client_id: id }) =>
-      ['', '/credentials', '/quick-start', '/usage', '/members', '/profiles'].map(
+      ['', '/credentials', '/quick-start', '/usage', '/users', '/members', '/profiles'].map(
         (it) => `/applications/${id}${it}`,
       ),
     );

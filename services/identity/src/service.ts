@@ -15,6 +15,7 @@ import { BOUNDS } from './core/limits/bounds.ts';
 import { providerRoutes } from './core/oidc/provider-routes.ts';
 import { account } from './features/account/module.ts';
 import { apiKeys } from './features/api-keys/module.ts';
+import { applicationUsers } from './features/application-users/module.ts';
 import { applications } from './features/applications/module.ts';
 import { auditLog } from './features/audit/module.ts';
 import { authenticatorApp } from './features/authenticator-app/module.ts';
@@ -49,6 +50,7 @@ const FEATURES = [
   applications,
   transfers,
   members,
+  applicationUsers,
   resources,
   clientSecrets,
   apiKeys,

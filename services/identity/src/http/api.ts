@@ -145,7 +145,11 @@ export function createApi<I extends object>(options: {
       }: Omit<About, 'responses'> & {
         page: { name: string; description: string; row: Shape };
         endpoint: ListEndpoint<F, T>;
-        read(who: I): { source: ListSource<F, T>; limited: Limited };
+        /** `path` is that of the links, where it is not the one of the rules. */
+        read(
+          who: I,
+          params: Readonly<Record<string, string>>,
+        ): Promise<ListOptions<F, T>> | ListOptions<F, T>;
       },
     ): void {
       const [schema] = endpoint.responses;
@@ -156,8 +160,8 @@ export function createApi<I extends object>(options: {
         responses: ok(page.description, { name: page.name, schema, parts: [page.row] }),
       };
       add('GET', [name, path], operation, async (ctx, who) => {
-        const { source, limited } = read(who);
-        const { headers, text } = await endpoint.reply(ctx.query, source, { limited });
+        const { source, ...reading } = await read(who, ctx.params as Record<string, string>);
+        const { headers, text } = await endpoint.reply(ctx.query, source, reading);
         ctx.set(headers);
         ctx.type = 'application/json';
         ctx.body = text;
@@ -165,6 +169,8 @@ export function createApi<I extends object>(options: {
     },
   };
 }
+
+type ListOptions<F extends string, T> = { source: ListSource<F, T>; limited: Limited; path?: string };
 
 /** An API of what people manage with a token of a login or of our own dashboard. */
 export function createManagedApi<I extends { caller: Caller }>(

@@ -18,6 +18,7 @@ import { resourcePages } from '../../resources/resource-pages.ts';
 import type { Section, Visit } from '../../routes/dashboard-router.ts';
 import { applicationPage, ownerText } from './application-page.ts';
 import { TYPES } from './application-texts.ts';
+import { applicationUserQuestions, applicationUsers } from './application-users.ts';
 import { credentialActions, credentialQuestions, credentials, keepForCredentials } from './credentials.ts';
 import { addMember, memberQuestions, members } from './members.ts';
 import { pinProfiles, profiles } from './profiles.ts';
@@ -92,7 +93,7 @@ export function applications(config: { publicUrl: string }): Section {
     title: ({ name }) => name,
     partTitle: 'Settings',
     view: applicationPage,
-    parts: { credentials, 'quick-start': quickStartPart, usage, members, profiles },
+    parts: { credentials, 'quick-start': quickStartPart, usage, users: applicationUsers, members, profiles },
     fields: ({ type }) => applicationFields(type),
     create: {
       invitation: 'New application',
@@ -123,7 +124,13 @@ export function applications(config: { publicUrl: string }): Section {
       profiles: pinProfiles,
       'transfer/cancel': cancelTransfer,
     },
-    confirmed: { ...credentialQuestions, ...memberQuestions, trust: askToTrust, transfer: askToTransfer },
+    confirmed: {
+      ...credentialQuestions,
+      ...memberQuestions,
+      ...applicationUserQuestions,
+      trust: askToTrust,
+      transfer: askToTransfer,
+    },
     remove: {
       lost: 'Its tokens, client secrets and API keys stop working at once.',
       warning: ({ value }) => html`The application was ${lastUseText(value)}.`,

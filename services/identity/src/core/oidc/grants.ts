@@ -1,6 +1,7 @@
 import { apiAudience, parseScope } from '@gatehouse/tokens/scopes';
-import { errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
+import { type AdapterPayload, errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
+import { scopesOfClaims } from './claims/claims-parameter.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';
 import { DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
 import { isMetadataDocumentId } from './clients/metadata-document-id.ts';
@@ -12,6 +13,13 @@ import type { ProviderOptions } from './provider-options.ts';
 const DAY = 86_400;
 /** The share of its lifetime below which a refresh token is extended: two writes are too much for every use of it. */
 const EXTENDED_BELOW = 0.99;
+
+/** All scopes of a grant as it is stored, those of resources and of single claims included. */
+export function scopesOfGrant(payload: AdapterPayload): string[] {
+  const { scope = '', claims = [] } = (payload.openid ?? {}) as { scope?: string; claims?: string[] };
+  const ofResources = Object.values((payload.resources ?? {}) as Record<string, string>);
+  return [...parseScope([scope, ...ofResources].join(' ')), ...scopesOfClaims(claims)];
+}
 
 /** Whether a person answers the request of a device (RFC 8628 §3.3), which has no redirect URI. */
 export function isDeviceRequest({ oidc }: KoaContextWithOIDC): boolean {

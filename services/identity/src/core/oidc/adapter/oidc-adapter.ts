@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { defineCollection, type IndexDefinition } from '@gatehouse/data/collection';
+import { MAX_QUERY_MS } from '@gatehouse/data/database';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { decodeJwt } from 'jose';
 import type { Connection } from 'mongoose';
@@ -56,6 +57,8 @@ const INDEXES_OF_ACCOUNT: readonly IndexDefinition[] = [
 /** Begins the id of a device code that was found by its user code: only the hash of the id is stored. */
 const BY_HASH = 'sha256:';
 
+const ALL_ACCOUNTS: PlaceOfAccount = { inclusive: false, isReverse: false };
+
 /** How long a tombstone is kept, in milliseconds: longer than any request that has read what has ended since. */
 const TOMBSTONE_MS = 3600_000;
 
@@ -70,6 +73,9 @@ export type OfAccount = {
   /** In a grant: the destination of its latest code or token. */
   redirectUri: string | undefined;
 };
+
+/** The account that those of a page come after, or before where `isReverse`; with itself where `inclusive`. */
+export type PlaceOfAccount = { accountId?: string | undefined; inclusive: boolean; isReverse: boolean };
 
 export type OidcStore = {
   /** The adapter for one of oidc-provider's collections. */
@@ -88,6 +94,10 @@ export type OidcStore = {
   sessionsOf(accountId: string, belowEpoch?: number): AsyncIterable<OfAccount>;
   /** All grants of the account; the one that expires last first. */
   grantsOf(accountId: string): AsyncIterable<OfAccount>;
+  /** The grants of a client, by the ids of their accounts, in one direction from a place among these. */
+  grantsOfClient(clientId: string, from?: PlaceOfAccount): AsyncIterable<OfAccount & { accountId: string }>;
+  /** How many accounts have a grant of a client. */
+  countAccounts(clientId: string): Promise<number>;
   /** Ends the session with this uid, if it is the account's; returns it, to one of several concurrent calls. */
   endSession(uid: string, accountId?: string): Promise<AdapterPayload | undefined>;
   /** Ends a grant and all that was issued under it. */
@@ -217,6 +227,28 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
     sessionsOf: (account_id, below) =>
       ofAccount('Session', { account_id, ...(below === undefined ? {} : { epoch: { $lt: below } }) }),
     grantsOf: (account_id) => ofAccount('Grant', { account_id }),
+    async *grantsOfClient(client_id, { accountId, inclusive, isReverse } = ALL_ACCOUNTS) {
+      const operator = `$${isReverse ? 'lt' : 'gt'}${inclusive ? 'e' : ''}`;
+      const account_id = accountId === undefined ? { $gt: '' } : { [operator]: accountId };
+      const found = collections.Grant.find({ client_id, account_id, ended: { $ne: true } });
+      for await (const document of found.sort({ account_id: isReverse ? -1 : 1 })) {
+        const payload = payloadOf(document);
+        if (payload === undefined) continue;
+        const { _id: id, expires_at: expiresAt, redirect_uri: redirectUri } = document;
+        yield { id, payload, expiresAt, redirectUri, accountId: String(document.account_id) };
+      }
+    },
+    async countAccounts(client_id) {
+      const [counted] = await collections.Grant.aggregate<{ accounts: number }>(
+        [
+          { $match: { client_id, account_id: { $gt: '' }, ended: { $ne: true } } },
+          { $group: { _id: '$account_id' } },
+          { $count: 'accounts' },
+        ],
+        { maxTimeMS: MAX_QUERY_MS },
+      ).toArray();
+      return counted?.accounts ?? 0;
+    },
     async endSession(uid, account_id) {
       const filter = { _id: uid, ...(account_id === undefined ? {} : { account_id }), ended: { $ne: true } };
       return payloadOf(await collections.Session.findOneAndUpdate(filter, tombstone()));
@@ -247,6 +279,9 @@ function indexesOf(kind: Kind): IndexDefinition[] {
       ? [{ fields: { user_code: 1 }, options: { name: 'user_code_1', unique: true, sparse: true } } as const]
       : []),
     ...(isOfClient ? [{ fields: { client_id: 1 }, options: { name: 'client_id_1' } } as const] : []),
+    ...(kind === 'Grant'
+      ? [{ fields: { client_id: 1, account_id: 1 }, options: { name: 'client_id_1_account_id_1' } } as const]
+      : []),
   ];
 }
 

@@ -1,9 +1,8 @@
-import { parseScope } from '@gatehouse/tokens/scopes';
 import type { Applications } from '../../../core/applications/applications.ts';
 import { hostOf } from '../../../core/applications/redirect-uris.ts';
 import type { OidcStore } from '../../../core/oidc/adapter/oidc-adapter.ts';
-import { scopesOfClaims } from '../../../core/oidc/claims/claims-parameter.ts';
 import { isFirstParty } from '../../../core/oidc/clients/client-metadata.ts';
+import { scopesOfGrant } from '../../../core/oidc/grants.ts';
 import type { FindResource, ProtectedResource } from '../../../core/oidc/protected-resource.ts';
 
 /** An application that a person has allowed to use their account. */
@@ -36,37 +35,31 @@ export function createAuthorizedApplications(options: {
     async list(accountId) {
       const byClient = new Map<
         string,
-        { scope: string; since: number; hosts: ReadonlySet<string>; resources: ReadonlySet<string> }
+        { scopes: string[]; since: number; hosts: ReadonlySet<string>; resources: ReadonlySet<string> }
       >();
       for await (const { payload, redirectUri } of store.grantsOf(accountId)) {
         const client = String(payload.clientId);
         if (isFirstParty(client)) continue;
         const known = byClient.get(client);
-        const { scope = '', claims = [] } = (payload.openid ?? {}) as { scope?: string; claims?: string[] };
         const ofResources = (payload.resources ?? {}) as Record<string, string>;
         const host = hostOf(redirectUri);
         byClient.set(client, {
           resources: new Set([...(known?.resources ?? []), ...Object.keys(ofResources)]),
           hosts: new Set([...(known?.hosts ?? []), ...(host === undefined ? [] : [host])]),
           // A person may have as many grants as sessions: what is known already is not repeated.
-          scope: [
-            ...new Set([
-              ...parseScope([known?.scope ?? '', scope, ...Object.values(ofResources)].join(' ')),
-              ...scopesOfClaims(claims),
-            ]),
-          ].join(' '),
+          scopes: [...new Set([...(known?.scopes ?? []), ...scopesOfGrant(payload)])],
           since: Math.min(known?.since ?? Number.POSITIVE_INFINITY, Number(payload.iat) * 1000),
         });
       }
       const authorizations = await Promise.all(
-        [...byClient].map(async ([clientId, { scope, since, hosts, resources }]) => {
+        [...byClient].map(async ([clientId, { scopes, since, hosts, resources }]) => {
           const client = await applications.find(clientId);
           const found = await Promise.all([...resources].map((it) => options.findResource(it)));
           return {
             clientId,
             name: client?.name ?? clientId,
             hosts: [...hosts],
-            scopes: parseScope(scope),
+            scopes,
             resources: found.filter((it) => it !== undefined),
             since: new Date(since),
           };
