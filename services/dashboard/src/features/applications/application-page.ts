@@ -10,6 +10,7 @@ import { copyable, facts, lastUsed, time, userLink } from '../../pages/parts.ts'
 import type { ResourceView } from '../../resources/resource.ts';
 import type { Person } from '../../sessions/session.ts';
 import { TYPES } from './application-texts.ts';
+import { roleIn } from './members.ts';
 import { transferSection } from './transfers.ts';
 import { trustSection } from './trust.ts';
 
@@ -17,7 +18,8 @@ import { trustSection } from './trust.ts';
 export async function applicationPage(page: ResourceView<Application>): Promise<Html> {
   const { value, visit, people, form, deletion } = page;
   const { client_id: id, type, owner, created_at: created } = value;
-  const isOwner = owner === visit.person.id || visit.person.role === 'admin';
+  const role = await roleIn(page);
+  const isOwner = role === 'owner';
   return html`<section class="panel">${facts([
     ['Client ID', copyable('client-id', id)],
     ['Type', TYPES[type].name],
@@ -26,7 +28,7 @@ export async function applicationPage(page: ResourceView<Application>): Promise<
     ['Created', time(created)],
     ['Last used', lastUsed(value, 'never')],
   ])}</section>
-<section><h2>Settings</h2>${form}</section>
+${role === 'viewer' ? html`<p>You are a viewer of this application. Its owner and its developers can see and change its settings.</p>` : html`<section><h2>Settings</h2>${form}</section>`}
 ${hasSetting(type, 'primary_color') && previews(id)}
 ${type === 'machine' && trustSection(page)}
 ${isOwner && (await transferSection(page))}

@@ -24,11 +24,14 @@ const FIELDS: readonly FormRow[] = [
 const membersOf = async ({ visit, apiPath }: Pick<Target<Application>, 'visit' | 'apiPath'>) =>
   (await visit.api.get<{ data: Member[] }>(`${apiPath}/members`)).data;
 
-/** The role of the visitor in an application of which these are the members. */
-function ownRole({ visit, value }: Pick<Target<Application>, 'visit' | 'value'>, members: readonly Member[]) {
-  const { id, role } = visit.person;
-  if (role === 'admin' || value.owner === id) return 'owner';
-  return members.find((it) => it.user_id === id)?.role;
+/** The role of the visitor in an application. */
+export async function roleIn(
+  target: Pick<Target<Application>, 'visit' | 'value' | 'apiPath'>,
+  list?: readonly Member[],
+): Promise<'owner' | Member['role'] | undefined> {
+  const { id, role } = target.visit.person;
+  if (role === 'admin' || target.value.owner === id) return 'owner';
+  return (list ?? (await membersOf(target))).find((it) => it.user_id === id)?.role;
 }
 
 /** Who takes part in an application, and adding somebody. */
@@ -41,7 +44,7 @@ export const members: Part<Application> = {
   async view(page) {
     const { path, visit, refused } = page;
     const list = await membersOf(page);
-    const role = ownRole(page, list);
+    const role = await roleIn(page, list);
     const isOwner = role === 'owner';
     const columns: Column<Member>[] = [
       { title: 'User', show: (it) => html`<bdi>${it.username ?? it.user_id}</bdi>` },
