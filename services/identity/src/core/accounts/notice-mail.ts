@@ -40,7 +40,7 @@ export type Notice =
   /** `provider` is its name for people. */
   | ({ kind: 'identity_linked' | 'identity_unlinked'; provider: string; removed?: string } & Occasion)
   | ({ kind: 'new_credential'; application: string } & NewCredential)
-  | { kind: 'application_given' | 'application_offered'; application: string };
+  | { kind: 'application_given' | 'application_offered' | 'member_added'; application: string };
 
 /** `undo` is the link that undoes it, for one of CHANGES. */
 export function noticeMail(
@@ -223,6 +223,14 @@ export function noticeMail(
           'To see its permissions, and to accept or decline it, sign in to the dashboard and open the page “Applications”. The offer expires after 7 days.',
         ),
         t('If you did not expect it, decline it.'),
+      ]);
+    case 'member_added':
+      return mail(t('You were added to an application'), [
+        t(
+          'Your {product} account {username} was added to the application “{application}” of somebody else. You find it in the dashboard, on the page “Applications”.',
+          { ...account, application: plainName(notice.application) },
+        ),
+        t('If you did not expect it, leave the application on its page “Members”.'),
       ]);
     case 'new_credential':
       return mail(t('A new API credential was created'), [

@@ -3,6 +3,7 @@ import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { isId, isUserId } from '@gatehouse/core/ids';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
+import type { Application } from '../../core/applications/application.ts';
 import {
   MAX_MEMBERS,
   MAX_MEMBERSHIPS,
@@ -39,6 +40,8 @@ export function createMembers(
     accounts: Pick<Accounts, 'find' | 'lookUp'>;
     audit: Pick<Audit, 'record'>;
     attempts: Pick<RateLimiter, 'count'>;
+    /** Tells somebody by mail. Never rejects. */
+    notify(userId: string, application: Application): void;
     /** Tells the other services that somebody sees other applications now. */
     changed(clientId: string): Promise<void>;
   },
@@ -67,9 +70,9 @@ export function createMembers(
     },
 
     async add(manager, clientId, user, role) {
-      const { owner } = await findManaged(options, manager, clientId, 'owner');
+      const application = await findManaged(options, manager, clientId, 'owner');
       const { id: userId, username } = await named(manager, user);
-      if (userId === owner) {
+      if (userId === application.owner) {
         throw invalidFields([{ field: 'user', message: 'Enter a user other than the owner.' }]);
       }
       const before = await members.find(clientId, userId);
@@ -89,6 +92,7 @@ export function createMembers(
         details: { user: userId, role },
       });
       await options.changed(clientId);
+      if (before === undefined) options.notify(userId, application);
       const member = await members.find(clientId, userId);
       return { clientId, userId, role, createdAt: new Date(), ...member, username };
     },

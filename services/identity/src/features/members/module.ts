@@ -6,11 +6,12 @@ import { createMembers, NAMED_MEMBERS } from './members.ts';
 
 /** Other people who take part in an application. */
 export function members(core: Core): IdentityModule {
-  const { applicationStore, applicationWrites, sharedLimits } = core;
+  const { applicationStore, applicationWrites, mails, sharedLimits } = core;
   const members = createMembers({
     ...core,
     store: applicationStore,
     attempts: createRateLimiter(NAMED_MEMBERS, sharedLimits),
+    notify: (userId, { name }) => void mails.notify(userId, { kind: 'member_added', application: name }),
     changed: async (clientId) => {
       const application = await applicationStore.findNow(clientId);
       // Of the epoch that it has: no token ends, and the other services ask again who sees what.

@@ -34,6 +34,7 @@ const NOTICES: [Notice, subject: string][] = [
   [{ kind: 'set_up_link_created', at }, 'An admin created a link for your account'],
   [{ kind: 'application_given', application: 'Lighthouse' }, 'Your application has a new owner'],
   [{ kind: 'application_offered', application: 'Lighthouse' }, 'An application is offered to you'],
+  [{ kind: 'member_added', application: 'Lighthouse' }, 'You were added to an application'],
 ];
 const MAILS: [mail: Mail, subject: string, links: string[]][] = [
   [verifyEmailMail({ link: LINK, username: 'ada' }), 'Confirm your email address', [LINK]],
@@ -129,6 +130,7 @@ t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
           { kind: 'new_credential', what: 'a client secret', application: name },
           { kind: 'application_given', application: name },
           { kind: 'application_offered', application: name },
+          { kind: 'member_added', application: name },
         ] as const
       ).map((it) => noticeMail(it, to)),
     ];

@@ -1,6 +1,7 @@
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build } from '../../build.ts';
+import { mailsOf } from '../../pages.ts';
 
 const built = await build(t);
 const { call } = built;
@@ -125,6 +126,10 @@ t.test('another role takes the place of the first one, and some cannot be added'
     t.equal((await add(String(user), role)).status, 400, String(user));
   }
   t.equal((await add('eve', 'viewer', admin)).status, 201, 'an admin may');
+  await add('ann');
+  const isTold = async () =>
+    (await mailsOf(built)).some((mail) => /ann was added to the application/.test(mail));
+  await until(isTold, 5000);
 });
 
 t.test('members end with a transfer, and with their accounts', async (t) => {
