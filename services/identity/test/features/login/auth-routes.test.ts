@@ -16,6 +16,14 @@ const built = await build(t, {
   applications: [keyedApplication(apiKey.key, ['read:users'])],
 });
 const { base, call, machineToken, people } = built;
+// Before the first test: with nothing to run meanwhile, the file would be taken for ended, and what is starting be stopped.
+const shared = {
+  mongodbUri: await testDatabase(t),
+  masterKey,
+  rateLimit: 'on',
+  config: { passwordLogin: 'off', rateLimitStore: 'mongodb' },
+} as const;
+const limited = await build(t, shared);
 
 /** A request to /api/v1/auth with any headers. */
 async function ask(method: string, path: string, headers: Record<string, string> = {}, body?: string) {
@@ -287,14 +295,6 @@ t.test('an address identifies who has verified it', async (t) => {
   t.equal((await login('bob')).status, 200);
   t.equal((await login('bob@example.org')).status, 401);
 });
-
-const shared = {
-  mongodbUri: await testDatabase(t),
-  masterKey,
-  rateLimit: 'on',
-  config: { passwordLogin: 'off', rateLimitStore: 'mongodb' },
-} as const;
-const limited = await build(t, shared);
 
 t.test('a request for the status counts, wherever its token is', async (t) => {
   const { access_token: token } = await tokensFor(limited);
