@@ -33,6 +33,7 @@ import { createSignInThrottle } from './limits/sign-in-throttle.ts';
 import { createSignInThrottleStore } from './limits/sign-in-throttle-store.ts';
 import { createAccessTokenHandles } from './oidc/adapter/access-token-handles.ts';
 import { createOidcStore } from './oidc/adapter/oidc-adapter.ts';
+import { createAuthorizedApplications } from './oidc/authorized-applications.ts';
 import { createFindClient } from './oidc/clients/clients.ts';
 import type { FindResource } from './oidc/protected-resource.ts';
 import { createReloadableProvider } from './oidc/reloadable-provider.ts';
@@ -282,6 +283,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
   };
   const applicationWrites = createApplicationWrites(applicationParts);
   const applications = createApplications({ ...applicationParts, writes: applicationWrites });
+  const authorizedApplications = createAuthorizedApplications({ store, applications, findResource, audit });
   const generations = createSignInGenerations(connection);
   const remembered = createRememberedBrowserStore(connection);
   const removedMethods = createRemovedMethods(connection);
@@ -326,6 +328,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     applicationWrites,
     members,
     applications,
+    authorizedApplications,
     generations,
     remembered,
     removedMethods,

@@ -2,7 +2,6 @@ import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { Core } from '../../core/core.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { addAccessRoutes } from './access/access-routes.ts';
-import { createAuthorizedApplications } from './access/authorized-applications.ts';
 import { createOwnApplications } from './access/own-applications.ts';
 import { ACCOUNT_PAGES } from './account-pages.ts';
 import { createAccountService } from './account-service.ts';
@@ -18,7 +17,7 @@ import { addVerificationRoutes } from './recovery/verification-routes.ts';
 
 /** The pages on which people manage their account, and those that mailed links lead to. */
 export function account(core: Core): IdentityModule {
-  const { throttle, sessions, extensions, accountPages: pages } = core;
+  const { throttle, sessions, extensions, authorizedApplications: authorized, accountPages: pages } = core;
   pages.addSections(
     { path: ACCOUNT_PAGES.profile, label: 'Profile' },
     { path: ACCOUNT_PAGES.password, label: 'Password' },
@@ -32,7 +31,6 @@ export function account(core: Core): IdentityModule {
   const own = createOwnApplications({ ...core, applicationKeys: extensions.applicationKeys });
   addProfileRoutes(pages, { ...core, account: createAccountService(core), sessions, own });
   addDeletionRoutes(pages, { ...core, auditDays: core.config.auditDays });
-  const authorized = createAuthorizedApplications(core);
   const { itemsUrl: items, commerceUrl: commerce, notificationsUrl: notifications } = core.config;
   extensions.personalData.push(
     ...accountSections({ ...core, factors: extensions.factors, programs: extensions.programs, authorized }),

@@ -4,8 +4,8 @@ import type { KeysetPage, ListSource, Rows } from '@gatehouse/domain/list-query'
 import type { Account } from '../../core/accounts/account.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import type { Manager } from '../../core/applications/ownership.ts';
-import type { Audit } from '../../core/audit/audit.ts';
 import type { OidcStore } from '../../core/oidc/adapter/oidc-adapter.ts';
+import type { AuthorizedApplications } from '../../core/oidc/authorized-applications.ts';
 import { scopesOfGrant } from '../../core/oidc/grants.ts';
 
 /** Somebody who has allowed an application to use their account: as much of them as the application may read. */
@@ -29,12 +29,12 @@ export type ApplicationUsers = {
 const NAMED_BY = ['profile', 'read:profile'];
 
 export function createApplicationUsers(options: {
-  store: Pick<OidcStore, 'grantsOf' | 'grantsOfClient' | 'countAccounts' | 'endGrant'>;
+  store: Pick<OidcStore, 'grantsOfClient' | 'countAccounts'>;
   applications: Pick<Applications, 'read'>;
   accounts: { find(id: string): Promise<Account | undefined> };
-  audit: Pick<Audit, 'record'>;
+  authorizedApplications: Pick<AuthorizedApplications, 'revoke'>;
 }): ApplicationUsers {
-  const { store, applications, accounts, audit } = options;
+  const { store, applications, accounts } = options;
   const counts = createCounts();
 
   async function shown({ id, scopes, times }: Granted): Promise<ApplicationUser> {
@@ -96,16 +96,12 @@ export function createApplicationUsers(options: {
 
     async remove(manager, clientId, userId) {
       await applications.read(manager, clientId, 'developer');
-      let found = false;
-      for await (const { id, payload } of store.grantsOf(userId)) {
-        if (payload.clientId !== clientId) continue;
-        await store.endGrant(id);
-        found = true;
-      }
-      if (!found) throw new ServiceError('not_found', 'This user has not allowed the application anything.');
       const { id: actor, origin, clientId: by } = manager;
-      const entry = { action: 'grant.revoked', origin, actor, subject: userId, client: clientId } as const;
-      await audit.record({ ...entry, details: { by } });
+      const isRevoked = await options.authorizedApplications.revoke(userId, clientId, {
+        ...{ origin, actor, details: { by } },
+      });
+      if (!isRevoked)
+        throw new ServiceError('not_found', 'This user has not allowed the application anything.');
     },
   };
 }

@@ -1,8 +1,9 @@
 import type { PageForm } from '@gatehouse/web/form';
 import { describeProgram, describeUserAgent } from '@gatehouse/web/user-agent';
 import type { Context } from 'koa';
-import { type Audit, originOf } from '../../../core/audit/audit.ts';
+import { originOf } from '../../../core/audit/audit.ts';
 import type { OfAccount } from '../../../core/oidc/adapter/oidc-adapter.ts';
+import type { AuthorizedApplications } from '../../../core/oidc/authorized-applications.ts';
 import type { Device } from '../../../core/oidc/epochs/sign-in-epochs.ts';
 import type { AccountPage, AccountRouter } from '../../../core/sessions/account-router.ts';
 import { type BrowserSessions, MAX_LISTED } from '../../../core/sessions/browser-sessions.ts';
@@ -12,7 +13,6 @@ import { sendPage } from '../../../pages/page-response.ts';
 import { ACCOUNT_PAGES, END_CREDENTIALS } from '../account-pages.ts';
 import { endCredentialsQuestion, endOthersQuestion } from './access-questions.ts';
 import { applicationsPage } from './applications-page.ts';
-import type { AuthorizedApplications } from './authorized-applications.ts';
 import type { OwnApplications } from './own-applications.ts';
 import { type DeviceView, type SessionView, sessionsPage } from './sessions-page.ts';
 
@@ -27,10 +27,9 @@ export function addAccessRoutes(
     sessions: BrowserSessions;
     sessionEnds: SessionEnds;
     programs: readonly Pick<ProgramSessions, 'list'>[];
-    audit: Audit;
   },
 ): void {
-  const { applications, own, sessions, sessionEnds, programs, audit } = options;
+  const { applications, own, sessions, sessionEnds, programs } = options;
   const ended = (ctx: Context) => ({ action: 'session.ended', origin: originOf(ctx) }) as const;
 
   async function showApplications(ctx: Context, { signedIn: { account }, frame, form }: AccountPage) {
@@ -49,10 +48,7 @@ export function addAccessRoutes(
   get(ACCOUNT_PAGES.applications, showApplications, APPLICATION_NOTICES);
 
   post('/account/applications/revoke', async (ctx, { account }, fields) => {
-    const client = fields.get('client_id') ?? '';
-    if (await applications.revoke(account.id, client)) {
-      await audit.record({ action: 'grant.revoked', origin: originOf(ctx), subject: account.id, client });
-    }
+    await applications.revoke(account.id, fields.get('client_id') ?? '', { origin: originOf(ctx) });
     return `${ACCOUNT_PAGES.applications}?done=revoked`;
   });
 

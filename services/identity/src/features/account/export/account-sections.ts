@@ -1,6 +1,7 @@
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { Application } from '../../../core/applications/application.ts';
 import type { PersonalDataSection } from '../../../core/extensions.ts';
+import type { AuthorizedApplications } from '../../../core/oidc/authorized-applications.ts';
 import type { BrowserSessions } from '../../../core/sessions/browser-sessions.ts';
 import type { FactorList } from '../../../core/sessions/listed-factors.ts';
 import {
@@ -8,7 +9,6 @@ import {
   listPrograms,
   type ProgramSessions,
 } from '../../../core/sessions/program-sessions.ts';
-import type { AuthorizedApplications } from '../access/authorized-applications.ts';
 
 /** What identity shows on the pages of an account. */
 export function accountSections(options: {

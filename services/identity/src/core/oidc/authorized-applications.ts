@@ -1,9 +1,10 @@
-import type { Applications } from '../../../core/applications/applications.ts';
-import { hostOf } from '../../../core/applications/redirect-uris.ts';
-import type { OidcStore } from '../../../core/oidc/adapter/oidc-adapter.ts';
-import { isFirstParty } from '../../../core/oidc/clients/client-metadata.ts';
-import { scopesOfGrant } from '../../../core/oidc/grants.ts';
-import type { FindResource, ProtectedResource } from '../../../core/oidc/protected-resource.ts';
+import type { Applications } from '../applications/applications.ts';
+import { hostOf } from '../applications/redirect-uris.ts';
+import type { Audit, AuditEntry } from '../audit/audit.ts';
+import type { OidcStore } from './adapter/oidc-adapter.ts';
+import { isFirstParty } from './clients/client-metadata.ts';
+import { scopesOfGrant } from './grants.ts';
+import type { FindResource, ProtectedResource } from './protected-resource.ts';
 
 /** An application that a person has allowed to use their account. */
 export type Authorization = {
@@ -20,15 +21,20 @@ export type Authorization = {
 export type AuthorizedApplications = {
   /** In the order of their names. */
   list(accountId: string): Promise<Authorization[]>;
-  /** Ends every grant of the account to the application; returns whether there was one. */
-  revoke(accountId: string, clientId: string): Promise<boolean>;
+  /** Ends every grant of the account to the application, and records who did it; returns whether there was one. */
+  revoke(
+    accountId: string,
+    clientId: string,
+    by: Pick<AuditEntry, 'origin' | 'actor' | 'details'>,
+  ): Promise<boolean>;
 };
 
-/** The permissions that a person has given to applications, as the person sees them. */
+/** The permissions that people have given to applications. */
 export function createAuthorizedApplications(options: {
   store: Pick<OidcStore, 'grantsOf' | 'endGrant'>;
   applications: Pick<Applications, 'find'>;
   findResource: FindResource;
+  audit: Pick<Audit, 'record'>;
 }): AuthorizedApplications {
   const { store, applications } = options;
   return {
@@ -67,12 +73,17 @@ export function createAuthorizedApplications(options: {
       );
       return authorizations.sort((a, b) => a.name.localeCompare(b.name, 'en'));
     },
-    async revoke(accountId, clientId) {
+    async revoke(accountId, clientId, by) {
+      // What is not in the list has not been allowed by anybody.
+      if (isFirstParty(clientId)) return false;
       let found = false;
       for await (const { id, payload } of store.grantsOf(accountId)) {
         if (payload.clientId !== clientId) continue;
         await store.endGrant(id);
         found = true;
+      }
+      if (found) {
+        await options.audit.record({ ...by, action: 'grant.revoked', subject: accountId, client: clientId });
       }
       return found;
     },
