@@ -29,6 +29,7 @@ const TABLE = {
       '/api/v1/registration-tokens',
       '/api/v1/transfers',
       '/api/v1/sessions',
+      '/api/v1/consents',
       '/api/v1/factors',
       '/api/v1/invitations',
       '/api/v1/identity-providers',

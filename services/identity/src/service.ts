@@ -22,6 +22,7 @@ import { authenticatorApp } from './features/authenticator-app/module.ts';
 import { backchannelLogout } from './features/backchannel-logout/module.ts';
 import { clientMetadataDocuments } from './features/client-metadata-documents/module.ts';
 import { clientSecrets } from './features/client-secrets/module.ts';
+import { consents } from './features/consents/module.ts';
 import { device } from './features/device/module.ts';
 import { events } from './features/events/module.ts';
 import { factorRecovery } from './features/factor-recovery/module.ts';
@@ -56,6 +57,7 @@ const FEATURES = [
   apiKeys,
   registration,
   sessions,
+  consents,
   invitations,
   auditLog,
   events,

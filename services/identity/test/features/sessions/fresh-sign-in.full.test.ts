@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { decodeJwt } from 'jose';
 import t from 'tap';
 import { DASHBOARD_CLIENT } from '../../../src/core/oidc/clients/client-metadata.ts';
-import { authorizeUrl, build } from '../../build.ts';
-import { signerOf } from '../../tokens.ts';
+import { authorizeUrl, build, WEB } from '../../build.ts';
+import { staleToken, tokensFor } from '../../tokens.ts';
 import { enterPassword, enterRecoveryCode, withApp } from '../authenticator-app/app.ts';
 import { signInBy, startUpstream, verified } from '../identity-providers/upstream.ts';
 
@@ -14,25 +13,19 @@ const built = await build(t, {
   config: { freshSignIn: 'on', identityProviders: upstream.settings() },
 });
 upstream.start(built.base);
-const { people } = built;
 
 t.test('what is dangerous takes a sign-in of the last five minutes (RFC 9470 §3)', async (t) => {
   const fresh = await built.login('admin');
   const { client_id } = await built.createApplication(fresh, {
     ...{ name: 'Mine', type: 'machine', scopes: ['read:data'] },
   });
-  const sign = await signerOf(await built.database(), { masterKey, issuer: built.base });
-  const { gid, epoch, scope, auth_time, acr } = decodeJwt(fresh);
-  const { token: stale } = await sign({
-    ...{ subject: people.admin.id, clientId: 'gatehouse-login', audience: `${built.base}/api` },
-    ...{ scope: String(scope), lifetime: 600 },
-    claims: { gid, epoch, acr, roles: ['admin'], auth_time: Number(auth_time) - 301 },
-  });
+  const stale = await staleToken(built, masterKey, fresh);
   const { body } = await built.call('GET', '/api/v1/signing-keys', stale);
   const current = (body.data as { kid: string; state: string }[]).filter((it) => it.state === 'current');
   const other = await withApp(built, 'factory');
   const factors = await built.call('GET', `/api/v1/factors?user_id=${other.id}`, fresh);
   const [{ id: app }] = factors.body.data as [{ id: string }];
+  await tokensFor(built, { username: 'ann' });
   const requests: [method: string, path: string, body?: object][] = [
     ['POST', '/api/v1/signing-keys/rotate', { kids: current.map(({ kid }) => kid), force: true }],
     ['POST', `/api/v1/applications/${client_id}/transfer`, { to: 'ann' }],
@@ -42,6 +35,7 @@ t.test('what is dangerous takes a sign-in of the last five minutes (RFC 9470 §3
     ['POST', `/api/v1/applications/${client_id}/members`, { user: 'factory', role: 'viewer' }],
     ['POST', '/api/v1/factors/set-up-links', { user_id: other.id }],
     ['DELETE', `/api/v1/factors/${app}?user_id=${other.id}`],
+    ['DELETE', `/api/v1/consents/${WEB.client_id}?user_id=${built.people.ann.id}`],
     ['DELETE', '/api/v1/sessions'],
   ];
   for (const [method, path, sent] of requests) {
