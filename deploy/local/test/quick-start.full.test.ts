@@ -15,10 +15,8 @@ const run = promisify(execFile);
 const server = await startServer(t);
 const { demo, issuer } = server;
 
-/** The examples in an application's quick start, by their ids. */
-async function examplesOf(clientId: string): Promise<{ code: (id: string) => string; text: string }> {
-  const browser = server.browser();
-  const html = (await signInTo(browser, `/dashboard/applications/${clientId}/quick-start`)).html;
+/** The code in a page by the id of its element, and the text of the page. */
+function examplesIn(html: string): { code: (id: string) => string; text: string } {
   const plain = (text: string) =>
     text
       .replaceAll('&quot;', '"')
@@ -28,8 +26,15 @@ async function examplesOf(clientId: string): Promise<{ code: (id: string) => str
       .replaceAll('&amp;', '&');
   return {
     text: plain(html),
-    code: (id) => plain(new RegExp(`<pre id="code-${id}"[^>]*><code>([^<]*)<`).exec(html)?.[1] ?? ''),
+    code: (id) => plain(new RegExp(`<pre id="${id}"[^>]*><code>([^<]*)<`).exec(html)?.[1] ?? ''),
   };
+}
+
+/** The examples in an application's quick start, by their ids. */
+async function examplesOf(clientId: string): Promise<{ code: (id: string) => string; text: string }> {
+  const path = `/dashboard/applications/${clientId}/quick-start`;
+  const { code, text } = examplesIn((await signInTo(server.browser(), path)).html);
+  return { code: (id) => code(`code-${id}`), text };
 }
 
 async function signInTo(browser: FormBrowser, path: string) {
@@ -86,6 +91,41 @@ t.test('the examples of a machine run as they are', async (t) => {
       await writeFile(join(cwd, file), code(name));
       isList((await run(name, [...option, file], { cwd, env })).stdout);
     });
+  }
+});
+
+t.test('the examples beside a new secret or key contain it, and run as they are', async (t) => {
+  const browser = server.browser();
+  const { client_id: id } = demo.machine;
+  const path = `/dashboard/applications/${id}/credentials`;
+  await signInTo(browser, path);
+  const { CLIENT_SECRET: _, ...env } = process.env;
+  const isList = (text: string) => t.match(text.trim(), /^\[[\s\S]*\]$/);
+  for (const [form, fields] of [
+    ['credentials/secrets', { expires_in: '2592000' }],
+    ['credentials/keys', { name: 'try', scopes: 'read:data', key_expires_in: '2592000' }],
+  ] as const) {
+    const { html } = await browser.submit(await browser.get(path), fields, form);
+    const { code } = examplesIn(html);
+    await t.test(`curl, ${form}`, CURL, async () =>
+      isList((await run('sh', ['-c', code('new-credential-curl')], { env })).stdout),
+    );
+    await t.test(`fetch, ${form}`, async (t) => {
+      isList((await run(process.execPath, [await program(t, code('new-credential-fetch'))], { env })).stdout);
+    });
+    await t.test(`Python, ${form}`, PYTHON, async () =>
+      isList((await run('python3', ['-c', code('new-credential-python')], { env })).stdout),
+    );
+    for (const [name, file, option, installed] of [
+      ['go', 'main.go', ['run'], GO],
+      ['java', 'FirstRequest.java', [], JAVA],
+    ] as const) {
+      await t.test(`${name}, ${form}`, installed, async () => {
+        const cwd = temporaryDir(t);
+        await writeFile(join(cwd, file), code(`new-credential-${name}`));
+        isList((await run(name, [...option, file], { cwd, env })).stdout);
+      });
+    }
   }
 });
 

@@ -93,7 +93,14 @@ export function applications(config: { publicUrl: string }): Section {
     title: ({ name }) => name,
     partTitle: 'Settings',
     view: applicationPage,
-    parts: { credentials, 'quick-start': quickStartPart, usage, users: applicationUsers, members, profiles },
+    parts: {
+      credentials: credentials(config),
+      'quick-start': quickStartPart,
+      usage,
+      users: applicationUsers,
+      members,
+      profiles,
+    },
     fields: ({ type }) => applicationFields(type),
     create: {
       invitation: 'New application',

@@ -6,6 +6,7 @@ import { type Column, table } from '../../pages/table.ts';
 import type { PartView } from '../../resources/resource.ts';
 import { type FormRow, initialValues, resourceForm, sentValues } from '../../resources/resource-form.ts';
 import { SCOPES } from './application-texts.ts';
+import { SNIPPETS, sampleOf, snippetView } from './quick-start/snippets.ts';
 
 /** A secret or key that has just been made, with what to do with it. */
 export type NewCredential = { kind: 'secret' | 'key' | 'rotated_key'; text: string };
@@ -41,17 +42,25 @@ const NEW: Record<NewCredential['kind'], { title: string; advice: string }> = {
   },
 };
 
-/** A new credential, and a secret with the client ID that it goes with; `at` tells it from others on the page. */
-export function newCredential({ kind, text }: NewCredential, at: number, clientId: string): Html {
+/** A new credential with programs that use it, and a secret with the client ID that it goes with; `at` tells it from others on the page. */
+export function newCredential(
+  { kind, text }: NewCredential,
+  at: number,
+  { application, publicUrl }: { application: Application; publicUrl: string },
+): Html {
   const id = at === 0 ? 'new-credential' : `new-credential-${at}`;
+  const snippets = SNIPPETS[kind === 'secret' ? application.type : 'api_key'];
+  const sample = sampleOf(publicUrl, application, text);
   const shown =
     kind === 'secret'
       ? facts([
-          ['Client ID', copyable(`${id}-client`, clientId)],
+          ['Client ID', copyable(`${id}-client`, application.client_id)],
           ['Client secret', copyable(id, text)],
         ])
       : copyable(id, text);
-  return html`<section class="panel new-secret" role="status"><h2>${NEW[kind].title}</h2>${shown}<p>${NEW[kind].advice}</p></section>`;
+  return html`<section class="panel new-secret" role="status"><h2>${NEW[kind].title}</h2>${shown}<p>${NEW[kind].advice}</p>
+<details><summary>Try the ${kind === 'secret' ? 'secret' : 'key'} now</summary><p>This code contains the ${kind === 'secret' ? 'secret' : 'key'}: run it, but do not save it with your own code.</p>
+${snippets.map((snippet) => html`<details class="nested"><summary>${snippet.title}</summary>${snippetView(`${id}-${snippet.id}`, snippet, sample)}</details>`)}</details></section>`;
 }
 
 /** The last characters, which tell a secret or key from others; empty for one of an earlier version. */

@@ -18,7 +18,7 @@ import {
 } from './credential-sections.ts';
 
 /** Client secrets and API keys of an application. New ones are shown on the page that follows, once. */
-export const credentials: Part<Application> = {
+export const credentials = ({ publicUrl }: { publicUrl: string }): Part<Application> => ({
   title: 'Credentials',
   notices: {
     created:
@@ -30,11 +30,11 @@ export const credentials: Part<Application> = {
     const [secrets, keys] = await Promise.all([secretsOf(page), keysOf(page)]);
     const { value, visit } = page;
     const fresh = (await visit.takeFlashes()).map((text) => JSON.parse(text) as NewCredential);
-    return html`${fresh.map((it, at) => newCredential(it, at, value.client_id))}
+    return html`${fresh.map((it, at) => newCredential(it, at, { application: value, publicUrl }))}
 ${isConfidential(value) && secretSection({ page, secrets, fresh })}
 ${keySection({ page, keys, fresh })}`;
   },
-};
+});
 
 /** Keeps a new credential for the page of the credentials; returns its path. */
 export async function keepForCredentials(

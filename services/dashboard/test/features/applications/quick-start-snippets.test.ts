@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { stripTypeScriptTypes } from 'node:module';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import type { AppType } from '../../../src/api/application-types.ts';
-import { snippetsOf } from '../../../src/features/applications/quick-start/snippets.ts';
+import type { Sample } from '../../../src/features/applications/quick-start/sample.ts';
+import { SNIPPETS } from '../../../src/features/applications/quick-start/snippets.ts';
 
 /** What an owner may give as a redirect URI, and the rest as hostile. */
 const TAIL = `?a=1&b=$(echo pwned);\`pwned\`';pwned();'";pwned();"\\`;
@@ -13,8 +13,8 @@ const SAMPLE = {
   redirectUri: `https://web.example/callback${TAIL}`,
   scope: `openid read:data${TAIL}`,
 };
-const VALUES = Object.values(SAMPLE);
-const TYPES: AppType[] = ['web', 'spa', 'native', 'machine', 'resource'];
+const SECRET = `s3cret${TAIL}`;
+const VALUES = [...Object.values(SAMPLE), SECRET];
 
 /** The texts that are values in a program: arguments of commands, or string literals. */
 const TEXTS: Record<string, (code: string) => string[]> = {
@@ -57,13 +57,15 @@ const hasPython = spawnSync('python3', ['--version']).status === 0;
 
 t.test('a value in a snippet is one value of its program, whatever is in it', async (t) => {
   const seen = new Set<string>();
-  for (const type of TYPES) {
-    for (const { id, code } of snippetsOf(type, SAMPLE)) {
+  for (const [type, snippets] of Object.entries(SNIPPETS)) {
+    for (const { id, code } of snippets) {
       const language = languageOf(id);
       if (language === 'python' && !hasPython) continue;
-      const texts = TEXTS[language]?.(code.text).join('\n') ?? '';
+      const textsOf = (sample: Sample) => TEXTS[language]?.(code(sample).text).join('\n') ?? '';
+      const texts = textsOf({ ...SAMPLE, secret: SECRET });
       for (const value of VALUES.filter((it) => texts.includes(it))) seen.add(`${language} ${value}`);
       t.ok(texts.includes(SAMPLE.base), `${type}, ${id}`);
+      t.notMatch(textsOf(SAMPLE), SECRET, 'else the secret comes from the environment');
     }
   }
   for (const language of ['sh', 'js', ...(hasPython ? ['python'] : [])]) {

@@ -11,6 +11,7 @@ import {
   PYTHON,
   python,
   type Snippet,
+  secretIn,
   sh,
 } from './sample.ts';
 
@@ -18,8 +19,8 @@ import {
 export const MACHINE: readonly Snippet[] = [
   {
     ...CURL,
-    code: ({ base, clientId, scope }) => sh`# An access token, for an hour:
-TOKEN=$(curl -s ${`${base}/oauth2/token`} -u ${clientId}:"$CLIENT_SECRET" \\
+    code: ({ base, clientId, scope, secret }) => sh`# An access token, for an hour:
+TOKEN=$(curl -s ${`${base}/oauth2/token`} -u ${clientId}:${secretIn('sh', secret)} \\
   -d grant_type=client_credentials --data-urlencode scope=${scope} |
   sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
 
@@ -44,12 +45,12 @@ console.log(await response.json());`;
   },
   {
     ...FETCH,
-    code: ({ base, clientId, scope }) => js`const issued = await fetch(${`${base}/oauth2/token`}, {
+    code: ({ base, clientId, scope, secret }) => js`const issued = await fetch(${`${base}/oauth2/token`}, {
   method: 'POST',
   body: new URLSearchParams({
     grant_type: 'client_credentials',
     client_id: ${clientId},
-    client_secret: process.env.CLIENT_SECRET,
+    client_secret: ${secretIn('js', secret)},
     scope: ${scope},
   }),
 });
@@ -62,14 +63,14 @@ console.log(await response.json());`,
   },
   {
     ...PYTHON,
-    code: ({ base, clientId, scope }) => python`import json, os
+    code: ({ base, clientId, scope, secret }) => python`import json, os
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 form = urlencode({
     "grant_type": "client_credentials",
     "client_id": ${clientId},
-    "client_secret": os.environ["CLIENT_SECRET"],
+    "client_secret": ${secretIn('python', secret)},
     "scope": ${scope},
 }).encode()
 token = json.load(urlopen(${`${base}/oauth2/token`}, form))["access_token"]
@@ -79,7 +80,7 @@ print(json.load(urlopen(request)))`,
   },
   {
     ...GO,
-    code: ({ base, clientId, scope }) => go`package main
+    code: ({ base, clientId, scope, secret }) => go`package main
 
 import (
 	"encoding/json"
@@ -94,7 +95,7 @@ func main() {
 	issued, err := http.PostForm(${`${base}/oauth2/token`}, url.Values{
 		"grant_type":    {"client_credentials"},
 		"client_id":     {${clientId}},
-		"client_secret": {os.Getenv("CLIENT_SECRET")},
+		"client_secret": {${secretIn('go', secret)}},
 		"scope":         {${scope}},
 	})
 	if err != nil {
@@ -121,7 +122,7 @@ func main() {
   },
   {
     ...JAVA,
-    code: ({ base, clientId, scope }) => java`import java.net.URI;
+    code: ({ base, clientId, scope, secret }) => java`import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -132,7 +133,7 @@ public class FirstRequest {
   public static void main(String[] args) throws Exception {
     var http = HttpClient.newHttpClient();
     var form = "grant_type=client_credentials&client_id=" + encoded(${clientId})
-        + "&client_secret=" + encoded(System.getenv("CLIENT_SECRET")) + "&scope=" + encoded(${scope});
+        + "&client_secret=" + encoded(${secretIn('java', secret)}) + "&scope=" + encoded(${scope});
     var issued = http.send(
         HttpRequest.newBuilder(URI.create(${`${base}/oauth2/token`}))
             .header("Content-Type", "application/x-www-form-urlencoded")

@@ -5,7 +5,7 @@ export const BROWSER: readonly Snippet[] = [
   {
     ...OPENID_CLIENT,
     title: 'JavaScript with openid-client',
-    before: 'npm install openid-client. There is no secret: PKCE takes its place.',
+    steps: ['Run: npm install openid-client', 'There is no secret: PKCE takes its place.'],
     code(sample) {
       const { redirectUri, scope } = sample;
       return js`import * as client from 'openid-client';
@@ -36,7 +36,7 @@ export async function signedIn() {
   {
     id: 'fetch',
     title: 'A request with fetch',
-    before: 'Any origin may call the API with an access token.',
+    steps: ['Any origin may call the API with an access token.'],
     code: ({ base }) => js`const response = await fetch(${`${base}/userinfo`}, {
   headers: { authorization: \`Bearer \${tokens.access_token}\` },
 });
@@ -48,8 +48,10 @@ console.log(await response.json());`,
 export const NATIVE: readonly Snippet[] = [
   {
     ...OPENID_CLIENT,
-    before:
-      'npm install openid-client. The program listens on a local port for the response (RFC 8252 §7.3), and prints the URL to open in a browser. There is no secret: PKCE takes its place. People have to allow the application at each sign-in, since any program can listen there (RFC 8252 §8.6).',
+    steps: [
+      'Run: npm install openid-client',
+      'The program listens on a local port for the response (RFC 8252 §7.3), and prints the URL to open in a browser. There is no secret: PKCE takes its place. People have to allow the application at each sign-in, since any program can listen there (RFC 8252 §8.6).',
+    ],
     code(sample) {
       const { redirectUri, scope } = sample;
       return js`import { createServer } from 'node:http';

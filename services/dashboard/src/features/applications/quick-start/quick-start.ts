@@ -3,9 +3,9 @@ import { type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../../../api/api-error.ts';
 import { type Application, hasSetting, isConfidential } from '../../../api/application-types.ts';
 import { errorOf, formField } from '../../../pages/fields.ts';
-import { codeBlock, copyable, entryOf, facts } from '../../../pages/parts.ts';
+import { copyable, entryOf, facts } from '../../../pages/parts.ts';
 import type { Act, Part, Target } from '../../../resources/resource.ts';
-import { snippetsOf } from './snippets.ts';
+import { SNIPPETS, sampleOf, snippetView } from './snippets.ts';
 
 /** A request that was made for somebody to see, without its credential. */
 type Exchange = { request: string; status: number; ms: number; body: string };
@@ -77,8 +77,8 @@ function pretty(text: string): string {
 
 function content(target: Target<Application>, base: string, tried: Try): Html {
   const { value, path } = target;
-  const { client_id: clientId, type, scopes, redirect_uris: uris } = value;
-  const sample = { base, clientId, redirectUri: uris[0] ?? '', scope: scopes.join(' ') };
+  const { client_id: clientId, type } = value;
+  const sample = sampleOf(base, value);
   return html`<section><h2>Settings for your code</h2>${facts([
     ['Issuer', copyable('issuer', base)],
     ['Client ID', copyable('id', clientId)],
@@ -90,10 +90,7 @@ function content(target: Target<Application>, base: string, tried: Try): Html {
     ['Scope', hasSetting(type, 'scopes') && copyable('scope', sample.scope)],
     ['Discovery', copyable('discovery', `${base}/.well-known/openid-configuration`)],
   ])}</section>
-${snippetsOf(type, sample).map(
-  ({ id, title, before, code }) =>
-    html`<section><h2>${title}</h2><p>${before}</p>${codeBlock(`code-${id}`, code.text)}</section>`,
-)}
+${SNIPPETS[type].map((snippet) => html`<section><h2>${snippet.title}</h2>${snippetView(`code-${snippet.id}`, snippet, sample)}</section>`)}
 ${type !== 'resource' && tryIt(target, tried)}`;
 }
 

@@ -1,18 +1,18 @@
-import { CURL, discovery, js, OPENID_CLIENT, type Snippet, sh } from './sample.ts';
+import { CURL, discovery, js, OPENID_CLIENT, type Snippet, secretIn, sh } from './sample.ts';
 
-const TOKEN = ' TOKEN is the access token that a client sent to your API.';
+const TOKEN = 'TOKEN is the access token that a client sent to your API.';
 
 /** APIs that ask whether a token is valid. */
 export const RESOURCE: readonly Snippet[] = [
   {
     ...CURL,
-    before: CURL.before + TOKEN,
-    code: ({ base, clientId }) =>
-      sh`curl -s ${`${base}/oauth2/introspect`} -u ${clientId}:"$CLIENT_SECRET" -d "token=$TOKEN"`,
+    steps: [...CURL.steps, TOKEN],
+    code: ({ base, clientId, secret }) =>
+      sh`curl -s ${`${base}/oauth2/introspect`} -u ${clientId}:${secretIn('sh', secret)} -d "token=$TOKEN"`,
   },
   {
     ...OPENID_CLIENT,
-    before: OPENID_CLIENT.before + TOKEN,
+    steps: [...OPENID_CLIENT.steps, TOKEN],
     code: (sample) => js`import * as client from 'openid-client';
 
 ${discovery(sample)}

@@ -1,7 +1,14 @@
 /** An application as its examples need it. */
-export type Sample = { base: string; clientId: string; redirectUri: string; scope: string };
-/** A program that uses an application, with what to do before it is run. */
-export type Snippet = { id: string; title: string; before: string; code(sample: Sample): Code };
+export type Sample = {
+  base: string;
+  clientId: string;
+  redirectUri: string;
+  scope: string;
+  /** A secret or an API key that has just been created, to be put into the code; else the code reads it from the environment. */
+  secret?: string;
+};
+/** A program that uses an application, with what to do to run it. */
+export type Snippet = { id: string; title: string; steps: readonly string[]; code(sample: Sample): Code };
 
 /** Code in which every value is quoted; only the templates below make it. */
 export class Code {
@@ -26,9 +33,24 @@ export const js = language((value) => `'${JSON.stringify(value).slice(1, -1).rep
 export const python = language((value) => JSON.stringify(value));
 export const [go, java] = [python, python];
 
+const FROM_ENVIRONMENT = {
+  sh: '"$CLIENT_SECRET"',
+  js: 'process.env.CLIENT_SECRET',
+  python: 'os.environ["CLIENT_SECRET"]',
+  go: 'os.Getenv("CLIENT_SECRET")',
+  java: 'System.getenv("CLIENT_SECRET")',
+};
+const LITERALS = { sh, js, python, go, java };
+
+/** The secret in a program: as a literal, or as what reads it from the environment. */
+export function secretIn(name: keyof typeof LITERALS, secret: string | undefined): Code {
+  return secret === undefined ? new Code(FROM_ENVIRONMENT[name]) : LITERALS[name]`${secret}`;
+}
+
 /** The beginning of a program with openid-client, of an application that has a secret or none. */
-export function discovery({ base, clientId }: Sample, hasSecret = true): Code {
-  const secret = hasSecret ? js`process.env.CLIENT_SECRET` : js`undefined`;
+export function discovery(sample: Sample, hasSecret = true): Code {
+  const { base, clientId } = sample;
+  const secret = hasSecret ? secretIn('js', sample.secret) : js`undefined`;
   const authentication = hasSecret ? js`undefined` : js`client.None()`;
   // Without TLS, as on a developer's own machine, openid-client has to allow insecure requests.
   const insecure = js`,\n  ${authentication}, { execute: [client.allowInsecureRequests] }`;
@@ -37,24 +59,25 @@ export function discovery({ base, clientId }: Sample, hasSecret = true): Code {
   new URL(${base}), ${clientId}, ${secret}${base.startsWith('http:') ? insecure : secure});`;
 }
 
-const SECRET = 'ut the client secret into the environment variable CLIENT_SECRET first.';
+/** The step that programs need unless their secret is filled in. */
+export const SET_SECRET = 'Put the client secret into the environment variable CLIENT_SECRET.';
 
-/** The instructions for a program that has a secret, by its tools. */
-export const CURL = { id: 'curl', title: 'curl', before: `P${SECRET}` };
-export const FETCH = { id: 'fetch', title: 'JavaScript with fetch', before: `P${SECRET}` };
-export const PYTHON = { id: 'python', title: 'Python', before: `P${SECRET}` };
+/** Programs that have a secret, by their tools. */
+export const CURL = { id: 'curl', title: 'curl', steps: [SET_SECRET] };
+export const FETCH = { id: 'fetch', title: 'JavaScript with fetch', steps: [SET_SECRET] };
+export const PYTHON = { id: 'python', title: 'Python', steps: [SET_SECRET] };
 export const GO = {
   id: 'go',
   title: 'Go',
-  before: `Save it as main.go, and p${SECRET} Then run: go run main.go`,
+  steps: ['Save the code as main.go.', SET_SECRET, 'Then run: go run main.go'],
 };
 export const JAVA = {
   id: 'java',
   title: 'Java',
-  before: `Save it as FirstRequest.java, and p${SECRET} Then run: java FirstRequest.java`,
+  steps: ['Save the code as FirstRequest.java.', SET_SECRET, 'Then run: java FirstRequest.java'],
 };
 export const OPENID_CLIENT = {
   id: 'openid-client',
   title: 'Node.js with openid-client',
-  before: `npm install openid-client, and p${SECRET}`,
+  steps: ['Run: npm install openid-client', SET_SECRET],
 };

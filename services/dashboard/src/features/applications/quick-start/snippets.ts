@@ -1,19 +1,35 @@
-import type { AppType } from '../../../api/application-types.ts';
+import { type Html, html } from '@gatehouse/web/html';
+import type { Application, AppType } from '../../../api/application-types.ts';
+import { codeBlock } from '../../../pages/parts.ts';
+import { API_KEY } from './api-key.ts';
 import { MACHINE } from './machine.ts';
 import { BROWSER, NATIVE } from './public.ts';
 import { RESOURCE } from './resource.ts';
-import type { Code, Sample, Snippet } from './sample.ts';
+import { type Sample, SET_SECRET, type Snippet } from './sample.ts';
 import { WEB } from './web.ts';
 
-const SNIPPETS: Record<AppType, readonly Snippet[]> = {
+/** Complete programs for each way to use an application of a type, and for an API key. */
+export const SNIPPETS: Readonly<Record<AppType | 'api_key', readonly Snippet[]>> = {
   machine: MACHINE,
   web: WEB,
   spa: BROWSER,
   native: NATIVE,
   resource: RESOURCE,
+  api_key: API_KEY,
 };
 
-/** Complete programs for each way to use an application of this type, with its own ids filled in. */
-export function snippetsOf(type: AppType, sample: Sample): (Omit<Snippet, 'code'> & { code: Code })[] {
-  return SNIPPETS[type].map((snippet) => ({ ...snippet, code: snippet.code(sample) }));
+/** The values of an application in its programs. */
+export function sampleOf(
+  base: string,
+  { client_id: clientId, redirect_uris: uris, scopes }: Application,
+  secret?: string,
+): Sample {
+  const sample = { base, clientId, redirectUri: uris[0] ?? '', scope: scopes.join(' ') };
+  return secret === undefined ? sample : { ...sample, secret };
+}
+
+/** A program and what to do to run it. The id of its element must be unique on the page. */
+export function snippetView(elementId: string, { steps, code }: Snippet, sample: Sample): Html {
+  const left = sample.secret === undefined ? steps : steps.filter((step) => step !== SET_SECRET);
+  return html`${left.length > 0 && html`<p>${left.join(' ')}</p>`}${codeBlock(elementId, code(sample).text)}`;
 }

@@ -7,6 +7,7 @@ import {
   python,
   type Sample,
   type Snippet,
+  secretIn,
   sh,
 } from './sample.ts';
 
@@ -31,7 +32,7 @@ export const WEB: readonly Snippet[] = [
   echo ${authorizeUrl(sample)}
   echo 'Within a minute, paste the code from the URL that you are redirected to:'
   read -r CODE
-  TOKEN=$(curl -s ${`${base}/oauth2/token`} -u ${clientId}:"$CLIENT_SECRET" \\
+  TOKEN=$(curl -s ${`${base}/oauth2/token`} -u ${clientId}:${secretIn('sh', sample.secret)} \\
     -d grant_type=authorization_code -d "code=$CODE" --data-urlencode redirect_uri=${redirectUri} |
     sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
   curl -s ${`${base}/userinfo`} -H "Authorization: Bearer $TOKEN"
@@ -40,7 +41,7 @@ export const WEB: readonly Snippet[] = [
   },
   {
     ...OPENID_CLIENT,
-    before: `${OPENID_CLIENT.before} Then open the redirect URI’s site.`,
+    steps: [...OPENID_CLIENT.steps, 'Then open the redirect URI’s site.'],
     code(sample) {
       const { redirectUri, scope } = sample;
       return js`import { createServer } from 'node:http';
@@ -91,7 +92,7 @@ print(${authorizeUrl(sample)})
 form = urlencode({
     "grant_type": "authorization_code",
     "client_id": ${clientId},
-    "client_secret": os.environ["CLIENT_SECRET"],
+    "client_secret": ${secretIn('python', sample.secret)},
     "redirect_uri": ${redirectUri},
     "code": input("The code: "),
 }).encode()
