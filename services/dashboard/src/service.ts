@@ -10,6 +10,8 @@ import { createApi } from './api/api.ts';
 import { type DashboardConfig, readDashboardConfig, settings } from './config.ts';
 import { docsRoutes } from './docs/docs-routes.ts';
 import { createLibrary } from './docs/guides/library.ts';
+import { createApiDescription } from './docs/openapi/source.ts';
+import { tryRequest } from './features/reference/try-request.ts';
 import { search } from './features/search/search.ts';
 import { createCookies } from './http/cookies.ts';
 import { createForms } from './http/forms.ts';
@@ -43,6 +45,7 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     repeatedForms: createRepeatedForms({ store: createIdempotencyStore(database.connection), logger }),
     api: createApi({ serviceUrls, scheme: new URL(publicUrl).protocol.slice(0, -1) }),
   };
+  const describe = createApiDescription(config);
   const sections = dashboardSections(config);
   const library = createLibrary(publicUrl);
   const searchPages = search({
@@ -54,8 +57,12 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
       signInRoutes({ ...common, rateLimit: config.rateLimit === 'on' }),
       assetRoutes(),
       landingRoutes({ publicUrl, signUp: config.signUp === 'on' }),
-      docsRoutes({ ...config, library }),
-      createDashboardRouter({ ...common, sections, unlisted: [searchPages] }),
+      docsRoutes({ describe, library }),
+      createDashboardRouter({
+        ...common,
+        sections,
+        unlisted: [searchPages, tryRequest({ describe, publicUrl })],
+      }),
     ],
     unavailable: database.unavailable,
     logger,

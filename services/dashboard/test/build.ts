@@ -178,3 +178,6 @@ export function codeOf({ html }: Page, id: string): string | undefined {
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');
 }
+
+/** What is read on a page. */
+export const textOf = ({ html }: Page) => html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');

@@ -325,7 +325,11 @@ await inChromium(t, async (browser) => {
         (it) => `/applications/${id}${it}`,
       ),
     );
-    const others = ['', '/items', '/notifications', '/reports', '/queues', '/dead-letters'];
+    const others = ['', '/items', '/notifications', '/reports', '/queues', '/dead-letters'].concat([
+      '/try/create_api_v1_items',
+      '/try/oauth2_token',
+      '/try/remove_v2_users',
+    ]);
     return [...ofApplications, ...others].map((it) => `/dashboard${it}`);
   }
 });

@@ -2,7 +2,7 @@ import type { Page } from '@gatehouse/testing/form-browser';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { landingPage } from '../src/routes/landing-page.ts';
-import { build, codeOf, heading } from './build.ts';
+import { build, codeOf, heading, textOf } from './build.ts';
 
 const HOSTILE = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;</title>`;
 
@@ -13,7 +13,6 @@ const alertOf = ({ html }: Page) =>
     ?.replaceAll(/<[^>]+>/g, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim();
-const textOf = ({ html }: Page) => html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
 
 t.test('pages of the dashboard', async (t) => {
   const built = await build(t);

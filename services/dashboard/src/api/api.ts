@@ -24,13 +24,25 @@ export type Api = {
   /** A JsonText is sent as it is. With `ifMatch`, only what still has this entity tag is changed. */
   send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown, ifMatch?: string | null): Promise<T>;
   /**
-   * The response to a GET request as it is, an error included; with credentials as that application, by client credentials.
-   * Undefined when the credentials are not valid. Throws ApiError when there is no token for another reason.
+   * The response to a request as it is, an error included. `authorization` takes the place of the person's token; null is none.
+   * Throws ApiError where no service has the path, and when there is no response or one of over 1 MiB.
    */
-  probe(path: string, as?: Credentials): Promise<{ status: number; text: string } | undefined>;
+  probe(request: ProbeRequest, authorization?: string | null): Promise<Probe>;
+  /** A token of an application, by client credentials; undefined when they are not valid. Throws ApiError for another reason. */
+  tokenOf(credentials: Credentials): Promise<string | undefined>;
   /** A response as it is, such as a download. */
   fetch(path: string): Promise<Response>;
 };
+
+/** A request that is sent as it is; the path may have a query. */
+export type ProbeRequest = {
+  method: string;
+  path: string;
+  headers?: Readonly<Record<string, string>>;
+  body?: string;
+};
+
+export type Probe = { status: number; headers: Headers; text: string };
 
 export type Credentials = { clientId: string; clientSecret: string };
 
@@ -39,13 +51,19 @@ export type Query = Readonly<Record<string, string | number | undefined>>;
 /** Gives the token for a request; `refused` is the one that was refused, so that another is needed. */
 export type TokenSource = (refused?: string) => Promise<string>;
 
-type AskOptions = Bounds & { ifMatch?: string | null | undefined; key?: string | undefined };
+type AskOptions = Bounds & {
+  ifMatch?: string | null | undefined;
+  key?: string | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+};
 
 /** How often, and after which time, it is asked what became of a request that is still running. */
 const MAX_ATTEMPTS = 10;
 const RUNNING_MS = 500;
 /** A download is passed on as it comes. */
 const DOWNLOAD = { timeoutMs: 10 * 60_000, maxBytes: Number.POSITIVE_INFINITY };
+/** What people want to read of a response. */
+const PROBE = { maxBytes: 1024 * 1024 };
 /** A page of what people can store is within this by far. */
 const outbound = createOutbound({ to: 'services', maxBytes: 32 * 1024 * 1024 });
 
@@ -69,20 +87,21 @@ export function createApi(options: {
     }
 
     async function ask(
-      method: Method,
+      method: string,
       path: string,
-      token?: string,
+      authorization?: string | null,
       body?: unknown,
-      { timeoutMs, maxBytes, ifMatch, key }: AskOptions = {},
+      { timeoutMs, maxBytes, ifMatch, key, headers: more }: AskOptions = {},
     ): Promise<Response> {
       const url = urlOf(serviceUrls, path);
       const headers = {
         accept: 'application/json',
         ...causeHeaders(cause, scheme),
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(authorization == null ? {} : { authorization }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(ifMatch && { 'if-match': ifMatch }),
         ...(method === 'POST' && key && { 'idempotency-key': key }),
+        ...more,
       };
       try {
         const content = body instanceof JsonText ? body.text : JSON.stringify(body);
@@ -93,16 +112,16 @@ export function createApi(options: {
     }
 
     async function request(
-      method: Method,
+      method: string,
       path: string,
       body?: unknown,
       options?: AskOptions,
     ): Promise<Response> {
       const token = await tokens();
-      const response = await ask(method, path, token, body, options);
+      const response = await ask(method, path, `Bearer ${token}`, body, options);
       if (response.status !== 401) return response;
       await response.body?.cancel();
-      return ask(method, path, await tokens(token), body, options);
+      return ask(method, path, `Bearer ${await tokens(token)}`, body, options);
     }
 
     /** While the same request is running, as of a form that was sent twice, its response is waited for. */
@@ -151,12 +170,19 @@ export function createApi(options: {
         return { value: await parsedBody<T>(response), etag: response.headers.get('etag') };
       },
       send: async (method, path, body, ifMatch) => parsedBody(await write(method, path, body, { ifMatch })),
-      async probe(path, as) {
-        const token = as === undefined ? undefined : await tokenOf(as);
-        if (as !== undefined && token === undefined) return undefined;
-        const response = await (token === undefined ? request('GET', path) : ask('GET', path, token));
-        return { status: response.status, text: await response.text() };
+      async probe({ method, path, headers, body }, authorization) {
+        const content = body === undefined ? undefined : new JsonText(body);
+        const options = { ...PROBE, headers };
+        const response = await (authorization === undefined
+          ? request(method, path, content, options)
+          : ask(method, path, authorization, content, options));
+        try {
+          return { status: response.status, headers: response.headers, text: await response.text() };
+        } catch (cause) {
+          throw new ApiError(502, 'The response is longer than 1 MiB, or was broken off.', { cause });
+        }
       },
+      tokenOf,
       async fetch(path) {
         const response = await request('GET', path, undefined, DOWNLOAD);
         if (!response.ok) throw apiErrorOf(response, await response.text());

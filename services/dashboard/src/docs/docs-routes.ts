@@ -5,11 +5,10 @@ import { problem } from '@gatehouse/server/json-response';
 import { requestInfo } from '@gatehouse/server/requests';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import type { ServiceUrls } from '../api/api.ts';
 import { type Encoded, sendEncoded } from '../http/encoded.ts';
 import { sendPage } from '../http/respond.ts';
 import type { Guide } from './guides/library.ts';
-import { type ApiDescription, createApiDescription } from './openapi/source.ts';
+import type { ApiDescription } from './openapi/source.ts';
 import { guidePage } from './pages/guide-page.ts';
 import { decisionsPage, homePage } from './pages/home-page.ts';
 import { type Contents, type DocsPage, docsLayout } from './pages/layout.ts';
@@ -29,12 +28,11 @@ type Edition = {
 
 /** The documentation, for everybody: guides, the API reference, a search over both, and the OpenAPI document. */
 export function docsRoutes(options: {
-  serviceUrls: ServiceUrls;
-  publicUrl: string;
+  describe: () => Promise<ApiDescription>;
   library: () => readonly Guide[];
 }): Router {
+  const { describe } = options;
   const router = new Router({ sensitive: true });
-  const describe = createApiDescription(options);
   let edition: Edition | undefined;
 
   async function current(): Promise<Edition> {

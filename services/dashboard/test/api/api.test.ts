@@ -7,7 +7,7 @@ import { ApiError } from '../../src/api/api-error.ts';
 
 type JsonResponse = { status: number; body: string };
 
-/** What trying a request comes to when the token endpoint answers so. */
+/** What asking for a token comes to when the token endpoint responds so. */
 async function tryWith(reply: JsonResponse): Promise<unknown> {
   const server = createServer((_, response) => response.writeHead(reply.status).end(reply.body));
   server.listen(0, '127.0.0.1');
@@ -17,7 +17,7 @@ async function tryWith(reply: JsonResponse): Promise<unknown> {
   const connect = createApi({ serviceUrls: serviceUrls as Record<ServiceName, string>, scheme: 'http' });
   const api = connect(async () => 'token', { requestId: 'req', address: '127.0.0.1', userAgent: 'test' });
   try {
-    return await api.probe('/userinfo', { clientId: 'app', clientSecret: 'secret' });
+    return await api.tokenOf({ clientId: 'app', clientSecret: 'secret' });
   } catch (error) {
     return error instanceof ApiError ? `ApiError ${error.status}: ${error.message}` : error;
   } finally {

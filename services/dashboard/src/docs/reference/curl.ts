@@ -7,7 +7,7 @@ import {
 } from '../openapi/document.ts';
 
 const JSON_TYPE = 'application/json';
-const FORM_TYPE = 'application/x-www-form-urlencoded';
+export const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 /** A request with curl, with the first example of the body. Values to fill in are shell variables. */
 export function curlOf(
@@ -30,7 +30,8 @@ export function curlOf(
   return [`curl ${url}`, ...options].join(' \\\n  ');
 }
 
-const isClient = (security: readonly Record<string, string[]>[]) =>
+/** Whether an application authenticates with its client ID and secret. */
+export const isClient = (security: readonly Record<string, string[]>[]) =>
   security.some((it) => 'client_secret_basic' in it);
 
 const variable = (name: string) => `$${name.replaceAll(/\W+/g, '_').toUpperCase()}`;
@@ -40,16 +41,26 @@ function credentialOf(security: readonly Record<string, string[]>[]): string[] {
   return isClient(security) ? ['-u "$CLIENT_ID:$CLIENT_SECRET"'] : [];
 }
 
-/** A form where one is accepted, else JSON. */
-function bodyOf(document: OpenApiDocument, { content }: { content: Content }, isClient: boolean): string[] {
-  const media = content[FORM_TYPE] ?? content[JSON_TYPE] ?? {};
+/** A body to send: a form where one is accepted, else JSON. Without an example, it has the required fields. */
+export function exampleBody(
+  document: OpenApiDocument,
+  content: Content,
+  isClient: boolean,
+): { type: string; body: Record<string, unknown> } {
+  const type = content[FORM_TYPE] === undefined ? JSON_TYPE : FORM_TYPE;
+  const media = content[type] ?? {};
   const { required = [] } = resolve<Schema>(document, media.schema ?? {});
   const body = exampleOf(media) ?? Object.fromEntries(required.map((name) => [name, variable(name)]));
   if (isClient) {
     // The application authenticates by HTTP Basic, and then not in the body, too (RFC 6749 §2.3).
     for (const name of ['client_id', 'client_secret']) if (!required.includes(name)) delete body[name];
   }
-  if (content[FORM_TYPE] === undefined) {
+  return { type, body };
+}
+
+function bodyOf(document: OpenApiDocument, { content }: { content: Content }, isClient: boolean): string[] {
+  const { type, body } = exampleBody(document, content, isClient);
+  if (type === JSON_TYPE) {
     return [`-H "Content-Type: ${JSON_TYPE}"`, `-d ${quoted(JSON.stringify(body, null, 2))}`];
   }
   return Object.entries(body).map(([name, value]) => {

@@ -45,6 +45,7 @@ ${errorList(id, errors)}
 <div class="operation-code">
 <h3>Request</h3>
 ${codeBlock(`${id}-curl`, highlight(curlOf(document, method, path, operation), 'bash'))}
+<p><a class="button secondary" href="/dashboard/try/${encodeURIComponent(id)}">Try it<span class="visually-hidden">: ${summary}</span></a></p>
 ${requestBody !== undefined && furtherExamples(id, 'body', shapesOf(requestBody.content).slice(1))}
 ${successes.flatMap(({ status, response }) => responseExamples(id, status, response))}
 </div>

@@ -1,9 +1,7 @@
-import type { Page } from '@gatehouse/testing/form-browser';
 import t from 'tap';
-import { build, heading } from '../../build.ts';
+import { build, heading, textOf } from '../../build.ts';
 
 const built = await build(t);
-const textOf = ({ html }: Page) => html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
 const { browser: ann } = await built.signedIn('ann');
 const { browser: user } = await built.signedIn('editor');
 const redirect_uris = 'https://shop.example.org/callback';

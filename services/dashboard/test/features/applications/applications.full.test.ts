@@ -1,10 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Page } from '@gatehouse/testing/form-browser';
 import t from 'tap';
-import { build, codeOf, heading } from '../../build.ts';
+import { build, codeOf, heading, textOf } from '../../build.ts';
 
 const FORM = 'name="name"';
-const textOf = ({ html }: Page) => html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
 /** What is said at a field. */
 const problemAt = ({ html }: Page, id: string) =>
   new RegExp(`id="${id}-problem">([^<]*)<`).exec(html)?.[1]?.replaceAll('&quot;', '"');

@@ -4,13 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { newId } from '@gatehouse/core/ids';
 import type { FormBrowser, Page } from '@gatehouse/testing/form-browser';
 import t from 'tap';
-import { build, heading } from '../../build.ts';
+import { build, heading, textOf } from '../../build.ts';
 
 const HOSTILE = `zebra"'><script>alert(1)</script><img src=x onerror=alert(1)>`;
 
 const hrefs = ({ html }: Page) =>
   [...html.matchAll(/<li><a href="([^"]+)"><bdi>/g)].map(([, href = '']) => href.replace('/dashboard', ''));
-const textOf = ({ html }: Page) => html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
 const find = (browser: FormBrowser, q: string) =>
   browser.get(`/dashboard/search?${new URLSearchParams({ q })}`);
 

@@ -2,16 +2,14 @@ import { form } from '@gatehouse/web/form';
 import { type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../../../api/api-error.ts';
 import { type Application, hasSetting, isConfidential } from '../../../api/application-types.ts';
+import { exchangeView } from '../../../pages/exchange.ts';
 import { errorOf, formField } from '../../../pages/fields.ts';
 import { copyable, entryOf, facts } from '../../../pages/parts.ts';
 import type { Act, Part, Target } from '../../../resources/resource.ts';
 import { SNIPPETS, sampleOf, snippetView } from './snippets.ts';
 
-/** A request that was made for somebody to see, without its credential. */
-type Exchange = { request: string; status: number; ms: number; body: string };
-
 /** The chosen request, and its outcome. */
-type Try = { chosen: string; exchange?: Exchange; problem?: string | undefined };
+type Try = { chosen: string; exchange?: Html; problem?: string | undefined };
 
 /** The requests that can be tried, with their paths. */
 const TRIES: Readonly<Record<string, { title: string; path: string }>> = {
@@ -21,9 +19,6 @@ const TRIES: Readonly<Record<string, { title: string; path: string }>> = {
   products: { title: 'Products: GET /v2/products?limit=2', path: '/v2/products?limit=2' },
   users: { title: 'Users: GET /v2/users?limit=2', path: '/v2/users?limit=2' },
 };
-
-/** Longer bodies are cut for the page. */
-const MAX_BODY = 4000;
 
 const BOUND =
   'The tokens of this application are bound to its own key (DPoP). The dashboard cannot use them.';
@@ -50,29 +45,21 @@ export function quickStart({ publicUrl }: { publicUrl: string }): {
       const isMachine = value.type === 'machine';
       const credentials = { clientId: value.client_id, clientSecret: fields.text('client_secret') };
       if (isMachine && value.dpop_bound_access_tokens) throw new ApiError(400, BOUND);
-      const tried = await visit.api
-        .probe(path, isMachine ? credentials : undefined)
-        .catch((error: unknown) => {
-          throw new ApiError(400, `The request was not made: ${errorOf(error).message}`);
-        });
-      if (tried === undefined) throw new ApiError(400, 'This is not a valid secret of the application.');
-      const exchange = {
-        request: `GET ${path} HTTP/1.1\nHost: ${new URL(publicUrl).host}\nAuthorization: Bearer …`,
-        status: tried.status,
-        ms: Math.round(performance.now() - began),
-        body: pretty(tried.text).slice(0, MAX_BODY),
-      };
+      const token = isMachine ? await visit.api.tokenOf(credentials).catch(notSent) : undefined;
+      if (isMachine && token === undefined) {
+        throw new ApiError(400, 'This is not a valid secret of the application.');
+      }
+      const authorization = token && `Bearer ${token}`;
+      const tried = await visit.api.probe({ method: 'GET', path }, authorization).catch(notSent);
+      const sent = { method: 'GET', path, headers: { authorization: 'Bearer …' } };
+      const exchange = exchangeView(publicUrl, sent, { ...tried, ms: performance.now() - began });
       return content(target, publicUrl, { chosen, exchange });
     },
   };
 }
 
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
+function notSent(error: unknown): never {
+  throw new ApiError(400, `The request was not sent: ${errorOf(error).message}`);
 }
 
 function content(target: Target<Application>, base: string, tried: Try): Html {
@@ -110,5 +97,5 @@ ${isMachine && formField({ name: 'client_secret', label: 'Client secret', type: 
 <div class="buttons"><button class="primary">Send the request</button></div>`,
   { class: 'wide-form' },
 )}
-${exchange !== undefined && html`<div class="exchange" role="status"><div><h3>Request</h3><pre tabindex="0" aria-label="Request"><code>${exchange.request}</code></pre></div><div><h3>Response: ${exchange.status}, after ${exchange.ms} ms</h3><pre tabindex="0" aria-label="Response"><code>${exchange.body}</code></pre></div></div>`}</section>`;
+${exchange}</section>`;
 }

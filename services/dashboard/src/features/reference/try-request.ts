@@ -1,0 +1,84 @@
+import { html } from '@gatehouse/web/html';
+import type { ApiError } from '../../api/api-error.ts';
+import type { ApiDescription } from '../../docs/openapi/source.ts';
+import { type Located, route } from '../../docs/reference/operation-view.ts';
+import { topicsOf } from '../../docs/reference/topics.ts';
+import type { Fields } from '../../http/forms.ts';
+import { exchangeView } from '../../pages/exchange.ts';
+import { errorOf } from '../../pages/fields.ts';
+import type { View } from '../../pages/view.ts';
+import { initialValues, resourceForm, sentValues } from '../../resources/resource-form.ts';
+import { notFound, type UnlistedPages, type Visit } from '../../routes/dashboard-router.ts';
+import { authorizationOf, problemsOf, requestOf, requestRows } from './request-form.ts';
+
+/** A page for each operation of the API reference, from which a request is sent. */
+export function tryRequest(options: {
+  describe(): Promise<ApiDescription>;
+  publicUrl: string;
+}): UnlistedPages {
+  const { describe, publicUrl } = options;
+
+  async function find(visit: Visit) {
+    const { document } = await describe();
+    for (const page of topicsOf(document).flatMap(({ pages }) => pages)) {
+      const located = page.operations.find(
+        ({ operation: it }) => it.operationId === visit.param('operation'),
+      );
+      if (located !== undefined) return { document, page, located };
+    }
+    throw notFound();
+  }
+
+  async function show(
+    visit: Visit,
+    sent?: { fields: Fields; error?: ApiError; body?: View['body'] },
+  ): Promise<View> {
+    const { document, page, located } = await find(visit);
+    const { operationId: id, summary } = located.operation;
+    const rows = requestRows(document, located);
+    const target = { action: `/dashboard/try/${encodeURIComponent(id)}#response`, csrf: visit.csrf };
+    const values = sent === undefined ? initialValues(rows, visit) : sentValues(rows, sent.fields);
+    return {
+      title: 'Try a request',
+      trail: [
+        { href: '/docs/api', title: 'API reference' },
+        { href: `${page.href}#${id}`, title: summary },
+      ],
+      failed: sent?.error !== undefined,
+      body: html`${route(located.method, located.path)}
+<p>${aboutChanges(located)}</p>
+${resourceForm({ target, rows, values, submit: 'Send the request', error: sent?.error })}
+${sent?.body !== undefined && html`<section id="response"><h2>Request and response</h2>${sent.body}</section>`}`,
+    };
+  }
+
+  return {
+    addRoutes({ get, post }) {
+      get('/try/:operation', (visit) => show(visit));
+
+      post('/try/:operation', async (visit, fields) => {
+        const { document, located } = await find(visit);
+        const values = sentValues(requestRows(document, located), fields);
+        const error = problemsOf(document, located, values);
+        if (error !== undefined) return show(visit, { fields, error });
+        const request = requestOf(document, located, values);
+        const began = performance.now();
+        try {
+          const authorization = authorizationOf(located, values);
+          const response = await visit.api.probe(request, authorization);
+          const hidden = authorization === null ? {} : { authorization: '…' };
+          const shown = { ...request, headers: { ...hidden, ...request.headers } };
+          const ms = performance.now() - began;
+          return show(visit, { fields, body: exchangeView(publicUrl, shown, { ...response, ms }) });
+        } catch (thrown) {
+          return show(visit, { fields, error: errorOf(thrown) });
+        }
+      });
+    },
+  };
+}
+
+function aboutChanges({ method }: Located): string {
+  if (method === 'get') return 'The dashboard sends the request with these values.';
+  return 'The dashboard sends the request with these values. It is a real request: it changes your data.';
+}
