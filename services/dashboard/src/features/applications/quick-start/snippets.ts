@@ -1,7 +1,7 @@
 import { type Html, html } from '@gatehouse/web/html';
 import type { Application, AppType } from '../../../api/application-types.ts';
 import { codeBlock } from '../../../pages/parts.ts';
-import { API_KEY } from './api-key.ts';
+import { API_KEY } from './api-key-snippets.ts';
 import { MACHINE } from './machine.ts';
 import { BROWSER, NATIVE } from './public.ts';
 import { RESOURCE } from './resource.ts';
