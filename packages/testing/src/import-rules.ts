@@ -36,6 +36,7 @@ const PACKAGES: Record<string, string[]> = {
     '@gatehouse/events',
     // With the libraries by which Fastify itself validates, serializes and parses.
     'ajv',
+    'csv-stringify',
     'fast-json-stringify',
     'fastify',
     '@fastify/*',

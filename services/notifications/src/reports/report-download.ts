@@ -1,8 +1,8 @@
 import { notModified } from '@gatehouse/api/http/conditional';
+import { CSV_MEDIA_TYPE } from '@gatehouse/api/http/csv';
 import { sendStream } from '@gatehouse/api/resource/json-response';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import parseRange from 'range-parser';
-import { CSV_MEDIA_TYPE } from './formats/csv-report.ts';
 import type { Report, ReportFileStore, ReportFormat } from './report.ts';
 import { periodInFileName } from './report-period.ts';
 
