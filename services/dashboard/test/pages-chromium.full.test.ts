@@ -67,6 +67,7 @@ await inChromium(t, async (browser) => {
     t.equal(await page.locator('tbody tr').count(), 1);
     t.equal(await page.inputValue('#search-q'), 'edi', 'the field keeps its focus and its text');
     t.equal(await page.evaluate<string>('document.activeElement?.id'), 'search-q');
+    t.match(await page.getAttribute('#export', 'href'), 'export.csv?q=edi', 'the export follows the search');
     await page.selectOption('#search-role', 'admin');
     await page.getByText('Nothing matches this search.').waitFor();
     await page.goBack();

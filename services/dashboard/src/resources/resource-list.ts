@@ -49,6 +49,11 @@ export type ResourceList<T> = {
   empty: Content | ((visit: Visit) => Content);
   /** The messages that a change was made, by its name. */
   notices?: Readonly<Record<string, string>>;
+  /** Its rows as CSV: the fields, whose names in snake case are the titles, and a page of as many rows as `limit`. */
+  csv?: {
+    columns: readonly (keyof T & string)[];
+    find(visit: Visit, query: ListQuery): Promise<ApiPage<T>>;
+  };
   create?: {
     role?: Role;
     /** The title of its page; by default "New" and the noun. */
@@ -82,8 +87,8 @@ export async function listView<T>(it: ResourceList<T>, visit: Visit, refused?: A
   const { name, noun, introduction, create } = it;
   const { api, person, query } = visit;
   const path = `/dashboard/${name}`;
-  const fields = it.filters.filter(({ role }) => hasRole(person, role));
-  const values = Object.fromEntries(fields.map((field) => [field.name, query(field.name)]));
+  const fields = filtersFor(it, person);
+  const values = filterValues(it, visit);
   const isSearched = fields.some((field) => !('none' in field) && values[field.name] !== '');
   const cursor = query('cursor');
   const found = { path, noun, values, cursor, isSearched };
@@ -109,12 +114,16 @@ export async function listView<T>(it: ResourceList<T>, visit: Visit, refused?: A
     section: name,
     notice: refused === undefined ? entryOf(it.notices ?? {}, query('done')) : undefined,
     failed: refused !== undefined,
-    actions: create && mayCreate && html`<a class="primary" href="${path}/new">${title}</a>`,
+    actions: [
+      it.csv &&
+        html`<a class="secondary" id="export" href="${path}/export.csv${queryOf(found)}">Export CSV</a>`,
+      mayCreate && html`<a class="primary" href="${path}/new">${title}</a>`,
+    ],
     body: html`${await valueFor(visit, introduction)}
 ${formProblem(refused)}
 ${
   fields.length > 0 &&
-  html`<form class="search" role="search" method="get" action="${path}" hx-get="${path}" hx-trigger="input delay:300ms, submit" hx-target="#results" hx-select="#results" hx-select-oob="#count" hx-swap="outerHTML" hx-push-url="true" hx-indicator="#results" hx-sync="this:replace">
+  html`<form class="search" role="search" method="get" action="${path}" hx-get="${path}" hx-trigger="input delay:300ms, submit" hx-target="#results" hx-select="#results" hx-select-oob="#count${it.csv && ',#export'}" hx-swap="outerHTML" hx-push-url="true" hx-indicator="#results" hx-sync="this:replace">
 ${controls}
 <button class="secondary">Search</button>
 </form>`
@@ -122,6 +131,14 @@ ${controls}
 <p class="count" id="count" role="status">${page && countText(found, page)}</p>
 <div class="results" id="results">${await rows()}</div>`,
   };
+}
+
+const filtersFor = ({ filters }: Pick<ResourceList<never>, 'filters'>, person: Person) =>
+  filters.filter(({ role }) => hasRole(person, role));
+
+/** The values of the filters in the query of a page, by their names. */
+export function filterValues(it: Pick<ResourceList<never>, 'filters'>, { person, query }: Visit) {
+  return Object.fromEntries(filtersFor(it, person).map(({ name }) => [name, query(name)]));
 }
 
 /** A value that may depend on the person who looks at the page. */

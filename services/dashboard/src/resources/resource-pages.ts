@@ -10,6 +10,7 @@ import type { DashboardRouter, Hit, Section, SectionSearch, Visit } from '../rou
 import { hasRole } from '../sessions/session.ts';
 import { addConfirmed } from './confirmed.ts';
 import type { Kind, RefusedAction, Resource, Target } from './resource.ts';
+import { addExport } from './resource-export.ts';
 import {
   currentValues,
   type FormRow,
@@ -45,6 +46,7 @@ export function resourcePages<T extends Entity>(options: Resource<T>): Section {
     addRoutes(router) {
       router.get(`/${name}`, (visit) => listView(list, visit));
       resource.routes?.(router);
+      addExport(resource, router);
       addCreation(resource, router);
       for (const part of ['', ...Object.keys(resource.parts ?? {})]) {
         router.get(`/${name}/:id${part && `/${part}`}`, async (visit) =>

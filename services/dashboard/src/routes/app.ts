@@ -22,6 +22,8 @@ const slashRemoved: Middleware = async (ctx, next) => {
   ctx.redirect(path.slice(0, -1) + ctx.search);
 };
 
+const HUNG_UP = new Set<string | undefined>(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
+
 /** The Koa app: every response to a person is a page, errors included. */
 export function createDashboardApp(options: {
   routers: readonly Router[];
@@ -62,7 +64,7 @@ export function createDashboardApp(options: {
   for (const router of routers) app.use(router.routes() as Middleware);
   app.on('error', (error: NodeJS.ErrnoException) => {
     // A caller who hung up is logged with the request, as status 499.
-    if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') logger.error({ err: error }, 'fault');
+    if (!HUNG_UP.has(error.code)) logger.error({ err: error }, 'fault');
   });
   return app;
 }

@@ -2,6 +2,7 @@ import { isUserId } from '@gatehouse/core/ids';
 import type { Api } from '../../api/api.ts';
 import { attempt } from '../../api/attempt.ts';
 import { type ApiPage, beginsWith, filters } from '../../api/pages.ts';
+import { rowsWith } from '../../api/rows-with.ts';
 
 /** A user as the lists of the dashboard show them. */
 export type ApiUser = {
@@ -32,21 +33,21 @@ const NEWEST_FIRST = { sortBy: 'createdAt', sortOrder: 'desc' };
  */
 export async function listUsers(
   api: Api,
-  { q = '', sort = '', cursor, ...equal }: Readonly<Record<string, string>>,
+  { q = '', sort = '', cursor, limit, ...equal }: Readonly<Record<string, string>>,
 ): Promise<ApiPage<ApiUser>> {
   const order = SORTS.get(sort) ?? NEWEST_FIRST;
   const pageOf = (found: Record<string, string>) =>
-    api.get<ApiPage<ApiUser>>('/kb/api/v1/users', { cursor, ...found, ...filters(equal), ...order });
+    api.get<ApiPage<ApiUser>>('/kb/api/v1/users', { cursor, limit, ...found, ...filters(equal), ...order });
   // A long name may look like an id.
   const byId = isUserId(q) ? await pageOf(filters({ id: q })) : undefined;
   const page = byId?.data.length === 1 ? byId : await pageOf(findBy(q));
   if (page.data.length === 0) return page;
-  const ids = { cursor: '', 'filter[id][in]': page.data.map(({ id }) => id).join(',') };
+  const ids = page.data.map(({ id }) => id);
   const others = await Promise.all(
-    ['/v2/users', '/users'].map((path) => api.get<ApiPage<ApiUser>>(path, ids)),
+    ['/v2/users', '/users'].map((path) => rowsWith<ApiUser>(api, path, 'id', ids)),
   );
   const rows = new Map(page.data.map((user) => [user.id, user]));
-  for (const { id, ...more } of others.flatMap(({ data }) => data)) {
+  for (const { id, ...more } of others.flat()) {
     const row = rows.get(id);
     if (row !== undefined) rows.set(id, { ...more, ...row });
   }

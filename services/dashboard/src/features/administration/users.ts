@@ -48,6 +48,10 @@ export const users = resourcePages<User>({
     const page = await listUsers(api, query);
     return person.role === 'admin' ? withLastSignIns(api, page) : page;
   },
+  csv: {
+    columns: ['id', 'username', 'email', 'role', 'status', 'name', 'createdAt'],
+    find: ({ api }, query) => listUsers(api, query),
+  },
   search: ({ api }, q) => listUsers(api, { q, cursor: '' }),
   columns: [
     { title: 'Username', show: ({ id, username }) => html`<bdi>${username ?? id}</bdi>` },

@@ -1,8 +1,10 @@
 import { html } from '@gatehouse/web/html';
 import { attempt } from '../../api/attempt.ts';
-import { filters } from '../../api/pages.ts';
+import { type ApiPage, filters } from '../../api/pages.ts';
 import { copyable, facts, money, number, statusTag, time } from '../../pages/parts.ts';
+import type { ListQuery } from '../../resources/resource-list.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
+import type { Visit } from '../../routes/dashboard-router.ts';
 
 type Product = {
   id: string;
@@ -42,9 +44,21 @@ export const products = resourcePages<Product>({
     },
     { name: 'status', label: 'Status', options: ['active', 'inactive'] },
   ],
-  find({ api }, { q, cursor, ...equal }) {
-    const query = { cursor, ...filters(equal) };
-    return q ? api.get('/v2/products/search', { q, ...query }) : api.get('/v2/products', query);
+  find: findProducts,
+  csv: {
+    columns: [
+      'id',
+      'name',
+      'category',
+      'sku',
+      'price',
+      'currency',
+      'stock',
+      'status',
+      'description',
+      'created_at',
+    ],
+    find: findProducts,
   },
   search: ({ api }, q) => api.get('/v2/products/search', { q, cursor: '' }),
   columns: [
@@ -101,3 +115,8 @@ ${deletion}`,
     lost: 'The product can no longer be found or ordered. Orders that contain the product do not change.',
   },
 });
+
+function findProducts({ api }: Visit, { q, cursor, limit, ...equal }: ListQuery): Promise<ApiPage<Product>> {
+  const query = { cursor, limit, ...filters(equal) };
+  return q ? api.get('/v2/products/search', { q, ...query }) : api.get('/v2/products', query);
+}

@@ -1,0 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from './api-error.ts';
+
+/** Makes a request again when its rate limit allows it, unless that is after the deadline, in milliseconds since 1970. */
+export async function patiently<T>(request: () => Promise<T>, deadline: number): Promise<T> {
+  for (;;) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 429 || error.retryAfter === undefined) throw error;
+      const ms = error.retryAfter * 1000;
+      if (Date.now() + ms > deadline) throw error;
+      await sleep(ms);
+    }
+  }
+}

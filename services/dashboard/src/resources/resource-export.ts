@@ -1,0 +1,49 @@
+import { Readable } from 'node:stream';
+import { CSV_MEDIA_TYPE, csvLines } from '@gatehouse/api/http/csv';
+import { inSnakeCase } from '@gatehouse/domain/fields';
+import { type ApiPage, cursorOf } from '../api/pages.ts';
+import { patiently } from '../api/patiently.ts';
+import type { DashboardRouter } from '../routes/dashboard-router.ts';
+import type { Resource } from './resource.ts';
+import { filterValues } from './resource-list.ts';
+
+/** The most rows that the API returns at once. */
+const PAGE_ROWS = '100';
+/** How long a page is waited for when too many have been asked for, in milliseconds. */
+const MAX_WAIT_MS = 90_000;
+
+/** The rows of the list as CSV, as its filters are, page by page as they are received. */
+export function addExport<T extends { id: string }>(resource: Resource<T>, { raw }: DashboardRouter): void {
+  const { name, csv } = resource;
+  if (csv === undefined) return;
+  const { columns, find } = csv;
+  const linesOf = ({ data }: ApiPage<T>) =>
+    csvLines(data.map((row) => columns.map((field) => row[field] ?? '')));
+
+  raw(`/${name}/export.csv`, async (visit) => {
+    const { ctx } = visit;
+    const query = { ...filterValues(resource, visit), limit: PAGE_ROWS };
+    const pageAt = (cursor: string) =>
+      patiently(() => find(visit, { ...query, cursor }), Date.now() + MAX_WAIT_MS);
+    // What the API refuses is known before anything is sent; a later error breaks the connection.
+    const first = await pageAt('');
+    async function* lines(): AsyncGenerator<string> {
+      yield csvLines([columns.map(inSnakeCase)]) + linesOf(first);
+      for (let next = cursorOf(first.links?.next); next !== undefined; ) {
+        const page = await pageAt(next);
+        yield linesOf(page);
+        next = cursorOf(page.links?.next);
+      }
+    }
+    const today = new Date().toISOString().slice(0, 10);
+    ctx.set({
+      'content-type': CSV_MEDIA_TYPE,
+      'content-disposition': `attachment; filename="${name}-${today}.csv"`,
+      'cache-control': 'no-store',
+      'content-security-policy': "default-src 'none'; sandbox",
+      'x-content-type-options': 'nosniff',
+    });
+    ctx.status = 200;
+    ctx.body = Readable.from(lines());
+  });
+}
