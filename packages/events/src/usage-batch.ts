@@ -29,6 +29,15 @@ export type CounterUsage = {
   count: number;
 };
 
+/** The requests of one minute with an API key, or with tokens that were issued for one. */
+export type KeyUsage = {
+  minute: number;
+  client: string;
+  /** The id of the API key. */
+  key: string;
+  count: number;
+};
+
 /** A request in the log of its application. */
 export type LoggedRequest = {
   /** Made when the request ended. */
@@ -62,6 +71,8 @@ export type UsageBatch = {
   dropped: number;
   requests: RequestUsage[];
   counters: CounterUsage[];
+  /** Absent in batches of the release before. */
+  keys?: KeyUsage[];
   /** Some of the requests one by one; absent in batches of the release before. */
   log?: LoggedRequest[];
 };

@@ -4,6 +4,7 @@ import { type CompletedRequest, UNKNOWN_ROUTE } from '@gatehouse/server/complete
 import { LATENCY_BUCKETS, latencyBucket } from '@gatehouse/server/metrics/latency';
 import {
   type CounterUsage,
+  type KeyUsage,
   MAX_USAGE_AGE_MINUTES,
   minuteOf,
   OTHER,
@@ -27,7 +28,10 @@ export type UsageRecorder = {
   /** `method` is one of few names. */
   count(counter: UsageCounter, client: string | undefined, method?: string): void;
   /** Takes what was counted out of the recorder, or a part of it when there is much (`isAll` is false). */
-  take(): Pick<UsageBatch, 'requests' | 'counters' | 'dropped'> & { isAll: boolean };
+  take(): Pick<UsageBatch, 'requests' | 'counters' | 'dropped'> & {
+    keys: KeyUsage[];
+    isAll: boolean;
+  };
 };
 
 const SERVICES: ReadonlySet<string> = new Set(SERVICE_NAMES);
@@ -41,6 +45,7 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
   /** In the order of their beginning. */
   let series = new Map<string, Series>();
   let counters = new Map<string, CounterUsage>();
+  let keys = new Map<string, KeyUsage>();
   let dropped = 0;
   let hour = 0;
   let hourClients = new Set<string>();
@@ -78,6 +83,15 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
     return created;
   }
 
+  /** Beyond the numbers of clients and series, the requests with a key are counted among all requests only. */
+  function countKey(minute: number, client: string | null, key: string): void {
+    const id = `${minute} ${key}`;
+    const known = keys.get(id);
+    if (known !== undefined) known.count += 1;
+    else if (client !== null && client !== OTHER && keys.size < MAX_SERIES)
+      keys.set(id, { minute, client, key, count: 1 });
+  }
+
   function dropOld(minute: number): void {
     for (const [key, old] of series) {
       if (old.minute >= minute - MAX_USAGE_AGE_MINUTES) break;
@@ -87,10 +101,12 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
   }
 
   return {
-    observe({ route, client, status, ms }) {
+    observe({ route, client, status, ms, info }) {
       if (isInternal(client) || route.includes(' /internal/')) return false;
       const minute = minuteOf(now());
-      const { statuses, latency } = seriesOf(minute, route, limited(client, minute));
+      const limitedClient = limited(client, minute);
+      if (info?.keyId !== undefined) countKey(minute, limitedClient, info.keyId);
+      const { statuses, latency } = seriesOf(minute, route, limitedClient);
       const kind = Math.min(3, Math.max(0, Math.floor(status / 100) - 2));
       statuses[kind] = (statuses[kind] as number) + 1;
       const bucket = latencyBucket(ms);
@@ -116,16 +132,20 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
       for (const [key] of entries) series.delete(key);
       const counted = [...counters].slice(0, MAX_SERIES_IN_BATCH);
       for (const [key] of counted) counters.delete(key);
+      const withKeys = [...keys].slice(0, MAX_SERIES_IN_BATCH);
+      for (const [id] of withKeys) keys.delete(id);
       const result = {
         requests: entries.map(([, { latency, ...others }]) => ({ ...others, latency: sparse(latency) })),
         counters: counted.map(([, entry]) => entry),
+        keys: withKeys.map(([, entry]) => entry),
         dropped,
-        isAll: series.size === 0 && counters.size === 0,
+        isAll: series.size === 0 && counters.size === 0 && keys.size === 0,
       };
       if (result.isAll) {
         // A map that was large once keeps its memory.
         series = new Map();
         counters = new Map();
+        keys = new Map();
       }
       dropped = 0;
       return result;

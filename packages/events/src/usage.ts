@@ -74,7 +74,7 @@ export function createUsage(options: {
       const { isAll: isLast, ...taken } = recorder.take();
       const { log, isAll: isLastOfLog } = requests.take();
       isAll = isLast && isLastOfLog;
-      const counted = taken.requests.length + taken.counters.length + taken.dropped;
+      const counted = taken.requests.length + taken.counters.length + taken.keys.length + taken.dropped;
       const isEmpty = counted + log.length === 0;
       if (isEmpty && !final && now() - sentAt < atLeastEveryMs) return;
       pending = {

@@ -11,6 +11,8 @@ const request = (over: object = {}) => ({
   ...{ route: 'GET /items', client: 'app_1', status: 200, ms: 3 },
   ...over,
 });
+const withKey = (keyId: string, over: object = {}) =>
+  request({ info: { id: 'req', credential: undefined, failure: undefined, keyId }, ...over });
 const sum = (batches: Pick<UsageBatch, 'requests'>[]) =>
   batches.flatMap(({ requests }) => requests.flatMap(({ statuses }) => statuses)).reduce((a, b) => a + b, 0);
 
@@ -21,6 +23,7 @@ t.test('requests are counted by minute, route, client and status, with their lat
   for (const status of [301, 404, 499, 503]) recorder.observe(request({ status, ms: 1, client: undefined }));
   now += MINUTE;
   recorder.observe(request());
+  for (const keyId of ['key1', 'key2', 'key1']) recorder.observe(withKey(keyId));
   recorder.count('logins', 'app_1', 'password');
   recorder.count('logins', 'app_1', 'password');
   recorder.count('logins', 'app_1', 'passkey');
@@ -41,8 +44,8 @@ t.test('requests are counted by minute, route, client and status, with their lat
         latency: [latencyBucket(1), 4],
       },
       {
-        ...{ minute: 101, route: 'GET /items', client: 'app_1', statuses: [1, 0, 0, 0] },
-        latency: [latencyBucket(3), 1],
+        ...{ minute: 101, route: 'GET /items', client: 'app_1', statuses: [4, 0, 0, 0] },
+        latency: [latencyBucket(3), 4],
       },
     ],
     counters: [
@@ -50,17 +53,21 @@ t.test('requests are counted by minute, route, client and status, with their lat
       { minute: 101, counter: 'logins', client: 'app_1', method: 'passkey', count: 1 },
       { minute: 101, counter: 'logins', client: 'dashboard', count: 1 },
     ],
+    keys: [
+      { minute: 101, client: 'app_1', key: 'key1', count: 2 },
+      { minute: 101, client: 'app_1', key: 'key2', count: 1 },
+    ],
     dropped: 0,
     isAll: true,
   });
-  t.strictSame(recorder.take(), { requests: [], counters: [], dropped: 0, isAll: true });
+  t.strictSame(recorder.take(), { requests: [], counters: [], keys: [], dropped: 0, isAll: true });
 });
 
 t.test('many clients, routes and hours without a receiver: bounded, and nothing uncounted', async (t) => {
   let now = 0;
   const recorder = createUsageRecorder({ now: () => now });
   for (let i = 0; i < 3000; i += 1) recorder.observe(request({ client: `app_${i}` }));
-  for (let i = 0; i < 30_000; i += 1) recorder.observe(request({ route: `GET /${i}` }));
+  for (let i = 0; i < 30_000; i += 1) recorder.observe(withKey(`k${i}`, { route: `GET /${i}` }));
   const batches: ReturnType<typeof recorder.take>[] = [];
   for (let isAll = false; !isAll; ) {
     const batch = recorder.take();
@@ -69,6 +76,7 @@ t.test('many clients, routes and hours without a receiver: bounded, and nothing 
     t.ok(batch.requests.length <= 1500 && JSON.stringify(batch).length < 1_000_000);
   }
   t.equal(sum(batches), 33_000);
+  t.equal(batches.flatMap(({ keys }) => keys).length, 20_000);
   const requests = batches.flatMap((batch) => batch.requests);
   t.ok(requests.length <= 20_001, `${requests.length} series`);
   t.equal(new Set(requests.map(({ client }) => client)).size, 1001, '1,000 and other');

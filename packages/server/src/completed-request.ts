@@ -12,7 +12,7 @@ export type CompletedRequest = {
   ms: number;
   /** Without the query. What stands in the place of a parameter may be a secret. */
   path?: string;
-  info?: Pick<RequestInfo, 'id' | 'credential' | 'failure'>;
+  info?: Pick<RequestInfo, 'id' | 'credential' | 'failure'> & Partial<Pick<RequestInfo, 'keyId'>>;
 };
 
 /** Callers choose the method: others are counted together, so that their number stays small. */
@@ -22,7 +22,7 @@ export const UNKNOWN_ROUTE = 'unknown';
 /** The description of a request that has ended, for all who count. */
 export function completedRequest(
   method: string | undefined,
-  info: Pick<RequestInfo, 'route' | 'client' | 'id' | 'credential' | 'failure'>,
+  info: Pick<RequestInfo, 'route' | 'client'> & NonNullable<CompletedRequest['info']>,
   { status, ms, path }: { status: number; ms: number; path: string },
 ): CompletedRequest {
   const { route, client } = info;

@@ -20,6 +20,8 @@ export type RequestInfo = {
   subject: string | undefined;
   /** The last four characters of the verified credential. */
   credential: string | undefined;
+  /** The id of the API key of the verified credential, also of a token that was issued for one. */
+  keyId: string | undefined;
   /** Why it was refused, for the request log. */
   failure: RequestFailure | undefined;
 };
@@ -56,6 +58,7 @@ export function requestInfo(
     client: undefined,
     subject: undefined,
     credential: undefined,
+    keyId: undefined,
     failure: undefined,
   };
   return request[INFO];

@@ -18,7 +18,7 @@ import { reports } from './features/reports/reports.ts';
 import { webhooks } from './features/webhooks/webhooks.ts';
 import type { Section } from './routes/dashboard-router.ts';
 
-type Config = { publicUrl: string; sampleData?: boolean };
+type Config = { publicUrl: string; rateLimit?: 'on' | 'off'; sampleData?: boolean };
 
 /** The sections of the dashboard, in the order of the navigation. */
 export function dashboardSections(config: Config): [heading: string, sections: Section[]][] {

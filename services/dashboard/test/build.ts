@@ -4,6 +4,7 @@ import { newId } from '@gatehouse/core/ids';
 import { CLIENT_SERVICES, SERVICE_NAMES, type ServiceName } from '@gatehouse/core/services';
 import { createDashboardService } from '@gatehouse/dashboard';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
+import { createLocalEvents } from '@gatehouse/events/local-events';
 import { createIdentityService } from '@gatehouse/identity';
 import { createItemsService } from '@gatehouse/items';
 import { createNotificationsService } from '@gatehouse/notifications';
@@ -42,6 +43,7 @@ export async function build(
   const broadcast = createLocalBroadcast();
   await broadcast.start();
   const secret = randomBytes(32).toString('base64url');
+  const transport = { broadcast, ...(notifications && { events: createLocalEvents({ logger }) }) };
   const identity = createIdentityService(
     {
       publicUrl: base,
@@ -59,7 +61,7 @@ export async function build(
       firstApplications: [],
     },
     logger,
-    { broadcast },
+    transport,
   );
   const common = async () => ({
     publicUrl: base,
@@ -80,19 +82,21 @@ export async function build(
       ],
     },
     logger,
-    { broadcast },
+    transport,
   );
-  const items = createItemsService(await common(), logger, { broadcast });
-  const commerce = createCommerceService({ ...(await common()), usersUrl: base, refundLimit }, logger, {
-    broadcast,
-  });
+  const items = createItemsService(await common(), logger, transport);
+  const commerce = createCommerceService(
+    { ...(await common()), usersUrl: base, refundLimit },
+    logger,
+    transport,
+  );
   const services = [identity, users, items, commerce];
   if (notifications) {
     const urls = { usersUrl: base, commerceUrl: base, notificationsUrl: base };
     const sending = { providers: {}, slots: 0 };
     const webhooks = { masterKeys: [randomBytes(32)] as const, networks: [], slots: 0 };
     services.push(
-      createNotificationsService({ ...(await common()), ...urls, sending, webhooks }, logger, { broadcast }),
+      createNotificationsService({ ...(await common()), ...urls, sending, webhooks }, logger, transport),
     );
   }
   const config: DashboardConfig = {

@@ -23,10 +23,13 @@ export type CallLimits = {
   unauthenticated: AddressLimiter;
 };
 
+/** The requests that an application, with or without a person, may send to a service. */
+export const CREDENTIAL_POLICY = { name: 'credential', quota: 6000, seconds: 60 };
+
 /** Counts in `shared` for all replicas; without it, each counts by itself. */
 export function createCallLimits(shared?: RateLimitStore): CallLimits {
   return {
-    authenticated: createRateLimiter({ name: 'credential', quota: 6000, seconds: 60 }, shared),
+    authenticated: createRateLimiter(CREDENTIAL_POLICY, shared),
     // As much as two credentials.
     person: createRateLimiter({ name: 'person', quota: 12_000, seconds: 60 }, shared),
     unauthenticated: createAddressLimiter({ name: 'address', quota: 300, seconds: 60 }, shared),
@@ -74,6 +77,7 @@ export async function identifyCaller(
     throw error;
   }
   info.client = caller.clientId;
+  info.keyId = caller.keyId;
   info.credential = credential.authorization?.trimEnd().slice(-4);
   if (caller.subject !== caller.clientId) info.subject = caller.subject;
   // An application's API keys, and its tokens without a person, share one quota. A service that reads for them does so at

@@ -44,7 +44,8 @@ export function createAnalytics(options: {
     const { person } = caller;
     if (person === undefined || person.role !== 'user') {
       if (client !== undefined) return [client];
-      return group === 'client_id' ? 'each' : [ALL_CLIENTS];
+      const { isOnlyPerClient }: Metric = METRICS[metric];
+      return group === 'client_id' || isOnlyPerClient ? 'each' : [ALL_CLIENTS];
     }
     if (!METRICS[metric].isPerClient) {
       throw new ServiceError('forbidden', `Only editors, admins and trusted applications see ${metric}.`);

@@ -52,7 +52,12 @@ export type CountedUsage = {
   until: Date | null;
   isFinal: boolean;
   /** By minute and client. */
-  series: readonly (Entry & { start: Date; client: string })[];
+  series: readonly (Entry & {
+    start: Date;
+    client: string;
+    /** Whether it is not counted among those of all clients, since there would be too many sets of labels. */
+    isOnlyOfClient?: true;
+  })[];
 };
 
 /** The latest state of an order as it is counted. */

@@ -19,6 +19,7 @@ import {
   histogramOf,
   NO_CLIENT,
 } from './bucket.ts';
+import { KEY_COUNTER } from './metrics.ts';
 
 /** Clocks of machines differ. */
 const MAX_AHEAD_MINUTES = 5;
@@ -57,6 +58,16 @@ const readBatch = bodyValidator(
         count: Count,
       }),
     ),
+    keys: Type.Optional(
+      Type.Array(
+        Type.Object({
+          minute: Type.Integer(),
+          client: Type.String({ maxLength: 128 }),
+          key: Type.String({ pattern: '^[0-9A-Za-z]{1,32}$' }),
+          count: Count,
+        }),
+      ),
+    ),
     log: Type.Optional(
       Type.Array(
         Type.Object({
@@ -79,10 +90,10 @@ const readBatch = bodyValidator(
 );
 
 /** The rules that the schema cannot express, on which adding up relies. */
-function isConsistent({ until, requests, counters }: ReturnType<typeof readBatch>): boolean {
+function isConsistent({ until, requests, counters, keys = [] }: ReturnType<typeof readBatch>): boolean {
   return (
     (until === null || !Number.isNaN(Date.parse(until))) &&
-    ![...requests, ...counters].some(({ client }) => RESERVED_CLIENTS.includes(client)) &&
+    ![...requests, ...counters, ...keys].some(({ client }) => RESERVED_CLIENTS.includes(client)) &&
     requests.every(
       ({ latency }) =>
         latency.length % 2 === 0 && latency.every((value, i) => i % 2 === 1 || value < LATENCY_BUCKETS),
@@ -123,11 +134,11 @@ export function createIngest(options: {
   }
 
   function countedUsage(batch: Omit<UsageBatch, 'dropped'>): CountedUsage {
-    const { id, service, sender, until, final: isFinal, requests, counters } = batch;
+    const { id, service, sender, until, final: isFinal, requests, counters, keys = [] } = batch;
     const current = minuteOf(Date.now());
     const isInTime = ({ minute }: { minute: number }) =>
       minute > current - MAX_USAGE_AGE_MINUTES - 1 && minute <= current + MAX_AHEAD_MINUTES;
-    const dropped = [...requests, ...counters].filter((series) => !isInTime(series)).length;
+    const dropped = [...requests, ...counters, ...keys].filter((series) => !isInTime(series)).length;
     if (dropped > 0) logger.error({ dropped, service }, 'usage of another time was dropped');
     const place = ({ minute, client }: { minute: number; client: string | null }) => ({
       start: new Date(minute * 60_000),
@@ -150,6 +161,12 @@ export function createIngest(options: {
           ...place(series),
           labels: { counter, ...omitUndefined({ method }) },
           counts: [count],
+        })),
+        ...keys.filter(isInTime).map(({ key, count, ...series }) => ({
+          ...place(series),
+          labels: { counter: KEY_COUNTER, api_key: key },
+          counts: [count],
+          isOnlyOfClient: true as const,
         })),
       ],
     };

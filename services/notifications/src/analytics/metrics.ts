@@ -2,7 +2,16 @@ import { SERVICE_NAMES } from '@gatehouse/core/services';
 import { latencyQuantile } from '@gatehouse/server/metrics/latency';
 import { ALL_CLIENTS, type Bucket, type Entry, NO_CLIENT, ORDERS_SOURCE } from './bucket.ts';
 
-export const GROUPS = ['route', 'client_id', 'service', 'status', 'type', 'currency', 'method'] as const;
+export const GROUPS = [
+  'route',
+  'client_id',
+  'service',
+  'status',
+  'type',
+  'currency',
+  'method',
+  'api_key',
+] as const;
 export type Group = (typeof GROUPS)[number];
 
 /** The sum of entries, from which the value is computed. */
@@ -23,12 +32,17 @@ export type Metric = {
   /** The group by which it is always divided, since its values cannot be added up. */
   groupedBy?: Group;
   needsLatency?: true;
+  /** Whether it is counted for each client, and not for all together. */
+  isOnlyPerClient?: true;
   /** Whether it is counted when it is asked for. */
   isLive?: true;
   parts(entry: Entry): Part[];
   /** Null if there is none, such as a latency without requests. */
   valueOf(sum: Sum): number | null;
 };
+
+/** In place of a counter: the requests with API keys. */
+export const KEY_COUNTER = 'api_key_requests';
 
 const STATUSES = ['2xx', '3xx', '4xx', '5xx'];
 const count = ({ count }: Sum) => count;
@@ -102,6 +116,12 @@ export const METRICS = {
   latency_p99: latency(0.99, 'The 99th percentile of the time of requests.'),
   tokens_issued: counter('tokens_issued', 'Access tokens issued.'),
   logins: counter('logins', 'Successful sign-ins, on the pages and by the API.', ['method']),
+  api_key_requests: {
+    ...counter(KEY_COUNTER, 'Requests with an API key, or with a token that was issued for one.', [
+      'api_key',
+    ]),
+    isOnlyPerClient: true,
+  },
   orders: {
     description: 'Orders by the time they were placed, with their current status.',
     ...byLabels,

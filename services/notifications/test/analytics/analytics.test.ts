@@ -18,6 +18,12 @@ t.test('counts of services are returned by minute, hour and day', async (t) => {
         requestsOf({ minute: now - 2, client: null, statuses: [0, 0, 7, 0], latency: [0, 7] }),
         requestsOf({ minute: now - 2, client: 'app_b', route: 'POST /items', statuses: [4, 0, 0, 0] }),
       ],
+      keys: [
+        { minute: now - 3, client: 'app_a', key: 'k1', count: 2 },
+        { minute: now - 2, client: 'app_a', key: 'k1', count: 3 },
+        { minute: now - 2, client: 'app_a', key: 'k2', count: 4 },
+        { minute: now - 2, client: 'app_b', key: 'k3', count: 1 },
+      ],
     }),
   );
   await send(
@@ -41,6 +47,8 @@ t.test('counts of services are returned by minute, hour and day', async (t) => {
       ['metric=client_errors', 9],
       ['metric=tokens_issued', 6],
       ['metric=logins', 9],
+      ['metric=api_key_requests', 10],
+      ['metric=api_key_requests&client_id=app_a', 9],
       ['metric=requests&client_id=app_a', 27],
       ['metric=requests&client_id=app_none', 0],
       ['metric=orders', 0],
@@ -66,6 +74,10 @@ t.test('counts of services are returned by minute, hour and day', async (t) => {
       { method: 'passkey', value: 4 },
       { method: 'password+code', value: 3 },
       { method: null, value: 2 },
+    ]);
+    t.strictSame((await ask(`metric=api_key_requests&client_id=app_a&group_by=api_key&${range}`)).totals, [
+      { api_key: 'k1', value: 5 },
+      { api_key: 'k2', value: 4 },
     ]);
     t.match((await ask(`metric=requests&group_by=status&${range}`)).totals, [
       { status: '2xx', value: 25 },
@@ -118,6 +130,8 @@ t.test('bad batches are dropped and do not come again', async (t) => {
   await send(batchOf({ requests, until: '2026-02-31T25:00:00.000Z' }));
   // It stands for all clients together.
   await send(batchOf({ requests: [...requests, requestsOf({ client: '*' })] }));
+  await send(batchOf({ requests, keys: [{ minute: now, client: '*', key: 'k1', count: 1 }] }));
+  await send(batchOf({ requests, keys: [{ minute: now, client: 'app_bad', key: 'k.1$', count: 1 }] }));
   await settled();
   t.match(await ask('metric=requests&client_id=app_bad&interval=day'), { total: 0 });
 });

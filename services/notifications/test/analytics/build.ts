@@ -18,7 +18,7 @@ export const PATH = '/api/v1/analytics';
 export const SCOPE = 'read:data';
 
 type Counted = Partial<
-  Pick<UsageBatch, 'requests' | 'counters' | 'service' | 'until' | 'sender' | 'id' | 'final'>
+  Pick<UsageBatch, 'requests' | 'counters' | 'keys' | 'service' | 'until' | 'sender' | 'id' | 'final'>
 >;
 
 /** A batch of usage as a service sends it. */

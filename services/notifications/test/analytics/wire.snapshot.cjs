@@ -421,6 +421,15 @@ cache-control: no-store
       ]
     },
     {
+      "name": "api_key_requests",
+      "description": "Requests with an API key, or with a token that was issued for one.",
+      "unit": "count",
+      "group_by": [
+        "api_key",
+        "client_id"
+      ]
+    },
+    {
       "name": "orders",
       "description": "Orders by the time they were placed, with their current status.",
       "unit": "count",
@@ -518,7 +527,7 @@ exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > 
 content-type: application/json; charset=utf-8
 cache-control: no-store
 {
-  "error": "group_by must be one of route, client_id, service, status, type, currency, method."
+  "error": "group_by must be one of route, client_id, service, status, type, currency, method, api_key."
 }
 `
 
@@ -563,7 +572,7 @@ exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > 
 content-type: application/json; charset=utf-8
 cache-control: no-store
 {
-  "error": "metric must be one of requests, errors, client_errors, latency_p50, latency_p95, latency_p99, tokens_issued, logins, orders, revenue, notifications."
+  "error": "metric must be one of requests, errors, client_errors, latency_p50, latency_p95, latency_p99, tokens_issued, logins, api_key_requests, orders, revenue, notifications."
 }
 `
 
@@ -658,6 +667,15 @@ cache-control: no-store
       "unit": "count",
       "group_by": [
         "method",
+        "client_id"
+      ]
+    },
+    {
+      "name": "api_key_requests",
+      "description": "Requests with an API key, or with a token that was issued for one.",
+      "unit": "count",
+      "group_by": [
+        "api_key",
         "client_id"
       ]
     },

@@ -42,7 +42,7 @@ const KINDS = Object.entries(TYPES).map(([type, { name, description, how }]): Ki
 });
 
 /** Applications: their settings, credentials and owners, and how to use them. */
-export function applications(config: { publicUrl: string }): Section {
+export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'off' }): Section {
   const { part: quickStartPart, act: tryRequest } = quickStart(config);
   return resourcePages<Application>({
     name: 'applications',
@@ -96,7 +96,7 @@ export function applications(config: { publicUrl: string }): Section {
     parts: {
       credentials: credentials(config),
       'quick-start': quickStartPart,
-      usage,
+      usage: usage(config),
       users: applicationUsers,
       members,
       profiles,

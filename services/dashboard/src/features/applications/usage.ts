@@ -1,23 +1,33 @@
+import { html } from '@gatehouse/web/html';
 import type { Application } from '../../api/application-types.ts';
 import type { Part } from '../../resources/resource.ts';
 import { loadSeries, rangeOf } from '../overview/analytics.ts';
 import { REQUEST_METRICS, requestFigures, requestPlots, totalText, usageOver } from '../overview/plots.ts';
+import { usageTables } from './usage-tables.ts';
 
 /** The usage of one application over time. */
-export const usage: Part<Application> = {
+export const usage = ({ rateLimit }: { rateLimit?: 'on' | 'off' }): Part<Application> => ({
   title: 'Usage',
   charts: true,
   async view({ visit, value, path }) {
     const range = rangeOf(visit.query('range'));
-    const series = await loadSeries(visit.api, REQUEST_METRICS, { range, clientId: value.client_id });
-    return usageOver(range, {
+    const { client_id: clientId } = value;
+    // What is loaded again every few seconds is before the tables.
+    const isPolling = visit.ctx.get('x-polling') === 'true';
+    const isLimited = rateLimit !== 'off';
+    const [series, tables] = await Promise.all([
+      loadSeries(visit.api, REQUEST_METRICS, { range, clientId }),
+      !isPolling && usageTables(visit.api, { clientId, range, isLimited }),
+    ]);
+    const isAway = series.requests.error !== undefined;
+    return html`${usageOver(range, {
       id: 'usage',
       path: `${path}/usage`,
       whose: 'Usage of this application',
-      isAway: series.requests.error !== undefined,
+      isAway,
       figures: [...requestFigures(series), ['Tokens issued', totalText(series.tokens_issued, 'count')]],
       plots: requestPlots(series),
       requests: series.requests,
-    });
+    })}${!isAway && tables}`;
   },
-};
+});

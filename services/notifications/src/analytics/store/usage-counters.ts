@@ -42,11 +42,11 @@ export async function addToCounters(
 /** The increments of a batch for each bucket, by the paths of its fields. */
 function incrementsOf({ service: source, series }: CountedUsage, keepDays: RetentionDays) {
   const all = new Map<string, { bucket: BucketDocument; increments: Record<string, number> }>();
-  for (const { start: minute, client, ...entry } of series) {
+  for (const { start: minute, client, isOnlyOfClient, ...entry } of series) {
     const numbers = numbersOf(entry);
     for (const interval of INTERVALS) {
       const start = new Date(startOf(interval, minute.getTime()));
-      for (const each of [client, ALL_CLIENTS]) {
+      for (const each of isOnlyOfClient ? [client] : [client, ALL_CLIENTS]) {
         const bucket = emptyBucket({ interval, source, client: each, start }, keepDays);
         const { increments } = all.get(bucket._id) ?? { increments: {} as Record<string, number> };
         all.set(bucket._id, { bucket, increments });
