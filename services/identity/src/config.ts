@@ -148,7 +148,7 @@ const own = {
   ),
   freshSignIn: described(
     'With `on`, rotating signing keys, changing identity providers, removing the factors of others, ending the access of applications to their ' +
-      'accounts and creating set-up links for them, ending all sessions of an account and adding members to an application or offering it to somebody take a token whose sign-in is of the last five minutes (RFC 9470). The dashboard then asks people to sign in again.',
+      'accounts and creating set-up links or sending password resets for them, ending all sessions of an account and adding members to an application or offering it to somebody take a token whose sign-in is of the last five minutes (RFC 9470). The dashboard then asks people to sign in again.',
     oneOf('IDENTITY_FRESH_SIGN_IN', ['on', 'off'], 'off'),
   ),
   auditDays: described(

@@ -39,6 +39,7 @@ export const ACTIONS: Record<string, string> = {
   'authenticator_app.removed': 'Authenticator app removed',
   'recovery_codes.renewed': 'Recovery codes renewed',
   'recovery_code.used': 'Recovery code used',
+  'password_reset.sent': 'Link for a new password sent by an admin',
   'set_up_link.created': 'Link to set up a sign-in again created',
   'device.connected': 'Device connected',
   'invitation.created': 'Invitation sent',

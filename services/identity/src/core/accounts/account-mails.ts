@@ -1,4 +1,4 @@
-import { ServiceError } from '@gatehouse/core/errors';
+import { ServiceError, unavailable } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { loginKey } from '@gatehouse/domain/folded-key';
 import type { MailSender } from '@gatehouse/mail/mail';
@@ -38,6 +38,11 @@ export type AccountMails = {
   sendVerification(account: Account): Promise<void>;
   /** Sends a link to the verified address of the account with this login, if there is one. */
   sendNewPassword(login: string): Promise<void>;
+  /**
+   * The same for an admin, who learns until when the link works, or why nothing was sent: throws `conflict`, `rate_limited` and
+   * `unavailable`.
+   */
+  sendPasswordReset(account: Account): Promise<{ expiresAt: Date }>;
   /**
    * Tells the person with this id at their verified address, some times an hour for each kind. A mail about a change of how they
    * sign in has a link that undoes it.
@@ -94,6 +99,14 @@ export function createAccountMails(options: {
     return `${issuer}${path}?token=${token}`;
   }
 
+  async function mailNewPassword(account: Account): Promise<void> {
+    const to = account.email ?? '';
+    // By address: what a thief was sent at theirs must not keep the owner from a mail after the change is undone.
+    await options.countMail(loginKey(to), 'new_password');
+    const link = await linkTo(NEW_PASSWORD, account, to, 'new_password', NEW_PASSWORD_SECONDS);
+    await mail.send({ to, ...newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 }) });
+  }
+
   const self: AccountMails = {
     sendVerification: (account) =>
       attempt('verification', async () => {
@@ -117,19 +130,21 @@ export function createAccountMails(options: {
     sendNewPassword: (login) =>
       attempt('new password', async () => {
         const account = await accounts.lookUp(login);
-        // An address that nobody has confirmed may be a stranger's.
-        if (account === undefined) return;
-        const { email } = account;
-        if (email === null || !account.email_verified) return;
-        if (account.status !== 'active') return;
-        // By address: what a thief was sent at theirs must not keep the owner from a mail after the change is undone.
-        await options.countMail(loginKey(email), 'new_password');
-        const link = await linkTo(NEW_PASSWORD, account, email, 'new_password', NEW_PASSWORD_SECONDS);
-        await mail.send({
-          to: email,
-          ...newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 }),
-        });
+        if (account !== undefined && resetObstacle(account) === undefined) await mailNewPassword(account);
       }),
+    async sendPasswordReset(account) {
+      const obstacle = resetObstacle(account);
+      if (obstacle !== undefined) throw new ServiceError('conflict', obstacle);
+      const expiresAt = new Date(Date.now() + NEW_PASSWORD_SECONDS * 1000);
+      try {
+        await inBrand(options.brand, () => mailNewPassword(account));
+      } catch (error) {
+        if (error instanceof ServiceError) throw error;
+        logger.warn({ err: error, what: 'password reset' }, 'a mail could not be sent');
+        throw unavailable('The mail could not be sent.', error);
+      }
+      return { expiresAt };
+    },
     sendDeleted: ({ email, email_verified, username }) =>
       attempt('account deleted', async () => {
         if (email !== null && email_verified)
@@ -207,4 +222,16 @@ export function createAccountMails(options: {
       }),
   };
   return self;
+}
+
+/** Why an account gets no link for a new password, and what to do; undefined if it does. */
+function resetObstacle({ email, email_verified, status }: Account): string | undefined {
+  if (status !== 'active') return 'The account is inactive.';
+  // One that nobody has confirmed may be a stranger's.
+  if (email !== null && email_verified) return undefined;
+  const problem =
+    email === null
+      ? 'The account has no email address.'
+      : 'The email address of the account is not confirmed.';
+  return `${problem} Create a link to set up the sign-in again.`;
 }

@@ -60,6 +60,7 @@ const IMMEDIATE = [
   'recovery_code.used',
   'invitation.created',
   'invitation.revoked',
+  'password_reset.sent',
   'set_up_link.created',
   'set_up_link.used',
   'factor_recovery.requested',

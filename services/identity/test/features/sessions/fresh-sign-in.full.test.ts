@@ -35,6 +35,7 @@ t.test('what is dangerous takes a sign-in of the last five minutes (RFC 9470 §3
     ['POST', `/api/v1/applications/${client_id}/members`, { user: 'factory', role: 'viewer' }],
     ['POST', '/api/v1/factors/set-up-links', { user_id: other.id }],
     ['DELETE', `/api/v1/factors/${app}?user_id=${other.id}`],
+    ['POST', '/api/v1/password-resets', { user_id: built.people.ann.id }],
     ['DELETE', `/api/v1/consents/${WEB.client_id}?user_id=${built.people.ann.id}`],
     ['DELETE', '/api/v1/sessions'],
   ];
