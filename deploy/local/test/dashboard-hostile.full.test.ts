@@ -69,7 +69,7 @@ await inChromium(t, async (browser) => {
     ).toString();
     const lists = ['', '/applications', '/items', '/products', '/orders', '/users', '/audit', '/reports']
       .concat(['/notifications', '/dead-letters', '/queues', '/signing-keys', '/applications/new'])
-      .concat(['/reports/new', '/notifications/new', '/search', '/try/list_v2_products']);
+      .concat(['/reports/new', '/notifications/new', '/search', '/try/list_v2_products', '/preferences']);
     const ofApplication = ['', '/credentials', '/quick-start', '/usage', '/users', '/members', '/profiles'];
     const pages = [
       ...lists,

@@ -1,3 +1,4 @@
+import { appearance } from './appearance.ts';
 import { brand, brandMark } from './brand.ts';
 import { type Content, type Html, html, render } from './html.ts';
 import { gateIllustration } from './illustrations.ts';
@@ -47,15 +48,16 @@ export function brandLinks(): Content {
 export function htmlDocument(page: PageParts, body: Html, head: Head): string {
   const { stylesheets, scripts = [], meta = {} } = head;
   const { tag, direction } = language();
+  const { theme, timeZone } = appearance();
   const { name: owner, logo: picture, stylesheets: own = [] } = brand();
   const title = `${page.title} – ${owner}`;
   return render(html`<!doctype html>
-<html lang="${tag}"${direction === 'rtl' && html` dir="rtl"`}>
+<html lang="${tag}"${direction === 'rtl' && html` dir="rtl"`}${theme !== undefined && html` data-theme="${theme}"`}${timeZone !== undefined && html` data-time-zone="${timeZone}"`}>
 <head>
 <meta charset="utf-8">
 <title>${page.failed ? t('Error: {title}', { title }) : title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
+<meta name="color-scheme" content="${theme ?? 'light dark'}">
 <meta name="robots" content="noindex">
 <meta name="referrer" content="no-referrer">
 ${picture === undefined ? html`<link rel="icon" href="data:image/svg+xml,${ICON}">` : html`<link rel="icon" href="data:image/png;base64,${picture}">`}

@@ -7,5 +7,16 @@ export const SHARED_STYLES = ['tokens.css', 'base.css', 'gate.css'].map(
 
 /** The stylesheet of a service's pages: what all pages share, then what only these have. */
 export function createStylesheet(directory: string, own: URL): Asset {
-  return createAsset(directory, 'style.css', [...SHARED_STYLES, own]);
+  return createAsset(directory, 'style.css', [...SHARED_STYLES, own], withThemes);
+}
+
+const DARK = /@media \(prefers-color-scheme: dark\) \{\s*:root \{([^}]*)\}\s*\}/g;
+
+/** The colours for dark systems also for the theme `dark`, and not for the theme `light`, in the same order of precedence. */
+export function withThemes(css: string): string {
+  return css.replace(
+    DARK,
+    (_, colours: string) =>
+      `@media (prefers-color-scheme: dark) {:root:where(:not([data-theme="light"])) {${colours}}}\n:root:where([data-theme="dark"]) {${colours}}`,
+  );
 }

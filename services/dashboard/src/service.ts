@@ -11,6 +11,7 @@ import { type DashboardConfig, readDashboardConfig, settings } from './config.ts
 import { docsRoutes } from './docs/docs-routes.ts';
 import { createLibrary } from './docs/guides/library.ts';
 import { createApiDescription } from './docs/openapi/source.ts';
+import { preferences } from './features/preferences/preferences.ts';
 import { tryRequest } from './features/reference/try-request.ts';
 import { search } from './features/search/search.ts';
 import { createCookies } from './http/cookies.ts';
@@ -61,7 +62,7 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
       createDashboardRouter({
         ...common,
         sections,
-        unlisted: [searchPages, tryRequest({ describe, publicUrl })],
+        unlisted: [searchPages, tryRequest({ describe, publicUrl }), preferences(config)],
       }),
     ],
     unavailable: database.unavailable,

@@ -6,6 +6,7 @@ import type { Logger } from '@gatehouse/core/logger';
 import { isUnder } from '@gatehouse/core/services';
 import { isCanonicalPath, pathOf } from '@gatehouse/server/request-path';
 import { requestInfo } from '@gatehouse/server/requests';
+import { inAppearance, readAppearance } from '@gatehouse/web/appearance';
 import { type Brand, inBrand } from '@gatehouse/web/brand';
 import { inLanguage } from '@gatehouse/web/language';
 import { isOtherLoopback } from '@gatehouse/web/loopback';
@@ -82,7 +83,10 @@ export function createIdentityApp(options: AppOptions): Koa {
   });
 
   app.use(keepRenewedSignatures);
-  const chosen: Middleware = (ctx, next) => inBrand(options.brand, () => inLanguage(languageFor(ctx), next));
+  const chosen: Middleware = (ctx, next) =>
+    inAppearance(readAppearance(ctx.headers.cookie), () =>
+      inBrand(options.brand, () => inLanguage(languageFor(ctx), next)),
+    );
   app.use(below([...options.pages, ...OAUTH_PAGES], chosen));
   app.use(below(options.pages, pageErrors.middleware));
   for (const [errorBody, apis] of Map.groupBy(options.apis, ({ errors }) => errors.body)) {

@@ -3,6 +3,7 @@ import { notModified } from '@gatehouse/api/http/conditional';
 import { unavailable } from '@gatehouse/core/errors';
 import { problem } from '@gatehouse/server/json-response';
 import { requestInfo } from '@gatehouse/server/requests';
+import { appearance, inAppearance } from '@gatehouse/web/appearance';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { type Encoded, sendEncoded } from '../http/encoded.ts';
@@ -33,6 +34,11 @@ export function docsRoutes(options: {
 }): Router {
   const { describe } = options;
   const router = new Router({ sensitive: true });
+  // Pages that are kept for everybody differ by the theme only.
+  router.use((_, next) => {
+    const { theme } = appearance();
+    return inAppearance(theme === undefined ? {} : { theme }, next);
+  });
   let edition: Edition | undefined;
 
   async function current(): Promise<Edition> {
@@ -59,12 +65,13 @@ export function docsRoutes(options: {
     router.get(path, async (ctx) => {
       requestInfo(ctx.req).route = path;
       const it = await current();
-      let encoded = it.pages.get(ctx.path);
+      const key = `${appearance().theme ?? ''} ${ctx.path}`;
+      let encoded = it.pages.get(key);
       if (encoded === undefined) {
         const page = toPage(it, ctx);
         if (page === undefined) return send(ctx, { text: docsLayout(notFoundPage(), it.contents) }, 404);
         encoded = { text: docsLayout(page, it.contents) };
-        it.pages.set(ctx.path, encoded);
+        it.pages.set(key, encoded);
       }
       send(ctx, encoded);
     });
@@ -122,6 +129,7 @@ export function docsRoutes(options: {
 function send(ctx: Context, encoded: Encoded, status = 200): void {
   const etag = `"${createHash('sha256').update(encoded.text).digest('base64url')}"`;
   sendPage(ctx, encoded.text, status);
+  ctx.vary('cookie');
   ctx.set({ 'cache-control': 'public, no-cache', etag });
   if (status === 200 && notModified(ctx.req, etag)) ctx.status = 304;
   else sendEncoded(ctx, encoded);

@@ -1,5 +1,5 @@
 import { type Asset, createAsset } from '@gatehouse/web/asset';
-import { createStylesheet } from '@gatehouse/web/stylesheet';
+import { createStylesheet, withThemes } from '@gatehouse/web/stylesheet';
 
 const DIRECTORY = '/dashboard/assets';
 const library = (specifier: string) => new URL(import.meta.resolve(specifier));
@@ -7,7 +7,7 @@ const own = (file: string) => new URL(file, import.meta.url);
 
 const stylesheet = createStylesheet(DIRECTORY, own('style.css'));
 const chartStyle = createAsset(DIRECTORY, 'chart.css', [library('uplot/dist/uPlot.min.css')]);
-const docsStyle = createAsset(DIRECTORY, 'docs.css', [own('../docs/docs.css')]);
+const docsStyle = createAsset(DIRECTORY, 'docs.css', [own('../docs/docs.css')], withThemes);
 const htmx = createAsset(DIRECTORY, 'htmx.js', [library('htmx.org/dist/htmx.min.js')]);
 const page = createAsset(DIRECTORY, 'page.js', [own('./browser/page.js')]);
 const chart = createAsset(DIRECTORY, 'chart.js', [

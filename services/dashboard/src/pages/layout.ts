@@ -34,7 +34,7 @@ export function layout(view: View, { person, csrf }: Viewer, navigation: Navigat
 ${searchField(view.search)}
 <nav class="bar-links" aria-label="${PRODUCT}"><a href="/docs">Docs</a></nav>
 <details class="menu"><summary><span class="menu-name"><bdi>${person.name}</bdi></span></summary>
-<div class="menu-panel"><p class="hint">${roleText(person)}</p><a href="/account">Your account</a>
+<div class="menu-panel"><p class="hint">${roleText(person)}</p><a href="/account">Your account</a><a href="/dashboard/preferences">Preferences</a>
 ${form({ action: '/dashboard/sign-out', csrf }, html`<button class="secondary small">Sign out</button>`)}</div></details></header>
 <div class="frame">
 <nav class="side" aria-label="Dashboard"><details class="side-fold"><summary>Menu</summary>${navigationLinks(navigation, view.section, person)}</details></nav>
@@ -43,7 +43,7 @@ ${trail.length > 0 && html`<nav class="trail" aria-label="Where you are"><ol>${t
 <div class="heading"><h1>${title}</h1>${actions !== undefined && html`<div class="actions">${actions}</div>`}</div>
 ${notice(view.notice)}
 ${view.body}
-<p class="time-zone hint">Time zone: <span>UTC</span> <button type="button" class="secondary" hidden>Use UTC</button></p>
+<p class="time-zone hint">Time zone: <span>UTC</span> <a href="/dashboard/preferences">Change</a></p>
 </main>
 </div>
 </body>`,

@@ -2,6 +2,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { isCanonicalPath, pathOf } from '@gatehouse/server/request-path';
 import { requestInfo } from '@gatehouse/server/requests';
+import { inAppearance, readAppearance } from '@gatehouse/web/appearance';
 import type Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { CsrfError } from '../http/forms.ts';
@@ -58,6 +59,7 @@ export function createDashboardApp(options: {
     }
   };
 
+  app.use((ctx, next) => inAppearance(readAppearance(ctx.headers.cookie), next));
   app.use(errorsAsPages);
   app.use(slashRemoved);
   app.use(canonicalPathsOnly);

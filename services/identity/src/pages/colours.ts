@@ -1,3 +1,5 @@
+import { withThemes } from '@gatehouse/web/stylesheet';
+
 /** The colours of pages in one scheme, by the names of their custom properties. */
 type Palette = Readonly<Record<string, string>>;
 export type Palettes = { light: Palette; dark: Palette };
@@ -51,7 +53,7 @@ export function paletteStyles({ light, dark }: Palettes): string {
     `:root {\n${Object.entries(palette)
       .map(([name, colour]) => `  --${name}: ${colour};\n`)
       .join('')}}\n`;
-  return `${block(light)}@media (prefers-color-scheme: dark) {\n${block(dark)}}\n`;
+  return withThemes(`${block(light)}@media (prefers-color-scheme: dark) {\n${block(dark)}}\n`);
 }
 
 /** WCAG 2.2, contrast ratio. */

@@ -1,6 +1,7 @@
 import { stylesheet } from '../../src/pages/stylesheet.ts';
 
-const [, light = '', dark = ''] = /:root \{([^}]*)\}[^{]*\{\s*:root \{([^}]*)\}/.exec(stylesheet.text) ?? [];
+const [, light = '', dark = ''] =
+  /:root \{([^}]*)\}[^{]*\{\s*:root:where\([^{]*\{([^}]*)\}/.exec(stylesheet.text) ?? [];
 const colours = (block: string) =>
   new Map(
     [...block.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)].map(([, name = '', value = '']) => [name, value]),

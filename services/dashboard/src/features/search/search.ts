@@ -6,9 +6,10 @@ import { find, type Group, type Results } from './find.ts';
 const PATH = '/dashboard/search';
 const MAX_LENGTH = 200;
 
-/** Pages that are not of the dashboard, which its header leads to. */
+/** Pages that the header of the dashboard leads to. */
 const PAGES: readonly Hit[] = [
   { href: '/account', title: 'Your account' },
+  { href: '/dashboard/preferences', title: 'Preferences: theme and time zone' },
   { href: '/docs', title: 'Documentation' },
   { href: '/docs/api', title: 'API reference' },
 ];

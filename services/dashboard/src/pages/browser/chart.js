@@ -182,5 +182,4 @@ new ResizeObserver(() => {
 }).observe(document.body);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAll);
 document.addEventListener('htmx:afterSettle', drawAll);
-document.addEventListener('timezonechange', drawAll);
 drawAll();

@@ -128,13 +128,9 @@ document.addEventListener('htmx:configRequest', ({ detail: { elt, headers } }) =
   if (elt.getAttribute('hx-trigger')?.startsWith('every')) headers['X-Polling'] = 'true';
 });
 
-// Times come in UTC. They are shown in the reader's zone, unless UTC was chosen, which this browser remembers.
-const OWN_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const CHOICE = 'gatehouse-time-zone';
-let zone = OWN_ZONE;
-try {
-  if (localStorage.getItem(CHOICE) === 'UTC') zone = 'UTC';
-} catch {} // Storage may be off.
+// Times come in UTC. They are shown in the zone that was chosen, else in that of the reader.
+const zone = document.documentElement.dataset.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+document.documentElement.dataset.timeZone = zone;
 function showTimes(root) {
   const format = (timeStyle) =>
     new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle, timeZone: zone });
@@ -145,22 +141,9 @@ function showTimes(root) {
     time.textContent = formats[time.dataset.precision].format(date);
     time.title = full.format(date);
   }
-  document.documentElement.dataset.timeZone = zone;
-  const line = document.querySelector('.time-zone');
-  const button = line?.querySelector('button');
-  if (!button) return;
-  line.firstElementChild.textContent = zone;
-  button.hidden = OWN_ZONE === 'UTC';
-  button.textContent = zone === 'UTC' ? `Use ${OWN_ZONE}` : 'Use UTC';
+  const name = document.querySelector('.time-zone span');
+  if (name) name.textContent = zone;
 }
-document.querySelector('.time-zone button')?.addEventListener('click', () => {
-  zone = zone === 'UTC' ? OWN_ZONE : 'UTC';
-  try {
-    localStorage.setItem(CHOICE, zone === 'UTC' ? 'UTC' : '');
-  } catch {}
-  showTimes(document);
-  document.dispatchEvent(new Event('timezonechange'));
-});
 
 document.addEventListener('htmx:load', ({ detail: { elt } }) => {
   offerCopies(elt);

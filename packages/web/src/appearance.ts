@@ -1,0 +1,36 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** How somebody wants to see pages; by default, as their system and browser do. */
+export type Appearance = { theme?: Theme; timeZone?: string };
+export const THEMES = ['light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
+
+/** The time zones that can be chosen, of the IANA database. */
+export const TIME_ZONES: readonly string[] = [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])];
+
+const COOKIES = { theme: 'gatehouse_theme', timeZone: 'gatehouse_time_zone' } as const;
+const zones = new Set(TIME_ZONES);
+const current = new AsyncLocalStorage<Appearance>();
+
+/** Runs this, and what follows from it, with an appearance. */
+export function inAppearance<T>(chosen: Appearance, run: () => T): T {
+  return current.run(chosen, run);
+}
+
+/** The appearance of what runs. */
+export const appearance = (): Appearance => current.getStore() ?? {};
+
+/** The appearance in the Cookie header of a request: a choice that there is not counts as none. */
+export function readAppearance(cookies: string | undefined): Appearance {
+  const cookie = (name: string) => new RegExp(`(?:^|; )${name}=([^;]*)`).exec(cookies ?? '')?.[1];
+  const theme = THEMES.find((it) => it === cookie(COOKIES.theme));
+  const timeZone = cookie(COOKIES.timeZone) ?? '';
+  return { ...(theme && { theme }), ...(zones.has(timeZone) && { timeZone }) };
+}
+
+/** The cookies that keep an appearance for a year, for all pages of the origin; what is not chosen is removed. */
+export function appearanceCookies({ theme, timeZone }: Appearance, isSecure: boolean): string[] {
+  const cookie = (name: string, value: string | undefined) =>
+    `${name}=${value ?? ''}; Path=/; Max-Age=${value === undefined ? 0 : 31_536_000}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+  return [cookie(COOKIES.theme, theme), cookie(COOKIES.timeZone, timeZone)];
+}
