@@ -8,7 +8,7 @@ export type FormBrowser = {
   /** Follows redirects within the site and stops at the first that leads elsewhere. */
   get(url: string): Promise<Page>;
   /** Submits the page's first form, or the one whose markup contains `which`; `fields` replace the form's values. */
-  submit(page: Page, fields: Record<string, string>, which?: string): Promise<Page>;
+  submit(page: Page, fields: Record<string, string | File>, which?: string): Promise<Page>;
   /** Follows the page's link whose address contains `link`, and confirms what is asked there (packages/web/src/confirmation.ts). */
   confirm(page: Page, link: string, fields?: Record<string, string>): Promise<Page>;
   /** The cookies that would be sent to a path. */
@@ -45,9 +45,9 @@ export function createFormBrowser(base: string, headers: Readonly<Record<string,
     return new Map(matching.map(({ name, value }) => [name, value]));
   }
 
-  async function request(method: string, address: string, body?: URLSearchParams): Promise<Page> {
+  async function request(method: string, address: string, body?: URLSearchParams | FormData): Promise<Page> {
     let url = new URL(address, base);
-    let send = { method, body };
+    let send: { method: string; body: typeof body } = { method, body };
     for (let hops = 0; hops < 20; hops += 1) {
       if (url.origin !== origin) return { url, status: 0, html: '', headers: new Headers() };
       const cookie = [...cookies(url.pathname)].map(([name, value]) => `${name}=${value}`).join('; ');
@@ -58,9 +58,8 @@ export function createFormBrowser(base: string, headers: Readonly<Record<string,
           accept: 'text/html',
           ...headers,
           ...(cookie === '' ? {} : { cookie }),
-          ...(send.body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
         },
-        ...(send.body === undefined ? {} : { body: send.body.toString() }),
+        ...(send.body === undefined ? {} : { body: send.body }),
       });
       storeCookies(response.headers, url);
       const location = response.headers.get('location');
@@ -72,11 +71,19 @@ export function createFormBrowser(base: string, headers: Readonly<Record<string,
     throw new Error(`more than twenty redirects, at ${url}`);
   }
 
-  function submit(page: Page, fields: Record<string, string>, which?: string): Promise<Page> {
+  function submit(page: Page, fields: Record<string, string | File>, which?: string): Promise<Page> {
     const form = formsOf(page.html).find(({ html }) => which === undefined || html.includes(which));
     if (form === undefined) throw new Error(`there is no such form at ${page.url}:\n${page.html}`);
     const target = new URL(form.action, page.url).href;
-    return request('POST', target, new URLSearchParams({ ...form.fields, ...fields }));
+    const sent = Object.entries({ ...form.fields, ...fields });
+    const body = /<form[^>]* enctype="multipart\/form-data"/.test(form.html)
+      ? new FormData()
+      : new URLSearchParams();
+    for (const [name, value] of sent) {
+      if (body instanceof FormData) body.set(name, value);
+      else body.set(name, String(value));
+    }
+    return request('POST', target, body);
   }
 
   return {

@@ -52,9 +52,9 @@ const INPUT_MODE: Record<string, string> = { email: 'email', tel: 'tel', url: 'u
 export function form(
   target: PageForm,
   content: Content,
-  options: { id?: string; class?: string } = {},
+  options: { id?: string; class?: string; enctype?: 'multipart/form-data' } = {},
 ): Html {
-  return html`<form method="post" action="${target.action}"${options.id !== undefined && html` id="${options.id}"`}${options.class !== undefined && html` class="${options.class}"`}>
+  return html`<form method="post" action="${target.action}"${options.id !== undefined && html` id="${options.id}"`}${options.class !== undefined && html` class="${options.class}"`}${options.enctype !== undefined && html` enctype="${options.enctype}"`}>
 <input type="hidden" name="csrf" value="${target.csrf}">
 ${Object.entries(target.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 ${content}

@@ -5,12 +5,17 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { deriveKeys, type KeyList } from '@gatehouse/core/sealing';
 import type { Context } from 'koa';
 import type { Session } from '../sessions/session.ts';
+import { type FormParts, readMultipart } from './multipart.ts';
 
 /** More than any of our forms needs, in bytes: an item's value has 64 KiB, and each byte may be sent as three. */
 const FORM_LIMIT = 256 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
+const MULTIPART = 'multipart/form-data';
 /** How many forms without a session are read at a time, since anybody can send them, from as many addresses as they have. */
 const MAX_WITHOUT_SESSION = 64;
+
+/** What a form may send besides the fields of most: files, and more bytes than these need. */
+export type FormOptions = { files?: boolean; maxBytes?: number; tooLarge?: string };
 
 /** The fields of a submitted form. */
 export type Fields = {
@@ -21,11 +26,15 @@ export type Fields = {
   /** Each value of a field that may come several times. */
   all(name: string): string[];
   has(name: string): boolean;
+  /** The content of a file; undefined unless the form has that field. */
+  file(name: string): Buffer | undefined;
   sent: SentFields;
   /** Its token, for when it is shown again. */
   token: string;
   /** The same for a form that is sent again as it is, by a second click for example, and for no other. */
   idempotencyKey: string;
+  /** A secret of the form, by a name: the same when it is sent again, and known to nobody who has sent it. */
+  secret(name: string): string;
 };
 
 /** The entries of the form, to be sent again: without the token, passwords and secrets. */
@@ -48,6 +57,7 @@ export class CsrfError extends ServiceError {
  */
 export function createForms(masterKeys: KeyList) {
   const keys = deriveKeys(masterKeys, 'dashboard forms');
+  const [secretsKey] = deriveKeys(masterKeys, 'dashboard form secrets');
   const tokenOf = (key: Buffer, session: Session, nonce: string) =>
     `${nonce}.${createHmac('sha256', key).update(`${session.id}.${nonce}`).digest('base64url')}`;
 
@@ -57,19 +67,34 @@ export function createForms(masterKeys: KeyList) {
     /** A hidden token for the forms of a page of this session. */
     token: (session: Session) => tokenOf(keys[0], session, randomBytes(16).toString('base64url')),
     /** Throws CsrfError unless the form has the token of the session, or if there is none. */
-    async read(ctx: Context, session: Session | undefined): Promise<Fields> {
+    async read(
+      ctx: Context,
+      session: Session | undefined,
+      { files: takesFiles = false, maxBytes = FORM_LIMIT, tooLarge }: FormOptions = {},
+    ): Promise<Fields> {
       // Browsers say so, and no site can make them say it of its own forms (Fetch Metadata §2.3).
       const isOurs = ctx.get('sec-fetch-site') === 'same-origin';
-      const isRead = isOurs && withoutSession < MAX_WITHOUT_SESSION;
+      const type = takesFiles ? MULTIPART : FORM;
+      // What is in a file is not sent again.
+      const isRead = isOurs && !takesFiles && withoutSession < MAX_WITHOUT_SESSION;
       if (session === undefined && !isRead) throw new CsrfError();
-      if (ctx.is(FORM) !== FORM) {
-        throw new ServiceError('unsupported_media_type', `The Content-Type must be ${FORM}.`);
+      if (ctx.is(type) !== type) {
+        throw new ServiceError('unsupported_media_type', `The Content-Type must be ${type}.`);
       }
       withoutSession += session === undefined ? 1 : 0;
-      const body = await readBody(ctx.req, FORM_LIMIT).finally(() => {
-        withoutSession -= session === undefined ? 1 : 0;
-      });
-      const values = new URLSearchParams(body.toString('utf8'));
+      const body = await readBody(ctx.req, maxBytes)
+        .catch((error: unknown) => {
+          const isTooLarge = error instanceof ServiceError && error.kind === 'too_large';
+          throw isTooLarge && tooLarge !== undefined
+            ? new ServiceError('too_large', tooLarge, { headers: error.headers })
+            : error;
+        })
+        .finally(() => {
+          withoutSession -= session === undefined ? 1 : 0;
+        });
+      const { values, files }: FormParts = takesFiles
+        ? await readMultipart(ctx.get('content-type'), body)
+        : { values: new URLSearchParams(body.toString('utf8')), files: new Map() };
       const token = values.get('csrf') ?? '';
       const given = Buffer.from(token);
       const [nonce = ''] = token.split('.', 1);
@@ -80,12 +105,13 @@ export function createForms(masterKeys: KeyList) {
       };
       const sent = [...values].filter(([name]) => !/^csrf$|password|secret/.test(name));
       if (!keys.some(isOfSession) || ctx.get('sec-fetch-site') === 'cross-site') {
-        throw new CsrfError(isOurs ? sent : undefined);
+        throw new CsrfError(isOurs && !takesFiles ? sent : undefined);
       }
       if (![...values.values()].every(isStorable)) {
         throw new ServiceError('invalid', 'A field contains a character that is not allowed in text.');
       }
       const text = (name: string) => (values.get(name) ?? '').trim();
+      const idempotencyKey = createHash('sha256').update(body).digest('base64url');
       return {
         text,
         required(name) {
@@ -95,9 +121,12 @@ export function createForms(masterKeys: KeyList) {
         },
         all: (name) => values.getAll(name),
         has: (name) => values.has(name),
+        file: (name) => files.get(name),
         sent,
         token,
-        idempotencyKey: createHash('sha256').update(body).digest('base64url'),
+        idempotencyKey,
+        secret: (name) =>
+          createHmac('sha256', secretsKey).update(`${idempotencyKey} ${name}`).digest('base64url'),
       };
     },
   };

@@ -7,7 +7,7 @@ import type { Api, Connect, TokenSource } from '../api/api.ts';
 import { ApiError } from '../api/api-error.ts';
 import { causeOf } from '../api/cause.ts';
 import type { Cookies } from '../http/cookies.ts';
-import { CsrfError, type Fields, type Forms, type SentFields } from '../http/forms.ts';
+import { CsrfError, type Fields, type FormOptions, type Forms, type SentFields } from '../http/forms.ts';
 import type { RepeatedForms } from '../http/repeated-forms.ts';
 import { seeOther, sendPage } from '../http/respond.ts';
 import { layout, type NavigationEntry } from '../pages/layout.ts';
@@ -25,6 +25,8 @@ export type Visit = {
   ctx: Context;
   person: Session['person'];
   api: Api;
+  /** The same for one of the things that a form creates in any order: by a name, which it has again when the form is sent again. */
+  apiFor(part: string): Api;
   /** The token for forms. */
   csrf: string;
   /** A parameter of the path. */
@@ -48,7 +50,7 @@ export type DashboardRouter = {
   /** A page: returns it, or the path of another one to go on to. */
   get(path: string, show: (visit: Visit) => Promise<View | string> | View): void;
   /** A form: returns the page to go on to, or one that says what has to be corrected. */
-  post(path: string, act: Act): void;
+  post(path: string, act: Act, options?: FormOptions): void;
   /** A form that the API does not take once, however often it is sent: see RepeatedForms. */
   postOnce(path: string, act: Act): void;
   /** Something other than a page, such as a download. */
@@ -113,6 +115,7 @@ export function createDashboardRouter(options: {
         return session.person;
       },
       api: api(tokens, cause, sent?.idempotencyKey),
+      apiFor: (part) => api(tokens, cause, sent && `${sent.idempotencyKey}-${part}`),
       csrf: sent?.token ?? forms.token(session),
       param: (name) => String(ctx.params[name]),
       id(prefix) {
@@ -199,10 +202,10 @@ export function createDashboardRouter(options: {
     });
   }
 
-  function post(path: string, act: Act): void {
+  function post(path: string, act: Act, options?: FormOptions): void {
     router.post(path, async (ctx) => {
       const session = await sessionOf(ctx);
-      const fields = await forms.read(ctx, session).catch((error: unknown) => {
+      const fields = await forms.read(ctx, session, options).catch((error: unknown) => {
         if (error instanceof CsrfError) sendAgain(ctx, error.sent, session);
         else throw error;
       });
