@@ -69,7 +69,8 @@ await inChromium(t, async (browser) => {
     ).toString();
     const lists = ['', '/applications', '/items', '/products', '/orders', '/users', '/audit', '/reports']
       .concat(['/notifications', '/dead-letters', '/queues', '/signing-keys', '/applications/new'])
-      .concat(['/reports/new', '/notifications/new', '/search', '/try/list_v2_products', '/preferences']);
+      .concat(['/reports/new', '/notifications/new', '/search', '/try/list_v2_products', '/preferences'])
+      .concat(['/products/import', '/users/import']);
     const ofApplication = ['', '/credentials', '/quick-start', '/usage', '/users', '/members', '/profiles'];
     const pages = [
       ...lists,
@@ -149,6 +150,46 @@ await inChromium(t, async (browser) => {
     await page.locator('#count', { hasText: '1 item found' }).waitFor();
     t.same(await marks(page), []);
     t.same(noticed, []);
+  });
+
+  t.test('a file that is imported becomes no markup on the pages of the import', async (t) => {
+    const { page, noticed } = await signedIn(demo.admin);
+    const cell = `"${HOSTILE.replaceAll('"', '""')}"`;
+    const choose = async (text: string) => {
+      await page.goto(`${issuer}/dashboard/products/import`);
+      const buffer = Buffer.from(text);
+      await page.setInputFiles('#file', { name: `${HOSTILE}.csv`, mimeType: 'text/csv', buffer });
+      await page.click('main button.primary');
+    };
+    await choose(`${cell}\n1`);
+    await page.getByText('The first line must name the columns.').waitFor();
+    t.same(await marks(page), []);
+    await choose(`name,price,currency,sku,status\n${cell},1,EUR,,\n${cell},1,${cell},${cell},${cell}`);
+    await page.getByText('Nothing has been changed yet.').waitFor();
+    t.same(await marks(page), []);
+    await page.click('main button.primary');
+    await page.getByText('1 row was not imported').waitFor();
+    t.same(await marks(page), []);
+    t.same(noticed, []);
+  });
+
+  t.test('an export of the list is no formula, and changes nothing when it is imported', async (t) => {
+    const { page } = await signedIn(demo.admin);
+    await page.goto(`${issuer}/dashboard/products`);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('#export')]);
+    const parts: Buffer[] = [];
+    for await (const part of await download.createReadStream()) parts.push(part as Buffer);
+    const buffer = Buffer.concat(parts);
+    t.match(String(buffer), `"'=HYPERLINK(`);
+    t.match(download.suggestedFilename(), /^products-[\d-]{10}\.csv$/);
+    await page.goto(`${issuer}/dashboard/products/import`);
+    await page.setInputFiles('#file', { name: 'products.csv', mimeType: 'text/csv', buffer });
+    await page.click('main button.primary');
+    await page.getByText('Nothing has been changed yet.').waitFor();
+    t.match(
+      await page.locator('.facts').textContent(),
+      /To be created0To be changed0Unchanged\d+With errors0/,
+    );
   });
 
   t.test('a download is no formula in a spreadsheet', async (t) => {

@@ -132,9 +132,29 @@ t.test('reports: chosen, followed, downloaded, refused, cancelled', async (t) =>
   t.match(textOf(await admin.get('/dashboard/reports?type=sales')), 'Nothing matches this search.');
 });
 
+t.test('products and users: imported, listed, and exported again', async (t) => {
+  for (const [name, file, row] of [
+    ['products', 'name;price;currency\nImported tea;12,50;EUR', ',Imported tea,,,12.5,EUR,0,active,,'],
+    [
+      'users',
+      'username,email,role\nimported,imported@example.org,editor',
+      ',imported,imported@example.org,editor,active,',
+    ],
+  ] as const) {
+    const form = await admin.get(`/dashboard/${name}/import`);
+    const checked = await admin.submit(form, { file: new File([file], `${name}.csv`) }, 'name="file"');
+    t.match(textOf(checked), 'To be created 1 ');
+    t.match(textOf(await admin.submit(checked, {}, '/import/run"')), 'Created 1 ');
+    const url = `${issuer}/dashboard/${name}/export.csv?q=imported`;
+    const response = await fetch(url, { headers: { cookie: cookieOf(admin) } });
+    t.match(await response.text(), row);
+  }
+});
+
 t.test('people who are no admins or editors see a page that says so', async (t) => {
   const user = await signedIn(demo.user);
-  for (const path of ['/queues', '/dead-letters', '/reports', '/signing-keys', '/identity-providers']) {
+  const paths = ['/queues', '/dead-letters', '/reports', '/signing-keys', '/identity-providers'];
+  for (const path of [...paths, '/products/import', '/users/import', '/users/export.csv']) {
     const page = await user.get(`/dashboard${path}`);
     t.equal(page.status, 403, path);
     t.match(page.html, '<h1>Access denied</h1>', path);

@@ -113,6 +113,40 @@ await inChromium(t, async (browser) => {
     t.equal(complaints.filter((it) => !/503/.test(it)).length, 0);
   });
 
+  t.test('a file is checked and imported, with and without script', async (t) => {
+    const buffer = Buffer.from(
+      `id,name,price,currency\n,${'Long name '.repeat(15)},1,EUR\n,No price,x,EUR\n`,
+    );
+    for (const javaScriptEnabled of [true, false]) {
+      const { page, complaints } = await openPage(t, browser, { ...SCREENS[1], javaScriptEnabled });
+      await signIn(page);
+      await page.goto(url('/dashboard/products'));
+      await page.click('main a:has-text("Import CSV")');
+      await page.setInputFiles('#file', { name: 'rows.csv', mimeType: 'text/csv', buffer });
+      await page.click('main button.primary');
+      await page.locator('text=Nothing has been changed yet.').waitFor();
+      const looksRight = async (what: string) => {
+        if (!javaScriptEnabled) return;
+        t.same(await accessibilityViolations(page), [], what);
+        t.equal(await pixelsTooWide(page), 0, what);
+      };
+      await looksRight('the check');
+      await page.click('main button.primary');
+      await page.locator('text=1 row was not imported').waitFor();
+      await looksRight('the result');
+      t.same(complaints, []);
+    }
+    const { page } = await openPage(t, browser);
+    await signIn(page);
+    await page.goto(url('/dashboard/products/import'));
+    const large = { name: 'rows.csv', mimeType: 'text/csv', buffer: Buffer.alloc(513 * 1024, 'x') };
+    await page.setInputFiles('#file', large);
+    const message = () => page.evaluate<string>("document.querySelector('#file').validationMessage");
+    t.equal(await message(), 'The file is larger than 512 KiB.');
+    await page.setInputFiles('#file', { ...large, buffer });
+    t.equal(await message(), '');
+  });
+
   t.test('a form is sent once, and again after a return to it', async (t) => {
     const { page } = await openPage(t, browser);
     await signIn(page);

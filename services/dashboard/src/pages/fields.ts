@@ -131,16 +131,24 @@ export function checkbox(it: {
   return html`<div class="check"><input type="${type}" id="${id}" name="${name}" value="${value}"${checked && html` checked`}${problem !== undefined && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}><label for="${id}">${label}</label>${problem !== undefined && html`<p class="field-problem" id="${id}-problem">${problem}</p>`}${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}</div>`;
 }
 
-/** The error of a form as a whole: the problems of its fields, or the message. */
-export function formProblem(error: ApiError | undefined, fields: readonly FormField[] = []): Html | false {
-  if (error === undefined) return false;
-  const problems = error.details.map((problem) => {
+/** Whole sentences about fields, each with the name of the one in the form that it is about. */
+export function fieldSentences(
+  problems: readonly FieldProblem[],
+  fields: readonly FormField[],
+): readonly FieldProblem[] {
+  return problems.map((problem) => {
     const own = fields.find(({ name }) => problem.field === name || problem.field.startsWith(`${name}.`));
     if (own !== undefined) return { field: own.name, message: problemOf([problem], own) ?? '' };
     const { field: name, message } = problem;
     const label = capital(name.replaceAll('_', ' '));
     return { field: name, message: sentence({ name, label }, message) };
   });
+}
+
+/** The error of a form as a whole: the problems of its fields, or the message. */
+export function formProblem(error: ApiError | undefined, fields: readonly FormField[] = []): Html | false {
+  if (error === undefined) return false;
+  const problems = fieldSentences(error.details, fields);
   const names = fields.map(({ name }) => name);
   return problems.length > 0 ? problemSummary(problems, names) : alertBox(error.message);
 }

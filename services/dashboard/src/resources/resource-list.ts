@@ -54,6 +54,7 @@ export type ResourceList<T> = {
     columns: readonly (keyof T & string)[];
     find(visit: Visit, query: ListQuery): Promise<ApiPage<T>>;
   };
+  imported?: { role: Role };
   create?: {
     role?: Role;
     /** The title of its page; by default "New" and the noun. */
@@ -117,6 +118,9 @@ export async function listView<T>(it: ResourceList<T>, visit: Visit, refused?: A
     actions: [
       it.csv &&
         html`<a class="secondary" id="export" href="${path}/export.csv${queryOf(found)}">Export CSV</a>`,
+      it.imported &&
+        hasRole(person, it.imported.role) &&
+        html`<a class="secondary" href="${path}/import">Import CSV</a>`,
       mayCreate && html`<a class="primary" href="${path}/new">${title}</a>`,
     ],
     body: html`${await valueFor(visit, introduction)}

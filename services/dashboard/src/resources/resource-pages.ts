@@ -19,6 +19,7 @@ import {
   resourceForm,
   sentValues,
 } from './resource-form.ts';
+import { addImport } from './resource-import.ts';
 import { listView } from './resource-list.ts';
 
 type Entity = { id: string };
@@ -47,6 +48,7 @@ export function resourcePages<T extends Entity>(options: Resource<T>): Section {
       router.get(`/${name}`, (visit) => listView(list, visit));
       resource.routes?.(router);
       addExport(resource, router);
+      addImport(resource, router);
       addCreation(resource, router);
       for (const part of ['', ...Object.keys(resource.parts ?? {})]) {
         router.get(`/${name}/:id${part && `/${part}`}`, async (visit) =>
@@ -62,7 +64,17 @@ export function resourcePages<T extends Entity>(options: Resource<T>): Section {
 
 /** How the search of the dashboard finds it: its page with the form of a new one, and each by id and name. */
 function searchOf<T extends Entity>(resource: Resource<T>): SectionSearch {
-  const { name, noun, api, create, filters, search, title, idPrefix = resource.newIdPrefix } = resource;
+  const {
+    name,
+    noun,
+    api,
+    create,
+    filters,
+    imported,
+    search,
+    title,
+    idPrefix = resource.newIdPrefix,
+  } = resource;
   const hitOf = (row: T): Hit => {
     const { id } = row;
     const text = title(row);
@@ -73,15 +85,18 @@ function searchOf<T extends Entity>(resource: Resource<T>): SectionSearch {
   const list = `/dashboard/${name}`;
   const isSearched = filters.some((filter) => filter.name === 'q');
   return {
-    ...(create && {
-      pages: [
-        {
-          href: `${list}/new`,
-          title: create.title ?? `New ${noun[0]}`,
-          ...(create.role && { role: create.role }),
-        },
-      ],
-    }),
+    pages: [
+      ...(create
+        ? [
+            {
+              href: `${list}/new`,
+              title: create.title ?? `New ${noun[0]}`,
+              ...(create.role && { role: create.role }),
+            },
+          ]
+        : []),
+      ...(imported ? [{ href: `${list}/import`, title: `Import ${noun[1]}`, role: imported.role }] : []),
+    ],
     ...(idPrefix !== undefined && { byId: { [idPrefix]: byId } }),
     ...(search && {
       async byName(visit, text) {

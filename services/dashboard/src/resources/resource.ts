@@ -1,5 +1,7 @@
+import type { FieldProblem } from '@gatehouse/core/errors';
 import type { Role } from '@gatehouse/tokens/scopes';
 import type { Content, Html } from '@gatehouse/web/html';
+import type { Api } from '../api/api.ts';
 import type { Names } from '../api/names.ts';
 import type { ApiPage } from '../api/pages.ts';
 import type { RefusedForm } from '../http/changes.ts';
@@ -69,11 +71,41 @@ export type ResourceQuestion = Omit<Question, 'section' | 'trail' | 'back'>;
 /** The page to go on to, or the id of what was created, and which notice its page shows. */
 export type Created = string | { id: string; done?: string };
 
+/** How the rows of a CSV file create objects, and change those whose ids they have. */
+export type Imported<T> = {
+  /** The lowest role that may import. */
+  role: Role;
+  /** Its columns are the names of these. */
+  fields: readonly FormRow[];
+  /** Whether rows with an id change that object. */
+  changes?: boolean;
+  /** The columns of an export that cannot be changed, and are passed over. */
+  readOnly?: readonly string[];
+  /** The fields of a new object; the first one is its name. */
+  required: readonly [string, ...string[]];
+  /** The fields that no two objects share. */
+  unique: readonly string[];
+  /** The fields of which all are sent when one of them differs. */
+  together?: readonly string[];
+  /** The path in the API of the list with all of these fields. */
+  list: string;
+  maxRows: number;
+  /** What a person has to know before an import, and after it. */
+  about?: Content;
+  /** What is wrong with the fields of a new object, or with those that differ from the current one. */
+  problems(body: Readonly<Record<string, unknown>>, current: T | undefined): readonly FieldProblem[];
+  /** Creates an object; by default its fields are posted to the list. `secret` is the same when an import is sent again. */
+  create?(api: Api, body: object, secret: string): Promise<unknown>;
+};
+
 /**
  * A kind of thing of the API, from which `resourcePages` makes pages: a list, whose first column leads to the page of what
  * is in the row, and what can be done with one.
  */
-export type Resource<T extends { id: string }> = Omit<ResourceList<T>, 'title' | 'names' | 'create'> & {
+export type Resource<T extends { id: string }> = Omit<
+  ResourceList<T>,
+  'title' | 'names' | 'create' | 'imported'
+> & {
   /** The prefix of its ids, where all have it. */
   idPrefix?: string;
   /** The prefix of the ids of new ones, where others have ids without it. */
@@ -110,6 +142,7 @@ export type Resource<T extends { id: string }> = Omit<ResourceList<T>, 'title' |
     /** By default what has changed is put. */
     send?(target: Target<T>, changed: Readonly<Record<string, unknown>>): Promise<unknown>;
   };
+  imported?: Imported<T>;
   remove?: {
     role?: Role;
     /** The name of the deleted object, where it is not the noun. */

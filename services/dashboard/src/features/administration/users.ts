@@ -8,6 +8,7 @@ import { resourcePages } from '../../resources/resource-pages.ts';
 import type { DashboardRouter, Visit } from '../../routes/dashboard-router.ts';
 import type { FactorList } from './user-factors.ts';
 import { factorQuestions, factorsPath } from './user-factors.ts';
+import { userImport } from './user-import.ts';
 import { findUser, listUsers, withLastSignIns } from './user-list.ts';
 import { type ApiSession, openText, ROLES, type User, userPage } from './user-page.ts';
 
@@ -104,6 +105,7 @@ export const users = resourcePages<User>({
       return { id, done: given.error === undefined ? 'created' : 'without_role' };
     },
   },
+  imported: userImport,
   remove: {
     role: 'admin',
     noun: 'account',

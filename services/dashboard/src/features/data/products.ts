@@ -1,7 +1,10 @@
+import type { FieldProblem } from '@gatehouse/core/errors';
+import { decimalsOf, minorUnits } from '@gatehouse/domain/money';
 import { html } from '@gatehouse/web/html';
 import { attempt } from '../../api/attempt.ts';
 import { type ApiPage, filters } from '../../api/pages.ts';
 import { copyable, facts, money, number, statusTag, time } from '../../pages/parts.ts';
+import type { FormRow } from '../../resources/resource-form.ts';
 import type { ListQuery } from '../../resources/resource-list.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { Visit } from '../../routes/dashboard-router.ts';
@@ -22,7 +25,32 @@ type Product = {
 
 const STATUSES = [['active', 'active: it can be ordered'], 'inactive'] as const;
 const PRICE_HINT = 'With a point, such as 12.50';
+const MAX_STOCK = 1_000_000_000;
 const CURRENCY_HINT = 'Three letters, such as EUR';
+
+const FIELDS: readonly FormRow[] = [
+  { name: 'name', label: 'Name', required: true, maxlength: 200 },
+  [
+    { name: 'price', label: 'Price', required: true, kind: 'decimal', hint: PRICE_HINT },
+    {
+      name: 'currency',
+      label: 'Currency',
+      required: true,
+      maxlength: 3,
+      hint: CURRENCY_HINT,
+      initial: 'EUR',
+    },
+  ],
+  [
+    { name: 'stock', label: 'Stock', required: true, kind: 'integer', initial: '0' },
+    { name: 'status', label: 'Status', required: true, options: STATUSES, initial: 'active' },
+  ],
+  [
+    { name: 'category', label: 'Category', maxlength: 100 },
+    { name: 'sku', label: 'SKU', maxlength: 64 },
+  ],
+  { name: 'description', label: 'Description', maxlength: 4096, rows: 4, prose: true },
+];
 
 /** Products: everybody sees them; editors and admins change them. */
 export const products = resourcePages<Product>({
@@ -85,31 +113,21 @@ ${
     : html`<section><h2>Description</h2><p>${value.description ?? 'None.'}</p></section>`
 }
 ${deletion}`,
-  fields: [
-    { name: 'name', label: 'Name', required: true, maxlength: 200 },
-    [
-      { name: 'price', label: 'Price', required: true, kind: 'decimal', hint: PRICE_HINT },
-      {
-        name: 'currency',
-        label: 'Currency',
-        required: true,
-        maxlength: 3,
-        hint: CURRENCY_HINT,
-        initial: 'EUR',
-      },
-    ],
-    [
-      { name: 'stock', label: 'Stock', required: true, kind: 'integer', initial: '0' },
-      { name: 'status', label: 'Status', required: true, options: STATUSES, initial: 'active' },
-    ],
-    [
-      { name: 'category', label: 'Category', maxlength: 100 },
-      { name: 'sku', label: 'SKU', maxlength: 64 },
-    ],
-    { name: 'description', label: 'Description', rows: 4, prose: true },
-  ],
+  fields: FIELDS,
   create: { role: 'editor', invitation: 'Create a product' },
   update: { role: 'editor' },
+  imported: {
+    role: 'editor',
+    fields: FIELDS,
+    changes: true,
+    readOnly: ['created_at'],
+    required: ['name', 'price', 'currency'],
+    unique: ['sku'],
+    together: ['price', 'currency'],
+    list: '/v2/products',
+    maxRows: 1000,
+    problems: importProblems,
+  },
   remove: {
     role: 'editor',
     lost: 'The product can no longer be found or ordered. Orders that contain the product do not change.',
@@ -119,4 +137,28 @@ ${deletion}`,
 function findProducts({ api }: Visit, { q, cursor, limit, ...equal }: ListQuery): Promise<ApiPage<Product>> {
   const query = { cursor, limit, ...filters(equal) };
   return q ? api.get('/v2/products/search', { q, ...query }) : api.get('/v2/products', query);
+}
+
+/** What is wrong with a price, which depends on its currency, and with a stock. */
+function importProblems(
+  body: Readonly<Record<string, unknown>>,
+  current: Product | undefined,
+): FieldProblem[] {
+  const { price, stock } = body;
+  const currency = String(body.currency ?? current?.currency);
+  const decimals = decimalsOf(currency);
+  if (decimals === undefined) {
+    return [{ field: 'currency', message: 'must be the ISO 4217 code of a currency, such as USD' }];
+  }
+  const problems: FieldProblem[] = [];
+  if (typeof price === 'number' && minorUnits(price, currency) === undefined) {
+    const most = decimals === 0 ? 'without decimals' : `with at most ${decimals} decimals`;
+    problems.push({ field: 'price', message: `must be a number of ${currency} from 0, ${most}` });
+  } else if (current !== undefined && 'currency' in body && price === undefined) {
+    problems.push({ field: 'price', message: 'is required with another currency' });
+  }
+  if (typeof stock === 'number' && (stock < 0 || stock > MAX_STOCK)) {
+    problems.push({ field: 'stock', message: `must be from 0 to ${number(MAX_STOCK)}` });
+  }
+  return problems;
 }

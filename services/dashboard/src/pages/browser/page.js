@@ -86,6 +86,15 @@ document.addEventListener('submit', ({ target: form, submitter }) => {
 });
 addEventListener('pageshow', enableButtons);
 
+// A file that is too large is not sent: what stands before the services would refuse it without a page.
+document.addEventListener('change', ({ target }) => {
+  const most = Number(target.dataset.maxBytes);
+  if (!most) return;
+  const isTooLarge = target.files[0]?.size > most;
+  target.setCustomValidity(isTooLarge ? `The file is larger than ${most / 1024} KiB.` : '');
+  if (isTooLarge) target.reportValidity();
+});
+
 // Where a part of the page cannot be loaded, what is shown stays, and says that it may be out of date.
 const STALE = 'This page could not be refreshed. The data below may be out of date.';
 const NOT_SEARCHED = 'The results could not be loaded. Press Enter to search again.';
