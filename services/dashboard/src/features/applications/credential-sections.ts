@@ -88,7 +88,12 @@ const SECRET_FIELDS: readonly FormRow[] = [
 ];
 
 /** The content of a section of the page; `fresh` are the new credentials, which are shown only once. */
-type Credentials = { page: PartView<Application>; fresh: readonly NewCredential[] };
+type Credentials = {
+  page: PartView<Application>;
+  fresh: readonly NewCredential[];
+  /** Whether the person may create and remove them, as viewers of the application may not. */
+  canChange: boolean;
+};
 
 /** The form of a new credential, which the action of this name makes. */
 function newForm(
@@ -107,7 +112,7 @@ function newForm(
 
 /** The client secrets: two can be valid at once, so that one can replace the other. */
 export function secretSection(it: Credentials & { secrets: readonly ApiSecret[] }): Html {
-  const { secrets, fresh } = it;
+  const { secrets, fresh, canChange } = it;
   const { value, path, refused } = it.page;
   if (value.token_endpoint_auth_method === 'private_key_jwt') {
     return html`<section><h2>Public keys</h2><p>The application authenticates with assertions that it signs with its own key. It has no client secret. Its public keys are in its <a href="${path}#jwks">settings</a>.</p></section>`;
@@ -121,21 +126,21 @@ export function secretSection(it: Credentials & { secrets: readonly ApiSecret[] 
     { title: 'Created', show: ({ created_at: at }) => exactTime(at) },
     { title: 'Expires', show: ({ expires_at: at }) => exactTime(at, 'never') },
     { title: 'Last used', show: (secret) => lastUsed(secret) },
-    {
+    ...only<ApiSecret>(canChange, {
       title: 'Remove',
       show: ({ id, label, last_four: lastFour }) =>
         html`<a class="button danger" href="${`${path}/credentials/secrets/${encodeURIComponent(id)}/remove`}" aria-label="${`Remove secret ${label ?? lastFour ?? id}`}">Remove</a>`,
-    },
+    }),
   ];
   return html`<section><h2>Client secrets</h2>
 <p>An application can have two secrets at once. To replace a secret without a failed request, add a second one and put it in place. Remove the old secret when its “Last used” no longer changes.</p>
 ${secrets.length === 0 ? html`<p class="empty">There is no client secret. Add a secret so that the application can get tokens.</p>` : table(columns, secrets)}
-${secrets.length < 2 ? newForm(it, { action: 'credentials/secrets', rows: SECRET_FIELDS, submit: 'Add a secret', inline: true }) : formProblem(refused?.error)}</section>`;
+${canChange && secrets.length < 2 ? newForm(it, { action: 'credentials/secrets', rows: SECRET_FIELDS, submit: 'Add a secret', inline: true }) : formProblem(refused?.error)}</section>`;
 }
 
 /** The API keys, with which the application calls without asking for tokens. */
 export function keySection(it: Credentials & { keys: readonly ApiKey[] }): Html | false {
-  const { keys, fresh } = it;
+  const { keys, fresh, canChange } = it;
   const { value, path, refused } = it.page;
   if (!hasSetting(value.type, 'scopes')) return false;
   if (value.dpop_bound_access_tokens) {
@@ -152,7 +157,7 @@ export function keySection(it: Credentials & { keys: readonly ApiKey[] }): Html 
     { title: 'Created', show: ({ created_at: at }) => exactTime(at) },
     { title: 'Expires', show: ({ expires_at: at }) => exactTime(at, 'never') },
     { title: 'Last used', show: (key) => lastUsed(key) },
-    { title: 'Change', show: (key) => keyLinks(key, `${path}/${action}`) },
+    ...only<ApiKey>(canChange, { title: 'Change', show: (key) => keyLinks(key, `${path}/${action}`) }),
   ];
   const offered = SCOPES.filter(({ name, personal }) => !personal && value.scopes.includes(name));
   const rows: readonly FormRow[] = [
@@ -176,11 +181,17 @@ export function keySection(it: Credentials & { keys: readonly ApiKey[] }): Html 
 <p>With an API key, a program calls the API as the application, without tokens. Create a key for each place that uses one, so that you can revoke each key separately.</p>
 ${keys.length === 0 ? html`<p class="empty">There is no API key yet.</p>` : table(columns, keys)}
 ${
-  offered.length === 0
+  canChange &&
+  (offered.length === 0
     ? html`<p class="hint">A key needs a scope such as <code>read:data</code>. Add a scope to the application in its settings first.</p>`
     : html`<details class="panel"${refused?.action === action && html` open`}><summary>New API key</summary>
-${newForm(it, { action, rows, submit: 'Create API key' })}</details>`
+${newForm(it, { action, rows, submit: 'Create API key' })}</details>`)
 }</section>`;
+}
+
+/** A column that only some people see. */
+function only<T>(isSeen: boolean, column: Column<T>): Column<T>[] {
+  return isSeen ? [column] : [];
 }
 
 function keyLinks({ id, name, rotated_to: next }: ApiKey, action: string): Html {

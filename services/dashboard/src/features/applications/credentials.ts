@@ -16,6 +16,7 @@ import {
   OVERLAPS,
   secretSection,
 } from './credential-sections.ts';
+import { roleIn } from './members.ts';
 
 /** Client secrets and API keys of an application. New ones are shown on the page that follows, once. */
 export const credentials = ({ publicUrl }: { publicUrl: string }): Part<Application> => ({
@@ -27,12 +28,14 @@ export const credentials = ({ publicUrl }: { publicUrl: string }): Part<Applicat
     revoked: 'The API key no longer works.',
   },
   async view(page) {
-    const [secrets, keys] = await Promise.all([secretsOf(page), keysOf(page)]);
+    const [secrets, keys, role] = await Promise.all([secretsOf(page), keysOf(page), roleIn(page)]);
+    const canChange = role !== 'viewer';
     const { value, visit } = page;
     const fresh = (await visit.takeFlashes()).map((text) => JSON.parse(text) as NewCredential);
     return html`${fresh.map((it, at) => newCredential(it, at, { application: value, publicUrl }))}
-${isConfidential(value) && secretSection({ page, secrets, fresh })}
-${keySection({ page, keys, fresh })}`;
+${!canChange && html`<p>You are a viewer of this application. Its owner and its developers create and remove its secrets and API keys.</p>`}
+${isConfidential(value) && secretSection({ page, secrets, fresh, canChange })}
+${keySection({ page, keys, fresh, canChange })}`;
   },
 });
 

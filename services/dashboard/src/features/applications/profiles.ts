@@ -3,7 +3,9 @@ import { html } from '@gatehouse/web/html';
 import { type Application, hasSetting } from '../../api/application-types.ts';
 import { changes, shownFields } from '../../http/changes.ts';
 import { checkbox, formProblem } from '../../pages/fields.ts';
+import { facts } from '../../pages/parts.ts';
 import type { Act, Part } from '../../resources/resource.ts';
+import { roleIn } from './members.ts';
 
 /** The profiles, by the names of their pins; examples as the API returns them. */
 const PINS: Record<
@@ -142,9 +144,14 @@ export const profiles: Part<Application> = {
   title: 'API profiles',
   isShown: ({ type }) => hasSetting(type, 'scopes'),
   notices: { pinned: 'The profiles are saved. They apply to new tokens.' },
-  view({ visit, value, path, refused }) {
+  async view(page) {
+    const { visit, value, path, refused } = page;
     const hidden = shownFields(pinsOf(value), refused);
     const pinned = value.profiles;
+    if ((await roleIn(page)) === 'viewer') {
+      const rows = Object.entries(PINS).map(([pin, it]) => [it.path, pinned[pin] ?? 'No pin'] as const);
+      return html`<p>You are a viewer of this application. Its owner and its developers choose the API profiles.</p>${facts(rows)}`;
+    }
     return html`<p>Some paths can respond in several formats, called profiles. Without a pin, the request selects the profile, or else the default of the deployment applies. Pin the profile that your code expects. A pin applies to tokens that are issued after you save it, and to API keys within a minute.</p>
 ${formProblem(refused?.error)}
 ${form(

@@ -27,7 +27,12 @@ t.test('the owner adds a member, who sees and does what the role allows', async 
   t.match(textOf(members), /You are a viewer of this application/);
   t.notMatch(members.html, /name="user"/);
   t.match(textOf(seen), /You are a viewer of this application/);
-  t.notMatch(seen.html, /name="name"/, 'there is no form that would be refused');
+  for (const part of ['', '/credentials', '/users', '/members', '/profiles', '/usage']) {
+    const { html } = await bob.get(`${path}${part}`);
+    const main = /<main[\s\S]*<\/main>/.exec(html)?.[0] ?? '<form';
+    t.notMatch(main, /<form|class="button danger"(?![^>]*Leave)/, `no form of ${part} would be refused`);
+  }
+  t.match(textOf(await bob.get(`${path}/credentials`)), /Its owner and its developers create and remove/);
 
   await ann.submit(added, { user: 'editor', role: 'developer' }, 'name="user"');
   const changed = await bob.submit(await bob.get(path), { name: 'Ours' }, 'name="name"');
