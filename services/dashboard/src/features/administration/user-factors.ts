@@ -5,6 +5,7 @@ import { copyable, exactTime, notAvailable, time } from '../../pages/parts.ts';
 import { type Column, table } from '../../pages/table.ts';
 import type { Resource, ResourceQuestion, Target } from '../../resources/resource.ts';
 import { notFound, type Visit } from '../../routes/dashboard-router.ts';
+import type { ApiUser } from './user-list.ts';
 
 /** A passkey or an authenticator app of a user, as the API lists it. */
 export type ApiFactor = {
@@ -18,10 +19,9 @@ export type ApiFactor = {
 export type FactorList = { data: readonly ApiFactor[] };
 /** A link that was just created, which is shown once. */
 type SetUpLink = { url: string; expires_at: string };
-type User = { id: string; username: string | null };
 
 const FACTORS = '/api/v1/factors';
-const nameOf = ({ id, username }: User) => username ?? id;
+const nameOf = ({ id, username }: ApiUser) => username ?? id;
 const titleOf = ({ type, name }: ApiFactor): Content =>
   type === 'passkey' ? html`Passkey <bdi>${name}</bdi>` : 'Authenticator app';
 const labelOf = ({ type, name }: ApiFactor) => (type === 'passkey' ? `passkey ${name}` : 'authenticator app');
@@ -29,7 +29,7 @@ const labelOf = ({ type, name }: ApiFactor) => (type === 'passkey' ? `passkey ${
 /** What an admin sees of how somebody signs in beside the password, and the ways to help who cannot any more. */
 export function factorSection(
   outcome: Outcome<FactorList>,
-  { path, isSelf, links }: { path: string; isSelf: boolean; links: readonly string[] },
+  { user, path, isSelf, links }: { user: ApiUser; path: string; isSelf: boolean; links: readonly string[] },
 ): Html {
   if (outcome.error !== undefined) {
     return html`<section><h2>Passkeys and authenticator app</h2>${notAvailable('Passkeys', outcome.error, { again: path })}</section>`;
@@ -53,7 +53,12 @@ export function factorSection(
   return html`<section><h2>Passkeys and authenticator app</h2>
 ${links.map((text) => newLink(JSON.parse(text) as SetUpLink))}
 ${data.length === 0 ? html`<p class="empty">This user has neither a passkey nor an authenticator app.</p>` : table(columns, data)}
-${isSelf ? html`<p>Manage your own on the page <a href="/account/security">Security</a> of your account.</p>` : html`<p><a class="button secondary" href="${path}/set-up-link">Create a link to set up the sign-in again</a></p>`}</section>`;
+${isSelf ? html`<p>Manage your own on the page <a href="/account/security">Security</a> of your account.</p>` : recoveryLinks(user, path)}</section>`;
+}
+
+/** The ways back for somebody who cannot sign in. */
+function recoveryLinks({ email, status }: ApiUser, path: string): Html {
+  return html`<div class="row-buttons">${email !== null && status === 'active' && html`<a class="button secondary" href="${path}/password-reset">Send a link to choose a new password</a>`}<a class="button secondary" href="${path}/set-up-link">Create a link to set up the sign-in again</a></div>`;
 }
 
 function newLink({ url, expires_at: expiresAt }: SetUpLink): Html {
@@ -65,9 +70,9 @@ function newLink({ url, expires_at: expiresAt }: SetUpLink): Html {
 export const factorsPath = (visit: Visit, id = '') =>
   `${FACTORS}${id && `/${encodeURIComponent(id)}`}?${new URLSearchParams({ user_id: visit.id('usr') })}`;
 
-/** The questions before a factor is removed, and before a link is created. */
-export const factorQuestions: NonNullable<Resource<User>['confirmed']> = {
-  async 'factors/:factor/remove'({ visit, value, path }: Target<User>): Promise<ResourceQuestion> {
+/** The questions before a factor is removed, and before a link is sent or created. */
+export const factorQuestions: NonNullable<Resource<ApiUser>['confirmed']> = {
+  async 'factors/:factor/remove'({ visit, value, path }: Target<ApiUser>): Promise<ResourceQuestion> {
     const { data } = await visit.api.get<FactorList>(factorsPath(visit));
     const factor = data.find(({ id }) => id === visit.param('factor'));
     if (factor === undefined) throw notFound();
@@ -83,7 +88,17 @@ export const factorQuestions: NonNullable<Resource<User>['confirmed']> = {
       },
     };
   },
-  'set-up-link': ({ visit, value, path }: Target<User>): ResourceQuestion => ({
+  'password-reset': ({ visit, value, path }: Target<ApiUser>): ResourceQuestion => ({
+    title: `Send ${nameOf(value)} a link to choose a new password?`,
+    lost: html`<p>The link is mailed to <strong><bdi>${value.email}</bdi></strong>, as if the person had asked for it on the sign-in page. You do not see it. It works once, for 30 minutes, in place of an earlier one.</p>
+<p>The current password keeps working until the link is used. Then all other sessions of the account end; passkeys and the authenticator app stay.</p>`,
+    submit: 'Send the link',
+    async act() {
+      await visit.api.send('POST', '/api/v1/password-resets', { user_id: value.id });
+      return `${path}?done=reset_sent`;
+    },
+  }),
+  'set-up-link': ({ visit, value, path }: Target<ApiUser>): ResourceQuestion => ({
     title: `Create a link for ${nameOf(value)}?`,
     lost: html`<p>Whoever opens the link chooses a new password for the account. Its passkeys, its connected accounts, its authenticator app with the recovery codes, and all its sessions end then. Until somebody opens it, nothing changes.</p>
 <p>It works once, for 24 hours, in place of an earlier one. The person gets a mail that there is a link, without the link. Make sure who asks for it, as the link is all that it takes to get into the account.</p>`,

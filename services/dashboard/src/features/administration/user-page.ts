@@ -9,6 +9,7 @@ import { copyable, facts, notAvailable, statusTag, time } from '../../pages/part
 import { type Column, table } from '../../pages/table.ts';
 import type { ResourceView } from '../../resources/resource.ts';
 import { hasRole } from '../../sessions/session.ts';
+import { type ConsentList, consentSection } from './user-consents.ts';
 import { type FactorList, factorSection } from './user-factors.ts';
 import type { ApiUser } from './user-list.ts';
 
@@ -21,10 +22,11 @@ export type ApiSession = {
   last_used_at: string;
 };
 
-/** A user, with the sessions and the factors for admins. */
+/** A user, with the sessions, the factors and the applications with access for admins. */
 export type User = ApiUser & {
   sessions?: Outcome<{ data: ApiSession[] }> | undefined;
   factors?: Outcome<FactorList> | undefined;
+  consents?: Outcome<ConsentList> | undefined;
 };
 
 export const ROLES = [
@@ -51,7 +53,8 @@ ${
   html`${links(user.id)}
 ${authority(user, { path, csrf, isSelf })}`
 }
-${user.factors !== undefined && factorSection(user.factors, { path, isSelf, links: await visit.takeFlashes() })}
+${user.factors !== undefined && factorSection(user.factors, { path, isSelf, user, links: await visit.takeFlashes() })}
+${user.consents !== undefined && consentSection(user.consents, path)}
 ${user.sessions !== undefined && sessionSection(user.sessions, { path, csrf })}
 ${!isSelf && deletion}`;
 }

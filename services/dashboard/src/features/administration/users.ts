@@ -6,6 +6,7 @@ import { statusTag, time } from '../../pages/parts.ts';
 import type { ResourceQuestion, Target } from '../../resources/resource.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { DashboardRouter, Visit } from '../../routes/dashboard-router.ts';
+import { type ConsentList, consentQuestions, consentsPath } from './user-consents.ts';
 import type { FactorList } from './user-factors.ts';
 import { factorQuestions, factorsPath } from './user-factors.ts';
 import { userImport } from './user-import.ts';
@@ -24,6 +25,8 @@ export const users = resourcePages<User>({
     inactive: 'The account is deactivated, and all its sessions have ended.',
     active: 'The account is active.',
     ended: 'The session has ended, and its tokens no longer work.',
+    access_ended: 'The application no longer has access to the account.',
+    reset_sent: 'The link is sent.',
     factor_removed: 'It is removed, and the person gets a mail.',
     all_ended: 'All sessions have ended, and their tokens no longer work.',
     deleted: 'The account is deleted.',
@@ -66,12 +69,13 @@ export const users = resourcePages<User>({
   empty: html`<p><strong>There are no users yet.</strong></p>`,
   async read(visit) {
     const isAdmin = visit.person.role === 'admin';
-    const [{ etag, ...user }, sessions, factors] = await Promise.all([
+    const [{ etag, ...user }, sessions, factors, consents] = await Promise.all([
       findUser(visit.api, visit.id('usr')),
       isAdmin ? sessionsOf(visit) : undefined,
       isAdmin ? attempt(visit.api.get<FactorList>(factorsPath(visit))) : undefined,
+      isAdmin ? attempt(visit.api.get<ConsentList>(consentsPath(visit))) : undefined,
     ]);
-    return { value: { ...user, sessions, factors }, etag };
+    return { value: { ...user, sessions, factors, consents }, etag };
   },
   title: ({ id, username }) => username ?? id,
   view: userPage,
@@ -115,7 +119,12 @@ export const users = resourcePages<User>({
       return openText(value.sessions ?? (await sessionsOf(visit)));
     },
   },
-  confirmed: { deactivate: deactivation, 'sessions/end-all': endOfAllSessions, ...factorQuestions },
+  confirmed: {
+    deactivate: deactivation,
+    'sessions/end-all': endOfAllSessions,
+    ...factorQuestions,
+    ...consentQuestions,
+  },
   routes: addUserRoutes,
 });
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import t from 'tap';
-import { build, codeOf, heading } from '../../build.ts';
+import { build, codeOf, heading, PASSWORD } from '../../build.ts';
 
 const built = await build(t);
 const { browser: admin } = await built.signedIn('admin');
@@ -28,6 +28,8 @@ const { browser: owner } = await built.signedIn('ann');
 const setUp = await owner.get('/account/authenticator-app/set-up');
 const key = (/<code class="secret-key">([A-Z2-7 ]+)</.exec(setUp.html)?.[1] ?? '').replaceAll(' ', '');
 await owner.submit(setUp, { code: totp(key) }, 'name="code"');
+/** The mails with a link for a new password. */
+const resets = () => built.links.filter(({ link }) => link.includes('/account/new-password'));
 const factors = async () => {
   const { body } = await built.call<{ data: unknown[] }>('GET', `/api/v1/factors?user_id=${ann.id}`);
   return body.data.length;
@@ -42,12 +44,15 @@ t.test('an admin sees the factors of a user, and never their secrets', async (t)
   const { browser: editor } = await built.signedIn('editor');
   const seen = await editor.get(PAGE);
   t.equal(seen.status, 200);
-  t.notMatch(seen.html, /Passkeys and authenticator app|set-up-link/);
-  const question = await editor.get(`${PAGE}/set-up-link`);
-  t.equal((await editor.submit(question, {}, '/set-up-link')).status, 403);
+  t.notMatch(seen.html, /Passkeys and authenticator app|set-up-link|password-reset/);
+  for (const act of ['set-up-link', 'password-reset']) {
+    const question = await editor.get(`${PAGE}/${act}`);
+    t.equal((await editor.submit(question, {}, `/${act}`)).status, 403, act);
+  }
+  t.same(resets(), [], 'no mail has gone');
   const own = await admin.get(`/dashboard/users/${built.people.admin.id}`);
   t.match(own.html, /Manage your own on the page/);
-  t.notMatch(own.html, /set-up-link/);
+  t.notMatch(own.html, /set-up-link|password-reset/);
 });
 
 t.test('an admin creates a link, which is shown once', async (t) => {
@@ -61,6 +66,35 @@ t.test('an admin creates a link, which is shown once', async (t) => {
   t.equal(await factors(), 1, 'nothing has changed yet');
   const guest = built.browser();
   t.equal(heading(await guest.get(link)), 'Set up your sign-in again');
+});
+
+t.test('an admin has a link for a new password mailed', async (t) => {
+  const question = await admin.confirm(await admin.get(PAGE), '/password-reset', { confirmation: '' });
+  t.equal(heading(question), 'Send ann a link to choose a new password?');
+  t.match(question.html, /mailed to <strong><bdi>ann@example\.org<.*The current password keeps working/s);
+  t.same(resets(), [], 'to look at it sends nothing');
+  const sent = await admin.submit(question, {}, '/password-reset');
+  t.equal(sent.url.pathname, PAGE);
+  t.match(sent.html, 'The link is sent.');
+  const [{ to, link } = { to: '', link: '' }, ...others] = resets();
+  t.same([to, others], ['ann@example.org', []]);
+  t.notMatch(sent.html, 'token=', 'the admin does not see it');
+  const guest = built.browser();
+  const page = await guest.get(link);
+  t.equal(heading(page), 'Choose a new password');
+  t.equal(heading(await guest.submit(page, { new_password: PASSWORD })), 'Your new password is saved');
+});
+
+t.test('somebody who cannot get the mail gets none, and the admin learns why', async (t) => {
+  const draft = { username: 'una', email: 'una@example.org', password: PASSWORD };
+  const { body } = await built.call<{ id: string }>('POST', '/v2/users', 'admin', draft);
+  const page = `/dashboard/users/${body.id}`;
+  const refused = await admin.confirm(await admin.get(page), '/password-reset');
+  t.match(refused.html, /The email address of the account is not confirmed\. Create a link/);
+  await built.call('PUT', `/v2/users/${body.id}/status`, 'admin', { status: 'inactive' });
+  const inactive = await admin.get(page);
+  t.match(inactive.html, '/set-up-link');
+  t.notMatch(inactive.html, '/password-reset', 'what cannot be done is not offered');
 });
 
 t.test('an admin removes a factor, after a page that names what is lost', async (t) => {
