@@ -70,6 +70,7 @@ function normalizeError(ctx: Context): void {
   const { error, error_description: description } = (ctx.body ?? {}) as Record<string, unknown>;
   if (NO_AUTHENTICATION.has(String(description))) {
     refuseClient(ctx, String(description));
+    noteCode(ctx);
     return;
   }
   const code = GRANT_NOT_ALLOWED.test(String(description)) ? 'unauthorized_client' : error;
@@ -79,4 +80,11 @@ function normalizeError(ctx: Context): void {
       : { error: 'invalid_request', error_description: 'There is nothing here.' };
   // Koa sets the status to 200 when a body is set where there was none.
   ctx.status = status;
+  noteCode(ctx);
+}
+
+/** The request log has the code that the caller got. */
+function noteCode(ctx: Context): void {
+  const { failure } = requestInfo(ctx.req);
+  if (failure !== undefined) failure.code = (ctx.body as { error: string }).error;
 }
