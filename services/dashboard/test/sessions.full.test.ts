@@ -128,12 +128,19 @@ t.test('sessions of the dashboard', async (t) => {
         headers: { 'content-type': type ?? 'application/x-www-form-urlencoded', ...more },
         body: new URLSearchParams({ csrf, name: 'x', value: '1' }).toString(),
       });
+    const upload = (path: string, csrf: string) => {
+      const body = new FormData();
+      body.set('csrf', csrf);
+      body.set('file', new File(['name,price,currency\nx,1,EUR'], 'rows.csv'));
+      return ask(path, cookie, { method: 'POST', body });
+    };
     const forms = postPaths();
     t.ok(forms.includes('/dashboard/applications/:id/trust') && forms.includes('/dashboard/sign-out'));
     t.ok(forms.length > 30, `${forms.length} forms`);
     for (const path of forms) {
       for (const csrf of ['', 'x', foreign]) {
-        const { status } = await send(path.replaceAll(/:\w+/g, 'x_1'), csrf);
+        const at = path.replaceAll(/:\w+/g, 'x_1');
+        const { status } = await (path.endsWith('/import') ? upload(at, csrf) : send(at, csrf));
         t.equal(status, 403, `${path} with ${csrf.slice(0, 4)}`);
       }
     }
