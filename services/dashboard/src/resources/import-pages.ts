@@ -37,7 +37,7 @@ export function importBody<T extends Entity>(
   const kib = MAX_FILE_BYTES / 1024;
   const hint = `At most ${number(it.maxRows)} rows and ${kib} KiB, in UTF-8, with commas, semicolons or tabs between the cells.`;
   return html`${formProblem(error)}
-<p>Choose a CSV file, such as a spreadsheet saves it. The file is checked first, and nothing is changed before you confirm that.</p>
+<p>Choose a CSV file, such as one that a spreadsheet saved. The file is checked first, and nothing changes until you confirm the import.</p>
 ${it.about && html`<p>${it.about}</p>`}
 ${form(
   { action: pathOf(resource, '/import'), csrf },
@@ -50,12 +50,12 @@ ${form(
   { class: 'wide-form', enctype: 'multipart/form-data' },
 )}
 <section><h2>Columns</h2>
-<p>The first line names the columns, in any order. ${it.changes && html`A row with an ID changes that ${noun[0]}; columns that are missing stay as they are. A row without one creates a ${noun[0]}. An <a href="${pathOf(resource, '/export.csv')}">export</a> has the columns already.`}</p>
+<p>The first line names the columns, in any order. ${it.changes && html`A row with an ID changes that ${noun[0]}; values of missing columns stay as they are. A row without an ID creates a ${noun[0]}. An <a href="${pathOf(resource, '/export.csv')}">exported file</a> has these columns already.`}</p>
 ${table(columnsOf(it), importFields(it))}</section>`;
 }
 
 function columnsOf<T>({ required, changes }: Imported<T>): Column<ResourceField>[] {
-  const isRequired = changes ? 'For a new one' : 'Yes';
+  const isRequired = changes ? 'In rows without an ID' : 'Yes';
   return [
     { title: 'Column', show: ({ name }) => html`<code>${name}</code>` },
     { title: 'Value', show: valueText },

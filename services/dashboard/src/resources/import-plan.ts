@@ -23,7 +23,11 @@ export type PlannedRow<T> = {
   problems: readonly string[];
 };
 
-const ID: ResourceField = { name: 'id', label: 'ID', hint: 'The ID of what the row changes' };
+const ID: ResourceField = {
+  name: 'id',
+  label: 'ID',
+  hint: 'The ID of the existing object that the row changes',
+};
 
 /** What an import does with a row. */
 export function actionOf<T>({ problems, current, body }: PlannedRow<T>) {
