@@ -74,7 +74,9 @@ export async function findManaged(
     throw new ServiceError('not_found', 'There is no such application.');
   }
   if (APPLICATION_ROLES.indexOf(role) >= APPLICATION_ROLES.indexOf(needed)) return application;
-  const message = `This takes the role ${needed} in the application, and you have the role ${role}.`;
+  const allowed =
+    needed === 'owner' ? 'the owner of this application' : 'the owner and the developers of this application';
+  const message = `Only ${allowed} can do this. Your role is ${role}.`;
   throw new ServiceError('forbidden', message);
 }
 

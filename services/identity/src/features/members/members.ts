@@ -55,7 +55,9 @@ export function createMembers(
       (isUserId(user) ? await accounts.find(user) : undefined) ??
       (isId('usr', user) ? undefined : await accounts.lookUp(user));
     if (found?.status === 'active') return found;
-    throw invalidFields([{ field: 'user', message: 'Enter the username of an active user.' }]);
+    throw invalidFields([
+      { field: 'user', message: 'No active account has this username, confirmed email address or user ID.' },
+    ]);
   }
 
   return {
@@ -85,6 +87,11 @@ export function createMembers(
           'conflict',
           `An application can have ${MAX_MEMBERS} members. Remove one first.`,
         );
+      }
+      // A transfer removes the members; one who was added meanwhile must not stay with the new owner.
+      if ((await options.store.findNow(clientId))?.owner !== application.owner) {
+        await members.remove(clientId, userId);
+        throw new ServiceError('conflict', 'The application has another owner now.');
       }
       await recordBy(manager, audit, {
         action: 'member.added',

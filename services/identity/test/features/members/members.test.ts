@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build } from '../../build.ts';
@@ -147,4 +148,21 @@ t.test('members end with a transfer, and with their accounts', async (t) => {
     10_000,
   );
   t.pass();
+});
+
+t.test('somebody who is added while the application is transferred does not stay', async (t) => {
+  for (let ms = 0; ms < 10; ms += 1) {
+    const { client_id: id } = await built.createApplication(owner, {
+      ...{ name: 'Moving', type: 'machine', scopes: ['read:data'] },
+    });
+    const path = `${APPLICATIONS}/${id}`;
+    const { body: offer } = await call('POST', `${path}/transfer`, owner, { to: 'eve' });
+    const [accepted] = await Promise.all([
+      call('POST', `/api/v1/transfers/${offer.id}/accept`, stranger),
+      sleep(ms).then(() => call('POST', `${path}/members`, owner, { user: 'dev', role: 'developer' })),
+    ]);
+    t.equal(accepted.status, 200, JSON.stringify(offer));
+    t.strictSame((await call('GET', `${path}/members`, stranger)).body.data, [], `added after ${ms} ms`);
+    t.equal((await call('GET', path, developer)).status, 404);
+  }
 });
