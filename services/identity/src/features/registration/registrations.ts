@@ -241,32 +241,39 @@ export function createRegistrations(options: {
     },
 
     async change(id, token, metadata, origin) {
-      const { before, registration, application, authMethod } = await retried(async () => {
-        const current = await authenticate(id, token);
-        if (current.registration.owner === null) await ofNobody.count(origin.address);
+      const first = await authenticate(id, token);
+      const { registration } = first;
+      if (registration.owner === null) await ofNobody.count(origin.address);
+      const { authMethod } = await changedClient(first, metadata);
+      const { secret: newToken, hash: tokenHash } = makeSecret();
+      const next = { ...registration, tokenHash, authMethod };
+      // Before the change: of several at once with the same token, one gets the next, and the others change nothing.
+      if (!(await registrations.replaceToken(registration, next))) {
+        throw unauthenticated(
+          'Another request has replaced this registration access token.',
+          'invalid_token',
+        );
+      }
+      const { before, application } = await retried(async () => {
+        const current = await authenticate(id, newToken);
         const { application: before } = current;
-        const { settings, authMethod } = await changedClient(current, metadata);
+        const { settings } = await changedClient(current, metadata);
         const adds = settings.redirectUris.some((uri) => !before.redirectUris.includes(uri));
         const application = await writes.change(before, {
           ...settings,
           ...(adds ? { consentEpoch: before.consentEpoch + 1 } : {}),
         });
-        return application && { ...current, before, application, authMethod };
+        return application && { before, application };
+      }).catch(async (error: unknown) => {
+        await registrations.replaceToken(next, registration);
+        throw error;
       });
       const { jwks } = application;
       const fields = differences(before, application);
       if (jwks !== undefined && fields.includes('jwks'))
         options.notifyCredential(application, { what: 'public keys' });
       await record('application.changed', application, origin, { fields, scopes: application.scopes });
-      const { secret: newToken, hash: tokenHash } = makeSecret();
-      // Of several changes at once with the same token, one gets the next: the others would not know it.
-      if (!(await registrations.replaceToken(registration, { tokenHash, authMethod }))) {
-        throw unauthenticated(
-          'Another request has replaced this registration access token.',
-          'invalid_token',
-        );
-      }
-      return { registration: { ...registration, tokenHash, authMethod }, application, token: newToken };
+      return { registration: next, application, token: newToken };
     },
 
     async remove(id, token, origin) {

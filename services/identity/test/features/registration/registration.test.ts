@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoggedRequest } from '@gatehouse/events/usage-batch';
 import { until } from '@gatehouse/testing/processes';
 import { calculateJwkThumbprint, decodeJwt, exportJWK, generateKeyPair } from 'jose';
@@ -365,6 +366,30 @@ t.test('a client reads, changes and ends its registration (RFC 7592)', async (t)
   t.match([actions[0], actions.at(-1)], ['application.deleted', 'application.created']);
   const changes = actions.slice(1, -1);
   t.ok(changes.length >= 2 && changes.every((action) => action === 'application.changed'), changes.join());
+});
+
+t.test('of several changes with one token at once, one is made, and the others change nothing', async (t) => {
+  const { token } = await registrationToken({ uses: 8 });
+  for (let ms = 0; ms < 8; ms += 1) {
+    const registered = (await call('POST', REGISTER, token, metadata())).body as unknown as Registered;
+    const change = (name: string) =>
+      manage('PUT', registered, {
+        ...metadata({ client_name: name, redirect_uris: [`https://${name}.example.org/`] }),
+        client_id: registered.client_id,
+      });
+    const responses = await Promise.all([change('good'), sleep(ms).then(() => change('evil'))]);
+    const made = responses
+      .filter(({ status }) => status === 200)
+      .map(({ body }) => body as unknown as Registered);
+    t.equal(
+      made.length,
+      1,
+      `${ms} ms apart: ${JSON.stringify(responses.map(({ status, body }) => [status, body]))}`,
+    );
+    const [{ client_name: name } = { client_name: '' }] = made as (Registered & { client_name: string })[];
+    const now = await manage('GET', made[0] as Registered);
+    t.match(now.body, { client_name: name, redirect_uris: [`https://${name}.example.org/`] });
+  }
 });
 
 t.test('people are asked again to allow a client that has changed where its codes are sent', async (t) => {
