@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { isPublicHost } from '@gatehouse/outbound/public-address';
 import type { ApplicationType } from './application.ts';
+import { isLoopback } from './hosts.ts';
 
 export const MAX_REDIRECT_URIS = 20;
 const MAX_LENGTH = 2000;
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** The characters of RFC 3986 §2, except `*`, which is meant as a wildcard. */
 const CHARACTERS = /^[\w\-.~:/?#[\]@!$&'()+,;=%]+$/;
 
@@ -15,7 +15,7 @@ export function redirectUriProblem(uri: string, application: OfApplication): str
   const url = URL.parse(uri);
   const problem = formProblem(uri, url);
   if (problem !== undefined || url === null) return problem;
-  const loopback = LOOPBACK.has(url.hostname);
+  const loopback = isLoopback(url);
   const native = application.type === 'native';
   switch (url.protocol) {
     case 'https:':

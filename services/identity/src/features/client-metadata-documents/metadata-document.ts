@@ -5,10 +5,10 @@ import { parseScope } from '@gatehouse/tokens/scopes';
 import { type Static, Type } from 'typebox';
 import { type Application, newApplication } from '../../core/applications/application.ts';
 import { settingsProblems } from '../../core/applications/application-rules.ts';
+import { isLoopback } from '../../core/applications/hosts.ts';
 
 /** As long as the client_id in a batch of usage may be. */
 const MAX_URL = 128;
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 const Text = Type.Optional(Type.String({ maxLength: 2000 }));
 const Texts = Type.Optional(Type.Array(Type.String({ maxLength: 2000 }), { maxItems: 20 }));
@@ -36,7 +36,7 @@ export function clientIdProblem(clientId: string): string | undefined {
   const url = URL.parse(clientId);
   if (url === null) return 'is not a URL';
   if (clientId.length > MAX_URL) return `must have at most ${MAX_URL} characters`;
-  if (url.protocol !== 'https:' && !LOOPBACK.has(url.hostname)) return 'must use https';
+  if (url.protocol !== 'https:' && !isLoopback(url)) return 'must use https';
   if (url.username !== '' || url.password !== '') return 'must not contain credentials';
   if (url.pathname === '/') return 'must have a path';
   // Compared as it was sent: another spelling of the same URL would be another client.

@@ -3,9 +3,11 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { Caller } from '@gatehouse/tokens/caller';
+import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import { nameProblems } from '../../core/applications/application-rules.ts';
+import { isLoopback, isOnHostOf } from '../../core/applications/hosts.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';
 import { type Api, createManagedApi } from '../../http/api.ts';
@@ -15,8 +17,7 @@ import { identifierKeyOf, MAX_RESOURCES, type Resource, type ResourceStore } fro
 
 const PREFIX = '/api/v1/resources';
 const MAX_SCOPES = 50;
-const OURS: readonly string[] = [...ALL_SCOPES, OFFLINE_ACCESS];
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+const OURS: readonly string[] = [...ALL_SCOPES, OFFLINE_ACCESS, MANAGE_APPS];
 
 const Scopes = Type.Array(
   Type.Object(
@@ -96,12 +97,12 @@ export function resourceRoutes(options: {
   function identifierProblem(identifier: string): string | undefined {
     const url = URL.parse(identifier);
     if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'must be a URL';
-    if (url.protocol === 'http:' && !LOOPBACK.has(url.hostname)) return 'must use https';
+    if (url.protocol === 'http:' && !isLoopback(url)) return 'must use https';
     // RFC 8707 §2; a query or credentials would make two names of one resource.
     if (/[?#]/.test(identifier) || url.username !== '')
       return 'must not have a query, a fragment or credentials';
     // Its audiences are our own.
-    if (url.origin === new URL(issuer).origin) return 'must not be on the host of this deployment';
+    if (isOnHostOf(new URL(issuer), url)) return 'must not be on the host of this deployment';
     return undefined;
   }
 

@@ -28,6 +28,20 @@ const files = await register({
   scopes: [{ name: 'files', description: 'Read your files' }],
 });
 
+t.test('a URL on the own host cannot be registered, by whichever name and scheme', async (t) => {
+  const { port } = new URL(base);
+  for (const identifier of [
+    ...[base, `${base}/api`, `http://127.0.0.1:${port}/api`, `http://localhost:${port}/mcp`],
+    ...[`http://[::1]:${port}/`, `https://localhost:${port}/api`],
+  ]) {
+    const { status, body } = await call('POST', PATH, ann, { ...CALENDAR, identifier });
+    t.match([status, JSON.stringify(body)], [400, /must not be on the host of this deployment/], identifier);
+  }
+  const scopes = [{ name: 'manage:apps', description: 'Manage applications' }];
+  const identifier = 'https://scopes.example.com/';
+  t.equal((await call('POST', PATH, ann, { ...CALENDAR, identifier, scopes })).status, 400);
+});
+
 t.test('people manage their own resources, and admins all', async (t) => {
   const other = await register({ identifier: 'https://admin.example.com/api' }, admin);
   const ids = async (token: string) =>
