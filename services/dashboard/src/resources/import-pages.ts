@@ -5,7 +5,7 @@ import { formProblem } from '../pages/fields.ts';
 import { capital, facts, number, statusTag } from '../pages/parts.ts';
 import { type Column, table } from '../pages/table.ts';
 import type { Visit } from '../routes/dashboard-router.ts';
-import { actionOf, importFields, type PlannedRow } from './import-plan.ts';
+import { actionOf, fingerprintOf, importFields, type PlannedRow } from './import-plan.ts';
 import type { Imported, Resource } from './resource.ts';
 import { fieldsOf, type ResourceField } from './resource-form.ts';
 
@@ -25,6 +25,10 @@ const MAX_SHOWN = 60;
 const pathOf = ({ name }: { name: string }, action = '') => `/dashboard/${name}${action}`;
 const counted = (count: number, [one, many]: readonly [string, string]) =>
   `${number(count)} ${count === 1 ? one : many}`;
+
+/** What the rows of a check were compared with. */
+const checkedRows = <T extends Entity>(it: Imported<T>, rows: readonly PlannedRow<T>[]) =>
+  rows.map(({ current }) => fingerprintOf(it, current)).join(',');
 
 /** The form that takes a file. */
 export function importBody<T extends Entity>(
@@ -102,7 +106,11 @@ ${it.about && html`<p>${it.about}</p>`}
 ${
   count > 0
     ? form(
-        { action: pathOf(resource, '/import/run'), csrf, hidden: { content } },
+        {
+          action: pathOf(resource, '/import/run'),
+          csrf,
+          hidden: { content, checked: checkedRows(it, rows) },
+        },
         html`<p class="hint">The import takes up to a minute.</p>
 <div class="buttons"><button class="primary">Import ${counted(count, noun)}</button>${again}</div>`,
         { class: 'wide-form' },
@@ -122,7 +130,7 @@ export function resultBody<T extends Entity>(
   resource: Resource<T>,
   it: Imported<T>,
   { csrf }: Visit,
-  { outcomes, content }: { outcomes: readonly Outcome<T>[]; content: string },
+  { outcomes, hidden }: { outcomes: readonly Outcome<T>[]; hidden: { content: string; checked: string } },
 ): Html {
   const { noun } = resource;
   const by = (action: Outcome<T>['action']) => outcomes.filter((outcome) => outcome.action === action);
@@ -144,7 +152,7 @@ ${it.about && html`<p>${it.about}</p>`}
 ${
   left > 0 &&
   form(
-    { action: pathOf(resource, '/import/run'), csrf, hidden: { content } },
+    { action: pathOf(resource, '/import/run'), csrf, hidden },
     html`<p>${counted(left, ['row', 'rows'])} may be imported when you try again. What is imported already is not created twice.</p>
 <div class="buttons"><button class="primary">Try again</button></div>`,
     { class: 'wide-form' },

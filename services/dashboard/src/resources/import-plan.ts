@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { foldedKey } from '@gatehouse/domain/folded-key';
 import type { Api } from '../api/api.ts';
@@ -28,6 +29,13 @@ const ID: ResourceField = {
   label: 'ID',
   hint: 'The ID of the existing object that the row changes',
 };
+
+/** Tells whether what a row is compared with has changed; empty for a new object. */
+export function fingerprintOf<T extends Entity>({ fields }: Imported<T>, current: T | undefined): string {
+  if (current === undefined) return '';
+  const values = currentValues(fields, current);
+  return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 16);
+}
 
 /** What an import does with a row. */
 export function actionOf<T>({ problems, current, body }: PlannedRow<T>) {

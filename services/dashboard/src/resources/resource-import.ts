@@ -8,7 +8,7 @@ import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from '../routes/dashboard-router.ts';
 import { hasRole } from '../sessions/session.ts';
 import { checkBody, importBody, MAX_FILE_BYTES, type Outcome, resultBody } from './import-pages.ts';
-import { actionOf, type PlannedRow, planImport, sentences } from './import-plan.ts';
+import { actionOf, fingerprintOf, type PlannedRow, planImport, sentences } from './import-plan.ts';
 import type { Imported, Resource } from './resource.ts';
 
 type Entity = { id: string };
@@ -17,6 +17,7 @@ type Entity = { id: string };
 const FORM = { maxBytes: 999_999, tooLarge: `The file is larger than ${MAX_FILE_BYTES / 1024} KiB.` };
 /** The edge waits a minute for a response. */
 const MAX_MS = 50_000;
+const CHANGED = 'It was changed after the file was checked. Check the file again.';
 const TOO_LATE = `The import took longer than ${MAX_MS / 1000} seconds, and ended before this row.`;
 
 /**
@@ -60,13 +61,16 @@ export function addImport<T extends Entity>(resource: Resource<T>, { get, post }
     async (visit, fields) => {
       requireRole(visit);
       const content = fields.required('content');
+      const checked = fields.text('checked');
       const began = Date.now();
       try {
         const rows = await planImport(visit.api, it, Buffer.from(content, 'base64url'), false);
-        const outcomes = await concurrently(rows, (row) =>
-          write(resource, it, row, { visit, fields, deadline: began + MAX_MS }),
-        );
-        return page(resultBody(resource, it, visit, { outcomes, content }));
+        const fingerprints = new Map(checked.split(',').map((text, i) => [rows[i]?.line, text]));
+        const outcomes = await concurrently(rows, (row) => {
+          const as = { visit, fields, deadline: began + MAX_MS, fingerprint: fingerprints.get(row.line) };
+          return write(resource, it, row, as);
+        });
+        return page(resultBody(resource, it, visit, { outcomes, hidden: { content, checked } }));
       } catch (error) {
         return page(importBody(resource, it, visit, errorOf(error)), true);
       }
@@ -86,8 +90,9 @@ async function write<T extends Entity>(
   { api: list }: Resource<T>,
   it: Imported<T>,
   row: PlannedRow<T>,
-  { visit, fields, deadline }: { visit: Visit; fields: Fields; deadline: number },
+  as: { visit: Visit; fields: Fields; deadline: number; fingerprint: string | undefined },
 ): Promise<Outcome<T>> {
+  const { visit, fields, deadline, fingerprint } = as;
   const action = actionOf(row);
   if (action === 'error' || action === 'unchanged') return { row, action };
   if (Date.now() > deadline) return { row: failed(row, [TOO_LATE]), action: 'error', isTemporary: true };
@@ -96,7 +101,12 @@ async function write<T extends Entity>(
   async function send(): Promise<unknown> {
     // Each attempt has the Idempotency-Key of the row.
     const api = visit.apiFor(key);
-    if (current !== undefined) return api.send('PUT', `${list}/${encodeURIComponent(current.id)}`, body);
+    if (current !== undefined) {
+      const path = `${list}/${encodeURIComponent(current.id)}`;
+      const { value, etag } = await api.read<T>(path);
+      if (fingerprintOf(it, value) !== fingerprint) throw new ApiError(412, CHANGED);
+      return api.send('PUT', path, body, etag);
+    }
     return it.create?.(api, body, fields.secret(key)) ?? api.send('POST', list, body);
   }
   try {
@@ -105,7 +115,7 @@ async function write<T extends Entity>(
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 401 || error.takesSignIn) throw error;
     const { details, message, isUnavailable, status } = error;
-    const problems = details.length > 0 ? sentences(it, details) : [message];
+    const problems = details.length > 0 ? sentences(it, details) : [status === 412 ? CHANGED : message];
     return { row: failed(row, problems), action: 'error', isTemporary: isUnavailable || status === 429 };
   }
 }

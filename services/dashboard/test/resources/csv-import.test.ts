@@ -325,3 +325,30 @@ t.test('accounts are created with passwords that nobody knows', async (t) => {
   });
   t.equal(login.status, 401);
 });
+
+t.test('what was changed after the check is not overwritten', async (t) => {
+  const make = async (name: string) => {
+    const product = { name, price: 10, currency: 'EUR', stock: 5, status: 'active' };
+    return (await built.call<Row>('POST', '/v2/products', 'editor', product)).body.id;
+  };
+  const [sold, renamed, repriced] = [await make('sold'), await make('old name'), await make('repriced')];
+  const rows = [`${sold},sold,10,EUR,5`, `${renamed},new name,10,EUR,5`, `${repriced},repriced,11,EUR,5`];
+  const checked = await check(editor, 'products', `id,name,price,currency,stock\n${rows.join('\n')}`);
+  t.match(textOf(checked), /To be created 0 To be changed 2 Unchanged 1/);
+  const items = [{ product_id: sold, quantity: 4 }];
+  t.equal((await built.call('POST', '/v2/orders', 'ann', { items, currency: 'EUR' })).status, 201);
+  const price = { price: 99, currency: 'EUR' };
+  t.equal((await built.call('PUT', `/v2/products/${repriced}`, 'admin', price)).status, 200);
+  const done = await confirm(editor, checked);
+  t.match(textOf(done), /Created 0 Changed 1 Unchanged 0 Failed 2/);
+  t.match(textOf(done), /It was changed after the file was checked/);
+  const now = async (id: string) => (await built.call<Row>('GET', `/v2/products/${id}`)).body;
+  t.match(await now(sold), { stock: 1, price: 10 });
+  t.match(await now(renamed), { name: 'new name' });
+  t.match(await now(repriced), { price: 99 });
+  t.match(
+    textOf(await confirm(editor, checked)),
+    /Changed 0 Unchanged 1 Failed 2/,
+    'nor when it is sent again',
+  );
+});
