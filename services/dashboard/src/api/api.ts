@@ -125,21 +125,20 @@ export function createApi(options: {
     }
 
     /** While the same request is running, as of a form that was sent twice, its response is waited for. */
-    async function write(
-      method: Method,
-      path: string,
-      body: unknown,
-      { ifMatch }: AskOptions,
-    ): Promise<Response> {
-      const options = { ifMatch, key: method === 'POST' ? nextKey() : undefined };
+    async function whenEnded(send: () => Promise<Response>): Promise<Response> {
       for (let attempt = 1; ; attempt += 1) {
-        const response = await request(method, path, body, options);
+        const response = await send();
         const isRunning =
           idempotencyKey !== undefined && response.status === 409 && response.headers.has('retry-after');
         if (!isRunning || attempt === MAX_ATTEMPTS) return response;
         await response.body?.cancel();
         await setTimeout(RUNNING_MS);
       }
+    }
+
+    function write(method: Method, path: string, body: unknown, { ifMatch }: AskOptions): Promise<Response> {
+      const options = { ifMatch, key: method === 'POST' ? nextKey() : undefined };
+      return whenEnded(() => request(method, path, body, options));
     }
 
     async function tokenOf({ clientId, clientSecret }: Credentials): Promise<string | undefined> {
@@ -173,9 +172,11 @@ export function createApi(options: {
       async probe({ method, path, headers, body }, authorization) {
         const content = body === undefined ? undefined : new JsonText(body);
         const options = { ...PROBE, headers };
-        const response = await (authorization === undefined
-          ? request(method, path, content, options)
-          : ask(method, path, authorization, content, options));
+        const response = await whenEnded(() =>
+          authorization === undefined
+            ? request(method, path, content, options)
+            : ask(method, path, authorization, content, options),
+        );
         try {
           return { status: response.status, headers: response.headers, text: await response.text() };
         } catch (cause) {

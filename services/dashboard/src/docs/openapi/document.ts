@@ -25,7 +25,7 @@ export type Operation = {
   tags: string[];
   security?: Record<string, string[]>[];
   parameters?: Parameter[];
-  requestBody?: { content: Content };
+  requestBody?: { content: Content; required?: boolean };
   responses: Record<string, Response | Reference>;
 };
 

@@ -31,7 +31,7 @@ export function requestRows(document: OpenApiDocument, { method, operation }: Lo
       : []),
     ...(requestBody === undefined
       ? []
-      : [bodyField(exampleBody(document, requestBody.content, isClient(security)))]),
+      : [bodyField(exampleBody(document, requestBody.content, isClient(security)), requestBody.required)]),
     ...(method === 'delete'
       ? [{ name: CONFIRMED, label: 'Delete it. This cannot be undone.', kind: 'flag' as const }]
       : []),
@@ -68,11 +68,18 @@ function parameterField(it: Parameter): ResourceField {
   };
 }
 
-function bodyField({ type, body }: ReturnType<typeof exampleBody>): ResourceField {
+function bodyField({ type, body }: ReturnType<typeof exampleBody>, required = false): ResourceField {
   const lines = Object.entries(body).map(([name, value]) => `${name}=${value}`);
   const initial = type === FORM_TYPE ? lines.join('\n') : JSON.stringify(body, null, 2);
   const hint = type === FORM_TYPE ? `${type}: one name=value on each line` : type;
-  return { name: BODY, label: 'Body', hint, rows: Math.min(16, initial.split('\n').length + 1), initial };
+  return {
+    name: BODY,
+    label: 'Body',
+    required,
+    hint,
+    rows: Math.min(16, initial.split('\n').length + 1),
+    initial,
+  };
 }
 
 /** The error of a form that no request can be made of. */
@@ -95,11 +102,12 @@ export function problemsOf(
   return problems.length === 0 ? undefined : new ApiError(400, 'Correct the request.', { details: problems });
 }
 
-/** The request of the values of the form. */
+/** The request of the values of the form. Where it can have an Idempotency-Key, it has that of the form, or the one entered. */
 export function requestOf(
   document: OpenApiDocument,
   { method, path, operation }: Located,
   values: FormValues,
+  idempotencyKey: string,
 ): ProbeRequest {
   const { parameters = [], requestBody, security = [] } = operation;
   const given = (place: string): Record<string, string> =>
@@ -113,11 +121,13 @@ export function requestOf(
   const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(inPath[name] ?? ''));
   const request = { method: method.toUpperCase(), path: `${address}${queryText(given('query'))}` };
   const text = values[BODY] ?? '';
-  if (requestBody === undefined || text === '') return { ...request, headers: given('header') };
+  const takesKey = parameters.some(({ in: place, name }) => place === 'header' && name === 'Idempotency-Key');
+  const headers = { ...(takesKey && { 'Idempotency-Key': idempotencyKey }), ...given('header') };
+  if (requestBody === undefined || text === '') return { ...request, headers };
   const { type } = exampleBody(document, requestBody.content, isClient(security));
   return {
     ...request,
-    headers: { 'content-type': type, ...given('header') },
+    headers: { 'content-type': type, ...headers },
     body: type === FORM_TYPE ? formOf(text) : text,
   };
 }

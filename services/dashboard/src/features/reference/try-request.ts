@@ -61,7 +61,7 @@ ${sent?.body !== undefined && html`<section id="response"><h2>Request and respon
         const values = sentValues(requestRows(document, located), fields);
         const error = problemsOf(document, located, values);
         if (error !== undefined) return show(visit, { fields, error });
-        const request = requestOf(document, located, values);
+        const request = requestOf(document, located, values, fields.idempotencyKey);
         const began = performance.now();
         try {
           const authorization = authorizationOf(located, values);
@@ -80,5 +80,5 @@ ${sent?.body !== undefined && html`<section id="response"><h2>Request and respon
 
 function aboutChanges({ method }: Located): string {
   if (method === 'get') return 'The dashboard sends the request with these values.';
-  return 'The dashboard sends the request with these values. It is a real request: it changes your data.';
+  return 'The dashboard sends the request with these values. It is a real request, which can change your data.';
 }

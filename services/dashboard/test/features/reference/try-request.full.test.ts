@@ -35,6 +35,13 @@ t.test('a request is sent as the person, or with the credential that was entered
   const { body: stored } = await built.call('GET', `/api/v1/items/${id}`, 'ann');
   t.match(JSON.stringify(stored), 'tried');
 
+  const page = await browser.get(pathOf('create_api_v1_items'));
+  const twice = { body: '{"name": "sent twice", "value": 1}' };
+  const first = await browser.submit(page, twice, 'Send the request');
+  const second = await browser.submit(page, twice, 'Send the request');
+  const ids = [first, second].map((it) => /itm_\w{26}/.exec(textOf(it))?.[0]);
+  t.equal(ids[0], ids[1], 'a form that is sent twice creates one thing');
+
   const application = { name: 'Try', type: 'machine', scopes: ['read:data'] };
   type Made = { client_id: string; client_secret: string };
   const { body: made } = await built.call<Made>('POST', '/api/v1/applications', 'ann', application);
