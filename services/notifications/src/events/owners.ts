@@ -30,10 +30,15 @@ export function createOwners(identity: InternalClient) {
     },
   });
 
+  /** The questions that have no answer yet. */
+  const asked = new Map<string, Promise<Owner>>();
+
   async function find(id: string): Promise<Owner> {
-    const found = known.get(id);
+    const found = known.get(id) ?? asked.get(id);
     if (found !== undefined) return found;
-    const owner = await ask(id);
+    const asking = ask(id).finally(() => asked.delete(id));
+    asked.set(id, asking);
+    const owner = await asking;
     known.set(id, owner);
     return owner;
   }
@@ -42,8 +47,15 @@ export function createOwners(identity: InternalClient) {
     find,
     /** Asks again when the rights of a person or an application have changed, whoever owns that. */
     revoked({ kind, id }: Pick<Revocation, 'kind' | 'id'>): void {
-      if (kind === 'subject') known.delete(id);
-      if (kind === 'client') known.clear();
+      // What is asked already may be answered with the rights before.
+      if (kind === 'subject') {
+        known.delete(id);
+        asked.delete(id);
+      }
+      if (kind === 'client') {
+        known.clear();
+        asked.clear();
+      }
     },
   };
 }

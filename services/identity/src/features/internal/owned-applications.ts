@@ -35,7 +35,8 @@ export function createOwnedApplications(options: {
     }
     const owned = await ownedBy(id);
     const person = await findOwner(id);
-    const permissions = await Promise.all(owned.map((it) => ownerPermissions(it, findOwner)));
+    // The owner of each, who is asked for once.
+    const permissions = await Promise.all(owned.map((it) => ownerPermissions(it, async () => person)));
     const scopes = owned.flatMap((it, i) => permissions[i]?.within(it.scopes) ?? []);
     return {
       client_ids: owned.map((it) => it.id),
