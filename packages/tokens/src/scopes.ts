@@ -28,7 +28,7 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   'read:data':
     'Read items, products, orders, notifications, push subscriptions, events, webhooks, reports and analytics, as far as the role allows.',
   'write:data':
-    'Create, change and delete items, products, orders, notifications, push subscriptions, webhooks and reports, and steer queues, as far as the role allows.',
+    'Create, change and delete items, products, orders, notifications, push subscriptions, webhooks and reports, and control queues, as far as the role allows.',
   'read:all': 'Read everything; for editors, admins and trusted applications.',
 };
 

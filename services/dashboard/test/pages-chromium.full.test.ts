@@ -28,7 +28,10 @@ await inChromium(t, async (browser) => {
   // deploy/local/test/dashboard-pages.full.test.ts has every page, on every screen, when all services are there.
   t.test('pages of each type of application, and what is missing when a service is away', async (t) => {
     const { page, complaints } = await openPage(t, browser, SCREENS[1]);
+    const profile = { first_name: 'Wilhelmina Theodora', last_name: 'Featherstonehaugh-Cholmondeley' };
+    await built.call('PUT', `/v2/users/${built.people.admin.id}`, 'admin', { profile });
     await signIn(page);
+    t.match(await page.locator('.menu-name').textContent(), 'Featherstonehaugh', 'a long name');
     for (const path of paths) {
       await page.goto(url(path));
       t.same(await accessibilityViolations(page), [], path);
@@ -205,7 +208,7 @@ await inChromium(t, async (browser) => {
     t.equal(await page.evaluate<string>('document.activeElement?.textContent'), 'Your account');
     await page.keyboard.press('Escape');
     t.equal(await page.locator('.menu[open]').count(), 0);
-    t.match(await page.evaluate<string>('document.activeElement?.textContent'), 'admin');
+    t.match(await page.evaluate<string>('document.activeElement?.tagName'), 'SUMMARY');
   });
 
   t.test('without script, too', async (t) => {
@@ -291,6 +294,13 @@ await inChromium(t, async (browser) => {
       await page.keyboard.press('ArrowLeft');
       t.equal(await readout(1), '31 Jan, 23:00: Orders 7');
       t.equal(await page.locator('time').first().textContent(), '31 Jan 2026, 21:00');
+      const widths = () =>
+        page.evaluate<number[]>(
+          "[...document.querySelectorAll('.canvas')].map((it) => it.firstElementChild.clientWidth)",
+        );
+      const before = await widths();
+      await page.evaluate("document.dispatchEvent(new Event('htmx:afterSettle'))");
+      t.same(await widths(), before, 'drawn again, for a search for example, plots are as wide');
       t.same(await accessibilityViolations(page), []);
       t.same(complaints, []);
     },

@@ -313,6 +313,15 @@ t.test('pages of the dashboard', async (t) => {
     await until(async () => / 1 entry found/.test(await pageOf('audit', creation)), 5000);
     await built.call('POST', '/api/v1/applications', 'ann', { ...application, name: 'app_zed' });
     t.match(await audit({ client: 'app_zed' }), ' 1 entry found');
+    const { browser: developer } = await built.signedIn('ann');
+    await built.call('POST', '/api/v1/applications', 'ann', {
+      name: 'Own',
+      type: 'machine',
+      scopes: ['read:data'],
+    });
+    const own = async () => textOf(await developer.get('/dashboard/audit'));
+    await until(async () => /Own/.test(await own()), 5000);
+    t.match(await own(), /Application created .* ann .* Own/, 'developers see what was done to theirs');
     for (const [path, query, said] of [
       ['audit', { actor: 'nobody' }, 'There is no user with the username “nobody”.'],
       ['audit', { subject: 'an*' }, 'There is no user with the username “an*”.'],
@@ -414,7 +423,7 @@ t.test('pages of the dashboard', async (t) => {
     t.match(saved.html, /id="passwords"(?![^>]*checked)/);
     t.match(saved.html, /id="client_id"[^>]*value="us"/, 'the rest stays');
     const gone = await admin.browser.confirm(saved, '/delete', { confirmation: 'GitHub of Acme' });
-    t.match(textOf(gone), /People sign in with their accounts here only/);
+    t.match(textOf(gone), /So far, people can sign in only with accounts of this deployment/);
   });
 
   await t.test('a resource is registered, changed and deleted', async (t) => {
@@ -450,7 +459,7 @@ t.test('pages of the dashboard', async (t) => {
         t.match(page.html, 'This deployment does not have this part of the API.', path);
       }
       t.match((await browser.get('/dashboard')).html, 'This deployment does not have this part of the API.');
-      for (const path of ['/users', '/audit']) {
+      for (const path of ['/users']) {
         const page = await browser.get(`/dashboard${path}`);
         t.equal(page.status, 403, path);
         t.equal(heading(page), 'Access denied', path);

@@ -102,7 +102,7 @@ function topicOf(tag: string): string {
 }
 
 /** Where the segment alone would not say it. */
-const TITLES: Record<string, string> = { auth: 'Logins', audit: 'Audit log' };
+const TITLES: Record<string, string> = { auth: 'Logins', audit: 'Audit log', oauth2: 'Client registration' };
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);

@@ -6,6 +6,7 @@ import { type ApiPage, filters } from '../../api/pages.ts';
 import { applicationLink, exactTime, facts, userLink } from '../../pages/parts.ts';
 import { type ListQuery, listSection } from '../../resources/resource-list.ts';
 import type { Visit } from '../../routes/dashboard-router.ts';
+import { hasRole } from '../../sessions/session.ts';
 import { ACTIONS } from './audit-texts.ts';
 
 type Entry = {
@@ -41,9 +42,13 @@ export const auditLog = listSection<Entry>({
     { name: 'to', label: 'Until (UTC)', type: 'date' },
   ],
   find: entriesOf,
-  async names({ api }, rows) {
+  async names({ api, person }, rows) {
     const ids = rows.flatMap(({ actor, subject }) => [actor, subject]);
-    const [people, applications] = await Promise.all([namesOfUsers(api, ids), namesOfApplications(api)]);
+    const [people, applications] = await Promise.all([
+      // Others may not list users.
+      hasRole(person, 'editor') ? namesOfUsers(api, ids) : new Map([[person.id, person.name]]),
+      namesOfApplications(api),
+    ]);
     return new Map([...people, ...applications]);
   },
   columns: [
@@ -85,10 +90,16 @@ async function entriesOf({ api }: Visit, query: ListQuery): Promise<ApiPage<Entr
 const ABOUT_APPLICATIONS = /^(?:application|secret|api_key|consent|grant)\./;
 
 /** The object of the action: an application, an account, or neither. */
-function objectOf({ action, subject, actor, client }: Entry, names: Names): Content {
+function objectOf({ action, subject, actor, client, details: more }: Entry, names: Names): Content {
   if (ABOUT_APPLICATIONS.test(action) && client !== null) return applicationLink(client, names);
-  if (subject === null) return '–';
+  if (subject === null) return nameIn(more);
   return subject === actor ? 'own account' : userLink(subject, names);
+}
+
+/** The name of an object that is neither an application nor an account. */
+function nameIn({ identifier, resource, provider }: Entry['details']): Content {
+  const text = [identifier, resource, provider].find((it) => typeof it === 'string');
+  return text === undefined ? '–' : html`<bdi>${text as string}</bdi>`;
 }
 
 function where({ address, user_agent: agent }: Entry): Content {

@@ -185,7 +185,7 @@ export const identityProviders = (config: { publicUrl: string }) =>
         show: ({ created_at: at, source }) => (source === 'setting' ? 'In the setting' : time(at)),
       },
     ],
-    empty: html`<p><strong>People sign in with their accounts here only.</strong> Add an identity provider, such as Google or the OpenID provider of your organization, and they can sign in with the account that they have there.</p>`,
+    empty: html`<p><strong>So far, people can sign in only with accounts of this deployment.</strong> Add an identity provider, such as Google or the OpenID provider of your organization, and they can sign in with the account that they have there.</p>`,
     notices: { created: 'The identity provider is added. People can sign in with it now.' },
     title: ({ label }) => label,
     view,

@@ -1,4 +1,3 @@
-import { alertBox } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { Outcome } from '../../api/attempt.ts';
 import { copyable, exactTime, notAvailable, time } from '../../pages/parts.ts';
@@ -18,7 +17,7 @@ export type ApiFactor = {
 };
 export type FactorList = { data: readonly ApiFactor[] };
 /** A link that was just created, which is shown once. */
-type SetUpLink = { url: string; expires_at: string };
+export type SetUpLink = { url: string; expires_at: string };
 
 const FACTORS = '/api/v1/factors';
 const nameOf = ({ id, username }: ApiUser) => username ?? id;
@@ -29,7 +28,7 @@ const labelOf = ({ type, name }: ApiFactor) => (type === 'passkey' ? `passkey ${
 /** What an admin sees of how somebody signs in beside the password, and the ways to help who cannot any more. */
 export function factorSection(
   outcome: Outcome<FactorList>,
-  { user, path, isSelf, links }: { user: ApiUser; path: string; isSelf: boolean; links: readonly string[] },
+  { user, path, isSelf }: { user: ApiUser; path: string; isSelf: boolean },
 ): Html {
   if (outcome.error !== undefined) {
     return html`<section><h2>Passkeys and authenticator app</h2>${notAvailable('Passkeys', outcome.error, { again: path })}</section>`;
@@ -51,19 +50,18 @@ export function factorSection(
         ]),
   ];
   return html`<section><h2>Passkeys and authenticator app</h2>
-${links.map((text) => newLink(JSON.parse(text) as SetUpLink))}
 ${data.length === 0 ? html`<p class="empty">This user has neither a passkey nor an authenticator app.</p>` : table(columns, data)}
 ${isSelf ? html`<p>Manage your own on the page <a href="/account/security">Security</a> of your account.</p>` : recoveryLinks(user, path)}</section>`;
 }
 
 /** The ways back for somebody who cannot sign in. */
 function recoveryLinks({ email, status }: ApiUser, path: string): Html {
-  return html`<div class="row-buttons">${email !== null && status === 'active' && html`<a class="button secondary" href="${path}/password-reset">Send a link to choose a new password</a>`}<a class="button secondary" href="${path}/set-up-link">Create a link to set up the sign-in again</a></div>`;
+  return html`<div class="row-buttons">${email !== null && status === 'active' && html`<a class="button secondary" href="${path}/password-reset">Send a link to choose a new password</a>`}<a class="button secondary" href="${path}/set-up-link">Create a recovery link</a></div>`;
 }
 
-function newLink({ url, expires_at: expiresAt }: SetUpLink): Html {
-  return html`${alertBox('Copy the link now', html`<p>It is not shown again. Give it to the person in a way by which nobody else gets it. It works once, until ${exactTime(expiresAt)}.</p>`)}
-<p>${copyable('set-up-link', url)}</p>`;
+/** A link that has just been created. */
+export function newLink({ url, expires_at: expiresAt }: SetUpLink): Html {
+  return html`<section class="panel new-secret" role="status"><h2>Copy the recovery link now</h2>${copyable('set-up-link', url)}<p>The link is not shown again. Give it to the person in a way by which nobody else gets it. It works once, until ${exactTime(expiresAt)}.</p></section>`;
 }
 
 /** The factors of the user whose page it is. */
@@ -99,9 +97,9 @@ export const factorQuestions: NonNullable<Resource<ApiUser>['confirmed']> = {
     },
   }),
   'set-up-link': ({ visit, value, path }: Target<ApiUser>): ResourceQuestion => ({
-    title: `Create a link for ${nameOf(value)}?`,
+    title: `Create a recovery link for ${nameOf(value)}?`,
     lost: html`<p>Whoever opens the link chooses a new password for the account. Its passkeys, its connected accounts, its authenticator app with the recovery codes, and all its sessions end then. Until somebody opens it, nothing changes.</p>
-<p>It works once, for 24 hours, in place of an earlier one. The person gets a mail that there is a link, without the link. Make sure who asks for it, as the link is all that it takes to get into the account.</p>`,
+<p>The link works once, for 24 hours, and replaces an earlier link. The person is told by mail that a link was created; the mail does not contain it. Verify who is asking: the link alone is enough to get into the account.</p>`,
     submit: 'Create the link',
     async act() {
       const link = await visit.api.send<SetUpLink>('POST', `${FACTORS}/set-up-links`, {

@@ -10,7 +10,7 @@ import { type Column, table } from '../../pages/table.ts';
 import type { ResourceView } from '../../resources/resource.ts';
 import { hasRole } from '../../sessions/session.ts';
 import { type ConsentList, consentSection } from './user-consents.ts';
-import { type FactorList, factorSection } from './user-factors.ts';
+import { type FactorList, factorSection, newLink, type SetUpLink } from './user-factors.ts';
 import type { ApiUser } from './user-list.ts';
 
 export type ApiSession = {
@@ -40,7 +40,8 @@ export async function userPage({ value: user, visit, path, deletion }: ResourceV
   const { csrf, person } = visit;
   const { first_name: first, last_name: last } = user.profile ?? {};
   const isSelf = user.id === person.id;
-  return html`<section class="panel">${facts([
+  const links = user.factors === undefined ? [] : await visit.takeFlashes();
+  return html`${links.map((text) => newLink(JSON.parse(text) as SetUpLink))}<section class="panel">${facts([
     ['User ID', copyable('user-id', user.id)],
     ['Email', user.email ?? 'none'],
     ['Name', [first, last].filter(Boolean).join(' ') || '–'],
@@ -50,17 +51,17 @@ export async function userPage({ value: user, visit, path, deletion }: ResourceV
   ])}</section>
 ${
   hasRole(person, 'admin') &&
-  html`${links(user.id)}
+  html`${linksTo(user.id)}
 ${authority(user, { path, csrf, isSelf })}`
 }
-${user.factors !== undefined && factorSection(user.factors, { path, isSelf, user, links: await visit.takeFlashes() })}
+${user.factors !== undefined && factorSection(user.factors, { path, isSelf, user })}
 ${user.consents !== undefined && consentSection(user.consents, path)}
 ${user.sessions !== undefined && sessionSection(user.sessions, { path, csrf })}
 ${!isSelf && deletion}`;
 }
 
 /** Links to other pages about a user. */
-function links(id: string): Html {
+function linksTo(id: string): Html {
   const pages = [
     ['audit', 'subject', 'Audit log of this account'],
     ['audit', 'actor', 'Actions of this user'],

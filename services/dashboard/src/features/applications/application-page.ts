@@ -8,7 +8,7 @@ import {
 import type { Names } from '../../api/names.ts';
 import { copyable, facts, lastUsed, time, userLink } from '../../pages/parts.ts';
 import type { ResourceView } from '../../resources/resource.ts';
-import type { Person } from '../../sessions/session.ts';
+import { hasRole, type Person } from '../../sessions/session.ts';
 import { TYPES } from './application-texts.ts';
 import { roleIn } from './members.ts';
 import { transferSection } from './transfers.ts';
@@ -28,11 +28,20 @@ export async function applicationPage(page: ResourceView<Application>): Promise<
     ['Created', time(created)],
     ['Last used', lastUsed(value, 'never')],
   ])}</section>
-${role === 'viewer' ? html`<p>You are a viewer of this application. Its owner and its developers can see and change its settings.</p>` : html`<section><h2>Settings</h2>${form}</section>`}
+${role === 'viewer' ? settingsOf(value) : html`<section><h2>Settings</h2>${form}</section>`}
 ${hasSetting(type, 'primary_color') && previews(id)}
 ${type === 'machine' && trustSection(page)}
 ${isOwner && (await transferSection(page))}
 ${isOwner && deletion}`;
+}
+
+/** The settings for those who may not change them. */
+function settingsOf({ scopes, redirect_uris: uris }: Application): Html {
+  return html`<section><h2>Settings</h2><p>You are a viewer of this application: only its owner and its developers can change its settings.</p>
+${facts([
+  ['Scopes', scopes.join(' ') || 'none'],
+  ['Redirect URIs', uris.length > 0 && uris.map((uri) => html`<code>${uri}</code><br>`)],
+])}</section>`;
 }
 
 /** The pages of identity on which people see the application. */
@@ -49,7 +58,13 @@ function authentication(application: ApiApplication): string {
 }
 
 /** Who an application belongs to. */
-export function ownerText(it: { owner: string | null; person: Pick<Person, 'id'>; people: Names }): Content {
+export function ownerText(it: {
+  owner: string | null;
+  person: Pick<Person, 'id' | 'role'>;
+  people: Names;
+}): Content {
   if (it.owner === null) return 'the operator';
-  return it.owner === it.person.id ? 'you' : userLink(it.owner, it.people);
+  if (it.owner === it.person.id) return 'you';
+  // Others may not see the page of a user.
+  return hasRole(it.person, 'editor') ? userLink(it.owner, it.people) : html`<code>${it.owner}</code>`;
 }

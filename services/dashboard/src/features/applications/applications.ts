@@ -52,7 +52,7 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
     people: ({ owner, trusted_by: by }) => [owner, by],
     introduction: ({ api }) => transferNotice(api),
     notices: {
-      saved: 'Your changes are saved.',
+      saved: 'Your changes are saved. New scopes apply to tokens that are issued from now on.',
       created:
         'The application is created. Your code needs its client ID, below. The quick start shows how to use it.',
       offered:

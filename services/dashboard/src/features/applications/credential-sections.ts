@@ -34,7 +34,7 @@ const NEW: Record<NewCredential['kind'], { title: string; advice: string }> = {
   key: {
     title: 'Your new API key',
     advice:
-      'Send the key as “Authorization: Bearer …”. It is shown only once. If you lose the key, create another.',
+      'Send the key as “Authorization: ApiKey …” or “Authorization: Bearer …”. It is shown only once. If you lose the key, create another.',
   },
   rotated_key: {
     title: 'Your replacement API key',
@@ -60,7 +60,7 @@ export function newCredential(
       : copyable(id, text);
   return html`<section class="panel new-secret" role="status"><h2>${NEW[kind].title}</h2>${shown}<p>${NEW[kind].advice}</p>
 <details><summary>Try the ${kind === 'secret' ? 'secret' : 'key'} now</summary><p>This code contains the ${kind === 'secret' ? 'secret' : 'key'}: run it, but do not save it with your own code.</p>
-${snippets.map((snippet) => html`<details class="nested"><summary>${snippet.title}</summary>${snippetView(`${id}-${snippet.id}`, snippet, sample)}</details>`)}</details></section>`;
+${snippets.map((snippet, i) => html`<details class="nested"${i === 0 && html` open`}><summary>${snippet.title}</summary>${snippetView(`${id}-${snippet.id}`, snippet, sample)}</details>`)}</details></section>`;
 }
 
 /** The last characters, which tell a secret or key from others; empty for one of an earlier version. */

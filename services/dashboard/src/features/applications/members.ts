@@ -38,7 +38,7 @@ export async function roleIn(
 export const members: Part<Application> = {
   title: 'Members',
   notices: {
-    saved: 'The member is added. Their role applies at once.',
+    saved: 'The member has this role now. It applies at once.',
     removed: 'The member is removed. Replace the secrets and keys that they knew.',
   },
   async view(page) {

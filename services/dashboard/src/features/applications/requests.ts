@@ -36,7 +36,7 @@ export const requests = listSection<LoggedRequest>({
   noun: ['request', 'requests'],
   title: 'Requests',
   api: API,
-  introduction: html`<p>What your applications asked for in the last days, the latest first, and why it was refused. A request is listed some seconds after it has ended. <a href="/docs/guides/requests">Why did my call fail?</a></p>`,
+  introduction: html`<p>The requests of your applications in the last days, the latest first, and why some of them failed. A request is listed some seconds after it has ended. Requests that you send as yourself are not listed. <a href="/docs/guides/requests">Why did my call fail?</a></p>`,
   filters: [
     { name: 'request_id', label: 'Request ID', hint: 'X-Request-Id' },
     { name: 'client', label: 'Application', hint: 'Name or client ID' },
@@ -96,8 +96,8 @@ function statusOf({ status, code }: LoggedRequest): Content {
 
 function reason({ code, message, missing_scope: scope, client_id: client }: LoggedRequest): Content {
   if (code === null) return '–';
-  const way = `/dashboard/applications/${encodeURIComponent(client)}`;
-  return html`<code>${code}</code><br>${message}${scope !== null && html`<br><a href="${way}">Add a scope to the application</a>`}`;
+  const way = `/dashboard/applications/${encodeURIComponent(client)}#scopes`;
+  return html`<code>${code}</code><br>${message}${scope !== null && html`<br><a href="${way}">Add a scope to the application</a>. Then get a new token: tokens keep the scopes that they were issued with.`}`;
 }
 
 function details({ request_id: id, credential, duration_ms: ms, service }: LoggedRequest): Content {

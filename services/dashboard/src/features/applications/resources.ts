@@ -1,10 +1,12 @@
 import { html } from '@gatehouse/web/html';
+import { ApiError } from '../../api/api-error.ts';
 import { matching } from '../../api/matching.ts';
 import type { ApiPage } from '../../api/pages.ts';
 import { copyable, exactTime, facts, time, userLink } from '../../pages/parts.ts';
 import type { FormRow } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { Visit } from '../../routes/dashboard-router.ts';
+import { ownerText } from './application-page.ts';
 
 type Scope = { name: string; description: string };
 type ApiResource = {
@@ -39,9 +41,11 @@ const identifier: FormRow = {
 };
 
 const lineOf = ({ name, description }: Scope) => `${name} ${description}`;
-function scopeOf(line: string): Scope {
+function scopeOf(line: string, at: number): Scope {
   const [name = '', ...words] = line.split(/\s+/);
-  return { name, description: words.join(' ') };
+  if (words.length > 0) return { name, description: words.join(' ') };
+  const message = `Line ${at + 1} needs a sentence after the name, such as “calendar:read Read your appointments”.`;
+  throw new ApiError(400, message, { details: [{ field: 'scopes', message }] });
 }
 const lines = (text = '') =>
   text
@@ -78,10 +82,10 @@ export const resources = resourcePages<Resource>({
   empty: html`<p><strong>There are no resources yet.</strong> A resource is an API or MCP server of yours: people sign in here, and applications get access tokens for it. The guide <a href="/docs/guides/protect-an-mcp-server">Protect an MCP server</a> shows how.</p>`,
   title: ({ name }) => name,
   people: ({ owner }) => [owner],
-  view: ({ value, people, form, deletion }) => html`<section class="panel">${facts([
+  view: ({ value, visit, people, form, deletion }) => html`<section class="panel">${facts([
     ['URL', copyable('resource-url', value.identifier)],
     ['Resource ID', copyable('resource-id', value.id)],
-    ['Owner', userLink(value.owner, people)],
+    ['Owner', ownerText({ owner: value.owner, person: visit.person, people })],
     ['Created', exactTime(value.created_at)],
   ])}</section>
 <section><h2>Settings</h2>${form}</section>
@@ -103,7 +107,7 @@ ${deletion}`,
     async send({ visit, apiPath }, { scopes, applications, ...changed }) {
       await visit.api.send('PATCH', apiPath, {
         ...changed,
-        ...(Array.isArray(scopes) ? { scopes: scopes.map((line) => scopeOf(String(line))) } : {}),
+        ...(Array.isArray(scopes) ? { scopes: scopes.map((line, at) => scopeOf(String(line), at)) } : {}),
         ...(Array.isArray(applications) ? { applications: orNull(applications) } : {}),
       });
     },

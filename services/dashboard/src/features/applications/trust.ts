@@ -48,6 +48,6 @@ export function trustSection({ value, visit, path, people }: ResourceView<Applic
 ${
   role === 'admin'
     ? html`<p><a class="button ${trusted ? 'danger' : 'secondary'}" href="${path}/trust">${trusted ? 'End trust' : 'Trust application'}</a></p>`
-    : html`<p class="hint">Only an admin can change the trust.</p>`
+    : html`<p class="hint">Only an admin can make an application trusted.</p>`
 }</section>`;
 }

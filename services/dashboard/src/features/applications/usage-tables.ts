@@ -129,5 +129,5 @@ function headroom({ data }: Series, log: string): Html {
   const limit = html`<p>The application, and each person who uses it, may send ${number(quota)} requests a minute to each service.`;
   if (peak === 0) return html`${limit} There were none in the last hour.</p>`;
   const share = number(Math.ceil((peak / quota) * 100));
-  return html`${limit} The busiest minute of the last hour had ${number(peak)} requests to the service ${busiest?.service}: at most ${share} % of the limit. <a href="${log}&status=429">Requests that were refused</a></p>`;
+  return html`${limit} The busiest minute of the last hour had ${number(peak)} requests to the ${busiest?.service} service: at most ${share} % of the limit. <a href="${log}&status=429">Requests that were refused</a></p>`;
 }

@@ -93,7 +93,7 @@ export const webhooks = resourcePages<Webhook>({
       label: 'Endpoint URL',
       type: 'url',
       required: true,
-      hint: 'An https URL that takes POST requests.',
+      hint: 'An https URL that takes POST requests. Under npm start, http://127.0.0.1 and http://localhost work, too.',
     },
     {
       name: 'events',
@@ -102,7 +102,7 @@ export const webhooks = resourcePages<Webhook>({
       rows: 4,
       required: true,
       line: 'Event',
-      hint: 'One type in each line, such as order.created. order.* stands for all of a group, and * for all events.',
+      hint: html`One type in each line, such as order.created. order.* stands for all of a group, and * for all events. The list <a href="/dashboard/webhooks#types">Types of events</a> has them all.`,
       initial: '*',
     },
     { name: 'description', label: 'Description', maxlength: 500, hint: 'For yourself.' },
@@ -163,7 +163,7 @@ async function introduction({ api }: Visit): Promise<Content> {
   return html`<p>Events are posted to your URLs, signed as <a href="https://www.standardwebhooks.com">Standard Webhooks</a> says. The <a href="/docs/guides/webhooks">guide</a> shows how to receive them.</p>
 ${
   types.length > 0 &&
-  html`<details class="panel"><summary>Types of events</summary>${facts(types.map(({ type, description }) => [type, description]))}</details>`
+  html`<details class="panel" id="types"><summary>Types of events</summary>${facts(types.map(({ type, description }) => [type, description]))}</details>`
 }`;
 }
 
@@ -195,7 +195,7 @@ ${fresh.map(
 <section><h2>Settings</h2>${changeForm}</section>
 ${
   !isPaused &&
-  html`<section><h2>Replay</h2><p>Sends the events since a day again, whether they were delivered before or not. Events are kept for 30 days.</p>
+  html`<section><h2>Replay</h2><p>Sends all events since the day that you choose again, whether they were delivered before or not. Events are kept for 30 days.</p>
 ${form(
   { action: `${path}/replay`, csrf },
   html`<div class="field narrow"><label for="from">Since (UTC)</label><input id="from" name="from" type="date" required></div><div class="buttons"><button class="secondary">Replay events</button></div>`,

@@ -6,6 +6,9 @@ const BAR_SHARE = 0.8;
 /** Steps between the ticks of what is counted. */
 const WHOLE = Array.from({ length: 15 }, (_, i) => [1, 2, 5].map((it) => it * 10 ** i)).flat();
 
+/** That of the element around the canvas, which is not displayed while it is empty. */
+const widthOf = (canvas) => Math.max(canvas.parentElement.clientWidth, 160);
+
 /** The rows of a plot's table: times in seconds, and a list of values for each further column. */
 function readTable(table) {
   const rows = [...table.tBodies[0].rows];
@@ -77,7 +80,7 @@ function draw(figure) {
   target.replaceChildren();
   const plot = new uPlot(
     {
-      width: Math.max(target.clientWidth, 160),
+      width: widthOf(target),
       height: HEIGHT,
       tzDate: (at) => uPlot.tzDate(new Date(at * 1000), timeZone),
       legend: { show: false },
@@ -176,7 +179,7 @@ function drawAll() {
 
 new ResizeObserver(() => {
   for (const [figure, plot] of plots) {
-    const width = Math.max(figure.querySelector('.canvas').clientWidth, 160);
+    const width = widthOf(figure.querySelector('.canvas'));
     if (width !== plot.width) plot.setSize({ width, height: HEIGHT });
   }
 }).observe(document.body);

@@ -57,7 +57,7 @@ t.test('an admin sees the factors of a user, and never their secrets', async (t)
 
 t.test('an admin creates a link, which is shown once', async (t) => {
   const question = await admin.get(`${PAGE}/set-up-link`);
-  t.equal(heading(question), 'Create a link for ann?');
+  t.equal(heading(question), 'Create a recovery link for ann?');
   t.match(question.html, /authenticator app with the recovery codes, and all its sessions end/);
   const shown = await admin.submit(question, {}, '/set-up-link');
   const link = codeOf(shown, 'set-up-link') ?? '';
@@ -90,7 +90,7 @@ t.test('somebody who cannot get the mail gets none, and the admin learns why', a
   const { body } = await built.call<{ id: string }>('POST', '/v2/users', 'admin', draft);
   const page = `/dashboard/users/${body.id}`;
   const refused = await admin.confirm(await admin.get(page), '/password-reset');
-  t.match(refused.html, /The email address of the account is not confirmed\. Create a link/);
+  t.match(refused.html, /The email address of the account is not confirmed\. Create a recovery link/);
   await built.call('PUT', `/v2/users/${body.id}/status`, 'admin', { status: 'inactive' });
   const inactive = await admin.get(page);
   t.match(inactive.html, '/set-up-link');

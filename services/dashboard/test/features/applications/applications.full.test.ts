@@ -159,7 +159,7 @@ t.test('the settings of applications', async (t) => {
     const made = await browser.submit(await newForm('machine'), fields, FORM);
     const path = made.url.pathname.replace('/credentials', '');
     const own = await browser.get(path);
-    t.match(textOf(own), 'Only an admin can change the trust.');
+    t.match(textOf(own), 'Only an admin can make an application trusted.');
     t.notMatch(own.html, `${path}/trust`);
     const trusted = await admin.browser.confirm(await admin.browser.get(path), '/trust');
     t.match(

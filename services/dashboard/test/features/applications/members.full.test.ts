@@ -14,10 +14,10 @@ t.test('the owner adds a member, who sees and does what the role allows', async 
   const empty = await ann.get(`${path}/members`);
   t.match(textOf(empty), /There are no members yet/);
   const refused = await ann.submit(empty, { user: 'nobody-here', role: 'viewer' }, 'name="user"');
-  t.match([refused.status, textOf(refused)], [400, /Enter the username of an active user/]);
+  t.match([refused.status, textOf(refused)], [400, /No active account has this username/]);
   t.match(refused.html, /value="nobody-here"/, 'what was typed is kept');
   const added = await ann.submit(empty, { user: 'editor', role: 'viewer' }, 'name="user"');
-  t.match(textOf(added), /The member is added.*editor Viewer/);
+  t.match(textOf(added), /The member has this role now.*editor Viewer/);
 
   t.match(textOf(await bob.get('/dashboard/applications')), /Shared/);
   const seen = await bob.get(path);

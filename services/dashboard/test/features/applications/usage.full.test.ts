@@ -37,7 +37,7 @@ t.test('the usage of an application by endpoint, status and API key, with the ra
   t.notMatch(text, unused.slice(-4), 'a key without requests has no row');
   t.match(
     text,
-    /6,000 requests a minute .* had \d requests to the service commerce: at most 1 % of the limit/,
+    /6,000 requests a minute .* had \d requests to the commerce service: at most 1 % of the limit/,
   );
 
   await built.call('DELETE', `${path}/${(await keyIds(path))[0]}`, 'ann');

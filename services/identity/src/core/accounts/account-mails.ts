@@ -233,5 +233,5 @@ function resetObstacle({ email, email_verified, status }: Account): string | und
     email === null
       ? 'The account has no email address.'
       : 'The email address of the account is not confirmed.';
-  return `${problem} Create a link to set up the sign-in again.`;
+  return `${problem} Create a recovery link instead.`;
 }

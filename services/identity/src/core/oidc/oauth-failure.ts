@@ -15,7 +15,7 @@ const REMEDIES: readonly (readonly [wrong: RegExp, right: string | ((client: Cli
   ],
   [
     /invalid secret/,
-    'The client secret is wrong, was replaced or has expired. Make a new one in the dashboard.',
+    'The client secret is wrong, was replaced or has expired. Add a secret on the Credentials page of the application.',
   ],
   [/redirect_uri mismatch/, 'Send the redirect_uri of the authorization request, character for character.'],
   [

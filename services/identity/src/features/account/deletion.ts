@@ -61,7 +61,7 @@ export function deletionQuestion(model: {
   const { account, applications, auditDays } = model;
   return {
     title: t('Delete your account?'),
-    lost: html`<p>${t('Your profile, your ways to sign in, your sessions, and everything that you have allowed applications are deleted at once. Your items, messages and reports follow within a minute.')}</p>
+    lost: html`<p>${t('Your profile, your ways to sign in, your sessions, and everything that you have allowed applications are deleted at once. Your items, messages, reports, webhooks, resources and registration tokens follow within a minute.')}</p>
 ${
   applications.length > 0 &&
   html`<p>${t('These applications of yours are deleted, and stop working for everybody who uses them. Transfer those first that somebody else needs.')}</p>

@@ -144,7 +144,7 @@ export function identityProviderRoutes(options: {
       await options.activate(provider).client.load();
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
-      const message = `could not be confirmed: its metadata could not be read (${error.message})`;
+      const message = `could not be confirmed, since its metadata cannot be read: ${error.message}`;
       throw new ServiceError('invalid', `The issuer ${message}.`, {
         details: [{ field: 'issuer', message }],
       });

@@ -30,6 +30,14 @@ export function registration(core: Core): IdentityModule {
       configuration.discovery = { ...configuration.discovery, registration_endpoint };
     },
   });
+  extensions.personalData.push({
+    name: 'registration_tokens',
+    rows: async function* ({ id }) {
+      for (const { name, scopes, usesLeft, createdAt, expiresAt } of await tokens.list(id)) {
+        yield { name, scopes, uses_left: usesLeft, created_at: createdAt, expires_at: expiresAt };
+      }
+    },
+  });
   extensions.requestDetails.push(async (_ctx, { params }) => {
     const clientId = String(params.client_id);
     // Known already, unlike its registration.

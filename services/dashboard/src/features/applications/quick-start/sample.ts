@@ -64,8 +64,13 @@ export const SET_SECRET = 'Put the client secret into the environment variable C
 
 /** Programs that have a secret, by their tools. */
 export const CURL = { id: 'curl', title: 'curl', steps: [SET_SECRET] };
-export const FETCH = { id: 'fetch', title: 'JavaScript with fetch', steps: [SET_SECRET] };
-export const PYTHON = { id: 'python', title: 'Python', steps: [SET_SECRET] };
+const NODE = ['Save the code as first-request.mjs.', SET_SECRET, 'Then run: node first-request.mjs'];
+export const FETCH = { id: 'fetch', title: 'Node.js with fetch', steps: NODE };
+export const PYTHON = {
+  id: 'python',
+  title: 'Python',
+  steps: ['Save the code as first_request.py.', SET_SECRET, 'Then run: python3 first_request.py'],
+};
 export const GO = {
   id: 'go',
   title: 'Go',
@@ -79,5 +84,5 @@ export const JAVA = {
 export const OPENID_CLIENT = {
   id: 'openid-client',
   title: 'Node.js with openid-client',
-  steps: ['Run: npm install openid-client', SET_SECRET],
+  steps: ['Run: npm install openid-client', ...NODE],
 };

@@ -31,5 +31,5 @@ export function sampleOf(
 /** A program and what to do to run it. The id of its element must be unique on the page. */
 export function snippetView(elementId: string, { steps, code }: Snippet, sample: Sample): Html {
   const left = sample.secret === undefined ? steps : steps.filter((step) => step !== SET_SECRET);
-  return html`${left.length > 0 && html`<p>${left.join(' ')}</p>`}${codeBlock(elementId, code(sample).text)}`;
+  return html`${left.length > 0 && html`<ol>${left.map((step) => html`<li>${step}</li>`)}</ol>`}${codeBlock(elementId, code(sample).text)}`;
 }

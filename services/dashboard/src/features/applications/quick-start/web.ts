@@ -41,7 +41,7 @@ export const WEB: readonly Snippet[] = [
   },
   {
     ...OPENID_CLIENT,
-    steps: [...OPENID_CLIENT.steps, 'Then open the redirect URI’s site.'],
+    steps: [...OPENID_CLIENT.steps, 'Open the address of the redirect URI in a browser.'],
     code(sample) {
       const { redirectUri, scope } = sample;
       return js`import { createServer } from 'node:http';

@@ -43,7 +43,7 @@ export function addExportRoutes(
       content.once('close', () => running.delete(account.id));
       ctx.set({
         'cache-control': 'no-store',
-        'content-disposition': `attachment; filename="${account.id}.json"`,
+        'content-disposition': `attachment; filename="gatehouse-data-${account.id}.json"`,
       });
       ctx.type = 'application/json; charset=utf-8';
       ctx.body = content;
