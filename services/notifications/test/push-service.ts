@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { listen } from '@gatehouse/testing/listen';
-import { selfSigned } from './self-signed.ts';
+import { selfSigned } from '@gatehouse/testing/self-signed';
 
 type Teardown = { teardown(fn: () => unknown): void };
 type Pushed = { path: string; message: unknown; headers: Record<string, string | string[] | undefined> };

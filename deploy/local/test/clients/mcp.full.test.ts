@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -8,6 +8,7 @@ import { createFormBrowser } from '@gatehouse/testing/form-browser';
 import { jsonRequest, loginToken } from '@gatehouse/testing/json-request';
 import { listen } from '@gatehouse/testing/listen';
 import { freePort, until } from '@gatehouse/testing/processes';
+import { selfSigned } from '@gatehouse/testing/self-signed';
 import { auth, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -27,22 +28,10 @@ const GUIDE = readFileSync(
 const MODULES = new URL('../../node_modules', import.meta.url).pathname;
 const CALLBACK = 'http://127.0.0.1:4201/callback';
 
-/** A certificate for localhost; undefined where there is no openssl, which Node has nothing in place of. */
-function certificate(t: Test) {
-  const dir = temporaryDir(t);
-  const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
-  const { status } = spawnSync('openssl', [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
-    ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', cert],
-  ]);
-  return status === 0 ? { path: cert, key: readFileSync(key), cert: readFileSync(cert) } : undefined;
-}
-
-const tls = certificate(t);
-const env = {
-  IDENTITY_OPEN_REGISTRATION: 'on',
-  ...(tls === undefined ? {} : { NODE_EXTRA_CA_CERTS: tls.path }),
-};
+const tls = selfSigned();
+const NODE_EXTRA_CA_CERTS = join(temporaryDir(t), 'cert.pem');
+writeFileSync(NODE_EXTRA_CA_CERTS, tls.cert);
+const env = { IDENTITY_OPEN_REGISTRATION: 'on', NODE_EXTRA_CA_CERTS };
 const gatehouse = await startGatehouse(t, temporaryDir(t), env);
 const { demo } = gatehouse;
 const issuer = demo.base_url;
@@ -155,26 +144,21 @@ t.test('the guide: a server and a registered client of the SDK', async (t) => {
   t.equal(await post(foreign.kept.tokens?.access_token ?? ''), 401, 'and one for another server');
 });
 
-t.test(
-  'a client that nobody has registered, by its metadata document',
-  { skip: tls === undefined && 'there is no openssl, so the document of the client has no https URL' },
-  async (t) => {
-    if (tls === undefined) return;
-    const site = createServer(tls, (_request, response) => {
-      response.setHeader('content-type', 'application/json');
-      const document = { ...agent.clientMetadata, client_id: agent.clientMetadataUrl };
-      response.end(JSON.stringify(document));
-    });
-    const port = await listen(t, site as never);
-    const agent = { ...provider({}), clientMetadataUrl: `https://localhost:${port}/client.json` };
-    const url = await startMcpServer(t);
-    t.match(await roll(url, agent), new RegExp(`^${demo.user.user_id} rolled`));
-    t.match(decodeJwt(agent.kept.tokens?.access_token ?? ''), {
-      aud: url.href,
-      client_id: agent.clientMetadataUrl,
-    });
-  },
-);
+t.test('a client that nobody has registered, by its metadata document', async (t) => {
+  const site = createServer(tls, (_request, response) => {
+    response.setHeader('content-type', 'application/json');
+    const document = { ...agent.clientMetadata, client_id: agent.clientMetadataUrl };
+    response.end(JSON.stringify(document));
+  });
+  const port = await listen(t, site as never);
+  const agent = { ...provider({}), clientMetadataUrl: `https://localhost:${port}/client.json` };
+  const url = await startMcpServer(t);
+  t.match(await roll(url, agent), new RegExp(`^${demo.user.user_id} rolled`));
+  t.match(decodeJwt(agent.kept.tokens?.access_token ?? ''), {
+    aud: url.href,
+    client_id: agent.clientMetadataUrl,
+  });
+});
 
 t.test('a client that registers itself', async (t) => {
   const agent = provider({});
