@@ -123,7 +123,12 @@ export function createRegistrations(options: {
     const { secret, ...stored } = makeSecret();
     const withSecret = isConfidential({ type }) && authMethod !== 'private_key_jwt';
     const id = newId('app');
-    const application = newApplication({ ...settings, id, type, owner }, withSecret ? stored : undefined);
+    // Libraries that register their clients read claims as the specification has them (OpenID Connect Core §5.1).
+    const profiles = { userinfo: 'openid' } as const;
+    const application = newApplication(
+      { ...settings, id, type, owner, profiles },
+      withSecret ? stored : undefined,
+    );
     return { application, ...(withSecret ? { secret } : {}) };
   }
 

@@ -50,7 +50,7 @@ t.test('a client registers itself and signs somebody in, as openid-client has it
   );
   const verifier = client.randomPKCECodeVerifier();
   const url = client.buildAuthorizationUrl(registered, {
-    ...{ redirect_uri: CALLBACK, scope: 'openid read:data', state: 'state' },
+    ...{ redirect_uri: CALLBACK, scope: 'openid profile read:data', state: 'state' },
     ...{
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
@@ -63,9 +63,11 @@ t.test('a client registers itself and signs somebody in, as openid-client has it
   const checks = { pkceCodeVerifier: verifier, expectedState: 'state' };
   const tokens = await client.authorizationCodeGrant(registered, response, checks);
   t.match(decodeJwt(tokens.access_token), {
-    ...{ client_id, sub: people.admin.id, scope: 'openid read:data' },
+    ...{ client_id, sub: people.admin.id, scope: 'openid profile read:data' },
     roles: ['user'],
   });
+  const claims = await client.fetchUserInfo(registered, tokens.access_token, people.admin.id);
+  t.match(claims, { updated_at: Number, preferred_username: String }, 'as OpenID Connect Core §5.1 has them');
   t.equal((await client.refreshTokenGrant(registered, tokens.refresh_token ?? '')).token_type, 'bearer');
   t.match((await call('GET', `/api/v1/applications/${client_id}`, ann)).body, {
     ...{ name: 'Client of Examples', type: 'web', owner: people.ann.id, trusted: false, scopes: SCOPES },
