@@ -28,7 +28,7 @@ export const deliveries: Part<Webhook> = {
     const resendButton = (id: string, type: string) =>
       form(
         { action: `${here}/resend`, csrf: visit.csrf, hidden: { delivery: id } },
-        html`<button class="secondary" aria-label="${`Send ${type} again`}">Send again</button>`,
+        html`<div class="buttons"><button class="secondary" aria-label="${`Send ${type} again`}">Send again</button></div>`,
       );
     const mayResend = ({ status }: Delivery) => status !== 'pending' && value.status === 'active';
     return html`${formProblem(refused?.error)}

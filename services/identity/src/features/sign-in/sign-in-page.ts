@@ -51,7 +51,7 @@ export function signInPage(model: SignInModel): string {
     failed: problem !== undefined,
     scripts: model.scripts,
     body: html`<p class="before-asking">${t('to continue to')}</p>${requestingApplication(application)}
-${signedInAs !== undefined && html`<p>${t('You are signed in as {username}. Please sign in again.', { username: named(signedInAs) })}</p>`}
+${signedInAs !== undefined && html`<p>${t('You are signed in as {username}. For your safety, sign in again to go on.', { username: named(signedInAs) })}</p>`}
 ${problem && problemBox(problem)}
 ${notice && html`<div class="notice" role="status"><p class="alert-title">${notice.title}</p><p>${notice.advice}</p></div>`}
 ${form(
@@ -64,7 +64,7 @@ ${model.cancel && html`<button class="secondary" name="cancel" value="cancel" fo
 ${methods.map((method) => form(method.form, method.fields))}
 <ul class="ways">
 <li><a href="${links.forgottenPassword}">${t('Forgotten your password?')}</a></li>
-${links.createAccount !== undefined && html`<li>${t('New here?')} <a href="${links.createAccount}">${t('Create an account')}</a></li>`}
+${signedInAs === undefined && links.createAccount !== undefined && html`<li>${t('New here?')} <a href="${links.createAccount}">${t('Create an account')}</a></li>`}
 </ul>`,
   });
 }

@@ -18,7 +18,7 @@ t.test('people download what identity holds about them, and nothing of others', 
   const { html, headers } = await visitor.submit(await visitor.get(PAGE), {}, PAGE);
   t.match(headers.get('content-type'), /^application\/json/);
   t.match(headers.get('cache-control'), /no-store/);
-  t.equal(headers.get('content-disposition'), `attachment; filename="${id}.json"`);
+  t.equal(headers.get('content-disposition'), `attachment; filename="gatehouse-data-${id}.json"`);
   const data = JSON.parse(html);
   t.match(data, {
     exported_at: /^\d{4}-/,
