@@ -101,7 +101,8 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
   await broadcast.start();
   const links: { to: string; link: string }[] = [];
   const outbox = await mkdtemp(join(tmpdir(), 'gatehouse-outbox-'));
-  t.teardown(() => rm(outbox, { recursive: true, force: true }));
+  // A mail may still be on its way into it.
+  t.teardown(() => rm(outbox, { recursive: true, force: true, maxRetries: 5 }));
   const secret = randomBytes(32).toString('base64url');
   const config: IdentityConfig = {
     publicUrl: base,
