@@ -51,7 +51,7 @@ const EXPECTED: Record<string, { variant: object; results: Record<string, string
   },
 };
 
-/** What a page says of which the suite wants a picture, for people to look at: the result is then REVIEW. */
+/** The text on a page that the suite wants a person to look at, as a picture: the result is then REVIEW. */
 const PAGES: Record<string, string> = {
   'oidcc-prompt-login': 'Confirm that it is you',
   'oidcc-max-age-1': 'Confirm that it is you',

@@ -23,7 +23,7 @@ export function guarded(text: string): string {
   });
 }
 
-/** The text of which guarded() made this one. */
+/** The text before guarded() changed it. */
 export function unguarded(text: string): string {
   return text.replace(FORMULA, (_, separator = '', dropped: string, sign: string, at: number) => {
     const guards = separator !== '' || at === 0 ? /(^|[\t\r\n])'/g : /([\t\r\n])'/g;

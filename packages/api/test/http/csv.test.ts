@@ -18,7 +18,7 @@ t.test('what was guarded is had back to the letter, however often it is guarded'
   );
 });
 
-t.test('apostrophes of the text itself are told from those of the guard', async (t) => {
+t.test('the guard removes its own apostrophes, and keeps those of the text', async (t) => {
   for (const [text, expected] of [
     ['=1', "'=1"],
     ["'=1", "''=1"],

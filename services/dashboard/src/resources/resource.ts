@@ -85,7 +85,7 @@ export type Imported<T> = {
   required: readonly [string, ...string[]];
   /** The fields that no two objects share. */
   unique: readonly string[];
-  /** The fields of which all are sent when one of them differs. */
+  /** Fields that are sent together when one of them differs. */
   together?: readonly string[];
   /** The path in the API of the list with all of these fields. */
   list: string;
