@@ -28,6 +28,8 @@ const TABLE = {
       '/api/v1/applications',
       '/api/v1/registration-tokens',
       '/api/v1/transfers',
+      '/api/v1/memberships',
+      '/api/v1/access',
       '/api/v1/sessions',
       '/api/v1/consents',
       '/api/v1/factors',
@@ -52,6 +54,7 @@ const TABLE = {
       '/internal/identity/ended-credentials': ['notifications'],
       '/internal/identity/owned-applications': ['notifications'],
       '/internal/identity/erasures': ['users'],
+      '/internal/identity/kept-access': ['users'],
     },
   },
   users: {

@@ -66,7 +66,7 @@ const HTTP_CLIENT_IMPORTERS: { files: RegExp; reason: string }[] = [
  */
 const STORED = /^services\/[^/]+\/src\/(?:.+\/)?([a-z-]+)-store\.ts$/;
 const NO_AGGREGATES = ['analytics', 'audit', 'session', 'sign-in-throttle'];
-const OTHER_AGGREGATES = ['bucket', 'username-scripts'];
+const OTHER_AGGREGATES = ['bucket', 'given', 'username-scripts'];
 const PURE = /^@gatehouse\/(?:(?:core|domain)\/|server\/requests$)/;
 /** The layers of a service: profiles/, and store/ or, in a small service, user-store.ts with its parts. */
 const PROFILE = /^\.\/(?:.+\/)?profiles\//;

@@ -13,6 +13,7 @@ import type { IdentityDependencies } from './core/foundation/foundation.ts';
 import type { IdentityConfig } from './core/foundation/identity-config.ts';
 import { BOUNDS } from './core/limits/bounds.ts';
 import { providerRoutes } from './core/oidc/provider-routes.ts';
+import { access } from './features/access/module.ts';
 import { account } from './features/account/module.ts';
 import { apiKeys } from './features/api-keys/module.ts';
 import { applicationUsers } from './features/application-users/module.ts';
@@ -58,6 +59,7 @@ const FEATURES = [
   registration,
   sessions,
   consents,
+  access,
   invitations,
   auditLog,
   events,

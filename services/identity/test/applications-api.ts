@@ -8,6 +8,7 @@ import { MANAGE_APPS, type Role } from '@gatehouse/tokens/scopes';
 import Koa, { type Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Test } from 'tap';
+import type { Account } from '../src/core/accounts/account.ts';
 import type { ApplicationStore } from '../src/core/applications/application.ts';
 import { createApplicationWrites } from '../src/core/applications/application-writes.ts';
 import { createApplications } from '../src/core/applications/applications.ts';
@@ -15,6 +16,7 @@ import { createApplicationStore } from '../src/core/applications/store/applicati
 import { createMemberStore } from '../src/core/applications/store/member-store.ts';
 import { createAudit } from '../src/core/audit/audit.ts';
 import { createAuditStore } from '../src/core/audit/audit-store.ts';
+import { createAuthority } from '../src/core/authority/authority.ts';
 import { createRevocationStore } from '../src/core/revocations/revocation-store.ts';
 import { createRevocations, type RevocationEntry } from '../src/core/revocations/revocations.ts';
 import type { ApiKeyStore } from '../src/features/api-keys/api-key.ts';
@@ -29,6 +31,12 @@ import { createTransfers, RECEIVED, RECIPIENTS } from '../src/features/transfers
 import { apiErrors } from '../src/http/api-errors.ts';
 import { createToServiceError } from '../src/http/service-error.ts';
 import { withStores } from './store-set-up.ts';
+
+/** What no test here is about. */
+const NOBODY = {
+  ...{ email: null, email_verified: false, first_name: null, last_name: null, phone: null, picture: null },
+  ...{ created_at: '', updated_at: '', sign_in_epoch: 0, recovery_epoch: 0, authority_epoch: 0 },
+};
 
 type Body = Record<string, unknown> & { data: Record<string, unknown>[] };
 
@@ -106,26 +114,29 @@ export async function buildApi(t: Test) {
     },
   };
   const audit = createAudit({ store: auditStore, key: Buffer.alloc(32), keepDays: 1, logger });
-  const accounts = { find: async (id: string) => people.get(id) };
+  const accounts = {
+    async find(id: string): Promise<Account | undefined> {
+      const person = people.get(id);
+      return person && { ...NOBODY, ...person, id, username: id.slice('usr_'.length), name: id };
+    },
+  };
+  const authority = createAuthority({ findAccount: accounts.find, members: stores.memberStore });
   const endedGrants: string[] = [];
   const endGrants = async (clientId: string) => void endedGrants.push(clientId);
   const notifyCredential = () => {};
   const dependencies = {
     members: stores.memberStore,
+    authority,
     ...{ store, find: store.findById, accounts, revocations, audit, notifyCredential, endGrants, logger },
   };
   const apiKeys = createApiKeys({ ...dependencies, keys });
   const writes = createApplicationWrites({ ...dependencies, keys: [apiKeys] });
   const applications = createApplications({ ...dependencies, keys: [apiKeys], writes });
   const notified: string[] = [];
-  const participant = async (id: string) => {
-    const person = people.get(id);
-    return person && { ...person, id, username: id.slice('usr_'.length) };
-  };
   const transfers = createTransfers({
     ...dependencies,
     transfers: stores.transferStore,
-    accounts: { find: participant, lookUp: (login) => participant(`usr_${login}`) },
+    accounts: { ...accounts, lookUp: (login) => accounts.find(`usr_${login}`) },
     writes,
     attempts: createRateLimiter(RECIPIENTS),
     received: createRateLimiter(RECEIVED),
@@ -207,7 +218,11 @@ export async function buildApi(t: Test) {
     beforeBody,
     endedGrants,
     notified,
-    applications,
+    applications: {
+      ...applications,
+      checkSecret: async (...secret: Parameters<typeof applications.checkSecret>) =>
+        (await applications.checkSecret(...secret)) !== undefined,
+    },
     apiKeys,
     auditStore,
     call,

@@ -20,6 +20,7 @@ import { mountExistenceRoutes } from './internal/existence-routes.ts';
 import { createPasswords } from './passwords.ts';
 import { USER_PATHS } from './profiles/paths.ts';
 import { createUserResource } from './profiles/user-resource.ts';
+import { mountRevocationRoutes } from './revocation-routes.ts';
 import { mountSecurityRoutes } from './security-routes.ts';
 import { USER_MIGRATIONS } from './store/user-migrations.ts';
 import { createUserStore } from './store/user-store.ts';
@@ -95,6 +96,7 @@ export function createUsersService(
         const defaults = { v1_users: v1Profile, v2_users: v2Profile };
         mountResource(app, createUserResource(users), { ...mountOptions, defaults });
         mountSecurityRoutes(app, { users, authenticate: mountOptions.authenticate });
+        mountRevocationRoutes(app, { users, identity, authenticate: mountOptions.authenticate });
         mountFilterGuide(app);
         mountAccountRoutes(app, { users, authenticate: authenticateInternal });
         mountContactRoutes(app, { users, authenticate: authenticateInternal });

@@ -7,6 +7,8 @@ import {
   type Account,
   type AccountChanged,
   type AccountChanges,
+  EPOCHS,
+  type Epoch,
   type SecurityChange,
   type User,
   type UserEvent,
@@ -97,7 +99,7 @@ export function changeUser(
 export function restoreEmail(current: Account, email: string, revision: Revision): AccountUpdate {
   const restored = { email, emailVerified: true, emailContested: false, passwordHash: null };
   return updated(current, { ...current, ...restored }, revision, [
-    { reason: 'email_restored', endsTokens: true, endsSessions: true },
+    { reason: 'email_restored', raises: ['epoch', 'signInEpoch', 'recoveryEpoch'] },
   ]);
 }
 
@@ -128,8 +130,10 @@ export function changeSecurity(
 ): AccountUpdate | undefined {
   switch (change.reason) {
     case 'password': {
-      const { reason: _, ...changes } = change;
-      return changeUser(current, changes, revision);
+      const { reason: _, isRecovery = false, ...changes } = change;
+      const update = changeUser(current, changes, revision);
+      const recoveryEpoch = current.recoveryEpoch + (isRecovery ? 1 : 0);
+      return { ...update, next: { ...update.next, recoveryEpoch } };
     }
     case 'role':
       return change.role === current.role ? undefined : changeUser(current, { role: change.role }, revision);
@@ -137,6 +141,11 @@ export function changeSecurity(
       return change.status === current.status
         ? undefined
         : changeUser(current, { status: change.status }, revision);
+    case 'revoked': {
+      const raises: readonly Epoch[] = change.everything ? EPOCHS : ['epoch', 'authorityEpoch'];
+      const details = { scope: change.everything ? 'everything' : 'credentials' };
+      return updated(current, current, revision, [{ reason: 'revoked', raises, details }]);
+    }
   }
 }
 
@@ -155,10 +164,12 @@ export function deleteUser(current: Account, { version, by }: Revision) {
   return { accountChange, events: [accountEvent(accountChange), deleted, ...erasures] };
 }
 
+/** Nothing that a deactivation ends comes back with a later activation. */
+const DEACTIVATION: readonly Epoch[] = ['epoch', 'signInEpoch', 'authorityEpoch'];
+
 type Reason = {
   reason: AccountChanged['reason'];
-  endsTokens: boolean;
-  endsSessions: boolean;
+  raises: readonly Epoch[];
   details?: NonNullable<AccountChanged['details']>;
   previousEmail?: string;
 };
@@ -169,10 +180,10 @@ function updated(
   { by, ...revision }: Revision,
   reasons = reasonsOf(current, next, by),
 ): AccountUpdate {
-  let { epoch, signInEpoch } = current;
-  const accountChanges = reasons.map(({ endsTokens, endsSessions, ...reason }): AccountChanged => {
-    epoch += endsTokens ? 1 : 0;
-    signInEpoch += endsSessions ? 1 : 0;
+  const epochs = Object.fromEntries(EPOCHS.map((name) => [name, current[name]])) as Record<Epoch, number>;
+  const accountChanges = reasons.map(({ raises, ...reason }): AccountChanged => {
+    for (const name of raises) epochs[name] += 1;
+    const { epoch, signInEpoch } = epochs;
     return { userId: current.id, epoch, signInEpoch, ...reason, ...omitUndefined({ by }) };
   });
   const changed = NAMES_IN_EVENTS.filter(({ field }) => next[field] !== current[field]).map(
@@ -180,7 +191,7 @@ function updated(
   );
   const data = { user_id: current.id, version: revision.version, changed };
   return {
-    next: { ...next, epoch, signInEpoch, ...revision },
+    next: { ...next, ...epochs, ...revision },
     accountChanges,
     events: [...accountChanges.map(accountEvent), { subject: 'users.user.changed', data }],
   };
@@ -196,19 +207,19 @@ function reasonsOf(current: Account, next: Account, by: RequestedBy | undefined)
   // An address that nobody has confirmed may be a stranger's, whom the account does not concern.
   const previous = email !== null && emailVerified ? { previousEmail: email } : undefined;
   if (next.email !== email && (previous ?? by) !== undefined)
-    reasons.push({ reason: 'email', endsTokens: false, endsSessions: false, ...previous });
+    reasons.push({ reason: 'email', raises: [], ...previous });
   if (next.username !== current.username && by !== undefined)
-    reasons.push({ reason: 'username', endsTokens: false, endsSessions: false });
+    reasons.push({ reason: 'username', raises: [] });
   if (next.role !== role) {
     const details = { from: role, to: next.role };
-    reasons.push({ reason: 'role', endsTokens: true, endsSessions: false, details });
+    reasons.push({ reason: 'role', raises: ['epoch'], details });
   }
   if (next.status !== status) {
     const details = { from: status, to: next.status };
-    reasons.push({ reason: 'status', endsTokens: true, endsSessions: next.status === 'inactive', details });
+    reasons.push({ reason: 'status', raises: next.status === 'active' ? ['epoch'] : DEACTIVATION, details });
   }
   if (next.passwordHash !== current.passwordHash)
-    reasons.push({ reason: 'password', endsTokens: true, endsSessions: true });
+    reasons.push({ reason: 'password', raises: ['epoch', 'signInEpoch'] });
   return reasons;
 }
 

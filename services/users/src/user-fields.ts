@@ -39,6 +39,10 @@ export const USER = {
   epoch: number().default(0),
   /** Sessions, grants and refresh tokens with a lower one are revoked. Never decreases. */
   signInEpoch: number().default(0),
+  /** Raised when the account is recovered, by a mailed link or by an admin's. Never decreases. */
+  recoveryEpoch: number().default(0),
+  /** Standing capabilities that the person has given with a lower one have ended (ADR 41). Never decreases. */
+  authorityEpoch: number().default(0),
   /** Raised by every write; 0 for users stored before versions were introduced. */
   version: number().default(0),
   createdAt: date().list(),

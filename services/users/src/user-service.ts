@@ -90,6 +90,11 @@ export type UserService = {
   changePassword(id: string, change: PasswordChange, ifVersion?: IfVersion): Promise<User>;
   changeRole(id: string, role: UserRole, ifVersion?: IfVersion, changedBy?: RequestedBy): Promise<User>;
   changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion, changedBy?: RequestedBy): Promise<User>;
+  /**
+   * Ends what acts for the person: credentials of applications, and what other people and programs were given; with `everything`
+   * sessions and grants, too.
+   */
+  revoke(id: string, change: { everything: boolean; by?: RequestedBy }): Promise<User>;
   /** Throws `conflict` when the address is no longer the current one. */
   verifyEmail(id: string, email: string): Promise<User>;
   /**
@@ -114,7 +119,12 @@ type Changer = {
   changedBy?: RequestedBy;
 };
 
-type PasswordChange = Omit<Changer, 'own'> & { newPassword: string; currentPassword?: string | null };
+type PasswordChange = Omit<Changer, 'own'> & {
+  newPassword: string;
+  currentPassword?: string | null;
+  /** Whether the person could not sign in otherwise, and used a link. */
+  isRecovery?: boolean;
+};
 
 export function createUserService({
   store,
@@ -304,7 +314,7 @@ export function createUserService({
       return (await store.findByLogin(loginOf(login)))?.user;
     },
 
-    async changePassword(id, { newPassword, currentPassword, ...by }, ifVersion) {
+    async changePassword(id, { newPassword, currentPassword, isRecovery = false, ...by }, ifVersion) {
       assertValid(
         fieldProblems({ password: newPassword }).map(({ message }) => ({ field: 'new_password', message })),
       );
@@ -313,7 +323,7 @@ export function createUserService({
           ? { currentHash: await checkCurrent(id, currentPassword, by) }
           : omitUndefined({ currentHash: currentPassword });
       const passwordHash = await hashNew(newPassword, 'new_password');
-      const change = { reason: 'password', passwordHash, ...checked } as const;
+      const change = { reason: 'password', passwordHash, isRecovery, ...checked } as const;
       const changed = await changeSecurity(id, change, ifVersion, by.changedBy);
       if (by.source === undefined) await forgive(id);
       return changed;
@@ -324,6 +334,8 @@ export function createUserService({
 
     changeStatus: (id, status, ifVersion, changedBy) =>
       changeSecurity(id, { reason: 'status', status }, ifVersion, changedBy),
+
+    revoke: (id, { everything, by }) => changeSecurity(id, { reason: 'revoked', everything }, undefined, by),
 
     verifyEmail: store.verifyEmail,
 

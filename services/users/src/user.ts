@@ -70,14 +70,20 @@ export type UserUpdate = UserChanges & { password?: string; currentPassword?: st
 /** Changes for the store. With `currentHash` they are made only if the password is still the one that was checked; null: if there is none. */
 export type AccountChanges = UserChanges & { passwordHash?: string | null; currentHash?: string | null };
 
+/** The epochs of an account, each of which ends what was issued with a lower one. */
+export const EPOCHS = ['epoch', 'signInEpoch', 'recoveryEpoch', 'authorityEpoch'] as const;
+export type Epoch = (typeof EPOCHS)[number];
+
 /**
  * A change that ends tokens. With `currentHash` it is made only if the password is still the one that was checked. A
- * change of the password and a deactivation end sessions, too.
+ * change of the password and a deactivation end sessions, too. A revocation ends what the person has given to programs and
+ * people; `everything` ends their sessions as well.
  */
 export type SecurityChange =
-  | { reason: 'password'; passwordHash: string | null; currentHash?: string | null }
+  | { reason: 'password'; passwordHash: string | null; currentHash?: string | null; isRecovery?: boolean }
   | { reason: 'role'; role: UserRole }
-  | { reason: 'status'; status: UserStatus };
+  | { reason: 'status'; status: UserStatus }
+  | { reason: 'revoked'; everything: boolean };
 
 /**
  * The event of a change on which the security of the account depends, or which the audit log is to have, with the epochs
@@ -88,8 +94,8 @@ export type AccountChanged = {
   epoch: number;
   signInEpoch: number;
   reason: SecurityChange['reason'] | 'created' | 'username' | 'email' | 'email_restored' | 'deleted';
-  /** The details for the audit log: roles and statuses. Never data that identifies a person, nor a secret. */
-  details?: Readonly<Record<string, UserRole | UserStatus>>;
+  /** The details for the audit log, such as roles and statuses. Never data that identifies a person, nor a secret. */
+  details?: Readonly<Record<string, string>>;
   /** The verified address before a change of the address. */
   previousEmail?: string;
   /** Who asked for it, and from where. Identity records itself what people do on its own pages. */

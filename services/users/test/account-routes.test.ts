@@ -24,6 +24,8 @@ const FIELDS = [
   'status',
   'epoch',
   'sign_in_epoch',
+  'recovery_epoch',
+  'authority_epoch',
   'created_at',
   'updated_at',
 ];

@@ -27,6 +27,8 @@ const ANN: Account = {
   emailContested: false,
   epoch: 5,
   signInEpoch: 2,
+  recoveryEpoch: 1,
+  authorityEpoch: 3,
   version: 7,
   createdAt: new Date('2026-01-01T00:00:00Z'),
   updatedAt: new Date('2026-01-02T00:00:00Z'),
@@ -71,7 +73,8 @@ t.test('the effects of a change', async (t) => {
     const update = changeUser(ANN, changes, REVISION);
     const [epoch, signInEpoch] = ends.at(-1)?.slice(1) ?? [5, 2];
     const emailVerified = !changed.includes('email_verified');
-    t.strictSame(update.next, { ...ANN, ...changes, emailVerified, epoch, signInEpoch, ...REVISION }, about);
+    const authorityEpoch = changes.status === 'inactive' ? 4 : 3;
+    t.strictSame(update.next, { ...ANN, ...changes, emailVerified, epoch, signInEpoch, authorityEpoch, ...REVISION }, about);
     t.strictSame(learned(update), [ends, changed], about);
     t.same(
       update.events.map(({ subject }) => subject),
@@ -208,10 +211,23 @@ t.test('only a confirmed address gets a mail about the next one', async (t) => {
   }
 });
 
+t.test('a recovery and revocations raise the epochs of what they end', async (t) => {
+  const of = (change: SecurityChange) => changeSecurity(ANN, change, REVISION)?.next;
+  const { epoch, signInEpoch, recoveryEpoch, authorityEpoch } = ANN;
+  const all = { epoch, signInEpoch, recoveryEpoch, authorityEpoch };
+  const password = { reason: 'password', passwordHash: 'new' } as const;
+  t.match(of(password), { ...all, epoch: 6, signInEpoch: 3 });
+  t.match(of({ ...password, isRecovery: true }), { ...all, epoch: 6, signInEpoch: 3, recoveryEpoch: 2 });
+  t.match(of({ reason: 'revoked', everything: false }), { ...all, epoch: 6, authorityEpoch: 4 });
+  t.match(of({ reason: 'revoked', everything: true }), {
+    ...{ epoch: 6, signInEpoch: 3, recoveryEpoch: 2, authorityEpoch: 4 },
+  });
+});
+
 t.test('an address that is given back ends whatever the account was open to', async (t) => {
   const taken = { ...ANN, email: 'thief@example.org' };
   const update = restoreEmail(taken, 'ann@example.org', REVISION);
-  const closed = { passwordHash: null, epoch: 6, signInEpoch: 3 };
+  const closed = { passwordHash: null, epoch: 6, signInEpoch: 3, recoveryEpoch: 2 };
   t.strictSame(update.next, { ...ANN, ...closed, ...REVISION });
   t.strictSame(learned(update), [[['email_restored', 6, 3]], ['email', 'password']]);
   const without = restoreEmail({ ...taken, passwordHash: null }, 'ann@example.org', REVISION);

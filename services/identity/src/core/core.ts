@@ -26,6 +26,7 @@ import { createApplicationWrites } from './applications/application-writes.ts';
 import { createApplications, type NotifyCredential } from './applications/applications.ts';
 import { createApplicationStore } from './applications/store/application-store.ts';
 import { createMemberStore } from './applications/store/member-store.ts';
+import { createAuthority } from './authority/authority.ts';
 import { createExtensions, type Extensions } from './extensions.ts';
 import { createFoundation, type IdentityDependencies } from './foundation/foundation.ts';
 import { type IdentityConfig, MAX_ACCESS_TOKEN_SECONDS } from './foundation/identity-config.ts';
@@ -272,9 +273,11 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     void mails.notify(owner, { kind: 'new_credential', ...credential, application: name });
   };
   const members = createMemberStore(connection);
+  const authority = createAuthority({ findAccount: shared.accountCache.find, members });
   const applicationParts = {
     ...shared,
     members,
+    authority,
     store: applicationStore,
     find: findApplication,
     keys: extensions.applicationKeys,
@@ -310,6 +313,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     applications,
     findResource,
     acceptsService,
+    authority,
     store,
     signOuts: sessionEnds,
     strongestFactor,
@@ -327,6 +331,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     notifyCredential,
     applicationWrites,
     members,
+    authority,
     applications,
     authorizedApplications,
     generations,

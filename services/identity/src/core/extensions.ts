@@ -3,6 +3,7 @@ import type { Account } from './accounts/account.ts';
 import type { Application } from './applications/application.ts';
 import type { ApplicationKeys } from './applications/application-keys.ts';
 import type { AuditRecord } from './audit/audit.ts';
+import type { AccessSource } from './authority/standing-access.ts';
 import type { Logout } from './oidc/epochs/sign-outs.ts';
 import type { FindResource } from './oidc/protected-resource.ts';
 import type { ProviderExtension, RequestDetails } from './oidc/provider-options.ts';
@@ -42,6 +43,8 @@ export type Extensions = {
   logoutListeners: ((logout: Logout) => void)[];
   /** Called for each revocation by any replica, more than once for some. */
   revocationListeners: ((revocation: Revocation) => void)[];
+  /** What acts for people. */
+  access: AccessSource<Account>[];
   /** What people download of what is stored about them, in the order of the file. */
   personalData: PersonalDataSection[];
   /** Erase what they hold about a person who has been deleted. */
@@ -87,6 +90,7 @@ export function createExtensions(): Extensions {
     auditListeners: [],
     logoutListeners: [],
     revocationListeners: [],
+    access: [],
     personalData: [],
     erasers: [],
   };

@@ -57,12 +57,16 @@ const readChanges = bodyValidator(
   ),
 );
 const readPassword = bodyValidator(
-  Type.Object({ new_password: Text, current_password: Type.Optional(Type.Union([Text, Type.Null()])) }),
+  Type.Object({
+    new_password: Text,
+    current_password: Type.Optional(Type.Union([Text, Type.Null()])),
+    is_recovery: Type.Optional(Type.Boolean()),
+  }),
 );
 const readEmail = bodyValidator(Type.Object({ email: Text }));
 
-/** The request by which a person deletes their account, for the audit log. */
-const readDeletion = bodyValidator(
+/** The request by which a person acts on their own account, for the audit log. */
+const readByPerson = bodyValidator(
   Type.Object({
     client_id: Text,
     address: Text,
@@ -127,15 +131,22 @@ export function mountAccountRoutes(
   });
 
   app.put<OneAccount>(`${one}/password`, guard, async (request, reply) => {
-    const { new_password: newPassword, current_password: currentPassword } = readPassword(request.body);
-    const change = { newPassword, ...omitUndefined({ currentPassword }) };
+    const body = readPassword(request.body);
+    const { new_password: newPassword, current_password: currentPassword, is_recovery: isRecovery } = body;
+    const change = { newPassword, ...omitUndefined({ currentPassword, isRecovery }) };
     return sendAccount(reply, await users.changePassword(request.params.id, change));
+  });
+
+  app.post<OneAccount>(`${one}/revocations`, guard, async (request, reply) => {
+    const { id } = request.params;
+    const by = { ...readByPerson(request.body), user_id: id };
+    return sendAccount(reply, await users.revoke(id, { everything: false, by }));
   });
 
   // Whoever asks is the person: identity's pages delete nobody else's account.
   app.delete<OneAccount>(one, guard, async (request, reply) => {
     const { id } = request.params;
-    await users.remove(id, undefined, { ...readDeletion(request.body), user_id: id });
+    await users.remove(id, undefined, { ...readByPerson(request.body), user_id: id });
     return reply.code(204).send();
   });
 

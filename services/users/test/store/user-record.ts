@@ -19,6 +19,8 @@ export function userRecord(over: Partial<UserRecord> = {}): UserRecord & { passw
     status: 'active',
     epoch: 0,
     signInEpoch: 0,
+    recoveryEpoch: 0,
+    authorityEpoch: 0,
     version: 1,
     createdAt: now,
     updatedAt: now,

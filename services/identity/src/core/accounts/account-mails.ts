@@ -3,6 +3,7 @@ import type { Logger } from '@gatehouse/core/logger';
 import { loginKey } from '@gatehouse/domain/folded-key';
 import type { MailSender } from '@gatehouse/mail/mail';
 import { type Brand, inBrand } from '@gatehouse/web/brand';
+import type { Given } from '../authority/given.ts';
 import type { Account, Accounts } from './account.ts';
 import type { Occasion } from './mail-document.ts';
 import {
@@ -53,7 +54,7 @@ export type AccountMails = {
   /** Tells the owner of an account whose second factors are lost, with a link that stops their removal, or at last removes them. */
   sendFactorRecovery(account: Account, mail: FactorRecoveryMail): Promise<void>;
   /** A link for an admin to give to the owner, who sets up how they sign in again; tells the owner by mail that there is one. */
-  createSetUpLink(account: Account): Promise<{ url: string; expiresAt: Date }>;
+  createSetUpLink(account: Account, given: Given): Promise<{ url: string; expiresAt: Date }>;
   /** Sends the link of an invitation, which works for so many days, to an address that has no account. */
   sendInvitation(email: string, link: string, days: number): Promise<void>;
   /** Tells the owner of an account that it was deleted, at the address that they had confirmed. */
@@ -93,7 +94,7 @@ export function createAccountMails(options: {
     email: string,
     purpose: LinkPurpose,
     seconds: number,
-    more: Pick<LinkDraft, 'change' | 'method'> = {},
+    more: Pick<LinkDraft, 'change' | 'method' | 'given'> = {},
   ) {
     const token = await links.issue({ purpose, userId, email, epoch, seconds, ...more });
     return `${issuer}${path}?token=${token}`;
@@ -206,10 +207,11 @@ export function createAccountMails(options: {
               );
         await mail.send({ to: email, ...factorRecoveryMail(about, { link, username }) });
       }),
-    async createSetUpLink(account) {
+    async createSetUpLink(account, given) {
       const expiresAt = new Date(Date.now() + SET_UP_SECONDS * 1000);
       const address = account.email ?? '';
-      const url = await linkTo('/account/set-up-sign-in', account, address, 'set_up_sign_in', SET_UP_SECONDS);
+      const [path, purpose] = ['/account/set-up-sign-in', 'set_up_sign_in'] as const;
+      const url = await linkTo(path, account, address, purpose, SET_UP_SECONDS, { given });
       void self.notify(account.id, { kind: 'set_up_link_created', at: new Date() });
       return { url, expiresAt };
     },

@@ -18,6 +18,10 @@ export type Account = {
   epoch: number;
   /** Sessions, grants and refresh tokens with a lower one have ended. */
   sign_in_epoch: number;
+  /** Raised by each recovery of the account. */
+  recovery_epoch: number;
+  /** Raised when everything ends that the person has given to programs and other people. */
+  authority_epoch: number;
   created_at: string;
   updated_at: string;
 };
@@ -54,9 +58,14 @@ export type Accounts = {
   remove(id: string, by: Omit<RequestedBy, 'user_id'>): Promise<void>;
   /**
    * Without the current password only for a person who has been identified in another way; null: for an account that has none, else
-   * `forbidden`.
+   * `forbidden`. With `isRecovery` for a person who has used a link because they could not sign in.
    */
-  changePassword(id: string, passwords: { next: string; current?: string | null }): Promise<Account>;
+  changePassword(
+    id: string,
+    passwords: { next: string; current?: string | null; isRecovery?: boolean },
+  ): Promise<Account>;
+  /** Raises the authority epoch, and with it the epoch of tokens: what the person has given to programs and people ends. */
+  revokeCredentials(id: string, by: Omit<RequestedBy, 'user_id'>): Promise<Account>;
   /** Throws `conflict` when it is no longer the account's address. */
   verifyEmail(id: string, email: string): Promise<Account>;
   /** Gives an earlier address back, verified; ends tokens and sessions and removes the password. */

@@ -40,7 +40,11 @@ export type Notice =
   /** `provider` is its name for people. */
   | ({ kind: 'identity_linked' | 'identity_unlinked'; provider: string; removed?: string } & Occasion)
   | ({ kind: 'new_credential'; application: string } & NewCredential)
-  | { kind: 'application_given' | 'application_offered' | 'member_added'; application: string };
+  | { kind: 'registration_token_created'; token: string; machines: boolean }
+  | {
+      kind: 'application_given' | 'application_offered' | 'member_invited' | 'member_added';
+      application: string;
+    };
 
 /** `undo` is the link that undoes it, for one of CHANGES. */
 export function noticeMail(
@@ -224,14 +228,43 @@ export function noticeMail(
         ),
         t('If you did not expect it, decline it.'),
       ]);
-    case 'member_added':
-      return mail(t('You were added to an application'), [
+    case 'member_invited':
+      return mail(t('You are invited to an application'), [
         t(
-          'Your {product} account {username} was added to the application “{application}” of somebody else. You find it in the dashboard, on the page “Applications”.',
+          'Somebody wants to add your {product} account {username} to the application “{application}”. Nothing changes unless you accept. You find the invitation in the dashboard, on the page “Applications”.',
           { ...account, application: plainName(notice.application) },
         ),
-        t('If you did not expect it, leave the application on its page “Members”.'),
+        t('If you did not expect it, decline it.'),
       ]);
+    case 'member_added':
+      return mail(t('Somebody was invited to your application'), [
+        t(
+          'Somebody was invited to become a member of the application “{application}” of your {product} account {username}. The page “Members” of the application shows who.',
+          { ...account, application: plainName(notice.application) },
+        ),
+        fine,
+        t(
+          'If it was not you, somebody else may be in your account. Remove the member, and change the password.',
+        ),
+      ]);
+    case 'registration_token_created': {
+      const token = { ...account, token: plainName(notice.token) };
+      return mail(t('A registration token was created'), [
+        notice.machines
+          ? t(
+              'The registration token “{token}” was created for your {product} account {username}. Programs can register with it, and act as you.',
+              token,
+            )
+          : t(
+              'The registration token “{token}” was created for your {product} account {username}. Programs can register with it, and become applications of yours.',
+              token,
+            ),
+        fine,
+        t(
+          'If it was not you, somebody else is in your account. Sign in, change the password, and end all secrets and API keys of your applications on the page that follows.',
+        ),
+      ]);
+    }
     case 'new_credential':
       return mail(t('A new API credential was created'), [
         sentences(credential(notice), t('It belongs to your {product} account {username}.', account)),

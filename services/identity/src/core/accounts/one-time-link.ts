@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
-import { date, type EntityOf, number, oneOf, text } from '@gatehouse/domain/fields';
+import { date, type EntityOf, number, object, oneOf, text } from '@gatehouse/domain/fields';
+import { GIVEN } from '../authority/given.ts';
 
 /** The purpose of a link; `end_credentials` is not mailed, but in a form of the page that follows `new_password`. */
 export const LINK_PURPOSES = [
@@ -28,6 +29,8 @@ export const LINK = {
   /** Of a link that undoes a change: how the mail calls it, and the id of the method that it removed, if it did. */
   change: text().default(null),
   method: text().default(null),
+  /** The admin who made it, of a link to set up a sign-in again. */
+  given: object(GIVEN).optional(),
 };
 export type OneTimeLink = EntityOf<typeof LINK>;
 
@@ -55,8 +58,8 @@ export type OneTimeLinkStore = {
   removeAfter(purpose: LinkPurpose, userId: string, time: Date): Promise<void>;
 };
 
-export type LinkDraft = Omit<OneTimeLink, 'expiresAt' | 'change' | 'method'> &
-  Partial<Pick<OneTimeLink, 'change' | 'method'>> & { purpose: LinkPurpose; seconds: number };
+export type LinkDraft = Omit<OneTimeLink, 'expiresAt' | 'change' | 'method' | 'given'> &
+  Partial<Pick<OneTimeLink, 'change' | 'method' | 'given'>> & { purpose: LinkPurpose; seconds: number };
 
 export type OneTimeLinks = {
   /** Makes a link that works once, within `seconds`, and returns its token. Voids the earlier one of this purpose. */
@@ -79,10 +82,10 @@ const TOKEN = /^[\w-]{43}$/;
 /** Links that are mailed to a person and work once. Only the hashes of their tokens are stored. */
 export function createOneTimeLinks(store: OneTimeLinkStore): OneTimeLinks {
   const links: OneTimeLinks = {
-    async issue({ seconds, change = null, method = null, ...draft }) {
+    async issue({ seconds, change = null, method = null, given, ...draft }) {
       const token = randomBytes(32).toString('base64url');
       const expiresAt = new Date(Date.now() + seconds * 1000);
-      await store.put({ ...draft, change, method, tokenHash: hashToken(token), expiresAt });
+      await store.put({ ...draft, change, method, given, tokenHash: hashToken(token), expiresAt });
       return token;
     },
     async peek(purpose, token) {

@@ -1,4 +1,5 @@
 import { type FieldProblem, kindOfStatus, ServiceError } from '@gatehouse/core/errors';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import type { Account, Accounts } from './account.ts';
 
@@ -36,11 +37,12 @@ export function createUsersClient(internal: InternalClient): Accounts {
       const response = await internal.request('DELETE', pathOf(id), by);
       if (response.status >= 400) throw errorOf(response.status, response.body);
     },
-    changePassword: (id, { next, current }) =>
+    changePassword: (id, { next, current, isRecovery }) =>
       required('PUT', `${pathOf(id)}/password`, {
         new_password: next,
-        ...(current === undefined ? {} : { current_password: current }),
+        ...omitUndefined({ current_password: current, is_recovery: isRecovery }),
       }),
+    revokeCredentials: (id, by) => required('POST', `${pathOf(id)}/revocations`, by),
     async hasPassword(id) {
       const response = await internal.request('GET', `${pathOf(id)}/password`);
       if (response.status >= 400) throw errorOf(response.status, response.body);

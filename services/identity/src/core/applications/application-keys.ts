@@ -1,4 +1,5 @@
-import type { LastUse } from './application.ts';
+import type { Given } from '../authority/given.ts';
+import type { Application, LastUse } from './application.ts';
 import type { Manager } from './ownership.ts';
 
 /** Keys with which applications call the API without requesting tokens. Writes are durable when they resolve. */
@@ -7,12 +8,25 @@ export type ApplicationKeys = {
   list(
     manager: Manager,
     clientId: string,
-  ): Promise<{ id: string; name: string; lastFour: string | null; lastUse: LastUse | null }[]>;
+  ): Promise<
+    {
+      id: string;
+      name: string;
+      lastFour: string | null;
+      createdAt: Date;
+      lastUse: LastUse | null;
+      given?: Given | undefined;
+    }[]
+  >;
   hasAny(clientId: string): Promise<boolean>;
   exists(clientId: string, id: string): Promise<boolean>;
   revoke(manager: Manager, clientId: string, id: string): Promise<void>;
   /** Removes the keys of an application that has been deleted, or has another owner. */
   removeAll(clientId: string): Promise<void>;
+  /** Revokes the keys of an application whose givers could not give them any more. */
+  removeEnded(application: Application): Promise<void>;
+  /** Records another giver for those of an application's keys that have one of these ids. */
+  takeOver(clientId: string, ids: ReadonlySet<string>, given: Given): Promise<void>;
   /** Creates the key that comes with an application of the deployment, unless it exists. */
   createFirst(application: {
     clientId: string;

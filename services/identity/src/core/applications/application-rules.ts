@@ -19,7 +19,17 @@ const INVISIBLE = /[\p{Cc}\p{Co}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
 export type Settings = Omit<
   Application,
-  'id' | 'owner' | 'trust' | 'secrets' | 'lastUse' | 'epoch' | 'createdAt' | 'updatedAt' | 'scopes'
+  | 'id'
+  | 'owner'
+  | 'trust'
+  | 'secrets'
+  | 'lastUse'
+  | 'epoch'
+  | 'jwksGiven'
+  | 'registrableScopes'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'scopes'
 >;
 
 /** The problem of the name of an application or a key. */

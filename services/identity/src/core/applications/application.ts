@@ -16,6 +16,7 @@ import {
 } from '@gatehouse/domain/fields';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import type { ProfilePins } from '@gatehouse/domain/profile-pins';
+import { GIVEN, type Given } from '../authority/given.ts';
 
 /** One of type resource gets no tokens: it introspects those that are sent to it (RFC 7662). */
 export const APPLICATION_TYPES = ['web', 'spa', 'native', 'machine', 'resource'] as const;
@@ -67,6 +68,8 @@ export const SECRET = {
   createdAt: date(),
   expiresAt: date().default(null),
   lastUse: lastUse(),
+  /** Who made it. Undefined for one of an earlier version, or of the operator. */
+  given: object(GIVEN).optional(),
 };
 export type ClientSecret = EntityOf<typeof SECRET>;
 
@@ -91,6 +94,8 @@ export const APPLICATION = {
   legacyImplicit: boolean().default(false),
   /** With keys it authenticates by private_key_jwt, and its secrets are not accepted. */
   jwks: value<PublicKeySet>().optional(),
+  /** Who gave it the public keys. */
+  jwksGiven: object(GIVEN).optional(),
   /** Where it is notified that somebody has signed out (OpenID Connect Back-Channel Logout §2.2). */
   backchannelLogoutUri: text().optional(),
   /** Whether all its access tokens must be bound to a key (RFC 9449 §5.2). */
@@ -122,6 +127,8 @@ export const APPLICATION = {
    * ended.
    */
   consentEpoch: number().default(0),
+  /** Of a client that manages its own registration: the most that it may ask for (RFC 7592 §2.2). */
+  registrableScopes: value<readonly string[]>().optional(),
   createdAt: date(),
   updatedAt: date(),
 };
@@ -139,13 +146,17 @@ export type ApplicationChanges = Partial<
     | 'lastUse'
     | 'epoch'
     | 'consentEpoch'
+    | 'jwksGiven'
+    | 'registrableScopes'
     | 'createdAt'
     | 'updatedAt'
   >
 >;
 
 /** What is written with the changes, and nobody can ask for. */
-export type AccompanyingChanges = Partial<Pick<Application, 'trust' | 'consentEpoch'>>;
+export type AccompanyingChanges = Partial<
+  Pick<Application, 'trust' | 'consentEpoch' | 'jwksGiven' | 'registrableScopes' | 'secrets'>
+>;
 
 export type ApplicationCache = {
   get(id: string): Application | undefined;
@@ -201,6 +212,10 @@ export type ApplicationStore = {
    * for which this was done for this epoch of the owner's account, so that it can be repeated until it is complete.
    */
   raiseEpochsOf(owner: string, ownerEpoch: number): Promise<void>;
+  /** The applications of others in which a person has made something. */
+  givenBy(person: string): Promise<Application[]>;
+  /** Notes that a person who is not the owner has made something in an application. Durable when it resolves. */
+  noteGiver(id: string, person: string): Promise<void>;
   /** The revocation up to this epoch has been written: removes the mark, or the application if it was deleted. */
   revocationWritten(id: string, epoch: number): Promise<void>;
   /** Those, of an owner or of all, whose revocations may not have been written; some at a time. */
@@ -223,7 +238,8 @@ export const MAX_SECRETS = 2;
 export const MAX_APPLICATIONS = 100;
 
 type Draft = Pick<Application, 'id' | 'name' | 'type' | 'owner' | 'scopes'> &
-  ApplicationChanges & { trust?: Trust };
+  ApplicationChanges &
+  Partial<Pick<Application, 'trust' | 'jwksGiven' | 'registrableScopes'>>;
 
 /** A new application, with defaults for what the draft leaves out; `secret` is its first secret. */
 export function newApplication(draft: Draft, secret?: ClientSecret): Application {
@@ -278,11 +294,13 @@ export function grantTypesOf(
 }
 
 /** A new client secret with its text: 256 random bits in 43 characters. `expiresIn` is in seconds; by default it never expires. */
-export function makeSecret(options: { expiresIn?: number | undefined; label?: string | undefined } = {}) {
+export function makeSecret(
+  options: { expiresIn?: number | undefined; label?: string | undefined; given?: Given | undefined } = {},
+) {
   const secret = randomBytes(32).toString('base64url');
-  const { expiresIn, label = null } = options;
+  const { expiresIn, label = null, given } = options;
   // 232 of the 256 random bits stay unknown.
-  return { ...clientSecretOf(secret, expiresIn), label, lastFour: lastFourOf(secret), secret };
+  return { ...clientSecretOf(secret, expiresIn), label, lastFour: lastFourOf(secret), given, secret };
 }
 
 /** The last characters of a secret, which are stored with its hash. */
@@ -299,6 +317,7 @@ export function clientSecretOf(secret: string, expiresIn?: number): ClientSecret
     createdAt: new Date(now),
     expiresAt: expiresIn === undefined ? null : new Date(now + expiresIn * 1000),
     lastUse: null,
+    given: undefined,
   };
 }
 

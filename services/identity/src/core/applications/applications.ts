@@ -7,6 +7,9 @@ import { narrowList } from '@gatehouse/domain/narrow-list';
 import type { Role } from '@gatehouse/tokens/scopes';
 import type { NewCredential } from '../accounts/notice-mail.ts';
 import type { Audit, AuditAction } from '../audit/audit.ts';
+import type { ApplicationRole } from '../authority/application-role.ts';
+import { type Authority, givenByOwner } from '../authority/authority.ts';
+import type { Given } from '../authority/given.ts';
 import { createLastUsedRecorder } from '../last-used.ts';
 import {
   type Application,
@@ -27,7 +30,8 @@ import {
 import type { ApplicationKeys } from './application-keys.ts';
 import { nameProblems, scopeProblems, settingsProblems } from './application-rules.ts';
 import { type ApplicationWrites, retried } from './application-writes.ts';
-import type { ApplicationRole, MemberStore } from './member.ts';
+import { requireDeveloperChanges } from './changed-by.ts';
+import type { MemberStore } from './member.ts';
 import {
   type FindOwner,
   findManaged,
@@ -49,12 +53,13 @@ export type NotifyCredential = (
 /** The dependencies of managing applications. */
 export type ApplicationDependencies = {
   store: ApplicationStore;
-  members: Pick<MemberStore, 'find' | 'clientIdsOf'>;
+  members: Pick<MemberStore, 'clientIdsOf' | 'of' | 'put' | 'remove'>;
+  authority: Authority;
   /** Finds any application, also one that nobody has registered here. */
   find(id: string): Promise<Application | undefined>;
   writes: ApplicationWrites;
   /** The credentials that applications have beside their secrets. */
-  keys: readonly Pick<ApplicationKeys, 'hasAny' | 'removeAll'>[];
+  keys: readonly Pick<ApplicationKeys, 'hasAny' | 'removeAll' | 'removeEnded' | 'takeOver'>[];
   accounts: { find: FindOwner };
   audit: Pick<Audit, 'record'>;
   notifyCredential: NotifyCredential;
@@ -90,10 +95,8 @@ export type Applications = {
   listSecrets(manager: Manager, id: string): Promise<ClientSecret[]>;
   /** May remove the last one: then the application cannot authenticate until it is given another. */
   removeSecret(manager: Manager, id: string, secretId: string): Promise<void>;
-  /** Revokes the access tokens that the application has. Durable when it resolves. */
-  endTokens(manager: Manager, id: string): Promise<void>;
-  /** Whether this is a live client_secret of the application; its use, and the address, are recorded. */
-  checkSecret(id: string, secret: string, address?: string): Promise<boolean>;
+  /** The live secret of the application that this is, if it holds; its use, and the address, are recorded. */
+  checkSecret(id: string, secret: string, address?: string): Promise<ClientSecret | undefined>;
   /** Records that the application was given tokens. */
   used(id: string, address: string): void;
   /** The role that a person has in an application, which may be less than their own. */
@@ -107,19 +110,21 @@ export type Applications = {
   /**
    * Revokes the tokens of a person's applications, except of those that stay trusted, that were issued before this epoch of
    * the person's account: the trust ends that rested on a role which the person no longer has, or on an account that is
-   * inactive or gone. Durable when it resolves. Repeated after it was broken off, it goes on where it was.
+   * inactive or gone. Removes what the person has given and cannot give any more, also in applications of others. Durable when
+   * it resolves. Repeated after it was broken off, it goes on where it was.
    */
-  ownerChanged(owner: string, epoch: number): Promise<void>;
+  giverChanged(person: string, epoch: number): Promise<void>;
+  /** Removes the credentials and members of an application that have ended, and their tokens. Durable when it resolves. */
+  removeEnded(id: string): Promise<void>;
+  /** Records another giver for credentials and members of an application, by their ids. Those that others have made stay with them. */
+  takeOver(id: string, ids: ReadonlySet<string>, given: Given): Promise<void>;
   /** Writes the revocations that a crash kept from being written. */
   resumeRevocations(): Promise<void>;
 };
 
-const PAGE = 100;
-
 /** The use cases of applications and their secrets. */
 export function createApplications(options: ApplicationDependencies): Applications {
-  const { store, members, accounts, audit } = options;
-  const { writes } = options;
+  const { store, members, accounts, audit, authority, writes } = options;
   const trusts = createTrusts({ ...options, writes });
   const recordUse = createLastUsedRecorder(store.used);
   const recordSecretUse = createLastUsedRecorder((ids, use) => {
@@ -169,13 +174,57 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     return (await store.findNow(id)) ?? application;
   }
 
+  /** Whether a credential of an application still holds. */
+  async function holds(
+    kind: 'client_secret' | 'public_keys' | 'member',
+    application: Application,
+    given: Given | undefined = givenByOwner(application),
+  ): Promise<boolean> {
+    return given === undefined || (await authority.giverOf(kind, given, application)) !== undefined;
+  }
+
+  /** The same application without the secrets and public keys that have ended. */
+  async function withoutEnded(
+    application: Application,
+  ): Promise<Pick<Application, 'secrets' | 'jwks' | 'jwksGiven'>> {
+    const { jwks, jwksGiven } = application;
+    const held = await Promise.all(
+      application.secrets.map((it) => holds('client_secret', application, it.given)),
+    );
+    const secrets = application.secrets.filter((_, i) => held[i]);
+    const keeps = jwks === undefined || (await holds('public_keys', application, jwksGiven));
+    return keeps ? { secrets, jwks, jwksGiven } : { secrets, jwks: undefined, jwksGiven: undefined };
+  }
+
+  async function removeEnded(id: string): Promise<void> {
+    let isChanged = false;
+    const application = await retried(async () => {
+      const before = await store.findNow(id);
+      if (before === undefined) return false;
+      const held = await withoutEnded(before);
+      isChanged = held.secrets.length < before.secrets.length || held.jwks !== before.jwks;
+      return isChanged ? store.change(before, held, true) : before;
+    });
+    if (application === false) return;
+    for (const kind of options.keys) await kind.removeEnded(application);
+    for (const { userId, given } of await members.of(id)) {
+      if (await holds('member', application, given)) continue;
+      isChanged = true;
+      await members.remove(id, userId);
+    }
+    // Other services ask again who sees what.
+    if (isChanged) await writes.revoke([{ application, over: false }]);
+  }
+
   return {
     async create(manager, wanted) {
       const draft = withRequired(wanted, wanted.type);
-      const { secret, ...stored } = makeSecret();
+      const given = await authority.give('client_secret', manager.id);
+      const { secret, ...stored } = makeSecret({ given });
       const withSecret = isConfidential(draft) && draft.jwks === undefined;
+      const jwksGiven = draft.jwks && (await authority.give('public_keys', manager.id));
       const plain = newApplication(
-        { ...draft, id: newId('app'), owner: manager.id },
+        { ...draft, ...omitUndefined({ jwksGiven }), id: newId('app'), owner: manager.id },
         withSecret ? stored : undefined,
       );
       await check(manager, plain, undefined);
@@ -223,10 +272,19 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         const before = await findManaged(options, manager, id, 'developer');
         const changes = withRequired(wanted, before.type);
         const next = { ...before, ...changes };
+        if ((await authority.roleOf(before, manager)) !== 'owner') requireDeveloperChanges(before, changes);
         await check(manager, next, before);
         const grants = next.trusted && manager.role === 'admin' && (!before.trusted || 'scopes' in changes);
         const trust = grants ? { trust: await trusts.grantedBy(manager, next) } : {};
-        const changed = await writes.change(before, { ...changes, ...trust });
+        const jwksGiven = changes.jwks && (await authority.give('public_keys', manager.id));
+        if (jwksGiven !== undefined && manager.id !== before.owner) await store.noteGiver(id, manager.id);
+        const changed = await writes.change(before, {
+          ...changes,
+          ...trust,
+          ...('jwks' in changes ? { jwksGiven } : {}),
+          // The client cannot take back by itself what was removed here.
+          ...(changes.scopes && before.registrableScopes ? { registrableScopes: changes.scopes } : {}),
+        });
         if (changed === undefined) return undefined;
         const application = grants ? await settled(changed) : changed;
         if (changes.jwks !== undefined) options.notifyCredential(changed, { what: 'public keys' });
@@ -253,7 +311,9 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       if (!isConfidential(application)) {
         throw new ServiceError('invalid', `An application of type ${application.type} cannot keep a secret.`);
       }
-      const { secret, ...added } = makeSecret({ expiresIn, label });
+      const given = await authority.give('client_secret', manager.id);
+      const { secret, ...added } = makeSecret({ expiresIn, label, given });
+      if (manager.id !== application.owner) await store.noteGiver(id, manager.id);
       const done = await store.addSecret(application, added);
       if (done === undefined) throw new ServiceError('not_found', 'There is no such application.');
       if (!done) {
@@ -279,20 +339,14 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       await record(manager, 'secret.removed', id, { secret: secretId, last: secrets.length === 1 });
     },
 
-    async endTokens(manager, id) {
-      const changed = await retried(async () =>
-        store.change(await findManaged(options, manager, id, 'developer'), {}, true),
-      );
-      await writes.revoke([{ application: changed, over: false }]);
-    },
-
     async checkSecret(id, secret, address) {
       const known = await store.findById(id);
-      if (known === undefined) return false;
+      if (known === undefined) return undefined;
       // Another replica may have added it a moment ago.
       const found = findSecret(known, secret) ?? findSecret((await store.findNow(id)) ?? known, secret);
-      if (found !== undefined) recordSecretUse(`${id} ${found.id}`, address);
-      return found !== undefined;
+      if (found === undefined || !(await holds('client_secret', known, found.given))) return undefined;
+      recordSecretUse(`${id} ${found.id}`, address);
+      return found;
     },
 
     used: recordUse,
@@ -313,16 +367,29 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       ...(await members.clientIdsOf(userId)),
     ],
 
-    async ownerChanged(owner, epoch) {
-      const account = await accounts.find(owner);
-      for (let after: string | undefined; ; ) {
-        const page = await store.list({ owner, after, limit: PAGE });
-        for (const { id, trusted } of page) if (trusted) await trusts.endUnearned(id, account);
-        if (page.length < PAGE) break;
-        after = page.at(-1)?.id;
+    async giverChanged(person, epoch) {
+      const account = await accounts.find(person);
+      const owned = await ownedBy(person);
+      for (const { id, trusted } of owned) if (trusted) await trusts.endUnearned(id, account);
+      await store.raiseEpochsOf(person, epoch);
+      while ((await writes.revokeWhatIsDue(person)) > 0);
+      for (const { id } of [...owned, ...(await store.givenBy(person))]) await removeEnded(id);
+    },
+
+    removeEnded,
+
+    async takeOver(id, ids, given) {
+      await retried(async () => {
+        const before = await store.findNow(id);
+        if (before === undefined) return false;
+        const secrets = before.secrets.map((it) => (ids.has(it.id) ? { ...it, given } : it));
+        const keys = ids.has(`${id}/public-keys`) ? { jwksGiven: given } : {};
+        return writes.change(before, { secrets, ...keys });
+      });
+      for (const kind of options.keys) await kind.takeOver(id, ids, given);
+      for (const { id: memberId, ...member } of await members.of(id)) {
+        if (ids.has(memberId)) await members.put({ ...member, given });
       }
-      await store.raiseEpochsOf(owner, epoch);
-      while ((await writes.revokeWhatIsDue(owner)) > 0);
     },
 
     async resumeRevocations() {

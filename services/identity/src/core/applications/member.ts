@@ -1,27 +1,27 @@
-import { date, type EntityOf, id, oneOf, text } from '@gatehouse/domain/fields';
+import { boolean, date, type EntityOf, id, object, oneOf, text } from '@gatehouse/domain/fields';
+import { GIVEN, type Given } from '../authority/given.ts';
 
-/**
- * What somebody may do with an application, each also what those before may: see it and its figures; change it and its
- * credentials; delete it, transfer it and choose its members. Only its members have a role that is stored.
- */
-export const APPLICATION_ROLES = ['viewer', 'developer', 'owner'] as const;
-export type ApplicationRole = (typeof APPLICATION_ROLES)[number];
 export const MEMBER_ROLES = ['viewer', 'developer'] as const;
 export type MemberRole = (typeof MEMBER_ROLES)[number];
 
-/** Somebody who takes part in the application of somebody else. */
+/** Somebody who takes part in the application of somebody else, or is invited to. */
 export const MEMBER = {
   id: id(),
   clientId: text(),
   userId: text(),
   role: oneOf(MEMBER_ROLES),
+  /** Who added them. Undefined for a member of an earlier version. */
+  given: object(GIVEN).optional(),
   createdAt: date(),
+  /** Whether the person has not accepted yet. Members of earlier versions were not asked. */
+  isPending: boolean().default(false),
 };
 export type Member = EntityOf<typeof MEMBER>;
 
-/** How many members an application has, and of how many applications somebody is a member, at most. */
+/** How many members an application has, of how many applications somebody is a member, and to how many they are invited, at most. */
 export const MAX_MEMBERS = 50;
 export const MAX_MEMBERSHIPS = 100;
+export const MAX_INVITED = 20;
 
 /** The store of members. Writes are durable when they resolve. */
 export type MemberStore = {
@@ -29,10 +29,14 @@ export type MemberStore = {
   find(clientId: string, userId: string): Promise<Member | undefined>;
   /** In the order in which they were added. */
   of(clientId: string): Promise<Member[]>;
-  /** The client ids of the applications that somebody is a member of. */
+  /** The client ids of the applications that somebody is a member of, and has accepted. */
   clientIdsOf(userId: string): Promise<string[]>;
-  /** Adds a member, or changes the role of one; returns false when there are MAX_MEMBERS. */
-  put(clientId: string, userId: string, role: MemberRole): Promise<boolean>;
+  /** A person's memberships, also those that wait for them. */
+  ofPerson(userId: string): Promise<Member[]>;
+  /** Invites somebody, or changes the role of a member; returns false when there are MAX_MEMBERS. */
+  put(member: Pick<Member, 'clientId' | 'userId' | 'role'> & { given: Given }): Promise<boolean>;
+  /** Returns false when nobody waits to accept it. */
+  accept(clientId: string, userId: string): Promise<boolean>;
   /** Returns whether there was one. */
   remove(clientId: string, userId: string): Promise<boolean>;
   removeAllOf(clientId: string): Promise<void>;

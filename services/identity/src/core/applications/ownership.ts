@@ -1,8 +1,11 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import { ceilingOf, ROLES, type Role } from '@gatehouse/tokens/scopes';
 import type { Audit, AuditAction, Origin } from '../audit/audit.ts';
+import type { ApplicationRole } from '../authority/application-role.ts';
+import { type Authority, type Giver, givenByOwner, includes } from '../authority/authority.ts';
+import type { GivenCapability } from '../authority/authority-table.ts';
+import type { Given } from '../authority/given.ts';
 import type { Application, ApplicationStore } from './application.ts';
-import { APPLICATION_ROLES, type ApplicationRole, type MemberStore } from './member.ts';
 
 /** The person who manages applications, and how. */
 export type Manager = { id: string; role: Role; clientId: string; origin: Origin };
@@ -51,10 +54,34 @@ export function withinCeiling(scopes: readonly string[], role: Role): string[] {
   return scopes.filter((scope) => ceiling.includes(scope));
 }
 
-/** Where applications and their members are found. */
+/**
+ * The permissions with which a credential of an application acts for it: those of the application, and never more than the role of a
+ * member who made it. The trust of an admin is for what its owner and admins make, and not for what members do. Undefined when
+ * the credential has ended. `given` says who made it; the operator did where it is undefined and there is no owner.
+ */
+export async function credentialPermissions<O extends Owner & Giver>(
+  application: Pick<Application, 'id' | 'owner' | 'trusted'>,
+  { kind, given = givenByOwner(application) }: { kind: GivenCapability; given?: Given | undefined },
+  { authority, findOwner }: { authority: Pick<Authority<O>, 'giverOf'>; findOwner: FindOwner<O> },
+): Promise<OwnerPermissions<O> | undefined> {
+  const giver = given && (await authority.giverOf(kind, given, application));
+  if (given !== undefined && giver === undefined) return undefined;
+  if (giver === undefined || giver.id === application.owner || giver.role === 'admin') {
+    return ownerPermissions(application, findOwner);
+  }
+  const owner = application.owner === null ? giver : await findOwner(application.owner);
+  const role = owner && lowerRole(owner.role, giver.role);
+  return {
+    owner: owner && role && { ...owner, role },
+    active: owner?.status === 'active',
+    within: (scopes) => (role === undefined ? [] : withinCeiling(scopes, role)),
+  };
+}
+
+/** Where applications are found, and who may do what with them. */
 export type ManagedApplications = {
-  store: Pick<ApplicationStore, 'findNow'>;
-  members: Pick<MemberStore, 'find'>;
+  store: Pick<ApplicationStore, 'findNow' | 'noteGiver'>;
+  authority: Pick<Authority, 'roleOf'>;
 };
 
 /**
@@ -62,18 +89,17 @@ export type ManagedApplications = {
  * somebody else's exists, and `forbidden` for a member with a lower role.
  */
 export async function findManaged(
-  { store, members }: ManagedApplications,
+  { store, authority }: ManagedApplications,
   manager: Pick<Manager, 'id' | 'role'>,
   id: string,
   needed: ApplicationRole,
 ): Promise<Application> {
   const application = await store.findNow(id);
-  const isOwner = manager.role === 'admin' || application?.owner === manager.id;
-  const role = isOwner ? 'owner' : (await members.find(id, manager.id))?.role;
+  const role = application && (await authority.roleOf(application, manager));
   if (application === undefined || role === undefined) {
     throw new ServiceError('not_found', 'There is no such application.');
   }
-  if (APPLICATION_ROLES.indexOf(role) >= APPLICATION_ROLES.indexOf(needed)) return application;
+  if (includes(role, needed)) return application;
   const allowed =
     needed === 'owner' ? 'the owner of this application' : 'the owner and the developers of this application';
   const message = `Only ${allowed} can do this. Your role is ${role}.`;

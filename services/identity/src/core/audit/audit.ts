@@ -46,6 +46,7 @@ const IMMEDIATE = [
   'transfer.declined',
   'application.deleted',
   'member.added',
+  'member.accepted',
   'member.removed',
   'resource.created',
   'resource.changed',

@@ -11,13 +11,20 @@ import {
 } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
 import type { Application } from '../applications/application.ts';
-import { type OwnerPermissions, ownerPermissions, roleIn, withinCeiling } from '../applications/ownership.ts';
+import {
+  credentialPermissions,
+  type OwnerPermissions,
+  ownerPermissions,
+  roleIn,
+  withinCeiling,
+} from '../applications/ownership.ts';
 import { requestedOfUserInfo } from './claims/claims-parameter.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';
 import { ALL_SCOPES, applyDefaultScope, requireKnownScope } from './claims/scope-rules.ts';
 import { machineClaims, pinnedProfiles } from './clients/client-credentials.ts';
 import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
 import { accessTokenAlgorithm } from './clients/fapi.ts';
+import { notedSecret } from './clients/noted-secret.ts';
 import { isOfConsentEpoch, roleByGrant } from './epochs/consent-epochs.ts';
 import type { StampedSession } from './epochs/sign-in-epochs.ts';
 import type { ProviderOptions } from './provider-options.ts';
@@ -39,6 +46,7 @@ export function createPermissions(
     | 'applications'
     | 'accounts'
     | 'acceptsService'
+    | 'authority'
     | 'findResource'
   >,
 ) {
@@ -61,23 +69,38 @@ export function createPermissions(
    * whatever takes them away ends it.
    */
   async function loadPermissions(
+    ctx: KoaContextWithOIDC,
     clientId: string,
   ): Promise<
     (OwnerPermissions<Account> & { application: Application; scopes: readonly string[] }) | undefined
   > {
     const application = await options.applications.find(clientId);
     if (application === undefined) return undefined;
-    const permissions = await ownerPermissions(application, options.accounts.find);
+    const permissions =
+      application.type === 'machine'
+        ? await machinePermissions(ctx, application)
+        : await ownerPermissions(application, options.accounts.find);
     // RFC 6749 §5.2.
-    if (!permissions.active) {
+    if (permissions?.active !== true) {
       throw new errors.UnauthorizedClient('the owner of this application has no active account');
     }
     return { ...permissions, application, scopes: permissions.within(application.scopes) };
   }
 
+  /** By the secret or the keys by which the machine has authenticated, as its giver bounds it. */
+  function machinePermissions(ctx: KoaContextWithOIDC, application: Application) {
+    const { authority, accounts } = options;
+    const { jwks, jwksGiven } = application;
+    const credential =
+      jwks === undefined
+        ? ({ kind: 'client_secret', given: notedSecret(ctx)?.given } as const)
+        : ({ kind: 'public_keys', given: jwksGiven } as const);
+    return credentialPermissions(application, credential, { authority, findOwner: accounts.find });
+  }
+
   /** The permissions of the application and its owner, loaded once for each request. */
   function permissions(ctx: KoaContextWithOIDC, clientId: string) {
-    const known = permissionsOf.get(ctx.oidc) ?? loadPermissions(clientId);
+    const known = permissionsOf.get(ctx.oidc) ?? loadPermissions(ctx, clientId);
     permissionsOf.set(ctx.oidc, known);
     return known;
   }

@@ -4,8 +4,9 @@ import type { JWK } from 'jose';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Configuration, ErrorOut, Interaction, KoaContextWithOIDC } from 'oidc-provider';
-import type { Accounts } from '../accounts/account.ts';
+import type { Account, Accounts } from '../accounts/account.ts';
 import type { Applications } from '../applications/applications.ts';
+import type { Authority } from '../authority/authority.ts';
 import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
 import type { OidcStore } from './adapter/oidc-adapter.ts';
 import type { SignOuts } from './epochs/sign-outs.ts';
@@ -36,6 +37,7 @@ export type ProviderOptions = {
   /** Whether this is the secret of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;
   store: OidcStore;
+  authority: Pick<Authority<Account>, 'giverOf'>;
   /** The part that ends sessions. */
   signOuts: SignOuts;
   extensions: readonly ProviderExtension[];

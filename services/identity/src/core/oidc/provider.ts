@@ -11,6 +11,7 @@ import { ALL_SCOPES, OFFLINE_ACCESS } from './claims/scope-rules.ts';
 import { CLAIMS_OF_SCOPES } from './claims/standard-claims.ts';
 import { REQUIRE_SECOND_FACTOR } from './clients/client-metadata.ts';
 import { checkAssertion, codeLifetime, isFapi2, isFromTheFuture, SECURITY_PROFILE } from './clients/fapi.ts';
+import { noteSecret } from './clients/noted-secret.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import { CONSENT_EPOCH, consentEpochOf, trackConsentEpochs } from './epochs/consent-epochs.ts';
 import { areSignInsCurrent, signInPolicy, trackSignInEpochs } from './epochs/sign-in-epochs.ts';
@@ -193,7 +194,9 @@ function compareSecretHashes(
     const ofService = acceptsService(this.clientId, secret);
     if (ofService !== undefined) return ofService;
     const { ctx } = Provider;
-    return applications.checkSecret(this.clientId, secret, ctx && requestInfo(ctx.req).address);
+    const found = await applications.checkSecret(this.clientId, secret, ctx && requestInfo(ctx.req).address);
+    if (ctx !== undefined && found !== undefined) noteSecret(ctx, found);
+    return found !== undefined;
   };
 }
 

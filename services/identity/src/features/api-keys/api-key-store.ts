@@ -97,6 +97,13 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
       await keys.deleteMany({ client_id: clientId, ...NOT_REVOKED });
     },
 
+    async setGiven(clientId, ids, given) {
+      await keys.updateMany(
+        { _id: { $in: [...ids] }, client_id: clientId, ...NOT_REVOKED },
+        { $set: { given } },
+      );
+    },
+
     async used(id, { at, address }) {
       await keys.updateOne(
         { _id: id, last_used_at: { $not: { $gte: at } } },

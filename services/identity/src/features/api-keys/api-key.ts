@@ -1,15 +1,16 @@
-import { date, type EntityOf, id, number, text, value } from '@gatehouse/domain/fields';
+import { date, type EntityOf, id, number, object, text, value } from '@gatehouse/domain/fields';
 import { type LastUse, lastUse } from '../../core/applications/application.ts';
+import { GIVEN, type Given } from '../../core/authority/given.ts';
 
 /** A key with which an application calls the API without requesting tokens. */
 export const API_KEY = {
   /** The part of the key that identifies it; not secret. */
   id: id(),
   clientId: text(),
-  /**
-   * Whose application it was when the key was made: it is for no other owner. Undefined for a key of an earlier version.
-   */
-  owner: text().default(null).optional(),
+  /** Who made it. Undefined for a key of an earlier version, or of the operator. */
+  given: object(GIVEN).optional(),
+  /** The ids of the keys that it replaced by rotation. */
+  replaces: value<readonly string[]>().default([]),
   name: text(),
   scopes: value<readonly string[]>(),
   /** SHA-256 of the whole key, base64url. */
@@ -29,16 +30,18 @@ export type ApiKey = EntityOf<typeof API_KEY>;
 /** A key as it is stored, from what is kept of its text. Its lifetime begins now. */
 export function apiKeyOf(
   { id, hash, lastFour }: Pick<ApiKey, 'id' | 'hash' | 'lastFour'>,
-  like: Pick<ApiKey, 'clientId' | 'owner' | 'name' | 'scopes' | 'lifetime'>,
+  like: Pick<ApiKey, 'clientId' | 'given' | 'name' | 'scopes' | 'lifetime'> &
+    Partial<Pick<ApiKey, 'replaces'>>,
 ): ApiKey {
   const now = Date.now();
-  const { clientId, owner, name, scopes, lifetime } = like;
+  const { clientId, given, name, scopes, lifetime, replaces = [] } = like;
   return {
     id,
     hash,
     lastFour,
     clientId,
-    owner,
+    given,
+    replaces,
     name,
     scopes,
     lifetime,
@@ -69,5 +72,7 @@ export type ApiKeyStore = {
   awaitingRevocation(): Promise<string[]>;
   /** Removes the keys of an application that has been deleted, or has another owner. */
   removeAll(clientId: string): Promise<void>;
+  /** Records another giver for those of an application's keys that have one of these ids. */
+  setGiven(clientId: string, ids: readonly string[], given: Given): Promise<void>;
   used(id: string, use: LastUse): Promise<void>;
 };

@@ -2,6 +2,7 @@ import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { newApiKey, parseApiKey } from '@gatehouse/tokens/api-key';
+import type { Account, Accounts } from '../../core/accounts/account.ts';
 import {
   type Application,
   type ApplicationStore,
@@ -12,14 +13,14 @@ import type { ApplicationKeys } from '../../core/applications/application-keys.t
 import { excessProblems, nameProblems } from '../../core/applications/application-rules.ts';
 import type { NotifyCredential } from '../../core/applications/applications.ts';
 import {
-  type FindOwner,
+  credentialPermissions,
   findManaged,
-  type ManagedApplications,
   type Manager,
-  ownerPermissions,
   recordBy,
 } from '../../core/applications/ownership.ts';
 import type { Audit, AuditAction } from '../../core/audit/audit.ts';
+import type { Authority } from '../../core/authority/authority.ts';
+import type { Given } from '../../core/authority/given.ts';
 import { createLastUsedRecorder } from '../../core/last-used.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import { type ApiKey, type ApiKeyStore, apiKeyOf, MAX_KEYS } from './api-key.ts';
@@ -42,21 +43,23 @@ export type ApiKeys = Omit<ApplicationKeys, 'list'> & {
   resumeRevocations(): Promise<void>;
 };
 
+/** The number of keys that are remembered as replaced by one. */
+const MAX_REPLACED = 50;
 /** How long services cache what a key permits. */
 const CACHED_SECONDS = 60;
 
 /** The use cases of API keys. */
 export function createApiKeys(options: {
-  store: Pick<ApplicationStore, 'findNow' | 'used'>;
-  members: ManagedApplications['members'];
+  store: Pick<ApplicationStore, 'findNow' | 'used' | 'noteGiver'>;
+  authority: Authority<Account>;
   keys: ApiKeyStore;
-  accounts: { find: FindOwner };
+  accounts: Pick<Accounts, 'find'>;
   revocations: Pick<Revocations, 'write'>;
   audit: Pick<Audit, 'record'>;
   notifyCredential: NotifyCredential;
   logger: Logger;
 }): ApiKeys {
-  const { store, keys, accounts, revocations, audit } = options;
+  const { store, keys, accounts, revocations, audit, authority } = options;
   const recordUse = createLastUsedRecorder(keys.used);
   const recordApplicationUse = createLastUsedRecorder(store.used);
 
@@ -83,6 +86,16 @@ export function createApiKeys(options: {
     throw new ServiceError('conflict', `The application gets no API keys: ${reason}.`);
   }
 
+  /** The permissions of a key that this person has made; undefined once they could not make it any more. */
+  const permissionsBy = (application: Application, given: ApiKey['given']) =>
+    credentialPermissions(application, { kind: 'api_key', given }, { authority, findOwner: accounts.find });
+
+  /** The manager as the giver of a key. */
+  async function giveIn({ id, owner }: Application, manager: Manager): Promise<Given> {
+    if (manager.id !== owner) await store.noteGiver(id, manager.id);
+    return authority.give('api_key', manager.id);
+  }
+
   async function findKey(clientId: string, id: string): Promise<ApiKey> {
     const key = await keys.find(clientId, id);
     if (key === undefined) throw new ServiceError('not_found', 'There is no such API key.');
@@ -93,13 +106,13 @@ export function createApiKeys(options: {
     async create(manager, clientId, { name, scopes, expiresIn }) {
       const application = await findManaged(options, manager, clientId, 'developer');
       requireBearer(application);
-      const { within } = await ownerPermissions(application, accounts.find);
-      const allowed = within(application.scopes);
+      const given = await giveIn(application, manager);
+      const allowed = (await permissionsBy(application, given))?.within(application.scopes) ?? [];
       const problems = [...nameProblems(name), ...excessProblems(scopes, allowed, 'the application')];
       if (problems.length > 0) throw invalidFields(problems);
       const { key, ...made } = make({
         clientId,
-        owner: application.owner,
+        given,
         name,
         scopes,
         lifetime: expiresIn ?? null,
@@ -138,7 +151,9 @@ export function createApiKeys(options: {
         'This key already has a successor: rotate that one, or revoke it.',
       );
       if (old.rotatedTo !== null && (await keys.find(clientId, old.rotatedTo)) !== undefined) throw taken;
-      const { key, ...made } = make({ ...old, owner: application.owner });
+      const given = await giveIn(application, manager);
+      const replaces = [old.id, ...old.replaces].slice(0, MAX_REPLACED);
+      const { key, ...made } = make({ ...old, given, replaces });
       // The new one first: nobody knows it yet, so a crash here leaves the old one as it was.
       await insert(made);
       if (!(await keys.replace(old, made.id, new Date(Date.now() + overlapSeconds * 1000)))) {
@@ -166,11 +181,10 @@ export function createApiKeys(options: {
       const key = await keys.findByHash(hash);
       const application = key === undefined ? undefined : await store.findNow(key.clientId);
       if (key === undefined || application === undefined) return undefined;
-      // It may have been made while the application was transferred.
-      if (key.owner !== undefined && key.owner !== application.owner) return undefined;
       if (!mayHaveApiKeys(application)) return undefined;
-      const { owner, active, within } = await ownerPermissions(application, accounts.find);
-      if (!active) return undefined;
+      const permissions = await permissionsBy(application, key.given);
+      if (permissions?.active !== true) return undefined;
+      const { owner, within } = permissions;
       recordUse(key.id, address);
       recordApplicationUse(application.id, address);
       return {
@@ -178,7 +192,7 @@ export function createApiKeys(options: {
         client_id: application.id,
         scopes: within(key.scopes.filter((scope) => application.scopes.includes(scope))),
         trusted: owner === undefined,
-        owner: owner === undefined ? null : application.owner,
+        owner: owner?.id ?? null,
         role: owner?.role ?? null,
         ...(Object.keys(application.profiles).length === 0 ? {} : { profiles: application.profiles }),
         epoch: { client: application.epoch, ...(owner === undefined ? {} : { subject: owner.epoch }) },
@@ -190,11 +204,21 @@ export function createApiKeys(options: {
     exists: async (clientId, id) => (await keys.find(clientId, id)) !== undefined,
     removeAll: keys.removeAll,
 
-    async createFirst({ clientId, owner, apiKey }) {
+    async removeEnded(application) {
+      for (const { id, given } of await keys.list(application.id)) {
+        if ((await permissionsBy(application, given)) !== undefined) continue;
+        await keys.markRevoked(application.id, id);
+        await writeRevocation(id);
+      }
+    },
+
+    takeOver: (clientId, ids, given) => keys.setGiven(clientId, [...ids], given),
+
+    async createFirst({ clientId, apiKey }) {
       const parsed = apiKey === undefined ? undefined : parseApiKey(apiKey.key);
       if (apiKey === undefined || parsed === undefined) return;
       if ((await keys.findByHash(parsed.hash)) !== undefined) return;
-      const like = { clientId, owner, name: 'First key', scopes: apiKey.scopes, lifetime: null };
+      const like = { clientId, given: undefined, name: 'First key', scopes: apiKey.scopes, lifetime: null };
       await keys.insert(apiKeyOf({ ...parsed, lastFour: lastFourOf(apiKey.key) }, like));
     },
 

@@ -75,6 +75,7 @@ export const ApplicationView = Type.Object({
   }),
   id_token_signed_response_alg: Type.String({ enum: [...ID_TOKEN_ALGORITHMS] }),
   security_profile: orNull(Type.String({ enum: [...SECURITY_PROFILES] })),
+  registered: Type.Boolean({ description: 'Whether the client manages its own registration (RFC 7592).' }),
   primary_color: Type.Optional(Type.String({ description: 'The accent of its pages, as #rrggbb.' })),
   logo_uri: Type.Optional(Type.String({ description: 'A PNG picture as a data: URL.' })),
   policy_uri: Type.Optional(Type.String({ description: 'Its privacy policy.' })),
@@ -110,6 +111,7 @@ export const applicationShape = shape('Application', ApplicationView, {
   device_flow: false,
   id_token_signed_response_alg: 'RS256',
   security_profile: null,
+  registered: false,
   last_used_at: null,
   last_used_address: null,
   created_at: EXAMPLE_TIME,
@@ -140,6 +142,7 @@ export function applicationView(application: Application) {
     device_flow: application.deviceFlow,
     id_token_signed_response_alg: application.idTokenAlgorithm,
     security_profile: application.securityProfile ?? null,
+    registered: application.registrableScopes !== undefined,
     ...omitUndefined({
       primary_color: application.primaryColor,
       logo_uri: application.logoUri,

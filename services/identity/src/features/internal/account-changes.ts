@@ -34,7 +34,7 @@ export function createAccountChangeHandler(options: {
   sessionEnds: {
     endBelow(accountId: string, epochs: { epoch: number; signInEpoch: number }): Promise<void>;
   };
-  applications: { ownerChanged(accountId: string, epoch: number): Promise<void> };
+  applications: { giverChanged(accountId: string, epoch: number): Promise<void> };
   notices: Pick<Notices, 'passwordChanged'>;
   audit: Pick<Audit, 'record'>;
   mails: Pick<AccountMails, 'notifyEmailChanged'>;
@@ -55,7 +55,7 @@ export function createAccountChangeHandler(options: {
       await sessionEnds.endBelow(id, { epoch, signInEpoch: sign_in_epoch });
       // A password has no bearing on what the person's applications may do.
       if (reason === 'password') await notices.passwordChanged({ id, epoch }, occasion);
-      else await applications.ownerChanged(id, epoch);
+      else await applications.giverChanged(id, epoch);
     }
     const isOfPages = by === undefined && (reason === 'password' || reason === 'email');
     if (!isOfPages) await audit.record(entryOf(change));

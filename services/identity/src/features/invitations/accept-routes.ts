@@ -3,6 +3,7 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Accounts } from '../../core/accounts/account.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
+import type { Authority } from '../../core/authority/authority.ts';
 import type { SignUpMethod } from '../../core/sessions/sign-up-method.ts';
 import { createAccountPage } from '../../pages/create-account-page.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
@@ -20,9 +21,10 @@ export function acceptRoutes(options: {
   accounts: Pick<Accounts, 'create' | 'verifyEmail'>;
   signUpMethods: readonly SignUpMethod[];
   audit: Audit;
+  authority: Authority;
   forms: CsrfForms;
 }): Router {
-  const { store, accounts, signUpMethods, audit, forms } = options;
+  const { store, accounts, signUpMethods, audit, authority, forms } = options;
   const router = new Router({ sensitive: true });
   const contextOf = ({ id }: Invitation) => `invitation ${id}`;
   const refuse = (ctx: Context) => sendPage(ctx, invitationInvalidPage(), { status: 400 });
@@ -52,17 +54,23 @@ export function acceptRoutes(options: {
     sendPage(ctx, html, { status: error?.status ?? 200, hasScripts: signUpMethods.length > 0 });
   }
 
+  /** Whether the admin who invited could still do so. */
+  const holds = async ({ given, invitedBy }: Invitation) =>
+    (await authority.giverOf('invitation', given ?? { by: invitedBy, epoch: 0 })) !== undefined;
+
   router.get(INVITATION_PAGE, async (ctx) => {
     const token = String(ctx.query.token ?? '');
     const invitation = await store.find(hashOfToken(token));
-    return invitation === undefined ? refuse(ctx) : show(ctx, invitation, token);
+    return invitation === undefined || !(await holds(invitation))
+      ? refuse(ctx)
+      : show(ctx, invitation, token);
   });
 
   router.post(INVITATION_PAGE, async (ctx) => {
     const fields = await forms.read(ctx, INVITATION_PAGE);
     const token = fields.get('token') ?? '';
     const invitation = await store.take(hashOfToken(token));
-    if (invitation === undefined) return refuse(ctx);
+    if (invitation === undefined || !(await holds(invitation))) return refuse(ctx);
     const value = (name: string) => (fields.get(name) ?? '').trim();
     const values = { username: value('username'), name: value('name') };
     const { id, email, invitedBy } = invitation;

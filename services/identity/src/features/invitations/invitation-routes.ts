@@ -8,6 +8,7 @@ import { Type } from 'typebox';
 import type { Accounts } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
+import type { Authority } from '../../core/authority/authority.ts';
 import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
@@ -52,9 +53,10 @@ export function invitationRoutes(options: {
   accounts: Pick<Accounts, 'lookUp'>;
   mails: Pick<AccountMails, 'sendInvitation'>;
   audit: Audit;
+  authority: Authority;
   authenticate(ctx: Context): Promise<Caller>;
 }): Api {
-  const { issuer, store, accounts, mails, audit } = options;
+  const { issuer, store, accounts, mails, audit, authority } = options;
   const api = createManagedApi(PREFIX, async (ctx) => {
     const caller = await options.authenticate(ctx);
     return { caller, person: requireFirstPartyAdmin(caller, 'Invitations') };
@@ -78,7 +80,8 @@ export function invitationRoutes(options: {
       const now = Date.now();
       const invitation: Invitation = {
         ...{ id: newId('inv'), email, emailKey: loginKey(email), tokenHash: hashOfToken(token) },
-        ...{ invitedBy: person.id, createdAt: new Date(now) },
+        ...{ invitedBy: person.id, given: await authority.give('invitation', person.id) },
+        createdAt: new Date(now),
         expiresAt: new Date(now + INVITATION_DAYS * 86_400_000),
       };
       if (!(await store.put(invitation))) {

@@ -1,4 +1,5 @@
-import { date, type EntityOf, id, text } from '@gatehouse/domain/fields';
+import { date, type EntityOf, id, object, text } from '@gatehouse/domain/fields';
+import { GIVEN } from '../../core/authority/given.ts';
 
 /** An address that may create an account, also where nobody else may. */
 export const INVITATION = {
@@ -10,6 +11,7 @@ export const INVITATION = {
   tokenHash: text(),
   /** The id of the admin. */
   invitedBy: text(),
+  given: object(GIVEN).optional(),
   createdAt: date(),
   expiresAt: date(),
 };

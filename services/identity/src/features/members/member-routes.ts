@@ -5,20 +5,45 @@ import { MAX_MEMBERS, MEMBER_ROLES } from '../../core/applications/member.ts';
 import type { Api } from '../../http/api.ts';
 import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
-import type { Members, NamedMember } from './members.ts';
+import type { Members, Membership, NamedMember } from './members.ts';
 
 const Role = Type.Union(MEMBER_ROLES.map((role) => Type.Literal(role)));
 const EXAMPLE = { user_id: 'usr_01m7g9x1h0000d6w2y8s4v7r3t', username: 'grace', role: 'developer' };
 
+const Status = Type.Union([Type.Literal('invited'), Type.Literal('accepted')]);
+const Time = Type.String({ format: 'date-time' });
 const memberShape = shape(
   'ApplicationMember',
   Type.Object({
     user_id: Type.String(),
     username: Type.Union([Type.String(), Type.Null()]),
     role: Role,
-    created_at: Type.String({ format: 'date-time' }),
+    status: Status,
+    credentials: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        kind: Type.Union([Type.Literal('client_secret'), Type.Literal('api_key')]),
+        name: Type.Union([Type.String(), Type.Null()]),
+      }),
+      { description: 'The credentials that the member has made. They end with the membership.' },
+    ),
+    created_at: Time,
   }),
-  { ...EXAMPLE, created_at: '2026-11-02T09:30:00.000Z' },
+  { ...EXAMPLE, status: 'accepted', credentials: [], created_at: '2026-11-02T09:30:00.000Z' },
+);
+const membershipShape = shape(
+  'Membership',
+  Type.Object({
+    client_id: Type.String(),
+    name: Type.String(),
+    role: Role,
+    status: Status,
+    created_at: Time,
+  }),
+  {
+    ...{ client_id: 'app_01m7g9w2k0000c4v8x3r6t5n1z', name: 'Lighthouse', role: 'developer' },
+    ...{ status: 'invited', created_at: '2026-11-02T09:30:00.000Z' },
+  },
 );
 
 const Draft = Type.Object({
@@ -30,8 +55,13 @@ const Draft = Type.Object({
   role: Role,
 });
 
-const view = ({ userId, username, role, createdAt }: NamedMember) => ({
-  ...{ user_id: userId, username, role },
+const statusOf = ({ isPending }: { isPending: boolean }) => (isPending ? 'invited' : 'accepted');
+const view = ({ userId, username, role, credentials, createdAt, ...member }: NamedMember) => ({
+  ...{ user_id: userId, username, role, status: statusOf(member), credentials },
+  created_at: createdAt,
+});
+const membershipView = ({ clientId, name, role, createdAt, ...member }: Membership) => ({
+  ...{ client_id: clientId, name, role, status: statusOf(member) },
   created_at: createdAt,
 });
 
@@ -40,9 +70,10 @@ export function memberRoutes(options: {
   members: Members;
   authenticate(ctx: Context): Promise<Caller>;
   requireFreshSignIn(caller: Caller): void;
-}): Api {
+}): Api[] {
   const { members } = options;
   const api = createManagerApi(APPLICATIONS, options.authenticate);
+  const own = createManagerApi('/api/v1/memberships', options.authenticate);
 
   api.get('list_members', '/:client_id/members', {
     summary: 'List the members of an application',
@@ -54,11 +85,12 @@ export function memberRoutes(options: {
   });
 
   api.post('add_member', '/:client_id/members', {
-    summary: 'Add a member to an application, or change the role of one',
+    summary: 'Invite a member to an application, or change the role of one',
     description:
-      'A viewer sees the application, its requests, usage and audit log. A developer also changes it, and creates and removes its credentials: ' +
-      'with these, whoever has them can do what the application may do, for a machine as its owner. Only the owner deletes and transfers ' +
-      'it and chooses its members.',
+      'The person gets a mail, and is a member once they accept. A viewer sees the application, its requests, usage and audit log. A developer ' +
+      'also changes its name and look, and creates and removes credentials within its present scopes; what these do is bounded by the ' +
+      'role of the developer, too. Only the owner adds scopes, changes URIs, keys and security settings, deletes and transfers it, ' +
+      'and chooses its members.',
     body: shape('NewApplicationMember', Draft, { user: 'grace', role: 'developer' }),
     responses: created('The member.', memberShape),
     kinds: ['conflict'],
@@ -70,9 +102,40 @@ export function memberRoutes(options: {
 
   api.delete('remove_member', '/:client_id/members/:user_id', {
     summary: 'Remove a member from an application',
-    description: 'Members may remove themselves. Credentials that they have seen stay valid: replace them.',
+    description:
+      'Members may remove themselves. The credentials that the member has made end, except those that the owner takes over. Credentials of ' +
+      'others that they have seen stay valid: replace them.',
+    query: Type.Object({
+      take_over: Type.Optional(
+        Type.String({
+          description: 'The ids of credentials that the owner takes over, separated by commas.',
+        }),
+      ),
+    }),
     responses: done('The user is no member.'),
-    handle: ({ manager, params }) => members.remove(manager, params.client_id, params.user_id),
+    handle: ({ manager, params, query }) =>
+      members.remove(manager, params.client_id, params.user_id, query.take_over?.split(',') ?? []),
   });
-  return api;
+
+  own.get('list', '/', {
+    summary: 'List your memberships',
+    description: 'Of applications of others, with the invitations that wait for you.',
+    responses: ok('The memberships, the oldest first.', listOf('Memberships', membershipShape)),
+    handle: async ({ manager }) => ({ data: (await members.ofPerson(manager)).map(membershipView) }),
+  });
+
+  own.post('accept', '/:client_id/accept', {
+    summary: 'Accept an invitation to an application',
+    responses: done('You are a member.'),
+    kinds: ['conflict'],
+    handle: ({ manager, params }) => members.accept(manager, params.client_id),
+  });
+
+  own.delete('remove', '/:client_id', {
+    summary: 'Leave an application, or decline an invitation',
+    description: 'The credentials that you have made there end.',
+    responses: done('You are no member.'),
+    handle: ({ manager, params }) => members.remove(manager, params.client_id, manager.id, []),
+  });
+  return [api, own];
 }

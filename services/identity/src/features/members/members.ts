@@ -3,8 +3,11 @@ import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { isId, isUserId } from '@gatehouse/core/ids';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
-import type { Application } from '../../core/applications/application.ts';
+import { type Application, liveSecrets } from '../../core/applications/application.ts';
+import type { ApplicationKeys } from '../../core/applications/application-keys.ts';
+import type { Applications } from '../../core/applications/applications.ts';
 import {
+  MAX_INVITED,
   MAX_MEMBERS,
   MAX_MEMBERSHIPS,
   type Member,
@@ -18,35 +21,57 @@ import {
   recordBy,
 } from '../../core/applications/ownership.ts';
 import type { Audit } from '../../core/audit/audit.ts';
+import type { Authority } from '../../core/authority/authority.ts';
 
 /** Wrong names say who exists, so that an admin is not limited, and others are. */
 export const NAMED_MEMBERS = { name: 'named members', quota: 20, seconds: 3600 };
 
+/** A credential that a member has made, which ends with the membership unless the owner takes it over. */
+export type MadeCredential = { id: string; kind: 'client_secret' | 'api_key'; name: string | null };
+
 /** A member, and what they are called; null when the account is just being deleted. */
-export type NamedMember = Omit<Member, 'id'> & { username: string | null };
+export type NamedMember = Omit<Member, 'id' | 'given'> & {
+  username: string | null;
+  credentials: MadeCredential[];
+};
+/** A membership as the person sees it who has it, or is invited to it. */
+export type Membership = Pick<Member, 'clientId' | 'role' | 'createdAt' | 'isPending'> & { name: string };
 
 export type Members = {
   list(manager: Manager, clientId: string): Promise<NamedMember[]>;
-  /** Adds somebody by their id, username or verified address, or changes their role. Throws `invalid`, `conflict` and `rate_limited`. */
+  /**
+   * Invites somebody by their id, username or verified address, or changes the role of a member. Throws `invalid`, `conflict` and
+   * `rate_limited`.
+   */
   add(manager: Manager, clientId: string, user: string, role: MemberRole): Promise<NamedMember>;
-  /** Members may leave; others are removed by the owner. */
-  remove(manager: Manager, clientId: string, userId: string): Promise<void>;
+  /**
+   * Members may leave; others are removed by the owner, who takes over the credentials with these ids. The other credentials of
+   * the member end.
+   */
+  remove(manager: Manager, clientId: string, userId: string, takenOver: readonly string[]): Promise<void>;
+  /** The person's own memberships, with those that wait to be accepted. */
+  ofPerson(manager: Manager): Promise<Membership[]>;
+  /** Throws `conflict` when the person is a member of MAX_MEMBERSHIPS applications. */
+  accept(manager: Manager, clientId: string): Promise<void>;
 };
 
 /** Who takes part in an application beside its owner. */
 export function createMembers(
   options: ManagedApplications & {
     members: MemberStore;
+    authority: Authority;
+    applications: Pick<Applications, 'removeEnded' | 'takeOver'>;
+    applicationKeys: readonly Pick<ApplicationKeys, 'list'>[];
     accounts: Pick<Accounts, 'find' | 'lookUp'>;
     audit: Pick<Audit, 'record'>;
     attempts: Pick<RateLimiter, 'count'>;
-    /** Tells somebody by mail. Never rejects. */
-    notify(userId: string, application: Application): void;
-    /** Tells the other services that somebody sees other applications now. */
+    /** Writes to somebody by mail. Never rejects. */
+    notify(userId: string, kind: 'member_invited' | 'member_added', application: Application): void;
+    /** Makes the other services ask again which applications somebody sees. */
     changed(clientId: string): Promise<void>;
   },
 ): Members {
-  const { members, accounts, audit } = options;
+  const { members, accounts, audit, authority, applications } = options;
 
   async function named(manager: Manager, user: string): Promise<Account> {
     if (manager.role !== 'admin') await options.attempts.count(manager.id);
@@ -60,13 +85,33 @@ export function createMembers(
     ]);
   }
 
+  /** The credentials of an application, by the person who made each. */
+  async function credentialsBy(
+    manager: Manager,
+    application: Application,
+  ): Promise<Map<string, MadeCredential[]>> {
+    const keys = (
+      await Promise.all(options.applicationKeys.map((it) => it.list(manager, application.id)))
+    ).flat();
+    const made = [
+      ...liveSecrets(application).map((it) => ({ ...it, kind: 'client_secret' as const, name: it.label })),
+      ...keys.map((it) => ({ ...it, kind: 'api_key' as const })),
+    ];
+    const by = Map.groupBy(made, ({ given }) => given?.by ?? '');
+    return new Map(
+      [...by].map(([person, those]) => [person, those.map(({ id, kind, name }) => ({ id, kind, name }))]),
+    );
+  }
+
   return {
     async list(manager, clientId) {
-      await findManaged(options, manager, clientId, 'viewer');
+      const application = await findManaged(options, manager, clientId, 'viewer');
+      const credentials = await credentialsBy(manager, application);
       return Promise.all(
         (await members.of(clientId)).map(async (member) => {
           const account = await accounts.find(member.userId);
-          return { ...member, username: account?.username ?? null };
+          const made = credentials.get(member.userId) ?? [];
+          return { ...member, username: account?.username ?? null, credentials: made };
         }),
       );
     },
@@ -78,41 +123,82 @@ export function createMembers(
         throw invalidFields([{ field: 'user', message: 'Enter a user other than the owner.' }]);
       }
       const before = await members.find(clientId, userId);
-      if (before === undefined && (await members.clientIdsOf(userId)).length >= MAX_MEMBERSHIPS) {
-        const message = `This user is a member of ${MAX_MEMBERSHIPS} applications already.`;
+      const waiting = (await members.ofPerson(userId)).filter(({ isPending }) => isPending);
+      if (before === undefined && waiting.length >= MAX_INVITED) {
+        const message = `${MAX_INVITED} invitations to applications already wait for this user.`;
         throw new ServiceError('conflict', message);
       }
-      if (!(await members.put(clientId, userId, role))) {
+      const given = await authority.give('member', manager.id);
+      if (manager.id !== application.owner) await options.store.noteGiver(clientId, manager.id);
+      if (!(await members.put({ clientId, userId, role, given }))) {
         throw new ServiceError(
           'conflict',
           `An application can have ${MAX_MEMBERS} members. Remove one first.`,
         );
-      }
-      // A transfer removes the members; one who was added meanwhile must not stay with the new owner.
-      if ((await options.store.findNow(clientId))?.owner !== application.owner) {
-        await members.remove(clientId, userId);
-        throw new ServiceError('conflict', 'The application has another owner now.');
       }
       await recordBy(manager, audit, {
         action: 'member.added',
         client: clientId,
         details: { user: userId, role },
       });
-      await options.changed(clientId);
-      if (before === undefined) options.notify(userId, application);
+      // A developer who becomes a viewer could not make their credentials any more; and a transfer may have come in between.
+      await applications.removeEnded(clientId);
       const member = await members.find(clientId, userId);
-      return { clientId, userId, role, createdAt: new Date(), ...member, username };
+      if (member === undefined) throw new ServiceError('conflict', 'The application has another owner now.');
+      await options.changed(clientId);
+      if (before === undefined) {
+        options.notify(userId, 'member_invited', application);
+        if (application.owner !== null) options.notify(application.owner, 'member_added', application);
+      }
+      return { ...member, username, credentials: [] };
     },
 
-    async remove(manager, clientId, userId) {
-      await findManaged(options, manager, clientId, userId === manager.id ? 'viewer' : 'owner');
-      if (!(await members.remove(clientId, userId)))
-        throw new ServiceError('not_found', 'There is no such member.');
+    async remove(manager, clientId, userId, takenOver) {
+      const isOwn = userId === manager.id;
+      const member = await members.find(clientId, userId);
+      if (isOwn && member !== undefined) {
+        // Also an invitation, which gives no role yet.
+        if (takenOver.length > 0)
+          throw new ServiceError('forbidden', 'Only the owner takes credentials over.');
+      } else await findManaged(options, manager, clientId, 'owner');
+      if (member === undefined) throw new ServiceError('not_found', 'There is no such member.');
+      if (takenOver.length > 0) {
+        const made = (
+          await credentialsBy(manager, await findManaged(options, manager, clientId, 'owner'))
+        ).get(userId);
+        const ids = new Set(takenOver.filter((id) => made?.some((it) => it.id === id)));
+        await applications.takeOver(clientId, ids, await authority.give('api_key', manager.id));
+      }
+      await members.remove(clientId, userId);
       await recordBy(manager, audit, {
         action: 'member.removed',
         client: clientId,
-        details: { user: userId },
+        details: { user: userId, ...(takenOver.length === 0 ? {} : { taken_over: takenOver }) },
       });
+      await applications.removeEnded(clientId);
+      await options.changed(clientId);
+    },
+
+    async ofPerson({ id }) {
+      const found = await members.ofPerson(id);
+      const shown = await Promise.all(
+        found.map(async ({ clientId, role, createdAt, isPending }) => {
+          const application = await options.store.findNow(clientId);
+          return application && { clientId, role, createdAt, isPending, name: application.name };
+        }),
+      );
+      return shown.filter((it) => it !== undefined);
+    },
+
+    async accept(manager, clientId) {
+      if ((await members.clientIdsOf(manager.id)).length >= MAX_MEMBERSHIPS) {
+        const message = `You are a member of ${MAX_MEMBERSHIPS} applications already. Leave one first.`;
+        throw new ServiceError('conflict', message);
+      }
+      if (!(await members.accept(clientId, manager.id))) {
+        throw new ServiceError('not_found', 'No such invitation waits for you.');
+      }
+      await recordBy(manager, audit, { action: 'member.accepted', client: clientId });
       await options.changed(clientId);
     },
   };

@@ -6,17 +6,18 @@ import { createMembers, NAMED_MEMBERS } from './members.ts';
 
 /** Other people who take part in an application. */
 export function members(core: Core): IdentityModule {
-  const { applicationStore, applicationWrites, mails, sharedLimits } = core;
+  const { applicationStore, applicationWrites, extensions, mails, sharedLimits } = core;
   const members = createMembers({
     ...core,
+    ...extensions,
     store: applicationStore,
     attempts: createRateLimiter(NAMED_MEMBERS, sharedLimits),
-    notify: (userId, { name }) => void mails.notify(userId, { kind: 'member_added', application: name }),
+    notify: (userId, kind, { name }) => void mails.notify(userId, { kind, application: name }),
     changed: async (clientId) => {
       const application = await applicationStore.findNow(clientId);
       // Of the epoch that it has: no token ends, and the other services ask again who sees what.
       if (application !== undefined) await applicationWrites.revoke([{ application, over: false }]);
     },
   });
-  return { apis: [memberRoutes({ ...core, members })] };
+  return { apis: memberRoutes({ ...core, members }) };
 }

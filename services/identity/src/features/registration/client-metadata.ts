@@ -71,11 +71,12 @@ export type RequestedClient = {
  * be like this is for the rules of applications to say.
  *
  * @param options.allowed the scopes that the client may have
+ * @param options.machines whether it may be a machine, which acts as the owner of the registration token
  * @param options.isOfNobody whether it registers without an initial access token: then it is public, and we show and call nothing of it
  */
 export function readClientMetadata(
   metadata: Metadata,
-  options: { allowed: readonly string[]; isOfNobody: boolean },
+  options: { allowed: readonly string[]; machines: boolean; isOfNobody: boolean },
 ): RequestedClient {
   const { isOfNobody } = options;
   const { redirect_uris: redirectUris = [], application_type: kind, logo_uri: logo } = metadata;
@@ -98,6 +99,8 @@ export function readClientMetadata(
     grants.includes(
       DEVICE_CODE_GRANT,
     ), 'grant_types', 'must contain a grant that begins with no token, such as authorization_code');
+  require(!isMachine ||
+    options.machines, 'grant_types', 'can contain client_credentials only with a registration token that allows machines');
   require(!isMachine ||
     grants.length ===
       1, 'grant_types', 'cannot combine client_credentials with others. Register two clients.');

@@ -1,11 +1,13 @@
 import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { html } from '@gatehouse/web/html';
+import type { Account } from '../../core/accounts/account.ts';
 import type { Core } from '../../core/core.ts';
 import { OPEN_REGISTRATIONS } from '../../core/limits/bounds.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { loopbackWarning } from '../../pages/loopback-warning.ts';
 import { t } from '../../texts/texts.ts';
+import { endRegistrationRoutes } from './end-registration-routes.ts';
 import { createRegistrationExpiry } from './expiry.ts';
 import { REGISTRATION_ENDPOINT, registrationRoutes } from './registration-routes.ts';
 import { createRegistrationStore } from './registration-store.ts';
@@ -30,10 +32,19 @@ export function registration(core: Core): IdentityModule {
       configuration.discovery = { ...configuration.discovery, registration_endpoint };
     },
   });
+  const listOf = (account: Account) =>
+    tokens.list(account.id, core.authority.givenBy('registration_token', account).epoch);
+  extensions.access.push({
+    list: async (account) =>
+      (await listOf(account)).map(({ id, name, createdAt }) => {
+        return { id, kind: 'registration_token', name, clientId: null, createdAt, lastUsedAt: null };
+      }),
+    keep: (userId, ids, givenAs) => tokens.setEpoch(userId, [...ids], givenAs('registration_token').epoch),
+  });
   extensions.personalData.push({
     name: 'registration_tokens',
-    rows: async function* ({ id }) {
-      for (const { name, scopes, usesLeft, createdAt, expiresAt } of await tokens.list(id)) {
+    rows: async function* (account) {
+      for (const { name, scopes, usesLeft, createdAt, expiresAt } of await listOf(account)) {
         yield { name, scopes, uses_left: usesLeft, created_at: createdAt, expires_at: expiresAt };
       }
     },
@@ -50,6 +61,7 @@ ${loopbackWarning(params.redirect_uri)}`;
   return {
     apis: [
       registrationTokenRoutes({ ...core, tokens }),
+      endRegistrationRoutes({ ...core, registrations: store }),
       registrationRoutes({ ...core, registrations, isOpen }),
     ],
     collections: [tokens.collection],

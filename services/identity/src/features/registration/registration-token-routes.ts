@@ -5,9 +5,11 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import { ceilingOf } from '@gatehouse/tokens/scopes';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import { MAX_APPLICATIONS, makeSecret } from '../../core/applications/application.ts';
 import { nameProblems, scopeProblems } from '../../core/applications/application-rules.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
+import type { Authority } from '../../core/authority/authority.ts';
 import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstParty } from '../../http/first-party.ts';
 import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
@@ -25,6 +27,12 @@ const Time = Type.String({ format: 'date-time' });
 const Draft = Type.Object({
   name: Type.String({ description: 'The purpose of the token, such as the program that registers clients.' }),
   scopes: Type.Array(Type.String(), { description: 'The most that a client may ask for.' }),
+  machines: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether clients for the grant client_credentials can register, which act as you without anybody signing in. By default not.',
+    }),
+  ),
   uses: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -44,6 +52,7 @@ const View = Type.Object({
   id: Type.String(),
   name: Type.String(),
   scopes: Type.Array(Type.String()),
+  machines: Type.Boolean(),
   uses_left: Type.Integer(),
   last_four: Type.String({ description: 'The last characters of the token, to recognize it.' }),
   created_at: Time,
@@ -53,14 +62,24 @@ const viewShape = shape('RegistrationToken', View, {
   id: 'rgt_01m7g9w2k0000c4v8x3r6t5n1z',
   name: 'Continuous integration',
   scopes: ['openid', 'profile'],
+  machines: false,
   uses_left: 10,
   last_four: 'x7Qa',
   created_at: '2026-11-02T09:30:00.000Z',
   expires_at: '2026-11-09T09:30:00.000Z',
 });
 
-const view = ({ id, name, scopes, usesLeft, lastFour, createdAt, expiresAt }: RegistrationToken) => ({
-  ...{ id, name, scopes, uses_left: usesLeft, last_four: lastFour },
+const view = ({
+  id,
+  name,
+  scopes,
+  machines,
+  usesLeft,
+  lastFour,
+  createdAt,
+  expiresAt,
+}: RegistrationToken) => ({
+  ...{ id, name, scopes, machines, uses_left: usesLeft, last_four: lastFour },
   ...{ created_at: createdAt, expires_at: expiresAt },
 });
 
@@ -68,6 +87,8 @@ const view = ({ id, name, scopes, usesLeft, lastFour, createdAt, expiresAt }: Re
 export function registrationTokenRoutes(options: {
   tokens: RegistrationTokenStore;
   audit: Audit;
+  authority: Pick<Authority, 'give'>;
+  mails: Pick<AccountMails, 'notify'>;
   authenticate(ctx: Context): Promise<Caller>;
 }): Api {
   const { tokens, audit } = options;
@@ -76,11 +97,14 @@ export function registrationTokenRoutes(options: {
     return { caller, person: requireFirstParty(caller, 'Registration tokens') };
   });
 
+  const listOwn = async (owner: string) =>
+    tokens.list(owner, (await options.authority.give('registration_token', owner)).epoch);
+
   api.post('create', '/', {
     summary: 'Create a registration token',
     description:
       'An initial access token (RFC 7591 §1.2): whoever has it registers clients at `POST /oauth2/register`. They become your applications, ' +
-      'and have at most these scopes.',
+      'and have at most these scopes. The token ends when your account is recovered, and with all your credentials.',
     body: shape('NewRegistrationToken', Draft, {
       name: 'Continuous integration',
       scopes: ['openid', 'profile'],
@@ -100,13 +124,15 @@ export function registrationTokenRoutes(options: {
     kinds: ['conflict'],
     async handle({ ctx, person, body }) {
       const { scopes, uses = DEFAULTS.uses, expires_in: expiresIn = DEFAULTS.expiresIn } = body;
+      const { machines = false } = body;
+      const { epoch: ownerEpoch } = await options.authority.give('registration_token', person.id);
       const name = body.name.trim();
       const allowed = ceilingOf(person.role);
       const problems = [...nameProblems(name), ...scopeProblems(scopes, { type: 'web', allowed })];
       if (problems.length > 0) throw invalidFields(problems);
       const { secret, hash: tokenHash, lastFour, createdAt } = makeSecret();
       const token: RegistrationToken = {
-        ...{ id: newId('rgt'), owner: person.id, name, scopes, usesLeft: uses },
+        ...{ id: newId('rgt'), owner: person.id, ownerEpoch, name, scopes, machines, usesLeft: uses },
         ...{ tokenHash, lastFour, createdAt },
         expiresAt: new Date(createdAt.getTime() + expiresIn * 1000),
       };
@@ -116,8 +142,9 @@ export function registrationTokenRoutes(options: {
       }
       await audit.record({
         ...{ action: 'registration_token.created', origin: originOf(ctx), subject: person.id },
-        details: { token: token.id, scopes, uses },
+        details: { token: token.id, scopes, machines, uses },
       });
+      void options.mails.notify(person.id, { kind: 'registration_token_created', token: name, machines });
       ctx.set('location', `${PREFIX}/${token.id}`);
       return { ...view(token), token: secret };
     },
@@ -129,14 +156,14 @@ export function registrationTokenRoutes(options: {
       'Your own that have not expired, the latest first.',
       listOf('RegistrationTokens', viewShape),
     ),
-    handle: async ({ person }) => ({ data: (await tokens.list(person.id)).map(view) }),
+    handle: async ({ person }) => ({ data: (await listOwn(person.id)).map(view) }),
   });
 
   api.get('read', '/:id', {
     summary: 'Read a registration token',
     responses: ok('The registration token, without its text.', viewShape),
     async handle({ person, params }) {
-      const found = (await tokens.list(person.id)).find(({ id }) => id === params.id);
+      const found = (await listOwn(person.id)).find(({ id }) => id === params.id);
       if (found === undefined) throw noSuchToken();
       return view(found);
     },

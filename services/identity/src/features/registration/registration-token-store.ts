@@ -30,7 +30,8 @@ export function createRegistrationTokenStore(connection: Connection): Registrati
     collection: COLLECTION,
     async insert(token) {
       const { owner } = token;
-      await tokens.deleteMany({ owner, expires_at: { $lte: new Date() } });
+      const ended = [{ expires_at: { $lte: new Date() } }, { owner_epoch: { $lt: token.ownerEpoch } }];
+      await tokens.deleteMany({ owner, $or: ended });
       return insertInSlot({
         limit: MAX_REGISTRATION_TOKENS,
         field: 'owner',
@@ -38,9 +39,10 @@ export function createRegistrationTokenStore(connection: Connection): Registrati
         insert: (slot) => tokens.insertOne({ _id: token.id, ...write(token), slot }),
       });
     },
-    async list(owner) {
+    async list(owner, leastEpoch) {
       return (await tokens.find({ owner, ...valid() }).toArray())
         .map(read)
+        .filter(({ ownerEpoch }) => ownerEpoch >= leastEpoch)
         .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime());
     },
     async take(token_hash) {
@@ -53,6 +55,9 @@ export function createRegistrationTokenStore(connection: Connection): Registrati
     },
     async giveBack(_id) {
       await tokens.updateOne({ _id }, { $inc: { uses_left: 1 } });
+    },
+    async setEpoch(owner, ids, owner_epoch) {
+      await tokens.updateMany({ _id: { $in: [...ids] }, owner }, { $set: { owner_epoch } });
     },
     remove: async (_id, owner) => (await tokens.deleteOne({ _id, owner })).deletedCount === 1,
     async removeAllOf(owner) {

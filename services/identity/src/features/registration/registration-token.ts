@@ -1,16 +1,19 @@
-import { date, type EntityOf, id, number, text, value } from '@gatehouse/domain/fields';
+import { boolean, date, type EntityOf, id, number, text, value } from '@gatehouse/domain/fields';
 
 /** An initial access token (RFC 7591 §1.2): whoever has it registers clients, as applications of its owner. */
 export const REGISTRATION_TOKEN = {
   id: id(),
-  /** The id of the person. */
+  /** The id of the person, and the sum of the epochs of their account that it rests on (see AUTHORITY). */
   owner: text(),
+  ownerEpoch: number().default(0),
   name: text(),
   tokenHash: text(),
   /** Its last characters. */
   lastFour: text(),
   /** The most that a client may ask for. */
   scopes: value<readonly string[]>(),
+  /** Whether machines can register, which then act as its owner. Tokens of earlier versions did not say. */
+  machines: boolean().default(true),
   /** How many clients can still register with it. */
   usesLeft: number(),
   createdAt: date(),
@@ -26,12 +29,14 @@ export type RegistrationTokenStore = {
   collection: string;
   /** Inserts it unless its owner has MAX_REGISTRATION_TOKENS; returns whether it did. */
   insert(token: RegistrationToken): Promise<boolean>;
-  /** A person's tokens that have not expired, the latest first. */
-  list(owner: string): Promise<RegistrationToken[]>;
+  /** A person's tokens that have not expired and are of this epoch or a later one, the latest first. */
+  list(owner: string, leastEpoch: number): Promise<RegistrationToken[]>;
   /** Takes one of the uses that are left; of several concurrent calls for the last one, one gets it. */
   take(tokenHash: string): Promise<RegistrationToken | undefined>;
   /** Gives a use back that registered nothing. */
   giveBack(id: string): Promise<void>;
+  /** Records another epoch for those of a person that have one of these ids. */
+  setEpoch(owner: string, ids: readonly string[], ownerEpoch: number): Promise<void>;
   remove(id: string, owner: string): Promise<boolean>;
   removeAllOf(owner: string): Promise<void>;
 };

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { boolean, date, type EntityOf, id, oneOf, text, value } from '@gatehouse/domain/fields';
+import { boolean, date, type EntityOf, id, number, oneOf, text, value } from '@gatehouse/domain/fields';
 import { hashSecret } from '../../core/applications/application.ts';
 
 /** How clients authenticate at the token endpoint (RFC 7591 §2). */
@@ -17,7 +17,11 @@ export const REGISTRATION = {
    * access token has ended.
    */
   owner: value<string | null>(),
-  /** The most that the client may ask for. */
+  /** The sum of the epochs of the owner's account that it rests on (see AUTHORITY). */
+  ownerEpoch: number().default(0),
+  /** Whether the client may be a machine. */
+  machines: boolean().default(true),
+  /** The most that the client may ask for, unless its owner has left it less since (`registrableScopes`). */
   scopes: value<readonly string[]>(),
   authMethod: oneOf(AUTH_METHODS),
   /** Whether it is known that tokens were issued to it. */

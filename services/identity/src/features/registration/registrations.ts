@@ -20,8 +20,9 @@ import type { ApplicationKeys } from '../../core/applications/application-keys.t
 import { scopeProblems, settingsProblems } from '../../core/applications/application-rules.ts';
 import { type ApplicationWrites, retried } from '../../core/applications/application-writes.ts';
 import type { NotifyCredential } from '../../core/applications/applications.ts';
-import { type FindOwner, withinCeiling } from '../../core/applications/ownership.ts';
+import { withinCeiling } from '../../core/applications/ownership.ts';
 import type { Audit, AuditAction, Origin } from '../../core/audit/audit.ts';
+import type { Authority } from '../../core/authority/authority.ts';
 import { type ClientMetadata, type RequestedClient, readClientMetadata } from './client-metadata.ts';
 import { endOf, type RegistrationExpiry } from './expiry.ts';
 import {
@@ -30,7 +31,7 @@ import {
   type Registration,
   type RegistrationStore,
 } from './registration.ts';
-import type { RegistrationTokenStore } from './registration-token.ts';
+import type { RegistrationToken, RegistrationTokenStore } from './registration-token.ts';
 
 /** What clients of nobody may ask for: who signs in, and nothing else of them. */
 export const OPEN_SCOPES = ['openid', 'profile', 'email', 'read:profile'];
@@ -81,7 +82,7 @@ export function createRegistrations(options: {
   /** Counts by address what clients of nobody do. */
   ofNobody: Pick<AddressLimiter, 'count'>;
   extensions: { applicationKeys: readonly Pick<ApplicationKeys, 'hasAny'>[] };
-  accounts: { find: FindOwner };
+  authority: Pick<Authority, 'give' | 'giverOf'>;
   notifyCredential: NotifyCredential;
   audit: Pick<Audit, 'record'>;
 }): Registrations {
@@ -91,6 +92,7 @@ export function createRegistrations(options: {
     applicationStore,
     applicationWrites: writes,
     audit,
+    authority,
     expiry,
     ofNobody,
   } = options;
@@ -110,26 +112,46 @@ export function createRegistrations(options: {
     await audit.record({ action, client, origin, actor: null, ...subject, details: { ...details } });
   }
 
-  /** What the owner of a token may give to an application. Throws `unauthenticated` unless the account is active. */
-  async function grantable(owner: string, scopes: readonly string[]): Promise<string[]> {
-    const account = await options.accounts.find(owner);
-    if (account?.status !== 'active') {
-      throw unauthenticated('The owner of this token has no active account.', 'invalid_token');
-    }
-    return withinCeiling(scopes, account.role);
+  /** What a registration token still gives to a client. Throws `unauthenticated` once it has ended. */
+  async function grantable({
+    owner: by,
+    ownerEpoch: epoch,
+    scopes,
+  }: Pick<RegistrationToken, 'owner' | 'ownerEpoch' | 'scopes'>): Promise<string[]> {
+    const owner = await authority.giverOf('registration_token', { by, epoch });
+    if (owner !== undefined) return withinCeiling(scopes, owner.role);
+    throw unauthenticated('This token has ended, with what its owner had given.', 'invalid_token');
   }
 
-  function newClient({ type, settings, authMethod }: RequestedClient, owner: string | null) {
-    const { secret, ...stored } = makeSecret();
+  async function newClient(
+    { type, settings, authMethod }: RequestedClient,
+    { owner, scopes }: Pick<Registration, 'owner' | 'scopes'>,
+  ) {
+    const given = owner === null ? undefined : await authority.give('client_secret', owner);
+    const { secret, ...stored } = makeSecret({ given });
     const withSecret = isConfidential({ type }) && authMethod !== 'private_key_jwt';
     const id = newId('app');
     // Libraries that register their clients read claims as the specification has them (OpenID Connect Core §5.1).
     const profiles = { userinfo: 'openid' } as const;
     const application = newApplication(
-      { ...settings, id, type, owner, profiles },
+      {
+        ...settings,
+        id,
+        type,
+        owner,
+        profiles,
+        registrableScopes: scopes,
+        jwksGiven: settings.jwks && given,
+      },
       withSecret ? stored : undefined,
     );
     return { application, ...(withSecret ? { secret } : {}) };
+  }
+
+  /** Whether the owner could still let the client manage its registration. */
+  async function holds({ owner, ownerEpoch: epoch }: Registration): Promise<boolean> {
+    const kind = 'registration_access_token';
+    return owner === null || (await authority.giverOf(kind, { by: owner, epoch })) !== undefined;
   }
 
   /** The client whose registration access token this is, and the scopes that it may have. */
@@ -137,14 +159,16 @@ export function createRegistrations(options: {
     const registration = await registrations.find(id);
     const isToken = registration !== undefined && isRegistrationToken(registration, token);
     const application = isToken ? await applicationStore.findNow(id) : undefined;
-    if (!isToken || application === undefined || application.owner !== registration.owner) {
+    if (!isToken || application?.owner !== registration.owner || !(await holds(registration))) {
       throw unauthenticated(
         'This is not the registration access token of a registered client.',
         'invalid_token',
       );
     }
-    const { scopes, trusted, owner } = application;
-    const granted = owner === null ? registration.scopes : await grantable(owner, registration.scopes);
+    const { scopes, trusted, owner, registrableScopes = registration.scopes } = application;
+    const { ownerEpoch } = registration;
+    const granted =
+      owner === null ? registrableScopes : await grantable({ owner, ownerEpoch, scopes: registrableScopes });
     // It keeps what it has. Only an admin gives more to a trusted one.
     const allowed = trusted ? scopes : [...new Set([...granted, ...scopes])];
     return { registration, application, allowed };
@@ -156,7 +180,8 @@ export function createRegistrations(options: {
     metadata: Parameters<Registrations['change']>[2],
   ) {
     const { client_id: id, client_secret: secret } = metadata;
-    const requested = readClientMetadata(metadata, { allowed, isOfNobody: registration.owner === null });
+    const { owner, machines } = registration;
+    const requested = readClientMetadata(metadata, { allowed, machines, isOfNobody: owner === null });
     const { settings, type, authMethod } = requested;
     const isPublic = !isConfidential(before);
     const next = { ...before, ...settings };
@@ -186,16 +211,17 @@ export function createRegistrations(options: {
   /** Makes an application with a registration. Throws `invalid`. */
   async function create(
     metadata: Metadata,
-    by: Pick<Registration, 'owner' | 'scopes'> & { allowed: readonly string[] },
+    by: Pick<Registration, 'owner' | 'ownerEpoch' | 'scopes' | 'machines'> & { allowed: readonly string[] },
   ): Promise<RegisteredClient> {
-    const { owner, scopes, allowed } = by;
-    const requested = readClientMetadata(metadata, { allowed, isOfNobody: owner === null });
-    const { application, ...credentials } = newClient(requested, owner);
+    const { allowed, ...bounds } = by;
+    const { owner } = bounds;
+    const requested = readClientMetadata(metadata, { ...by, isOfNobody: owner === null });
+    const { application, ...credentials } = await newClient(requested, bounds);
     requireValid(application, allowed);
     const { id, createdAt } = application;
     const { secret: token, hash: tokenHash } = makeSecret();
     const registration: Registration = {
-      ...{ id, owner, scopes, tokenHash, createdAt, authMethod: requested.authMethod },
+      ...{ ...bounds, id, tokenHash, createdAt, authMethod: requested.authMethod },
       ...{ isUsed: false, checkAt: endOf(application) },
     };
     // First: an application without one would never expire.
@@ -217,9 +243,9 @@ export function createRegistrations(options: {
           'This initial access token has expired, was revoked or is used up. Ask for another one.';
         throw unauthenticated(message, 'invalid_token');
       }
-      const { id: registration_token, owner, scopes } = initial;
-      const client = await grantable(owner, scopes)
-        .then((allowed) => create(metadata, { owner, scopes, allowed }))
+      const { id: registration_token, owner, ownerEpoch, scopes, machines } = initial;
+      const client = await grantable(initial)
+        .then((allowed) => create(metadata, { owner, ownerEpoch, scopes, machines, allowed }))
         .catch(async (error: unknown) => {
           await tokens.giveBack(registration_token);
           throw error;
@@ -235,7 +261,8 @@ export function createRegistrations(options: {
 
     async registerOpenly(metadata, { address }) {
       await ofNobody.count(address);
-      const client = await create(metadata, { owner: null, scopes: OPEN_SCOPES, allowed: OPEN_SCOPES });
+      const bounds = { owner: null, ownerEpoch: 0, scopes: OPEN_SCOPES, machines: false };
+      const client = await create(metadata, { ...bounds, allowed: OPEN_SCOPES });
       await expiry.limitUnused();
       return client;
     },

@@ -5,6 +5,7 @@ import { type Static, Type } from 'typebox';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
+import type { Authority } from '../../core/authority/authority.ts';
 import type { FactorList } from '../../core/sessions/listed-factors.ts';
 import type { ProgramSessions } from '../../core/sessions/program-sessions.ts';
 import { type Api, createManagedApi } from '../../http/api.ts';
@@ -58,6 +59,7 @@ export function factorRoutes(options: {
   accounts: Pick<Accounts, 'find'>;
   mails: Pick<AccountMails, 'createSetUpLink'>;
   audit: Pick<Audit, 'record'>;
+  authority: Pick<Authority, 'give'>;
   factors: readonly FactorList[];
   /** For what an admin does to the factors of somebody else. */
   requireFreshSignIn(caller: Caller): void;
@@ -128,7 +130,8 @@ export function factorRoutes(options: {
         throw new ServiceError('forbidden', 'You cannot create such a link for yourself. Ask another admin.');
       }
       if (account.status !== 'active') throw new ServiceError('conflict', 'The account is inactive.');
-      const { url, expiresAt } = await options.mails.createSetUpLink(account);
+      const given = await options.authority.give('set_up_link', person.id);
+      const { url, expiresAt } = await options.mails.createSetUpLink(account, given);
       const by = { origin: originOf(ctx), actor: person.id };
       await options.audit.record({ action: 'set_up_link.created', ...by, subject: account.id });
       return { url, expires_at: expiresAt };

@@ -4,24 +4,16 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { isId, isUserId, newId } from '@gatehouse/core/ids';
 import { date, type EntityOf, id, number, text } from '@gatehouse/domain/fields';
 import { ROLES, type Role } from '@gatehouse/tokens/scopes';
+import type { Account, Accounts } from '../../core/accounts/account.ts';
 import {
   type Application,
   type ApplicationStore,
   MAX_APPLICATIONS,
 } from '../../core/applications/application.ts';
 import type { ApplicationWrites } from '../../core/applications/application-writes.ts';
-import type { MemberStore } from '../../core/applications/member.ts';
 import { findManaged, type Manager, recordBy } from '../../core/applications/ownership.ts';
 import type { Audit } from '../../core/audit/audit.ts';
-
-/** The accounts of a transfer, as far as they matter here. */
-export type Participant = {
-  id: string;
-  username: string;
-  role: Role;
-  status: 'active' | 'inactive';
-  epoch: number;
-};
+import type { Authority } from '../../core/authority/authority.ts';
 
 /** An application that somebody has been offered. Nothing moves until they accept. */
 export const TRANSFER = {
@@ -31,7 +23,7 @@ export const TRANSFER = {
   applicationUpdatedAt: date(),
   /** The owner, or an admin. */
   offeredBy: text(),
-  /** The epoch of the sender's account: an offer ends when the sender's password or role changes. */
+  /** The sum of the epochs of the sender's account that it rests on (see AUTHORITY). */
   senderEpoch: number(),
   to: text(),
   createdAt: date(),
@@ -40,7 +32,7 @@ export const TRANSFER = {
 export type PendingTransfer = EntityOf<typeof TRANSFER>;
 
 /** A pending transfer with what its recipient decides about. */
-export type OfferedTransfer = PendingTransfer & { application: Application; sender: Participant };
+export type OfferedTransfer = PendingTransfer & { application: Application; sender: Account };
 
 /** The store of pending transfers. Writes are durable when they resolve. */
 export type TransferStore = {
@@ -89,13 +81,10 @@ export const RECIPIENTS = { name: 'recipients', quota: 20, seconds: 3600 };
 export const RECEIVED = { name: 'received applications', quota: 10, seconds: 86_400 };
 
 export function createTransfers(options: {
-  store: Pick<ApplicationStore, 'findNow' | 'transfer' | 'list'>;
-  members: Pick<MemberStore, 'find'>;
+  store: Pick<ApplicationStore, 'findNow' | 'noteGiver' | 'transfer' | 'list'>;
+  authority: Authority<Account>;
   transfers: TransferStore;
-  accounts: {
-    find(id: string): Promise<Omit<Participant, 'id'> | undefined>;
-    lookUp(login: string): Promise<Participant | undefined>;
-  };
+  accounts: Pick<Accounts, 'find' | 'lookUp'>;
   writes: Pick<ApplicationWrites, 'revoke'>;
   audit: Pick<Audit, 'record'>;
   attempts: Pick<RateLimiter, 'count'>;
@@ -103,21 +92,20 @@ export function createTransfers(options: {
   /** Tells a person by mail. Never rejects. */
   notify(userId: string, kind: 'application_offered' | 'application_given', application: Application): void;
 }): Transfers {
-  const { store, transfers, accounts, writes, audit, attempts } = options;
+  const { store, transfers, accounts, writes, audit, attempts, authority } = options;
 
   async function recipientOf(manager: Manager, { owner }: Application, to: string): Promise<string> {
     // An id that an imported account brought along may look like a name.
     const found =
       (isUserId(to) ? await accounts.find(to) : undefined) ??
       (isId('usr', to) ? undefined : await accounts.lookUp(to));
-    const recipient = found && { id: to, ...found };
-    if (recipient?.status !== 'active' || isHigher(recipient, manager)) {
+    if (found?.status !== 'active' || isHigher(found, manager)) {
       const message = 'Enter an active user whose role is not higher than yours.';
       throw invalidFields([{ field: 'to', message }]);
     }
-    if (recipient.id === owner)
+    if (found.id === owner)
       throw invalidFields([{ field: 'to', message: 'Enter a user other than the owner.' }]);
-    return recipient.id;
+    return found.id;
   }
 
   /** Gives it to its new owner as it was read. */
@@ -135,13 +123,11 @@ export function createTransfers(options: {
   /** A pending transfer, unless the application has changed since. */
   async function offered(transfer: PendingTransfer | undefined): Promise<OfferedTransfer | undefined> {
     if (transfer === undefined) return undefined;
-    const [application, sender] = await Promise.all([
-      store.findNow(transfer.clientId),
-      accounts.find(transfer.offeredBy),
-    ]);
+    const { clientId, offeredBy: by, senderEpoch: epoch } = transfer;
+    const application = await store.findNow(clientId);
     if (application?.updatedAt.getTime() !== transfer.applicationUpdatedAt.getTime()) return undefined;
-    if (sender?.epoch !== transfer.senderEpoch) return undefined;
-    return { ...transfer, application, sender: { ...sender, id: transfer.offeredBy } };
+    const sender = await authority.giverOf('transfer', { by, epoch }, application);
+    return sender && { ...transfer, application, sender };
   }
 
   /** The transfers to a person. Ended ones do not count towards MAX_PENDING: nobody could see and decline them. */
@@ -190,7 +176,7 @@ export function createTransfers(options: {
         clientId: id,
         applicationUpdatedAt: application.updatedAt,
         offeredBy: manager.id,
-        senderEpoch: sender.epoch,
+        senderEpoch: authority.givenBy('transfer', sender).epoch,
         to: recipient,
         createdAt: new Date(now),
         expiresAt: new Date(now + TRANSFER_SECONDS * 1000),
@@ -202,7 +188,7 @@ export function createTransfers(options: {
       const details = { to: recipient };
       await recordBy(manager, audit, { action: 'transfer.offered', client: id, details });
       options.notify(recipient, 'application_offered', application);
-      return { ...transfer, application, sender: { ...sender, id: manager.id } };
+      return { ...transfer, application, sender };
     },
     pending,
     async cancel(manager, id) {
@@ -214,8 +200,7 @@ export function createTransfers(options: {
     async accept(manager, transferId) {
       const transfer = await findReceived(manager, transferId);
       const { application, sender } = transfer;
-      const isTheirs = sender.role === 'admin' || application.owner === sender.id;
-      if (sender.status !== 'active' || !isTheirs || isHigher(manager, sender)) {
+      if (isHigher(manager, sender)) {
         throw new ServiceError(
           'conflict',
           'The person who offered the application may no longer transfer it to you.',

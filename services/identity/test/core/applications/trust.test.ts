@@ -56,7 +56,7 @@ t.test('trust rests on the owner’s role at the grant, and on their account', a
     await call('POST', `/${id}/api-keys`, { name: 'Key', scopes: ['read:data'] }, owner);
     if (after === undefined) people.delete(owner);
     else people.set(owner, after);
-    await applications.ownerChanged(owner, 9);
+    await applications.giverChanged(owner, 9);
     t.match((await call('GET', `/${id}`, undefined, 'usr_root')).body, { trusted: lasts }, label);
     const epochs = (await revoked(id)).map(({ epoch = 0 }) => epoch);
     t.equal(Math.max(...epochs) > 0, !lasts, label);
@@ -78,7 +78,7 @@ t.test('trust that is granted while the owner is demoted does not outlive it', a
     // After the owner was looked up, and before the application is trusted.
     api.beforeWrite.next = async () => {
       people.set('usr_fast', { role: 'user', status: 'active', epoch: 2 });
-      await applications.ownerChanged('usr_fast', 2);
+      await applications.giverChanged('usr_fast', 2);
     };
     const granted = await grant(id);
     t.match(granted.body, { trusted: false }, label);
@@ -116,12 +116,12 @@ t.test("every reduction of an application's permissions ends its tokens", async 
   t.equal(await epoch(), 3);
   const [revocation] = await revoked(id);
   t.ok(Math.abs((revocation?.expiresAt ?? 0) - Date.now() / 1000 - 3600) < 5);
-  await applications.ownerChanged('usr_ann', 2);
+  await applications.giverChanged('usr_ann', 2);
   t.equal(await epoch(), 4, 'and whatever makes less of its owner');
-  await applications.ownerChanged('usr_ann', 2);
+  await applications.giverChanged('usr_ann', 2);
   t.equal(await epoch(), 4, 'once, although the event may come again');
   await call('PATCH', `/${id}`, { trusted: true }, 'usr_root');
-  await applications.ownerChanged('usr_ann', 3);
+  await applications.giverChanged('usr_ann', 3);
   t.equal(await epoch(), 4, 'unless it stands for itself');
 });
 
@@ -135,11 +135,11 @@ t.test('an owner of many applications: changes under way are not started again',
   const owned = { owner: 'usr_ben' };
   // Of the batches of 100, the fourth fails.
   api.fault.after = 3;
-  await t.rejects(applications.ownerChanged('usr_ben', 7), /died here/);
+  await t.rejects(applications.giverChanged('usr_ben', 7), /died here/);
   const left = await collection.countDocuments({ ...owned, revocation_due: 1 });
   t.ok(left > 0 && left < 401, `${left} are left`);
-  await applications.ownerChanged('usr_ben', 7);
-  await applications.ownerChanged('usr_ben', 7);
+  await applications.giverChanged('usr_ben', 7);
+  await applications.giverChanged('usr_ben', 7);
   t.equal(await collection.countDocuments({ ...owned, revocation_due: 1 }), 0);
   t.equal(await collection.countDocuments({ ...owned, epoch: 1 }), 401, 'once each');
   t.match(await revoked(`${id}_399`), [{ kind: 'client', epoch: 1 }]);

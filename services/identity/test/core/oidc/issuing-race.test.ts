@@ -78,11 +78,12 @@ t.test(
         lifetimes: { accessToken: 3600, code: 60, refreshToken: 3600, session: 3600 },
         applications: {
           find,
-          checkSecret: async (_id, given) => findSecret(application, given) !== undefined,
+          checkSecret: async (_id, given) => findSecret(application, given),
           used: () => {},
         },
         findResource: async () => undefined,
         accounts: noAccount,
+        authority: { giverOf: unused },
         acceptsService: () => undefined,
         store,
         signOuts: { signOut: unused, endGrantsOfSession: unused, isOver: unused, discard: unused },

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing/processes';
+import { exportJWK, generateKeyPair } from 'jose';
 import t from 'tap';
+import { MAX_INVITED } from '../../../src/core/applications/member.ts';
 import { build } from '../../build.ts';
 import { mailsOf } from '../../pages.ts';
 
@@ -13,6 +15,13 @@ const developer = await built.login('dev');
 const stranger = await built.login('eve');
 const admin = await built.login('admin');
 const APPLICATIONS = '/api/v1/applications';
+const SPA = { scopes: ['openid'], redirect_uris: ['https://spa.example.org/callback'] };
+const KEYS = { keys: [{ ...(await exportJWK((await generateKeyPair('ES256')).publicKey)), alg: 'ES256' }] };
+
+async function accept(id: string, token: string): Promise<void> {
+  const { status } = await call('POST', `/api/v1/memberships/${id}/accept`, token);
+  if (status !== 204) throw new Error(`the invitation was not accepted: ${status}`);
+}
 
 /** An application of the owner with a viewer and a developer. */
 async function shared(name = 'Shared') {
@@ -22,11 +31,15 @@ async function shared(name = 'Shared') {
     scopes: ['read:data'],
   });
   const path = `${APPLICATIONS}/${id}`;
-  for (const [user, role] of Object.entries({ vic: 'viewer', dev: 'developer' })) {
-    const { status } = await call('POST', `${path}/members`, admin, { user, role });
+  for (const [user, role, token] of [
+    ['vic', 'viewer', viewer],
+    ['dev', 'developer', developer],
+  ]) {
+    const { status } = await call('POST', `${path}/members`, owner, { user, role });
     if (status !== 201) throw new Error(`${user} was not added: ${status}`);
+    await accept(String(id), String(token));
   }
-  return { id, path };
+  return { id: String(id), path };
 }
 
 t.test('what each role may do', async (t) => {
@@ -56,8 +69,16 @@ t.test('what each role may do', async (t) => {
     ],
     'more scopes than the owner may give': [
       403,
-      400,
+      403,
       async (path) => ['PATCH', path, { scopes: ['read:data', 'write:users', 'read:all'] }],
+    ],
+    'add a scope': [403, 403, async (path) => ['PATCH', path, { scopes: ['read:data', 'write:users'] }]],
+    'set public keys': [403, 403, async (path) => ['PATCH', path, { jwks: KEYS }]],
+    'bind tokens to a key': [403, 403, async (path) => ['PATCH', path, { dpop_bound_access_tokens: true }]],
+    'the whole form, with another name': [
+      403,
+      200,
+      async (path) => ['PATCH', path, { name: 'New', scopes: ['read:data'], redirect_uris: [], jwks: null }],
     ],
     trust: [403, 403, async (path) => ['PATCH', path, { trusted: true }]],
     'add a member': [403, 403, async (path) => ['POST', `${path}/members`, { user: 'eve', role: 'viewer' }]],
@@ -101,7 +122,7 @@ t.test('members leave and are removed; nobody else is', async (t) => {
   const { path } = await shared();
   const { body } = await call('GET', `${path}/members`, viewer);
   t.match(body.data, [
-    { username: 'vic', role: 'viewer' },
+    { username: 'vic', role: 'viewer', status: 'accepted', credentials: [] },
     { username: 'dev', role: 'developer' },
   ]);
   const [vic, dev] = body.data as { user_id: string }[];
@@ -129,8 +150,42 @@ t.test('another role takes the place of the first one, and some cannot be added'
   t.equal((await add('eve', 'viewer', admin)).status, 201, 'an admin may');
   await add('ann');
   const isTold = async () =>
-    (await mailsOf(built)).some((mail) => /ann was added to the application/.test(mail));
+    (await mailsOf(built)).some((mail) => /wants to add your .* account ann to the application/.test(mail));
   await until(isTold, 5000);
+});
+
+t.test('an invitation is nothing before it is accepted, can be declined, and does not fill what others get', async (t) => {
+  const { client_id: id } = await built.createApplication(owner, { name: 'Asked', type: 'spa', ...SPA });
+  const path = `${APPLICATIONS}/${id}`;
+  await call('POST', `${path}/members`, owner, { user: 'eve', role: 'developer' });
+  t.equal((await call('GET', path, stranger)).status, 404);
+  t.match((await call('GET', '/api/v1/memberships', stranger)).body.data, [
+    { client_id: id, name: 'Asked', role: 'developer', status: 'invited' },
+  ]);
+  t.equal((await call('POST', `/api/v1/memberships/${id}/accept`, viewer)).status, 404, 'of somebody else');
+  await accept(String(id), stranger);
+  t.equal((await call('GET', path, stranger)).status, 200);
+  t.equal((await call('DELETE', `/api/v1/memberships/${id}`, stranger)).status, 204);
+  t.equal((await call('DELETE', `/api/v1/memberships/${id}`, stranger)).status, 404);
+  t.equal((await call('GET', path, stranger)).status, 404);
+
+  for (let i = 0; i <= MAX_INVITED; i += 1) {
+    const made = await built.createApplication(owner, { name: 'Junk', type: 'spa', ...SPA });
+    const invited = await call('POST', `${APPLICATIONS}/${made.client_id}/members`, admin, {
+      ...{ user: 'eve', role: 'viewer' },
+    });
+    t.equal(invited.status, i < MAX_INVITED ? 201 : 409);
+  }
+});
+
+t.test('a member who is added 16 times at once is one member', async (t) => {
+  const { client_id: id } = await built.createApplication(owner, { name: 'Parallel', type: 'spa', ...SPA });
+  const path = `${APPLICATIONS}/${id}/members`;
+  const statuses = await Promise.all(
+    Array.from({ length: 16 }, async () => (await call('POST', path, admin, { user: 'dev', role: 'viewer' })).status),
+  );
+  t.same(new Set(statuses), new Set([201]));
+  t.match((await call('GET', path, owner)).body.data, { length: 1 });
 });
 
 t.test('members end with a transfer, and with their accounts', async (t) => {

@@ -147,11 +147,11 @@ t.test('public keys and trust end with the old owner, and the new one’s change
   t.match((await give(id, 'ben')).body, { owner: 'usr_ben', trusted: false, trusted_by: null, jwks: null });
 
   const { id: plain } = await make(MACHINE);
-  await applications.ownerChanged('usr_ann', 50);
+  await applications.giverChanged('usr_ann', 50);
   await give(plain, 'ben');
   const { epoch = 0 } = (await api.applicationStore.findNow(plain)) ?? {};
   // Less than what the old owner's account had.
-  await applications.ownerChanged('usr_ben', 2);
+  await applications.giverChanged('usr_ben', 2);
   t.equal((await api.applicationStore.findNow(plain))?.epoch, epoch + 1);
 });
 

@@ -24,6 +24,8 @@ type ApplicationDocument = StoredOf<typeof APPLICATION> & {
   /** From 0 to MAX_APPLICATIONS - 1, unique for an owner, which limits their applications. Absent from deleted ones. */
   slot?: number;
   deleted_at?: Date | null;
+  /** Those who have made something in it, and are not its owner. */
+  givers?: string[];
   /** The epoch of the owner's account for which this one's was raised last. */
   owner_epoch?: number;
   /** 1 from when the epoch is raised until the revocation has been written. */
@@ -46,6 +48,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
       options: { unique: true, partialFilterExpression: { slot: { $gte: 0 } } },
     },
     { fields: { words: 1 } },
+    { fields: { givers: 1 }, options: { sparse: true } },
     { fields: { revocation_due: 1 }, options: { sparse: true } },
   ]);
   let forgotten = 0;
@@ -166,7 +169,11 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
               updated_at: laterThan(read.updatedAt),
             },
             // The epochs of another account say nothing about this one's.
-            $unset: { jwks: 1, trust: 1, owner_epoch: 1, backchannel_logout_uri: 1 },
+            $unset: {
+              ...{ jwks: 1, jwks_given: 1, trust: 1, owner_epoch: 1, backchannel_logout_uri: 1 },
+              registrable_scopes: 1,
+              givers: 1,
+            },
             $inc: { epoch: 1, consent_epoch: 1 },
           });
         },
@@ -179,6 +186,14 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
         { owner, trusted: false, deleted_at: null, owner_epoch: { $not: { $gte: ownerEpoch } } },
         { $set: { owner_epoch: ownerEpoch, revocation_due: 1 }, $inc: { epoch: 1 } },
       );
+    },
+
+    async givenBy(person) {
+      return (await applications.find({ givers: person, deleted_at: null }).toArray()).map(applicationOf);
+    },
+
+    async noteGiver(id, person) {
+      await applications.updateOne(notDeleted(id), { $addToSet: { givers: person } });
     },
 
     // It may be repeated: a deletion that was interrupted is found and completed.

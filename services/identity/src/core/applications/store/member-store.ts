@@ -1,6 +1,7 @@
 import { newId } from '@gatehouse/core/ids';
 import { defineCollection } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { insertInSlot } from '@gatehouse/data/slots';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
@@ -32,19 +33,43 @@ export function createMemberStore(connection: Connection): MemberStore {
         .sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
     },
     async clientIdsOf(user_id) {
-      const found = members.find({ user_id }, { projection: { client_id: 1 } }).limit(MAX_MEMBERSHIPS);
+      const accepted = { user_id, is_pending: { $ne: true } };
+      const found = members.find(accepted, { projection: { client_id: 1 } }).limit(MAX_MEMBERSHIPS);
       return (await found.toArray()).map(({ client_id }) => client_id);
     },
-    async put(clientId, userId, role) {
+    async ofPerson(user_id) {
+      return (await members.find({ user_id }).toArray())
+        .map(read)
+        .sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+    },
+    async put({ clientId, userId, role, given }) {
       const known = { client_id: clientId, user_id: userId };
-      if ((await members.updateOne(known, { $set: { role } })).matchedCount === 1) return true;
-      const { id: _id, ...member } = { id: newId('mbr'), clientId, userId, role, createdAt: new Date() };
+      const setRole = async () =>
+        (await members.updateOne(known, { $set: { role, given } })).matchedCount === 1;
+      if (await setRole()) return true;
+      const member = {
+        id: newId('mbr'),
+        clientId,
+        userId,
+        role,
+        given,
+        createdAt: new Date(),
+        isPending: true,
+      };
       return insertInSlot({
         limit: MAX_MEMBERS,
         field: 'client_id',
         taken: () => members.find({ client_id: clientId }, { projection: { slot: 1 } }).toArray(),
-        insert: (slot) => members.insertOne({ _id, ...write({ id: _id, ...member }), slot }),
+        insert: (slot) => members.insertOne({ _id: member.id, ...write(member), slot }),
+      }).catch((error: unknown) => {
+        // Another request has added the same person.
+        if (duplicateKeyField(error) !== 'user_id') throw error;
+        return setRole();
       });
+    },
+    async accept(client_id, user_id) {
+      const pending = { client_id, user_id, is_pending: true };
+      return (await members.updateOne(pending, { $set: { is_pending: false } })).matchedCount === 1;
     },
     async remove(client_id, user_id) {
       return (await members.deleteOne({ client_id, user_id })).deletedCount === 1;

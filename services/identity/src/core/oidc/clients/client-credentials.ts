@@ -5,7 +5,8 @@ import type { Account } from '../../accounts/account.ts';
 import type { AccountCache } from '../../accounts/account-cache.ts';
 import { type Application, findSecret, grantTypesOf } from '../../applications/application.ts';
 import type { Applications } from '../../applications/applications.ts';
-import { ownerPermissions } from '../../applications/ownership.ts';
+import { credentialPermissions } from '../../applications/ownership.ts';
+import type { Authority } from '../../authority/authority.ts';
 import type { TokenSigning } from '../../tokens/token-signing.ts';
 
 /** The parameters that a token request may have to be handled here. */
@@ -48,10 +49,12 @@ export function createClientCredentials(options: {
   lifetime: number;
   applications: Pick<Applications, 'find' | 'checkSecret' | 'used'>;
   accountCache: Pick<AccountCache, 'find'>;
+  authority: Pick<Authority<Account>, 'giverOf'>;
   signing: Pick<TokenSigning, 'signer'>;
   onTokenIssued(clientId: string): void;
 }): (ctx: Context, form: URLSearchParams) => Promise<boolean> {
-  const { lifetime, applications, accountCache } = options;
+  const { lifetime, applications, authority } = options;
+  const findOwner = options.accountCache.find;
   const audience = apiAudience(options.issuer);
   return async (ctx, form) => {
     const credentials = plainCredentials(ctx, form);
@@ -59,16 +62,19 @@ export function createClientCredentials(options: {
     const { id, secret } = credentials;
     const application = await applications.find(id);
     if (application === undefined || !isPlainMachine(application)) return false;
-    if (findSecret(application, secret) === undefined) return false;
-    const { owner, active, within } = await ownerPermissions(application, accountCache.find);
-    if (!active) return false;
+    const found = findSecret(application, secret);
+    if (found === undefined) return false;
+    const by = { kind: 'client_secret', given: found.given } as const;
+    const permissions = await credentialPermissions(application, by, { authority, findOwner });
+    if (permissions?.active !== true) return false;
+    const { owner, within } = permissions;
     const allowed = within(application.scopes);
     const asked = form.get('scope') ?? '';
     const scopes = asked === '' ? allowed : parseScope(asked);
     const isPlain = asked === '' || asked === scopes.join(' ');
     if (scopes.length === 0 || !isPlain || !scopes.every((scope) => allowed.includes(scope))) return false;
     const info = requestInfo(ctx.req);
-    if (!(await applications.checkSecret(id, secret, info.address))) return false;
+    if ((await applications.checkSecret(id, secret, info.address)) === undefined) return false;
     const scope = scopes.join(' ');
     const claims = machineClaims(application, owner);
     const draft = { subject: id, clientId: id, audience, scope, lifetime, claims };

@@ -1,3 +1,4 @@
+import type { Accounts } from '../../../core/accounts/account.ts';
 import { type LastUse, liveSecrets } from '../../../core/applications/application.ts';
 import type { ApplicationKeys } from '../../../core/applications/application-keys.ts';
 import type { Applications } from '../../../core/applications/applications.ts';
@@ -18,8 +19,8 @@ export type OwnApplication = {
 export type OwnApplications = {
   list(accountId: string, origin: Origin): Promise<OwnApplication[]>;
   /**
-   * Takes all of a person's applications what they can authenticate by: client secrets, public keys, API keys; and
-   * revokes their access tokens. The applications stay, and can be given others.
+   * Ends the client secrets, public keys and API keys of a person's applications with their tokens, memberships of others, registration
+   * tokens, and the logins at the API; pauses webhooks. The applications stay, and can be given others.
    */
   endCredentials(accountId: string, origin: Origin): Promise<void>;
 };
@@ -28,8 +29,9 @@ const PAGE = 100;
 
 /** A person's own applications, for the account pages. */
 export function createOwnApplications(options: {
-  applications: Pick<Applications, 'list' | 'listSecrets' | 'removeSecret' | 'change' | 'endTokens'>;
-  applicationKeys: readonly Pick<ApplicationKeys, 'list' | 'revoke'>[];
+  applications: Pick<Applications, 'list'>;
+  accounts: Pick<Accounts, 'revokeCredentials'>;
+  applicationKeys: readonly Pick<ApplicationKeys, 'list'>[];
 }): OwnApplications {
   const { applications, applicationKeys } = options;
 
@@ -66,18 +68,9 @@ export function createOwnApplications(options: {
       }
       return own;
     },
-    async endCredentials(accountId, origin) {
-      const manager = managerOf(accountId, origin);
-      for await (const { id, jwks } of of(manager)) {
-        for (const keys of applicationKeys) {
-          for (const key of await keys.list(manager, id)) await keys.revoke(manager, id, key.id);
-        }
-        for (const secret of await applications.listSecrets(manager, id)) {
-          await applications.removeSecret(manager, id, secret.id);
-        }
-        if (jwks !== undefined) await applications.change(manager, id, { jwks: undefined });
-        await applications.endTokens(manager, id);
-      }
+    async endCredentials(accountId, { address, userAgent = null, requestId }) {
+      const by = { client_id: ACCOUNT_CLIENT, address, user_agent: userAgent, request_id: requestId };
+      await options.accounts.revokeCredentials(accountId, by);
     },
   };
 }

@@ -7,6 +7,7 @@ import type { Account, Accounts } from '../../../core/accounts/account.ts';
 import { type AccountMails, NEW_PASSWORD_SECONDS } from '../../../core/accounts/account-mails.ts';
 import { isCurrentLink, type LinkPurpose, type OneTimeLinks } from '../../../core/accounts/one-time-link.ts';
 import { type Audit, type Origin, originOf } from '../../../core/audit/audit.ts';
+import type { Authority } from '../../../core/authority/authority.ts';
 import type { Credentials } from '../../../core/extensions.ts';
 import type { SignInThrottle } from '../../../core/limits/sign-in-throttle.ts';
 import type { SecondFactorSource } from '../../../core/sessions/second-factor.ts';
@@ -33,6 +34,7 @@ export type RecoveryRoutesOptions = {
   links: OneTimeLinks;
   mails: AccountMails;
   audit: Audit;
+  authority: Pick<Authority, 'giverOf'>;
   forms: CsrfForms;
   browser: Pick<BrowserCookie, 'rememberDevice'>;
   throttle: Pick<SignInThrottle, 'forgive'>;
@@ -98,9 +100,14 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     const link = await links.peek(purpose, token);
     const account = link === undefined ? undefined : await accounts.find(link.userId);
     if (link === undefined || account?.status !== 'active') return undefined;
-    // An admin gives it to the person, who may have no address.
-    const isOfAdmin = purpose === 'set_up_sign_in' && link.epoch === account.sign_in_epoch;
-    return isOfAdmin || (isCurrentLink(link, account) && account.email_verified) ? account : undefined;
+    if (purpose === 'set_up_sign_in') {
+      const { given } = link;
+      const isGiven =
+        given === undefined || (await options.authority.giverOf('set_up_link', given)) !== undefined;
+      // An admin gives it to the person, who may have no address.
+      return isGiven && link.epoch === account.sign_in_epoch ? account : undefined;
+    }
+    return isCurrentLink(link, account) && account.email_verified ? account : undefined;
   }
 
   function showNewPassword(
@@ -143,7 +150,9 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       const next = fields.get('new_password') ?? '';
       const origin = originOf(ctx);
       try {
-        const used = await links.use(purpose, token, () => accounts.changePassword(id, { next }));
+        const used = await links.use(purpose, token, () =>
+          accounts.changePassword(id, { next, isRecovery: true }),
+        );
         if (!used) return refuseLink(ctx);
       } catch (error) {
         if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;

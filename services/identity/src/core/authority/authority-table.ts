@@ -1,0 +1,419 @@
+/** The epochs of an account; each change that ends something raises one or more of them. */
+export type AccountEpoch = 'epoch' | 'sign_in_epoch' | 'recovery_epoch' | 'authority_epoch';
+
+/** What can happen to the person who gave a capability, or whom it is for. */
+export const ACCOUNT_EVENTS = {
+  password_changed: 'the password is changed',
+  recovered: 'a link for a new password is used',
+  undone: '“This was not me” is used',
+  sessions_ended: 'all sessions are ended',
+  credentials_ended: 'all secrets and keys are ended',
+  everything_ended: 'all access is revoked',
+  role_lowered: 'the role is lowered',
+  deactivated: 'the account is deactivated, and activated again',
+  deleted: 'the account is deleted',
+} as const;
+/** What can happen to an application that a capability belongs to. */
+export const APPLICATION_EVENTS = {
+  transferred: 'the application is transferred',
+  scopes_narrowed: 'scopes are removed',
+  redirect_uri_added: 'a redirect URI is added',
+  trust_withdrawn: 'the trust is withdrawn',
+  application_deleted: 'the application is deleted',
+} as const;
+/** What can happen to the member of an application who gave a capability. */
+export const MEMBER_EVENTS = {
+  member_lowered: 'the member becomes a viewer',
+  member_removed: 'the member is removed or leaves',
+} as const;
+/** What can happen to something else that a capability rests on. */
+export const OTHER_EVENTS = {
+  key_revoked: 'the API key is revoked',
+  secret_removed: 'the client secret is removed',
+  resource_redefined: 'the scopes of the API are redefined',
+  resource_deleted: 'the API is deleted, and registered by another person',
+  provider_unlinked: 'the provider is disconnected',
+  issuer_changed: 'an admin changes the issuer of the provider',
+} as const;
+export const AUTHORITY_EVENTS = {
+  ...ACCOUNT_EVENTS,
+  ...APPLICATION_EVENTS,
+  ...MEMBER_EVENTS,
+  ...OTHER_EVENTS,
+} as const;
+export type AuthorityEvent = keyof typeof AUTHORITY_EVENTS;
+
+export const OUTCOMES = ['ends', 'pauses', 'asks', 'bounded', 'stays'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+type Cells = Readonly<Record<string, readonly AuthorityEvent[]>>;
+type Row = {
+  name: string;
+  givenBy: string;
+  bound: string;
+  /** The epochs of the giver's account that it rests on. */
+  restsOn: readonly AccountEpoch[];
+  /** What the giver must still be for it to hold. */
+  needs: 'account' | 'admin' | 'developer' | 'owner';
+  /** What becomes of it at each event that concerns it, by the reason. An event that is not listed does not concern it. */
+  cells: Partial<Record<Outcome, Cells>>;
+};
+
+const GONE = 'its giver may do nothing any more';
+const LIVES = 'nothing that it rests on changes';
+const OTHER_OWNER = 'the new owner gave nothing of it';
+const WITH_APPLICATION = 'it belongs to the application';
+const BY_ROLE = 'it never exceeds the present role of its owner and of its giver';
+const BY_SCOPES = 'it never exceeds the present scopes of the application';
+const STOPS_A_THIEF = 'somebody else may have given it';
+const ASKED = 'the person asked for it';
+const MEMBER_GONE = 'its giver could not give it any more, unless the owner takes it over';
+const KNOWN_TO_OWNER = 'production must survive it; the page that follows lists it to be ended';
+
+/** A capability that acts for an application, made by its owner, a developer or an admin. */
+const APPLICATION_CREDENTIAL = {
+  ends: {
+    [ASKED]: ['credentials_ended', 'everything_ended'],
+    [GONE]: ['deactivated', 'deleted'],
+    [OTHER_OWNER]: ['transferred'],
+    [WITH_APPLICATION]: ['application_deleted'],
+    [MEMBER_GONE]: ['member_lowered', 'member_removed'],
+  },
+  bounded: { [BY_ROLE]: ['role_lowered'], [BY_SCOPES]: ['scopes_narrowed'] },
+} as const satisfies Row['cells'];
+
+/**
+ * Everything that lets somebody act while its giver is away: who gave it, what bounds it, and what becomes of it when something happens to
+ * what it rests on. `giverOf` (authority.ts) reads `restsOn` and `needs`; SECURITY.md and the test of the table are made of the rest.
+ */
+export const AUTHORITY = {
+  session: {
+    name: 'Session in a browser',
+    givenBy: 'the person, by signing in',
+    bound: 'the account',
+    restsOn: ['sign_in_epoch'],
+    needs: 'account',
+    cells: {
+      ends: {
+        [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
+        [ASKED]: ['sessions_ended', 'everything_ended'],
+        [GONE]: ['deactivated', 'deleted'],
+      },
+      bounded: { 'pages and tokens ask for the present role': ['role_lowered'] },
+      stays: { 'the page that ends credentials is used in it': ['credentials_ended'] },
+    },
+  },
+  login: {
+    name: 'Token of a login at the API',
+    givenBy: 'the person, by the password',
+    bound: 'the account',
+    restsOn: ['epoch'],
+    needs: 'account',
+    cells: {
+      ends: {
+        [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
+        [ASKED]: ['sessions_ended', 'credentials_ended', 'everything_ended'],
+        'a login carries the role that it began with': ['role_lowered'],
+        [GONE]: ['deactivated', 'deleted'],
+      },
+    },
+  },
+  consent: {
+    name: 'Consent to an application, with its codes and refresh tokens',
+    givenBy: 'the person, on the consent page',
+    bound: 'the scopes, role and redirect URIs of the page; the role of the application’s owner',
+    restsOn: ['sign_in_epoch'],
+    needs: 'account',
+    cells: {
+      ends: {
+        [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
+        [ASKED]: ['sessions_ended', 'everything_ended'],
+        [GONE]: ['deactivated', 'deleted'],
+        'people allowed the owner that the application had': ['transferred'],
+        [WITH_APPLICATION]: ['application_deleted'],
+      },
+      asks: {
+        'people have not seen where the code goes': ['redirect_uri_added'],
+        'people have not read the sentences of the scopes': ['resource_redefined', 'resource_deleted'],
+      },
+      bounded: {
+        'it never exceeds the present role of the person': ['role_lowered'],
+        [BY_SCOPES]: ['scopes_narrowed'],
+      },
+      stays: { 'it is no credential of the person’s own applications': ['credentials_ended'] },
+    },
+  },
+  client_secret: {
+    name: 'Client secret, with the tokens of a machine',
+    givenBy: 'the owner, a developer or an admin',
+    bound: 'the scopes of the application; the roles of its owner and its giver',
+    restsOn: ['authority_epoch'],
+    needs: 'developer',
+    cells: {
+      ends: { ...APPLICATION_CREDENTIAL.ends, 'it was removed': ['secret_removed'] },
+      bounded: {
+        ...APPLICATION_CREDENTIAL.bounded,
+        'it acts under its owner then, and its tokens end': ['trust_withdrawn'],
+      },
+      stays: {
+        [KNOWN_TO_OWNER]: ['recovered', 'undone'],
+        [LIVES]: ['password_changed', 'sessions_ended', 'redirect_uri_added', 'key_revoked'],
+      },
+    },
+  },
+  public_keys: {
+    name: 'Public keys of an application (private_key_jwt)',
+    givenBy: 'the owner or an admin',
+    bound: 'the scopes of the application; the role of its owner',
+    restsOn: ['authority_epoch'],
+    needs: 'owner',
+    cells: {
+      ends: {
+        [ASKED]: ['credentials_ended', 'everything_ended'],
+        [GONE]: ['deactivated', 'deleted'],
+        [OTHER_OWNER]: ['transferred'],
+        [WITH_APPLICATION]: ['application_deleted'],
+      },
+      bounded: { [BY_ROLE]: ['role_lowered'], [BY_SCOPES]: ['scopes_narrowed'] },
+      stays: {
+        [KNOWN_TO_OWNER]: ['recovered', 'undone'],
+        [LIVES]: ['password_changed', 'sessions_ended', 'member_lowered', 'member_removed'],
+      },
+    },
+  },
+  api_key: {
+    name: 'API key',
+    givenBy: 'the owner, a developer or an admin',
+    bound: 'its scopes; the scopes of the application; the roles of its owner and its giver',
+    restsOn: ['authority_epoch'],
+    needs: 'developer',
+    cells: {
+      ends: {
+        ...APPLICATION_CREDENTIAL.ends,
+        'it was revoked': ['key_revoked'],
+        'it acted in its own right': ['trust_withdrawn'],
+      },
+      bounded: APPLICATION_CREDENTIAL.bounded,
+      stays: {
+        [KNOWN_TO_OWNER]: ['recovered', 'undone'],
+        [LIVES]: ['password_changed', 'sessions_ended', 'redirect_uri_added', 'secret_removed'],
+      },
+    },
+  },
+  member: {
+    name: 'Membership of an application',
+    givenBy: 'the owner or an admin; the person accepts it',
+    bound: 'the role of the membership',
+    restsOn: ['authority_epoch'],
+    needs: 'owner',
+    cells: {
+      ends: {
+        [ASKED]: ['credentials_ended', 'everything_ended'],
+        [GONE]: ['deactivated', 'deleted'],
+        [OTHER_OWNER]: ['transferred'],
+        [WITH_APPLICATION]: ['application_deleted'],
+        'it was ended': ['member_removed'],
+      },
+      bounded: { 'it is the role of a viewer then': ['member_lowered'] },
+      stays: {
+        [KNOWN_TO_OWNER]: ['recovered', 'undone'],
+        [LIVES]: ['password_changed', 'sessions_ended', 'role_lowered', 'scopes_narrowed'],
+      },
+    },
+  },
+  registration_token: {
+    name: 'Registration token (initial access token)',
+    givenBy: 'the person',
+    bound: 'its scopes, uses and time; the role of the person; machines only where it says so',
+    restsOn: ['authority_epoch', 'recovery_epoch'],
+    needs: 'account',
+    cells: {
+      ends: {
+        [STOPS_A_THIEF]: ['recovered', 'undone'],
+        [ASKED]: ['credentials_ended', 'everything_ended'],
+        [GONE]: ['deactivated', 'deleted'],
+      },
+      bounded: { 'clients get no more than the present role allows': ['role_lowered'] },
+      stays: { [LIVES]: ['password_changed', 'sessions_ended'] },
+    },
+  },
+  registration_access_token: {
+    name: 'Registration access token of a client',
+    givenBy: 'the person whose registration token it was',
+    bound: 'the scopes of the registration token, and those that the owner left; for no other owner',
+    restsOn: ['authority_epoch', 'recovery_epoch'],
+    needs: 'account',
+    cells: {
+      ends: {
+        [STOPS_A_THIEF]: ['recovered', 'undone'],
+        [ASKED]: ['credentials_ended', 'everything_ended'],
+        [GONE]: ['deactivated', 'deleted'],
+        [OTHER_OWNER]: ['transferred'],
+        [WITH_APPLICATION]: ['application_deleted'],
+      },
+      bounded: {
+        'it adds no scope that the present role does not allow': ['role_lowered'],
+        'the client cannot take back what its owner removed': ['scopes_narrowed'],
+      },
+      stays: { [LIVES]: ['password_changed', 'sessions_ended', 'redirect_uri_added'] },
+    },
+  },
+  set_up_link: {
+    name: 'Link to set up a sign-in again',
+    givenBy: 'an admin',
+    bound: 'one account, once, 24 hours',
+    restsOn: ['authority_epoch', 'recovery_epoch', 'sign_in_epoch'],
+    needs: 'admin',
+    cells: {
+      ends: {
+        [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
+        [ASKED]: ['credentials_ended', 'everything_ended'],
+        'only an admin can give it': ['role_lowered'],
+        [GONE]: ['deactivated', 'deleted'],
+      },
+      stays: { 'the admin is still one': ['sessions_ended'] },
+    },
+  },
+  invitation: {
+    name: 'Invitation to create an account',
+    givenBy: 'an admin',
+    bound: 'one account with the role user, once, 7 days',
+    restsOn: ['authority_epoch', 'recovery_epoch'],
+    needs: 'admin',
+    cells: {
+      ends: {
+        [STOPS_A_THIEF]: ['recovered', 'undone'],
+        [ASKED]: ['credentials_ended', 'everything_ended'],
+        'only an admin can give it': ['role_lowered'],
+        [GONE]: ['deactivated', 'deleted'],
+      },
+      stays: { 'the admin is still one': ['password_changed', 'sessions_ended'] },
+    },
+  },
+  transfer: {
+    name: 'Offer of an application',
+    givenBy: 'the owner or an admin',
+    bound: 'one application as it was shown, one recipient, 7 days',
+    restsOn: ['epoch', 'authority_epoch', 'recovery_epoch'],
+    needs: 'owner',
+    cells: {
+      ends: {
+        [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
+        [ASKED]: ['credentials_ended', 'everything_ended'],
+        'the recipient was shown another role': ['role_lowered'],
+        [GONE]: ['deactivated', 'deleted'],
+        [OTHER_OWNER]: ['transferred'],
+        [WITH_APPLICATION]: ['application_deleted'],
+        'the recipient was shown another application': ['scopes_narrowed', 'redirect_uri_added'],
+      },
+      stays: { [LIVES]: ['sessions_ended'] },
+    },
+  },
+  trust: {
+    name: 'Trust in a machine, which acts in its own right',
+    givenBy: 'an admin, for the deployment',
+    bound: 'the scopes that an admin gave; the role that the owner had then',
+    restsOn: [],
+    needs: 'account',
+    cells: {
+      ends: {
+        'the owner has a lower role than at the grant': ['role_lowered'],
+        [GONE]: ['deactivated', 'deleted'],
+        [OTHER_OWNER]: ['transferred'],
+        'an admin withdrew it': ['trust_withdrawn'],
+        [WITH_APPLICATION]: ['application_deleted'],
+      },
+      bounded: { [BY_SCOPES]: ['scopes_narrowed'] },
+      stays: {
+        'its credentials end': ['credentials_ended', 'everything_ended'],
+        [LIVES]: ['password_changed', 'recovered', 'undone', 'sessions_ended'],
+      },
+    },
+  },
+  application_webhook: {
+    name: 'Webhook that an application made',
+    givenBy: 'the application, by a key or a token',
+    bound: 'the events that the application may read',
+    restsOn: ['authority_epoch', 'recovery_epoch'],
+    needs: 'account',
+    cells: {
+      ends: {
+        [OTHER_OWNER]: ['transferred'],
+        [GONE]: ['deleted'],
+      },
+      pauses: {
+        [STOPS_A_THIEF]: ['recovered', 'undone'],
+        [ASKED]: ['credentials_ended', 'everything_ended'],
+        [GONE]: ['deactivated'],
+        'the key that made it has ended': ['key_revoked'],
+      },
+      bounded: { [BY_ROLE]: ['role_lowered'], [BY_SCOPES]: ['scopes_narrowed'] },
+      stays: { [LIVES]: ['password_changed', 'sessions_ended'] },
+    },
+  },
+  personal_webhook: {
+    name: 'Webhook of a person',
+    givenBy: 'the person',
+    bound: 'the events that the person’s applications may read, and those about sign-ins and credentials',
+    restsOn: ['authority_epoch', 'recovery_epoch'],
+    needs: 'account',
+    cells: {
+      ends: { [GONE]: ['deleted'] },
+      pauses: {
+        [STOPS_A_THIEF]: ['recovered', 'undone'],
+        [ASKED]: ['credentials_ended', 'everything_ended'],
+        [GONE]: ['deactivated'],
+      },
+      bounded: {
+        [BY_ROLE]: ['role_lowered'],
+        'it gets the events of the present applications': ['transferred'],
+      },
+      stays: { [LIVES]: ['password_changed', 'sessions_ended', 'key_revoked'] },
+    },
+  },
+  linked_identity: {
+    name: 'Connected account of another provider',
+    givenBy: 'the person, by signing in there',
+    bound: 'signing in to the account',
+    restsOn: [],
+    needs: 'account',
+    cells: {
+      ends: {
+        'it was disconnected': ['provider_unlinked'],
+        'another issuer may have the same subjects': ['issuer_changed'],
+        [GONE]: ['deleted'],
+      },
+      bounded: { 'one that was connected in the last 72 hours ends': ['undone'] },
+      stays: {
+        'it is the person’s own way in; the page lists it': [
+          'recovered',
+          'credentials_ended',
+          'everything_ended',
+        ],
+        'nobody signs in while the account is inactive': ['deactivated'],
+        [LIVES]: ['password_changed', 'sessions_ended', 'role_lowered'],
+      },
+    },
+  },
+  passkey: {
+    name: 'Passkey',
+    givenBy: 'the person, after a fresh sign-in',
+    bound: 'signing in to the account',
+    restsOn: [],
+    needs: 'account',
+    cells: {
+      ends: { [GONE]: ['deleted'] },
+      bounded: { 'one that was added in the last 72 hours ends': ['undone'] },
+      stays: {
+        'it is the person’s own way in; the page lists it': [
+          'recovered',
+          'credentials_ended',
+          'everything_ended',
+        ],
+        'nobody signs in while the account is inactive': ['deactivated'],
+        [LIVES]: ['password_changed', 'sessions_ended', 'role_lowered'],
+      },
+    },
+  },
+} as const satisfies Record<string, Row>;
+export type GivenCapability = keyof typeof AUTHORITY;

@@ -1,0 +1,125 @@
+import { bodyValidator } from '@gatehouse/api/http/schema';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Caller } from '@gatehouse/tokens/caller';
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { Type } from 'typebox';
+import type { Account, Accounts } from '../../core/accounts/account.ts';
+import type { Authority } from '../../core/authority/authority.ts';
+import { AUTHORITY, type GivenCapability, OUTCOMES } from '../../core/authority/authority-table.ts';
+import { type AccessSource, outcomeOf, type StandingAccess } from '../../core/authority/standing-access.ts';
+import { type Api, createManagedApi } from '../../http/api.ts';
+import { requireFirstParty } from '../../http/first-party.ts';
+import { createInternalRouter } from '../../http/internal-router.ts';
+import { readJson } from '../../http/request-body.ts';
+import { listOf, ok, shape } from '../../openapi/operations.ts';
+
+const Text = Type.Union([Type.String(), Type.Null()]);
+const Time = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);
+const accessShape = shape(
+  'StandingAccess',
+  Type.Object({
+    id: Type.String(),
+    kind: Type.String({ enum: Object.keys(AUTHORITY) }),
+    name: Text,
+    client_id: Text,
+    effect: Type.Union([Type.String({ enum: [...OUTCOMES] }), Type.Null()], {
+      description: 'What happens to it when all access is revoked.',
+    }),
+    can_be_kept: Type.Boolean({ description: 'Whether `except` of the revocation may name it.' }),
+    created_at: Time,
+    last_used_at: Time,
+  }),
+  {
+    ...{ id: 'key_01m7g9w2k0000c4v8x3r6t5n1z', kind: 'api_key', name: 'Nightly run' },
+    ...{ client_id: 'app_01m7g9w2k0000c4v8x3r6t5n1z', effect: 'ends', can_be_kept: true },
+    ...{ created_at: '2026-11-02T09:30:00.000Z', last_used_at: null },
+  },
+);
+const view = (canBeKept: boolean) => (it: StandingAccess) => ({
+  ...{ id: it.id, kind: it.kind, name: it.name, client_id: it.clientId },
+  ...{ effect: outcomeOf(it.kind, 'everything_ended') ?? null, can_be_kept: canBeKept },
+  ...{ created_at: it.createdAt, last_used_at: it.lastUsedAt },
+});
+const Query = Type.Object({
+  user_id: Type.Optional(
+    Type.String({ description: 'By default the caller. Only admins may name another user.' }),
+  ),
+});
+
+/** GET /api/v1/access: everything that acts for a person. Errors are thrown. */
+export function accessRoutes(options: {
+  authenticate(ctx: Context): Promise<Caller>;
+  accounts: Pick<Accounts, 'find'>;
+  sources: readonly AccessSource<Account>[];
+}): Api {
+  const api = createManagedApi('/api/v1/access', async (ctx) => {
+    const caller = await options.authenticate(ctx);
+    return { caller, person: requireFirstParty(caller, 'Access') };
+  });
+  api.get('list', '/', {
+    summary: 'List what acts for a person',
+    description:
+      'Sessions, logins, consents, credentials and members of applications, and registration tokens, with what ' +
+      '`POST /api/v1/users/{user_id}/revocations` does to each.',
+    query: Query,
+    responses: ok('What acts for the person.', listOf('StandingAccessList', accessShape)),
+    kinds: ['not_found'],
+    async handle({ person, query: { user_id: id = person.id } }) {
+      if (id !== person.id && person.role !== 'admin') {
+        throw new ServiceError('forbidden', 'Only an admin may see what acts for others.');
+      }
+      const account = await options.accounts.find(id);
+      if (account === undefined) throw new ServiceError('not_found', 'There is no such user.');
+      const lists = options.sources.map(async ({ list, keep }) =>
+        (await list(account)).map(view(keep !== undefined)),
+      );
+      return { data: (await Promise.all(lists)).flat() };
+    },
+  });
+  return api;
+}
+
+const readKept = bodyValidator(
+  Type.Object({
+    user_id: Type.String({ maxLength: 254 }),
+    ids: Type.Array(Type.String({ maxLength: 254 }), { maxItems: 500 }),
+  }),
+);
+
+/**
+ * POST /internal/identity/kept-access: before users revokes all access of a person, what they keep is recorded as given with the authority
+ * that they will have afterwards.
+ */
+export function keptAccessRoutes(options: {
+  authenticate(ctx: Context): Promise<Caller>;
+  accounts: Pick<Accounts, 'find'>;
+  authority: Pick<Authority, 'givenBy'>;
+  sources: readonly AccessSource<Account>[];
+}): Router {
+  return createInternalRouter(options.authenticate).post('/kept-access', async (ctx) => {
+    const { user_id: userId, ids } = readKept(await readJson(ctx));
+    const account = await options.accounts.find(userId);
+    const keepers = options.sources.filter(({ keep }) => keep !== undefined);
+    const listed = account && (await Promise.all(keepers.map(({ list }) => list(account)))).flat();
+    if (account === undefined || !ids.every((id) => listed?.some((it) => it.id === id))) {
+      throw new ServiceError('invalid', 'These are not all things that act for this person and can be kept.');
+    }
+    const afterwards = withRaisedEpochs(account);
+    const givenAs = (kind: GivenCapability) => options.authority.givenBy(kind, afterwards);
+    for (const { keep } of keepers) await keep?.(userId, new Set(ids), givenAs);
+    ctx.status = 204;
+  });
+}
+
+/** A revocation of all access raises each by one. */
+function withRaisedEpochs(account: Account): Account {
+  const { epoch, sign_in_epoch, recovery_epoch, authority_epoch } = account;
+  return {
+    ...account,
+    epoch: epoch + 1,
+    sign_in_epoch: sign_in_epoch + 1,
+    recovery_epoch: recovery_epoch + 1,
+    authority_epoch: authority_epoch + 1,
+  };
+}

@@ -1,0 +1,32 @@
+import type { Account } from '../../core/accounts/account.ts';
+import type { AccessSource } from '../../core/authority/standing-access.ts';
+import type { Core } from '../../core/core.ts';
+import { listPrograms } from '../../core/sessions/program-sessions.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import { accessRoutes, keptAccessRoutes } from './access-routes.ts';
+import { applicationCredentials } from './application-credentials.ts';
+
+/** What acts for a person, and what of it they keep when they revoke all access. */
+export function access(core: Core): IdentityModule {
+  const { extensions, sessions, authorizedApplications, authentication } = core;
+  const uses = (kind: 'session' | 'login') => (it: Awaited<ReturnType<typeof sessions.list>>[number]) => ({
+    ...{ id: it.id, kind, name: it.userAgent ?? null, clientId: null },
+    ...{ createdAt: it.createdAt, lastUsedAt: it.lastUsedAt },
+  });
+  const signedIn: AccessSource<Account> = {
+    list: async (account) => [
+      ...(await sessions.list(account.id)).map(uses('session')),
+      ...(await listPrograms(extensions.programs, account)).map(uses('login')),
+      ...(await authorizedApplications.list(account.id)).map(({ clientId, name, since }) => {
+        return { id: clientId, kind: 'consent' as const, name, clientId, createdAt: since, lastUsedAt: null };
+      }),
+    ],
+  };
+  const ofApplications = applicationCredentials({ ...core, applicationKeys: extensions.applicationKeys });
+  extensions.access.push(signedIn, ofApplications);
+  const sources = extensions.access;
+  return {
+    apis: [accessRoutes({ ...core, sources })],
+    routers: [keptAccessRoutes({ ...core, sources, authenticate: authentication.authenticateService })],
+  };
+}

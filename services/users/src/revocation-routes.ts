@@ -1,0 +1,88 @@
+import { plainBody } from '@gatehouse/api/http/error-bodies';
+import { bodyValidator } from '@gatehouse/api/http/schema';
+import { documented } from '@gatehouse/api/openapi/operation';
+import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { ServiceError, unavailable } from '@gatehouse/core/errors';
+import { requestInfo } from '@gatehouse/server/requests';
+import { isFirstParty, requireScope } from '@gatehouse/tokens/caller';
+import type { InternalClient } from '@gatehouse/tokens/internal-client';
+import { requestedBy } from '@gatehouse/tokens/requested-by';
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import { Type } from 'typebox';
+import { authorizeAdmin, isOwn } from './user-access.ts';
+import type { UserService } from './user-service.ts';
+
+const PREFIX = '/api/v1/users';
+const WRITE = ['write:users'];
+const Revocation = Type.Object(
+  {
+    except: Type.Optional(
+      Type.Array(Type.String({ maxLength: 254 }), {
+        maxItems: 500,
+        description: 'The ids of what is kept, from GET /api/v1/access.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+const readRevocation = bodyValidator(Revocation);
+
+/** POST /api/v1/users/{id}/revocations: ends everything that acts for a person. `identity` is a client of its internal routes. */
+export function mountRevocationRoutes(
+  app: FastifyInstance,
+  options: {
+    users: UserService;
+    identity: Pick<InternalClient, 'request'>;
+    authenticate: onRequestAsyncHookHandler;
+  },
+): void {
+  const { users, identity, authenticate } = options;
+  app.post<{ Params: { id: string } }>(
+    `${PREFIX}/:id/revocations`,
+    {
+      config: { errorBody: plainBody },
+      schema: documented({
+        operationId: 'revoke_access',
+        summary: 'Revoke all access of a user',
+        description:
+          'Ends the sessions, logins, tokens and consents of the user, and everything that acts for them: client secrets, public keys, API keys and ' +
+          'members of their applications, registration tokens, links, invitations and offers. Pauses their webhooks. Ways to sign in stay. ' +
+          'For admins, and for people themselves with a login or in the dashboard.',
+        tag: PREFIX,
+        scopes: WRITE,
+        body: [{ name: 'AccessRevocation', schema: Revocation, example: { except: [] } }],
+        responses: { 204: { description: 'The access has been revoked.' } },
+        errors: { body: plainBody, kinds: ['invalid', 'not_found', 'unavailable'] },
+      }),
+      onRequest: [
+        authenticate,
+        async (request) => {
+          const caller = callerOf(request);
+          requireScope(caller, WRITE);
+          if (!(isOwn(caller, request.params.id) && isFirstParty(caller))) authorizeAdmin(caller);
+        },
+      ],
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      const { except = [] } = readRevocation(request.body ?? {});
+      const { id: userId } = await users.read(id);
+      if (except.length > 0) await keep(userId, except);
+      const by = requestedBy(callerOf(request), requestInfo(request.raw));
+      await users.revoke(userId, { everything: true, by });
+      return reply.code(204).send();
+    },
+  );
+
+  /** Before anything ends: what is kept is given again, with the authority that the person has afterwards. */
+  async function keep(userId: string, ids: readonly string[]): Promise<void> {
+    const { status } = await identity.request('POST', '/kept-access', { user_id: userId, ids });
+    if (status === 204) return;
+    if (status === 400)
+      throw new ServiceError('invalid', 'except must only name what GET /api/v1/access lists.');
+    throw unavailable(
+      'The access cannot be revoked at the moment.',
+      new Error(`identity answered ${status}`),
+    );
+  }
+}
