@@ -99,8 +99,10 @@ export const AUTHORITY = {
         [ASKED]: ['sessions_ended', 'everything_ended'],
         [GONE]: ['deactivated', 'deleted'],
       },
-      bounded: { 'pages and tokens ask for the present role': ['role_lowered'] },
-      stays: { 'the page that ends credentials is used in it': ['credentials_ended'] },
+      stays: {
+        'pages and tokens ask for the present role': ['role_lowered'],
+        'the page that ends credentials is used in it': ['credentials_ended'],
+      },
     },
   },
   login: {
@@ -157,7 +159,7 @@ export const AUTHORITY = {
       },
       stays: {
         [KNOWN_TO_OWNER]: ['recovered', 'undone'],
-        [LIVES]: ['password_changed', 'sessions_ended', 'redirect_uri_added', 'key_revoked'],
+        [LIVES]: ['password_changed', 'sessions_ended', 'key_revoked'],
       },
     },
   },

@@ -154,35 +154,41 @@ t.test('another role takes the place of the first one, and some cannot be added'
   await until(isTold, 5000);
 });
 
-t.test('an invitation is nothing before it is accepted, can be declined, and does not fill what others get', async (t) => {
-  const { client_id: id } = await built.createApplication(owner, { name: 'Asked', type: 'spa', ...SPA });
-  const path = `${APPLICATIONS}/${id}`;
-  await call('POST', `${path}/members`, owner, { user: 'eve', role: 'developer' });
-  t.equal((await call('GET', path, stranger)).status, 404);
-  t.match((await call('GET', '/api/v1/memberships', stranger)).body.data, [
-    { client_id: id, name: 'Asked', role: 'developer', status: 'invited' },
-  ]);
-  t.equal((await call('POST', `/api/v1/memberships/${id}/accept`, viewer)).status, 404, 'of somebody else');
-  await accept(String(id), stranger);
-  t.equal((await call('GET', path, stranger)).status, 200);
-  t.equal((await call('DELETE', `/api/v1/memberships/${id}`, stranger)).status, 204);
-  t.equal((await call('DELETE', `/api/v1/memberships/${id}`, stranger)).status, 404);
-  t.equal((await call('GET', path, stranger)).status, 404);
+t.test(
+  'an invitation is nothing before it is accepted, can be declined, and does not fill what others get',
+  async (t) => {
+    const { client_id: id } = await built.createApplication(owner, { name: 'Asked', type: 'spa', ...SPA });
+    const path = `${APPLICATIONS}/${id}`;
+    await call('POST', `${path}/members`, owner, { user: 'eve', role: 'developer' });
+    t.equal((await call('GET', path, stranger)).status, 404);
+    t.match((await call('GET', '/api/v1/memberships', stranger)).body.data, [
+      { client_id: id, name: 'Asked', role: 'developer', status: 'invited' },
+    ]);
+    t.equal((await call('POST', `/api/v1/memberships/${id}/accept`, viewer)).status, 404, 'of somebody else');
+    await accept(String(id), stranger);
+    t.equal((await call('GET', path, stranger)).status, 200);
+    t.equal((await call('DELETE', `/api/v1/memberships/${id}`, stranger)).status, 204);
+    t.equal((await call('DELETE', `/api/v1/memberships/${id}`, stranger)).status, 404);
+    t.equal((await call('GET', path, stranger)).status, 404);
 
-  for (let i = 0; i <= MAX_INVITED; i += 1) {
-    const made = await built.createApplication(owner, { name: 'Junk', type: 'spa', ...SPA });
-    const invited = await call('POST', `${APPLICATIONS}/${made.client_id}/members`, admin, {
-      ...{ user: 'eve', role: 'viewer' },
-    });
-    t.equal(invited.status, i < MAX_INVITED ? 201 : 409);
-  }
-});
+    for (let i = 0; i <= MAX_INVITED; i += 1) {
+      const made = await built.createApplication(owner, { name: 'Junk', type: 'spa', ...SPA });
+      const invited = await call('POST', `${APPLICATIONS}/${made.client_id}/members`, admin, {
+        ...{ user: 'eve', role: 'viewer' },
+      });
+      t.equal(invited.status, i < MAX_INVITED ? 201 : 409);
+    }
+  },
+);
 
 t.test('a member who is added 16 times at once is one member', async (t) => {
   const { client_id: id } = await built.createApplication(owner, { name: 'Parallel', type: 'spa', ...SPA });
   const path = `${APPLICATIONS}/${id}/members`;
   const statuses = await Promise.all(
-    Array.from({ length: 16 }, async () => (await call('POST', path, admin, { user: 'dev', role: 'viewer' })).status),
+    Array.from(
+      { length: 16 },
+      async () => (await call('POST', path, admin, { user: 'dev', role: 'viewer' })).status,
+    ),
   );
   t.same(new Set(statuses), new Set([201]));
   t.match((await call('GET', path, owner)).body.data, { length: 1 });

@@ -1,0 +1,341 @@
+import { existsSync } from 'node:fs';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import t from 'tap';
+import {
+  ACCOUNT_EVENTS,
+  AUTHORITY,
+  AUTHORITY_EVENTS,
+  type AuthorityEvent,
+  type GivenCapability,
+  MEMBER_EVENTS,
+} from '../../../src/core/authority/authority-table.ts';
+import { outcomeOf } from '../../../src/core/authority/standing-access.ts';
+import { authorizeUrl, build, PASSWORD, signInAndAllow, WEB } from '../../build.ts';
+import { isSignIn, linkTo, newPerson, responseOf, signedIn, UNDO } from '../../pages.ts';
+import { refresh, tokensFor } from '../../tokens.ts';
+
+/** Kinds whose cells have tests of their own, since they take other services or browsers. */
+const TESTED_ELSEWHERE: Partial<Record<GivenCapability, string>> = {
+  application_webhook: 'services/notifications/test/webhooks/authority.test.ts',
+  personal_webhook: 'services/notifications/test/webhooks/authority.test.ts',
+  linked_identity: 'services/identity/test/features/identity-providers/identity-providers-api.test.ts',
+  passkey: 'services/identity/test/features/account/recovery/undo.full.test.ts',
+};
+const REDIRECT = 'https://app.example.org/callback';
+const ADDED = 'https://app.example.org/added';
+const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+const built = await build(t, { config: { openRegistration: 'off' } });
+const { base, call, form } = built;
+const { privateKey, publicKey } = await generateKeyPair('ES256');
+const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', kid: 'k' }] };
+
+/** What a capability can do now; undefined when it has ended. */
+type Power = () => Promise<string | undefined>;
+/** How a kind is tried at an event: the capability of the owner, or that of a member, or that in a trusted application. */
+type Powers = Partial<Record<GivenCapability, Power>>;
+
+/** The roles and scopes of a credential. */
+async function permissions(token: unknown): Promise<string | undefined> {
+  if (typeof token !== 'string') return undefined;
+  const { status, body } = await call('GET', '/api/v1/auth/permissions', token);
+  return status === 200 ? `${body.roles} ${body.scopes}` : undefined;
+}
+const ok = async (method: string, path: string, token: string, body?: object) => {
+  const response = await call(method, path, token, body);
+  if (response.status >= 300)
+    throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(response.body)}`);
+  return response.body;
+};
+const shown =
+  (path: string): Power =>
+  async () =>
+    (await fetch(base + path, { headers: { accept: 'text/html' } })).status === 200 ? 'works' : undefined;
+
+let count = 0;
+
+/** An admin who has given everything that can be given, with a member and a customer of the own applications. */
+async function makeScene() {
+  count += 1;
+  const names = { owner: `owner${count}`, member: `member${count}`, customer: `customer${count}` };
+  // Links to recover the account go to confirmed addresses.
+  const signedUp = await newPerson(built, names.owner);
+  await signedUp.submit(await signedUp.get(await linkTo(built, `${names.owner}@example.org`)), {});
+  const root = await built.login('admin');
+  const ids = {
+    owner: String((await built.logIn(names.owner)).body.user_id),
+    member: await built.createPerson(names.member),
+    customer: await built.createPerson(names.customer),
+  };
+  await ok('PUT', `/v2/users/${ids.owner}/role`, root, { role: 'admin' });
+  const owner = await built.login(names.owner);
+  const member = await built.login(names.member);
+  const customer = await built.login(names.customer);
+  const application = (draft: object) =>
+    built.createApplication(owner, { name: 'App', scopes: ['read:data', 'read:users'], ...draft });
+  const web = await application({
+    ...{ type: 'web', redirect_uris: [REDIRECT], scopes: ['openid', 'read:data', 'read:users'] },
+  });
+  const machine = await application({ type: 'machine' });
+  const keyed = await application({ type: 'machine', jwks });
+  const offered = await application({ type: 'web', redirect_uris: [REDIRECT] });
+  const trusted = await application({ type: 'machine' });
+  await ok('PATCH', `/api/v1/applications/${trusted.client_id}`, root, {
+    ...{ trusted: true, scopes: ['read:data', 'read:users'] },
+  });
+  const pathOf = ({ client_id: id }: { client_id: string }) => `/api/v1/applications/${id}`;
+  for (const it of [web, machine]) {
+    await ok('POST', `${pathOf(it)}/members`, owner, { user: names.member, role: 'developer' });
+    await ok('POST', `/api/v1/memberships/${it.client_id}/accept`, member);
+  }
+  const secret = await ok('POST', `${pathOf(machine)}/secrets`, member, { label: 'of the member' });
+  const first = (await ok('GET', `${pathOf(machine)}/secrets`, owner)).data as {
+    id: string;
+    label: unknown;
+  }[];
+  const key = async (it: typeof web, by: string) =>
+    ok('POST', `${pathOf(it)}/api-keys`, by, { name: 'key', scopes: ['read:data', 'read:users'] });
+  const [ownKey, memberKey, trustedKey] = [
+    await key(web, owner),
+    await key(web, member),
+    await key(trusted, owner),
+  ];
+  const machineToken = (client_id: string, client_secret: unknown) => async () =>
+    permissions(
+      (await form({ grant_type: 'client_credentials', client_id, client_secret: String(client_secret) })).body
+        .access_token,
+    );
+  const byKeys = async () => {
+    const client_id = keyed.client_id;
+    const client_assertion = await new SignJWT({ jti: crypto.randomUUID() })
+      .setProtectedHeader({ alg: 'ES256', kid: 'k' })
+      .setIssuer(client_id)
+      .setSubject(client_id)
+      .setAudience(base)
+      .setExpirationTime('1m')
+      .sign(privateKey);
+    const asked = { grant_type: 'client_credentials', client_id, client_assertion };
+    return permissions((await form({ ...asked, client_assertion_type: ASSERTION })).body.access_token);
+  };
+  const all = ['openid', 'read:data', 'read:users', 'read:all'];
+  const registrationToken = await ok('POST', '/api/v1/registration-tokens', owner, {
+    ...{ name: 'Token', scopes: all, uses: 50 },
+  });
+  const register = (token: unknown) =>
+    call('POST', '/oauth2/register', String(token), { redirect_uris: [REDIRECT], scope: all.join(' ') });
+  const registered = (await register(registrationToken.token)).body;
+  let accessToken = String(registered.registration_access_token);
+  /** The most that the client gives itself after it has given up what it had. */
+  const registrationPower: Power = async () => {
+    let given: unknown;
+    for (const scope of ['openid', all.join(' ')]) {
+      const body = { client_id: registered.client_id, redirect_uris: [REDIRECT], scope };
+      const put = await call('PUT', `/oauth2/register/${registered.client_id}`, accessToken, body);
+      if (put.status !== 200) return undefined;
+      accessToken = String(put.body.registration_access_token);
+      given = put.body.scope;
+    }
+    return String(given);
+  };
+  const resource = await ok('POST', '/api/v1/resources', owner, {
+    ...{ identifier: `https://api${count}.example.org/`, name: 'Notes' },
+    scopes: [{ name: 'notes:read', description: 'Read one note' }],
+  });
+  const browsers = { owner: await signedIn(built, names.owner), customer: built.browser() };
+  const ownConsent = await tokensFor(built, {
+    browser: await signedIn(built, names.owner),
+    username: names.owner,
+  });
+  const client = { ...web, redirect_uri: REDIRECT };
+  const consent = await tokensFor(built, {
+    ...{ browser: browsers.customer, client, username: names.customer },
+    more: { scope: 'openid read:data read:users' },
+  });
+  const silently = (more: Record<string, string>) => async () => {
+    const { client_id } = web;
+    const asked = { client_id, redirect_uri: REDIRECT, prompt: 'none', scope: 'openid', ...more };
+    const page = await browsers.customer.get(authorizeUrl(asked));
+    const { code, error } = responseOf(page) as Record<string, string>;
+    return code === undefined ? (error === 'consent_required' ? 'asks' : undefined) : 'code';
+  };
+  const ofResource = { resource: String(resource.identifier), scope: 'openid notes:read' };
+  await signInAndAllow(
+    browsers.customer,
+    authorizeUrl({ client_id: web.client_id, redirect_uri: REDIRECT, ...ofResource }),
+    names.customer,
+  );
+  const link = await ok('POST', '/api/v1/factors/set-up-links', owner, { user_id: ids.customer });
+  const invited = `invited${count}@example.org`;
+  await ok('POST', '/api/v1/invitations', owner, { email: invited });
+  const invitation = new URL(await linkTo(built, invited));
+  await ok('POST', `${pathOf(offered)}/transfer`, owner, { to: names.customer });
+
+  const role = (it: typeof web) => async () => {
+    const { status } = await call('PATCH', pathOf(it), await built.login(names.member), { name: 'Renamed' });
+    return status === 200 ? 'developer' : status === 403 ? 'viewer' : undefined;
+  };
+  const powers: Powers = {
+    session: async () => (isSignIn(await browsers.owner.get('/account')) ? undefined : 'signed in'),
+    login: () => permissions(owner),
+    consent: async () => permissions((await refresh(built, ownConsent.refresh_token, WEB)).body.access_token),
+    client_secret: machineToken(machine.client_id, machine.client_secret),
+    public_keys: byKeys,
+    api_key: () => permissions(ownKey.api_key),
+    member: role(web),
+    registration_token: async () => {
+      const { status, body } = await register(registrationToken.token);
+      return status === 201 ? String(body.scope) : undefined;
+    },
+    registration_access_token: registrationPower,
+    set_up_link: shown(new URL(String(link.url)).pathname + new URL(String(link.url)).search),
+    invitation: shown(invitation.pathname + invitation.search),
+    transfer: async () => {
+      const received = await call('GET', '/api/v1/transfers', customer);
+      return (received.body.data as unknown[]).length > 0 ? 'offered' : undefined;
+    },
+    trust: async () => {
+      const { body } = await call('GET', pathOf(trusted), root);
+      return body.trusted === true ? String(body.scopes) : undefined;
+    },
+  };
+  const memberPowers: Powers = {
+    client_secret: machineToken(machine.client_id, secret.client_secret),
+    api_key: () => permissions(memberKey.api_key),
+  };
+  const trustedPowers: Powers = {
+    client_secret: machineToken(trusted.client_id, trusted.client_secret),
+    api_key: () => permissions(trustedKey.api_key),
+  };
+  const customersConsent: Power = async () =>
+    permissions((await refresh(built, consent.refresh_token, client)).body.access_token);
+  const consents: Partial<Record<AuthorityEvent, Power>> = {
+    redirect_uri_added: silently({ redirect_uri: ADDED }),
+    resource_redefined: silently(ofResource),
+    resource_deleted: silently(ofResource),
+  };
+  const applications = [web, machine, keyed, offered, trusted, { client_id: String(registered.client_id) }];
+  /** The capability of a kind that an event concerns. */
+  function powerOf(kind: GivenCapability, event: AuthorityEvent): Power | undefined {
+    if (kind === 'consent' && !(event in ACCOUNT_EVENTS)) return consents[event] ?? customersConsent;
+    const by = event in MEMBER_EVENTS ? memberPowers : event === 'trust_withdrawn' ? trustedPowers : {};
+    return by[kind] ?? powers[kind];
+  }
+  return {
+    ...{ names, ids, root, owner, browsers, web, resource, pathOf, applications, trusted, powerOf },
+    ...{ ownKey, secretId: first.find(({ label }) => label === null)?.id, machine },
+  };
+}
+type Scene = Awaited<ReturnType<typeof makeScene>>;
+
+const each = async (scene: Scene, act: (path: string) => Promise<unknown>) => {
+  for (const it of scene.applications) await act(scene.pathOf(it));
+};
+const setPassword = ({ ids, owner }: Scene, next = 'another battery staple') =>
+  ok('PUT', `/v2/users/${ids.owner}/password`, owner, { current_password: PASSWORD, new_password: next });
+
+/** How each event is made to happen, through the public API and the pages. */
+const EVENTS: Partial<Record<AuthorityEvent, (scene: Scene) => Promise<unknown>>> = {
+  password_changed: setPassword,
+  async recovered({ names }) {
+    const browser = built.browser();
+    await browser.submit(await browser.get('/account/forgotten-password'), { login: names.owner });
+    const page = await browser.get(await linkTo(built, `${names.owner}@example.org`));
+    await browser.submit(page, { new_password: 'a recovered battery' });
+  },
+  async undone(scene) {
+    await setPassword(scene);
+    const browser = built.browser();
+    const undo = await linkTo(built, `${scene.names.owner}@example.org`, (link) => UNDO.test(link));
+    await browser.submit(await browser.get(undo), {});
+  },
+  sessions_ended: ({ ids, root }) => ok('DELETE', `/api/v1/sessions?user_id=${ids.owner}`, root),
+  async credentials_ended({ names, browsers }) {
+    const page = await browsers.owner.get('/account/applications');
+    await browsers.owner.confirm(page, 'end-credentials', { confirmation: names.owner });
+  },
+  everything_ended: ({ ids, root }) => ok('POST', `/api/v1/users/${ids.owner}/revocations`, root, {}),
+  role_lowered: ({ ids, root }) => ok('PUT', `/v2/users/${ids.owner}/role`, root, { role: 'user' }),
+  async deactivated({ ids, root }) {
+    await ok('PUT', `/v2/users/${ids.owner}/status`, root, { status: 'inactive' });
+    await ok('PUT', `/v2/users/${ids.owner}/status`, root, { status: 'active' });
+  },
+  async deleted({ ids, root }) {
+    await ok('DELETE', `/v2/users/${ids.owner}`, root);
+    await ok('POST', '/internal/identity/erasures', await built.serviceToken('users'), {
+      user_id: ids.owner,
+    });
+  },
+  transferred: (scene) => each(scene, (path) => ok('POST', `${path}/transfer`, scene.root, { to: 'admin' })),
+  scopes_narrowed: (scene) =>
+    each(scene, async (path) => {
+      const { type } = await ok('GET', path, scene.owner);
+      const scopes = type === 'machine' ? ['read:data'] : ['openid', 'read:data'];
+      await ok('PATCH', path, scene.owner, { scopes });
+    }),
+  redirect_uri_added: (scene) =>
+    each(scene, (path) => call('PATCH', path, scene.owner, { redirect_uris: [REDIRECT, ADDED] })),
+  trust_withdrawn: ({ pathOf, trusted, root }) => ok('PATCH', pathOf(trusted), root, { trusted: false }),
+  application_deleted: (scene) => each(scene, (path) => ok('DELETE', path, scene.owner)),
+  member_lowered: (scene) =>
+    each(scene, (path) =>
+      call('POST', `${path}/members`, scene.owner, { user: scene.names.member, role: 'viewer' }),
+    ),
+  member_removed: (scene) =>
+    each(scene, (path) => call('DELETE', `${path}/members/${scene.ids.member}`, scene.owner)),
+  key_revoked: ({ pathOf, web, owner, ownKey }) =>
+    ok('DELETE', `${pathOf(web)}/api-keys/${ownKey.id}`, owner),
+  secret_removed: ({ pathOf, machine, owner, secretId }) =>
+    ok('DELETE', `${pathOf(machine)}/secrets/${secretId}`, owner),
+  resource_redefined: ({ resource, owner }) =>
+    ok('PATCH', `/api/v1/resources/${resource.id}`, owner, {
+      scopes: [{ name: 'notes:read', description: 'Delete everything' }],
+    }),
+  async resource_deleted({ resource, owner, root }) {
+    await ok('DELETE', `/api/v1/resources/${resource.id}`, owner);
+    const { identifier, name, scopes } = resource;
+    await ok('POST', '/api/v1/resources', root, { identifier, name, scopes });
+  },
+};
+
+const KINDS = Object.keys(AUTHORITY) as GivenCapability[];
+for (const event of Object.keys(AUTHORITY_EVENTS) as AuthorityEvent[]) {
+  const happen = EVENTS[event];
+  if (happen === undefined) continue;
+  t.test(AUTHORITY_EVENTS[event], async (t) => {
+    const scene = await makeScene();
+    const concerned = KINDS.filter(
+      (kind) => !(kind in TESTED_ELSEWHERE) && outcomeOf(kind, event) !== undefined,
+    );
+    const before = new Map<GivenCapability, string | undefined>();
+    for (const kind of concerned) before.set(kind, await scene.powerOf(kind, event)?.());
+    await happen(scene);
+    for (const kind of concerned) {
+      const outcome = outcomeOf(kind, event);
+      const now = await scene.powerOf(kind, event)?.();
+      const about = `${AUTHORITY[kind].name}: ${outcome}, and can do ${now} after ${before.get(kind)}`;
+      if (event !== 'redirect_uri_added' || kind !== 'consent')
+        t.ok(before.get(kind), `${kind} works before`);
+      if (outcome === 'ends') t.equal(now, undefined, about);
+      if (outcome === 'stays') t.equal(now, before.get(kind), about);
+      if (outcome === 'asks') t.equal(now, 'asks', about);
+      if (outcome === 'bounded') t.ok(now !== undefined && now !== before.get(kind), about);
+    }
+  });
+}
+
+t.test('every cell has a test, or names the one that it has elsewhere', async (t) => {
+  for (const file of Object.values(TESTED_ELSEWHERE)) t.ok(existsSync(file), file);
+  const untested = (Object.keys(AUTHORITY_EVENTS) as AuthorityEvent[]).filter(
+    (it) => EVENTS[it] === undefined,
+  );
+  const kinds = KINDS.filter((kind) => untested.some((event) => outcomeOf(kind, event) !== undefined));
+  t.same(
+    kinds.filter((kind) => !(kind in TESTED_ELSEWHERE)),
+    [],
+  );
+  for (const kind of KINDS) {
+    const { cells } = AUTHORITY[kind];
+    const listed = Object.values(cells).flatMap((reasons) => Object.values(reasons).flat());
+    t.equal(new Set(listed).size, listed.length, `${kind}: one outcome for each event`);
+  }
+});
