@@ -42,7 +42,7 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     sessions,
     signOutUrl,
     cookies: createCookies(publicUrl),
-    forms: createForms(masterKeys),
+    forms: createForms(masterKeys, publicUrl),
     repeatedForms: createRepeatedForms({ store: createIdempotencyStore(database.connection), logger }),
     api: createApi({ serviceUrls, scheme: new URL(publicUrl).protocol.slice(0, -1) }),
   };

@@ -144,7 +144,15 @@ t.test('sessions of the dashboard', async (t) => {
         t.equal(status, 403, `${path} with ${csrf.slice(0, 4)}`);
       }
     }
-    t.equal((await send('/dashboard/items/new', token, { 'sec-fetch-site': 'cross-site' })).status, 403);
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site', origin: 'null' },
+      { origin: 'https://evil.example' },
+      { 'sec-fetch-site': 'same-origin', origin: 'https://evil.example' },
+    ]) {
+      t.equal((await send('/dashboard/items/new', token, headers)).status, 403, JSON.stringify(headers));
+    }
+    t.equal((await send('/dashboard/items/new', token, { origin: 'null' })).status, 303);
     t.equal((await send('/dashboard/items/new', token, {}, 'text/plain')).status, 415);
     t.equal((await send('/dashboard/items/new', token)).status, 303, 'the right token does');
   });

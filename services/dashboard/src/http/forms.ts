@@ -3,6 +3,7 @@ import { isStorable } from '@gatehouse/api/http/json-body';
 import { readBody } from '@gatehouse/api/http/request-body';
 import { ServiceError } from '@gatehouse/core/errors';
 import { deriveKeys, type KeyList } from '@gatehouse/core/sealing';
+import { isFromOtherOrigin } from '@gatehouse/web/form-origin';
 import type { Context } from 'koa';
 import type { Session } from '../sessions/session.ts';
 import { type FormParts, readMultipart } from './multipart.ts';
@@ -55,7 +56,7 @@ export class CsrfError extends ServiceError {
  * Protects forms from other sites by a token that is bound to the session. Each page has one of its own, so that a form that
  * is sent twice differs from one that is filled in twice.
  */
-export function createForms(masterKeys: KeyList) {
+export function createForms(masterKeys: KeyList, publicUrl: string) {
   const keys = deriveKeys(masterKeys, 'dashboard forms');
   const [secretsKey] = deriveKeys(masterKeys, 'dashboard form secrets');
   const tokenOf = (key: Buffer, session: Session, nonce: string) =>
@@ -66,14 +67,15 @@ export function createForms(masterKeys: KeyList) {
   return {
     /** A hidden token for the forms of a page of this session. */
     token: (session: Session) => tokenOf(keys[0], session, randomBytes(16).toString('base64url')),
-    /** Throws CsrfError unless the form has the token of the session, or if there is none. */
+    /** Throws CsrfError unless the form has the token of the session and was on a page of ours, or if there is no session. */
     async read(
       ctx: Context,
       session: Session | undefined,
       { files: takesFiles = false, maxBytes = FORM_LIMIT, tooLarge }: FormOptions = {},
     ): Promise<Fields> {
       // Browsers say so, and no site can make them say it of its own forms (Fetch Metadata §2.3).
-      const isOurs = ctx.get('sec-fetch-site') === 'same-origin';
+      const isFromElsewhere = isFromOtherOrigin(ctx, publicUrl);
+      const isOurs = ctx.get('sec-fetch-site') === 'same-origin' && !isFromElsewhere;
       const type = takesFiles ? MULTIPART : FORM;
       // What is in a file is not sent again.
       const isRead = isOurs && !takesFiles && withoutSession < MAX_WITHOUT_SESSION;
@@ -104,7 +106,7 @@ export function createForms(masterKeys: KeyList) {
         return given.length === expected.length && timingSafeEqual(given, expected);
       };
       const sent = [...values].filter(([name]) => !/^csrf$|password|secret/.test(name));
-      if (!keys.some(isOfSession) || ctx.get('sec-fetch-site') === 'cross-site') {
+      if (!keys.some(isOfSession) || isFromElsewhere) {
         throw new CsrfError(isOurs && !takesFiles ? sent : undefined);
       }
       if (![...values.values()].every(isStorable)) {

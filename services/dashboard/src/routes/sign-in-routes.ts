@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
 import { requestInfo } from '@gatehouse/server/requests';
+import { isFromOtherOrigin } from '@gatehouse/web/form-origin';
 import { isOtherLoopback } from '@gatehouse/web/loopback';
 import Router from '@koa/router';
 import { causeOf } from '../api/cause.ts';
@@ -76,7 +77,7 @@ export function signInRoutes(options: {
     if (session !== undefined) {
       await forms.read(ctx, session);
       await sessions.end(session, causeOf(ctx.req));
-    } else if (ctx.get('sec-fetch-site') === 'cross-site') throw new CsrfError();
+    } else if (isFromOtherOrigin(ctx, publicUrl)) throw new CsrfError();
     cookies.remove(ctx, 'session');
     seeOther(ctx, options.signOutUrl);
   });

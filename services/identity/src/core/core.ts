@@ -340,7 +340,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     sessionEnds,
     cookieKeys,
     browser,
-    forms: createCsrfForms(formKeys, browser),
+    forms: createCsrfForms(formKeys, browser, issuer),
     provider,
   };
 }

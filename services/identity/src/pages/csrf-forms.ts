@@ -4,6 +4,7 @@ import { readBody } from '@gatehouse/api/http/request-body';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { KeyList } from '@gatehouse/core/sealing';
 import type { PageForm } from '@gatehouse/web/form';
+import { isFromOtherOrigin } from '@gatehouse/web/form-origin';
 import type { Context } from 'koa';
 import type { BrowserCookie } from './browser-cookie.ts';
 
@@ -22,11 +23,12 @@ export class CsrfError extends ServiceError {
 export type CsrfForms = {
   /** A form in this context, such as an interaction; that of its path by default. May set the browser's cookie. */
   form(ctx: Context, target: Omit<PageForm, 'csrf'> & { context?: string }): PageForm;
-  /** The fields of a submitted form. Throws CsrfError unless its token fits the context. */
+  /** The fields of a submitted form. Throws CsrfError unless its token fits the context and it was on a page of ours. */
   read(ctx: Context, context: string): Promise<Map<string, string>>;
 };
 
-export function createCsrfForms(keys: KeyList, browser: BrowserCookie): CsrfForms {
+/** @param origin that of our pages */
+export function createCsrfForms(keys: KeyList, browser: BrowserCookie, origin: string): CsrfForms {
   const tokenOf = (key: Buffer, ctx: Context, context: string) =>
     createHmac('sha256', key)
       .update(`form ${browser.id(ctx)} ${context}`)
@@ -54,7 +56,7 @@ export function createCsrfForms(keys: KeyList, browser: BrowserCookie): CsrfForm
         const expected = Buffer.from(tokenOf(key, ctx, context));
         return given.length === expected.length && timingSafeEqual(given, expected);
       });
-      if (!fits || ctx.get('sec-fetch-site') === 'cross-site') throw new CsrfError();
+      if (!fits || isFromOtherOrigin(ctx, origin)) throw new CsrfError();
       return fields;
     },
   };

@@ -247,6 +247,7 @@ t.test('the forms of the account pages are ours alone', async (t) => {
       'the token of somebody else': { browser: visitor, fields: { csrf: foreign } },
       'the token of another form': { browser: visitor, fields: { csrf: ofSignIn } },
       'another site': { browser: visitor, fields: { csrf }, headers: { 'sec-fetch-site': 'cross-site' } },
+      'another origin': { browser: visitor, fields: { csrf }, headers: { origin: 'https://evil.example' } },
       'no session': { fields: { csrf } },
     })) {
       const response = await send(built, 'POST', path, attempt);

@@ -306,7 +306,6 @@ t.test('forms that do not come from our page', async (t) => {
   const page = await visitor.get(authorizeUrl());
   const elsewhere = await browser().get(authorizeUrl());
   const path = page.url.pathname;
-  const headers = { 'sec-fetch-site': 'cross-site' };
   const csrf = csrfOf(page);
   const attempts = {
     'no token': { fields: ANN },
@@ -314,12 +313,28 @@ t.test('forms that do not come from our page', async (t) => {
     'an empty token': { fields: { ...ANN, csrf: '' } },
     'the token of another browser': { fields: { ...ANN, csrf: csrfOf(elsewhere) } },
     'the token of another sign-in': { fields: { ...ANN, csrf: csrfOf(await visitor.get(authorizeUrl())) } },
-    'another site': { fields: { ...ANN, csrf }, headers },
+    'another site': { fields: { ...ANN, csrf }, headers: { 'sec-fetch-site': 'cross-site' } },
+    'a sibling domain': {
+      fields: { ...ANN, csrf },
+      headers: { 'sec-fetch-site': 'same-site', origin: 'null' },
+    },
+    'another origin': { fields: { ...ANN, csrf }, headers: { origin: 'https://evil.example' } },
+    'another port': { fields: { ...ANN, csrf }, headers: { origin: 'http://localhost:1' } },
   };
   for (const [name, attempt] of Object.entries(attempts)) {
     const response = await send(built, 'POST', path, { browser: visitor, ...attempt });
     t.equal(response.status, 403, name);
     t.equal(heading(response), expired);
+  }
+  // Chromium sends the first from pages whose Referrer-Policy is no-referrer.
+  for (const headers of [
+    { origin: 'null', 'sec-fetch-site': 'same-origin' },
+    { origin: 'null' },
+    { origin: built.base, 'sec-fetch-site': 'none' },
+  ]) {
+    const fields = { csrf, username: ANN.username, password: '' };
+    const response = await send(built, 'POST', path, { browser: visitor, headers, fields });
+    t.equal(response.status, 401, JSON.stringify(headers));
   }
   const consent = await visitor.submit(page, ANN);
   t.match(consent.url.pathname, /^\/consent\//, 'and none of that has ended the sign-in');
@@ -331,7 +346,7 @@ t.test('forms that do not come from our page', async (t) => {
   const foreign = await send(built, 'POST', consent.url.pathname, {
     browser: visitor,
     fields: allowed,
-    headers,
+    headers: { 'sec-fetch-site': 'cross-site' },
   });
   t.equal(foreign.status, 403);
   const create = `${elsewhere.url.pathname}/create-account`;
