@@ -4,7 +4,7 @@ import { describeUserAgent } from '@gatehouse/web/user-agent';
 import type { Context } from 'koa';
 import { originOf } from '../../core/audit/audit.ts';
 import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
-import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
+import type { BrowserSessions, SignedIn } from '../../core/sessions/browser-sessions.ts';
 import type { LastWay } from '../../core/sessions/last-way.ts';
 import { afterSetUp } from '../../core/sessions/set-up.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
@@ -112,7 +112,7 @@ export function addPasskeyRoutes(
     }
   });
 
-  pages.confirmed(`${PASSKEYS}/:id/remove`, PASSKEYS, async (ctx, { account }) => {
+  const askToRemove = async (ctx: Context, { account }: SignedIn) => {
     const passkey = (await passkeys.list(account.id)).find(({ id }) => id === ctx.params.id);
     if (passkey === undefined) throw new ServiceError('not_found', 'There is no such passkey.');
     await options.requireOther(account.id);
@@ -125,5 +125,6 @@ export function addPasskeyRoutes(
         return `${PASSKEYS}?done=removed`;
       },
     };
-  });
+  };
+  pages.confirmed(`${PASSKEYS}/:id/remove`, PASSKEYS, askToRemove, { fresh: true });
 }

@@ -93,12 +93,14 @@ export function createPasskeys(options: {
   const { rpId, origin, store, challenges, accounts, generations } = options;
   const expected = { expectedOrigin: origin, expectedRPID: rpId, requireUserVerification: true };
 
-  /** The challenge that was signed, if it was ours and is used for the first time. */
+  /**
+   * The challenge that was signed, if it was ours and is used for the first time. Our pages are in no frame, so nothing that was made
+   * in one of another site is taken (§7.1 and §7.2, the steps about crossOrigin and topOrigin).
+   */
   async function useChallenge(clientData: string, context: string): Promise<string | undefined> {
-    const { challenge } = Object(parsed(Buffer.from(clientData, 'base64url').toString('utf8'))) as {
-      challenge?: unknown;
-    };
-    if (typeof challenge !== 'string') return undefined;
+    const text = Buffer.from(clientData, 'base64url').toString('utf8');
+    const { challenge, crossOrigin = false, topOrigin } = Object(parsed(text)) as Record<string, unknown>;
+    if (typeof challenge !== 'string' || crossOrigin !== false || topOrigin !== undefined) return undefined;
     return (await challenges.use(challenge, context)) ? challenge : undefined;
   }
 

@@ -4,6 +4,8 @@ import type { Page } from '@gatehouse/testing/form-browser';
 /** What an authenticator says otherwise than it should. */
 export type Deviation = {
   origin?: string;
+  crossOrigin?: boolean;
+  topOrigin?: string;
   rpId?: string;
   type?: string;
   challenge?: string;
@@ -42,13 +44,15 @@ export function createAuthenticator(origin: string, options: { isSynced?: boolea
 
   function clientData(challenge: string, type: string, deviation: Deviation): Buffer {
     const said = { type, challenge, origin, crossOrigin: false };
-    const { origin: other, type: otherType, challenge: otherChallenge } = deviation;
+    const { origin: other, type: otherType, challenge: otherChallenge, crossOrigin, topOrigin } = deviation;
     return Buffer.from(
       JSON.stringify({
         ...said,
         ...(other && { origin: other }),
         ...(otherType && { type: otherType }),
         ...(otherChallenge && { challenge: otherChallenge }),
+        ...(crossOrigin && { crossOrigin }),
+        ...(topOrigin && { topOrigin }),
       }),
     );
   }

@@ -20,6 +20,13 @@ const { base } = built;
 type Visitor = ReturnType<typeof built.browser>;
 type Authenticator = ReturnType<typeof createAuthenticator>;
 
+/** In a frame of another site, which our pages never are. */
+const FRAMED: Record<string, Deviation> = {
+  'in a frame of another site': { crossOrigin: true, topOrigin: 'https://evil.example' },
+  'in a frame of a site that is not named': { crossOrigin: true },
+  'in a frame of another site, which is said to be ours': { topOrigin: 'https://evil.example' },
+};
+
 /** Adds a passkey on the page for it. */
 async function add(visitor: Visitor, authenticator: Authenticator, deviation: Deviation = {}) {
   const page = await visitor.get('/account/passkeys/add');
@@ -69,6 +76,7 @@ t.test('what is not a fresh signature of the passkey for this page signs nobody 
   const deviations: Record<string, Deviation> = {
     'another origin': { origin: 'https://gatehouse.example' },
     'a subdomain': { origin: base.replace('localhost', 'a.localhost') },
+    ...FRAMED,
     'another site': { rpId: 'gatehouse.example' },
     'nobody there': { isUserPresent: false },
     'nobody verified': { isUserVerified: false },
@@ -125,6 +133,7 @@ t.test('only what the browser made for this page is added', async (t) => {
   const visitor = await signedIn(built, 'adder');
   const deviations: Record<string, Deviation> = {
     'another origin': { origin: 'https://gatehouse.example' },
+    ...FRAMED,
     'another site': { rpId: 'gatehouse.example' },
     'nobody verified': { isUserVerified: false },
     'a use in place of a new passkey': { type: 'webauthn.get' },
@@ -161,15 +170,20 @@ t.test('an account has twenty passkeys at most, however fast they come', async (
   t.match(page.html, 'You have as many passkeys as an account can have');
 });
 
-t.test('a passkey is added by somebody who has just signed in, and nobody else', async (t) => {
-  await built.createPerson('idle');
-  const visitor = await signedIn(built, 'idle');
-  const page = await visitor.get('/account/passkeys/add');
+/** Makes the latest sign-in older than five minutes. */
+async function age(): Promise<void> {
   const sessions = (await built.database()).collection('oidc_sessions');
   const [session] = await sessions.find({}).sort({ expires_at: -1 }).limit(1).toArray();
   const payload = JSON.parse(String(session?.payload));
   payload.loginTs = Math.floor(Date.now() / 1000) - 301;
   await sessions.updateOne({ _id: session?._id as never }, { $set: { payload: JSON.stringify(payload) } });
+}
+
+t.test('a passkey is added by somebody who has just signed in, and nobody else', async (t) => {
+  await built.createPerson('idle');
+  const visitor = await signedIn(built, 'idle');
+  const page = await visitor.get('/account/passkeys/add');
+  await age();
   const passkey = createAuthenticator(base).create(page);
   const refused = await visitor.submit(page, { name: 'x', passkey }, 'name="passkey"');
   t.ok(isSignIn(refused), 'the form came too late');
@@ -194,6 +208,19 @@ t.test('a passkey is renamed and removed by its owner, who is told', async (t) =
   const { body } = await built.call('GET', `/api/v1/audit?filter[subject]=${id}`, token);
   const actions = (body.data as { action: string }[]).map(({ action }) => action);
   for (const action of ['passkey.added', 'passkey.removed']) t.ok(actions.includes(action), action);
+});
+
+t.test('a passkey is removed by somebody who has just signed in, and nobody else', async (t) => {
+  await built.createPerson('remover');
+  const authenticator = createAuthenticator(base);
+  const visitor = await signedIn(built, 'remover');
+  const remove = linkOf(await add(visitor, authenticator), 'Remove');
+  const question = await visitor.get(remove);
+  await age();
+  t.ok(isSignIn(await visitor.submit(question, {}, 'confirmation')), 'the form came too late');
+  const asked = await visitor.get(remove);
+  t.match([isSignIn(asked), heading(asked)], [true, 'Confirm that it is you']);
+  t.equal(heading(await signInWith(authenticator)), 'Passkeys', 'it is still there');
 });
 
 t.test('whoever signs in to remove a passkey is back on the list of them', async (t) => {
