@@ -155,7 +155,7 @@ export type ApplicationChanges = Partial<
 
 /** What is written with the changes, and nobody can ask for. */
 export type AccompanyingChanges = Partial<
-  Pick<Application, 'trust' | 'consentEpoch' | 'jwksGiven' | 'registrableScopes' | 'secrets'>
+  Pick<Application, 'trust' | 'consentEpoch' | 'jwksGiven' | 'registrableScopes' | 'secrets' | 'type'>
 >;
 
 export type ApplicationCache = {

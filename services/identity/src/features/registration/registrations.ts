@@ -182,8 +182,10 @@ export function createRegistrations(options: {
     const { client_id: id, client_secret: secret } = metadata;
     const { owner, machines } = registration;
     const requested = readClientMetadata(metadata, { allowed, machines, isOfNobody: owner === null });
-    const { settings, type, authMethod } = requested;
+    const { type, authMethod } = requested;
     const isPublic = !isConfidential(before);
+    // A website that becomes a program is one from now on: people are asked about it each time (RFC 8252 §8.6).
+    const settings = { ...requested.settings, type: before.type === 'spa' ? type : before.type };
     const next = { ...before, ...settings };
     const problems: FieldProblem[] = [];
     const require = (holds: boolean, field: string, message: string) => {
@@ -205,7 +207,7 @@ export function createRegistrations(options: {
     }
     if (problems.length > 0) throw invalidFields(problems);
     requireValid(next, allowed);
-    return requested;
+    return { settings, authMethod };
   }
 
   /** Makes an application with a registration. Throws `invalid`. */

@@ -396,6 +396,27 @@ t.test('of several changes with one token at once, one is made, and the others c
   }
 });
 
+t.test('people are asked each time to allow a website that has become a program', async (t) => {
+  const visitor = await signedIn(built, 'ann');
+  for (const redirect_uri of ['http://127.0.0.1/callback', 'com.example.app:/callback']) {
+    const website = await register({ token_endpoint_auth_method: 'none' });
+    const program = { token_endpoint_auth_method: 'none', redirect_uris: [redirect_uri] };
+    const changed = await change(website, program);
+    t.match(changed, { application_type: 'native' }, redirect_uri);
+    const { client_id } = changed;
+    const authorize = () =>
+      visitor.get(authorizeUrl({ client_id, redirect_uri, scope: 'openid', ...pkce().challenge }));
+    for (const time of ['first', 'second']) {
+      const question = await authorize();
+      t.equal(heading(question), 'Allow this application to use your account?', `${redirect_uri}: ${time}`);
+      await visitor.submit(question, { decision: 'allow' });
+    }
+    await change(changed, { token_endpoint_auth_method: 'none' });
+    const { body } = await call('GET', `/api/v1/applications/${client_id}`, ann);
+    t.equal(body.type, 'native', 'and it stays one');
+  }
+});
+
 t.test('people are asked again to allow a client that has changed where its codes are sent', async (t) => {
   const EVIL = 'https://evil.example.org/callback';
   let registered = await register({ token_endpoint_auth_method: 'none' });
