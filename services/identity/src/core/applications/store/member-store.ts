@@ -56,16 +56,17 @@ export function createMemberStore(connection: Connection): MemberStore {
         createdAt: new Date(),
         isPending: true,
       };
-      return insertInSlot({
+      const isAdded = await insertInSlot({
         limit: MAX_MEMBERS,
         field: 'client_id',
         taken: () => members.find({ client_id: clientId }, { projection: { slot: 1 } }).toArray(),
         insert: (slot) => members.insertOne({ _id: member.id, ...write(member), slot }),
       }).catch((error: unknown) => {
-        // Another request has added the same person.
         if (duplicateKeyField(error) !== 'user_id') throw error;
-        return setRole();
+        return false;
       });
+      // Another request may have added the same person meanwhile, perhaps in the last place.
+      return isAdded || setRole();
     },
     async accept(client_id, user_id) {
       const pending = { client_id, user_id, is_pending: true };
