@@ -45,7 +45,7 @@ const secret = (name: string, label: string, isNew: boolean): ResourceField => (
   ...{ name, label, type: 'password', required: isNew },
   hint: isNew
     ? 'It is stored encrypted, and never shown again.'
-    : 'Leave this empty to keep the present one.',
+    : 'Leave this empty to keep the present one. If you change the issuer, enter the secret of that issuer.',
 });
 const APPLE_KEY = 'The private key (PEM) that Apple has given to you, with \\n in the place of line breaks.';
 

@@ -1,7 +1,9 @@
+import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { type TSchema, Type } from 'typebox';
+import { nameProblems } from '../../core/applications/application-rules.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
@@ -11,7 +13,7 @@ import { callbackPath } from './callback-routes.ts';
 import type { LinkedIdentityStore } from './linked-identity.ts';
 import { logoutPath } from './logout-routes.ts';
 import type { ProviderSealer } from './provider-sealer.ts';
-import { MAX_PROVIDERS, ProviderSettings, providerOf } from './provider-settings.ts';
+import { MAX_PROVIDERS, ProviderSettings, providerOf, wrong } from './provider-settings.ts';
 import type { ProviderStore } from './stored-provider.ts';
 import { UpstreamError } from './upstream-identity.ts';
 
@@ -140,6 +142,8 @@ export function identityProviderRoutes(options: {
   /** The id of a provider with these settings. Throws `invalid` when they are wrong, or the provider does not respond as they say. */
   async function check(entry: ProviderSettings): Promise<string> {
     const provider = providerOf(entry);
+    const problems = nameProblems(provider.label).map((it) => ({ ...it, field: 'label' }));
+    if (problems.length > 0) throw invalidFields(problems);
     try {
       await options.activate(provider).client.load();
     } catch (error) {
@@ -213,19 +217,27 @@ export function identityProviderRoutes(options: {
 
   api.patch('update', '/:id', {
     summary: 'Change an identity provider',
-    description: '`null` puts a setting back to its default. The secret stays unless another one is sent.',
+    description:
+      '`null` puts a setting back to its default. The secret stays unless another one is sent; together with another issuer, it has to be sent. ' +
+      'Accounts that are connected at one issuer cannot be signed in to at another.',
     body: shape('IdentityProviderChanges', Type.Object(changes), { label: 'Acme', sign_up: 'off' }),
     responses: ok('The identity provider.', providerShape),
     kinds: ['conflict'],
     async handle({ ctx, caller, person, params, body }) {
       options.requireFreshSignIn(caller);
       const stored = await findStored(params.id);
-      const changed = { ...sealer.open(stored), ...body };
-      const entry = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== null));
-      await check(entry as ProviderSettings);
+      const before = sealer.open(stored);
+      const settled = Object.entries({ ...before, ...body }).filter(([, value]) => value !== null);
+      const entry = Object.fromEntries(settled) as ProviderSettings;
+      // The issuer says where the secret goes. It never leaves us, so that whoever changes the issuer has to know it.
+      const secret = before.preset === 'apple' ? 'private_key' : 'client_secret';
+      if (providerOf(entry).issuer !== providerOf(before).issuer && typeof body[secret] !== 'string') {
+        throw wrong(secret, 'is required together with another issuer');
+      }
+      await check(entry);
       // Later than before on every clock: replicas see by it that something has changed.
       const updatedAt = new Date(Math.max(Date.now(), stored.updatedAt.getTime() + 1));
-      const sealed = sealer.seal(stored.id, entry as ProviderSettings);
+      const sealed = sealer.seal(stored.id, entry);
       if (!(await store.replace(stored, { ...stored, ...sealed, updatedAt }))) {
         throw new ServiceError(
           'conflict',

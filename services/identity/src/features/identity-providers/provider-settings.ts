@@ -177,5 +177,6 @@ function isIssuer(text: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLocal);
 }
 
-const wrong = (field: string, message: string) =>
+/** The error of one member of the settings. */
+export const wrong = (field: string, message: string) =>
   new ServiceError('invalid', `${field} ${message}.`, { details: [{ field, message }] });

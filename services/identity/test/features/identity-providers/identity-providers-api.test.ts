@@ -112,6 +112,7 @@ t.test('what is wrong, or does not respond, is refused at its field', async (t) 
     ['an unknown member', { ...entry, domian: ['a.example'] }, 'domian'],
     ['no secret', { ...entry, client_secret: undefined }, 'client_secret'],
     ['a reserved id', { ...entry, id: 'passkey' }, 'id'],
+    ['a label that turns round', { ...entry, label: 'Acme \u202e' }, 'label'],
     ['plain HTTP', { ...entry, issuer: 'http://id.acme.example' }, 'issuer'],
     ['nothing there', { ...entry, issuer: 'http://127.0.0.1:9' }, 'issuer'],
   ] as const) {
@@ -139,6 +140,36 @@ t.test('what is wrong, or does not respond, is refused at its field', async (t) 
   }
   t.equal(await (await stored()).countDocuments(), 0);
 });
+
+t.test(
+  'another issuer gets the secret if it is sent again, and none of the accounts of the first one',
+  async (t) => {
+    const other = await startUpstream(t);
+    other.start(built.base);
+    await call('POST', PATH, admin, entry);
+    await signInBy(upstream, built.browser(), verified('grace'));
+    const change = (body: object) => call('PATCH', `${PATH}/acme`, admin, body);
+    for (const [sent, field] of [
+      [{ issuer: other.issuer }, 'client_secret'],
+      [{ issuer: other.issuer, client_id: 'x', client_secret: null }, 'client_secret'],
+      [{ issuer: other.issuer, private_key: SECRET }, 'client_secret'],
+      [{ issuer: `${upstream.issuer}/elsewhere` }, 'client_secret'],
+    ] as const) {
+      const { status, body } = await change(sent);
+      t.match([status, body.error], [400, { details: [{ field }] }], JSON.stringify(sent));
+    }
+    t.same(other.state.requests, [], 'nothing was sent there');
+    t.equal(
+      (await change({ issuer: upstream.issuer, label: 'Same' })).status,
+      200,
+      'the same issuer needs none',
+    );
+    t.equal((await change({ issuer: other.issuer, client_secret: SECRET })).status, 200);
+    const page = await signInBy(other, built.browser(), verified('grace'));
+    t.not(heading(page), 'Profile', 'the same subject of another issuer is somebody else');
+    await call('DELETE', `${PATH}/acme`, admin);
+  },
+);
 
 t.test('only admins see and change providers, after a fresh sign-in where that is needed', async (t) => {
   const ann = await built.login('ann');
