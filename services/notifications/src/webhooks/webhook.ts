@@ -12,6 +12,7 @@ import {
   value,
 } from '@gatehouse/domain/fields';
 import type { IfVersion } from '@gatehouse/domain/if-version';
+import { hasInvisibleCharacters } from '@gatehouse/domain/invisible-characters';
 import type { ListSource } from '@gatehouse/domain/list-query';
 
 export const WEBHOOK_STATUSES = ['active', 'paused'] as const;
@@ -94,6 +95,9 @@ export function webhookProblems(
     add('events', `cannot have ${JSON.stringify(unknown.slice(0, 60))}: there is no such type`);
   if ((description?.length ?? 0) > WEBHOOK_LIMITS.description) {
     add('description', `must have at most ${WEBHOOK_LIMITS.description} characters`);
+  }
+  if (hasInvisibleCharacters(description ?? '')) {
+    add('description', 'must not contain invisible characters');
   }
   return problems;
 }

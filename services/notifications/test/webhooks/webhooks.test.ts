@@ -108,6 +108,8 @@ t.test('what is refused', async (t) => {
     [{ events: ['order.lost'] }, /no such type/],
     [{ events: ['report.*', 'x'] }, /no such type/],
     [{ description: 'x'.repeat(501) }, /description must have at most 500/],
+    [{ description: 'orders \u202e sredro' }, /description must not contain invisible/],
+    [{ description: 'orders\u0007' }, /description must not contain invisible/],
   ] as const) {
     const { status, body } = await hooks('POST', '', { url: `${origin}/x`, events: ['*'], ...draft });
     t.equal(status, 400);

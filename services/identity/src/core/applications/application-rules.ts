@@ -1,4 +1,5 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import { hasInvisibleCharacters } from '@gatehouse/domain/invisible-characters';
 import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
 import { appearanceProblems } from './appearance.ts';
 import { type Application, isConfidential, signsPeopleIn } from './application.ts';
@@ -14,8 +15,6 @@ const MAX_NAME = 200;
 const SCOPES: readonly string[] = [...OIDC_SCOPES, ...API_SCOPES];
 /** The scopes about the signed-in person, which a machine never has. */
 export const PERSONAL_SCOPES: readonly string[] = [...OIDC_SCOPES, 'read:profile'];
-/** Joiners are allowed, as scripts and emoji need them; marks that change the direction could forge a name. */
-const INVISIBLE = /[\p{Cc}\p{Co}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
 export type Settings = Omit<
   Application,
@@ -37,7 +36,7 @@ export function nameProblems(name: string): FieldProblem[] {
   if ([...name].length > MAX_NAME)
     return [{ field: 'name', message: `must have at most ${MAX_NAME} characters` }];
   if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(name)) return [{ field: 'name', message: 'Enter a name.' }];
-  if (INVISIBLE.test(name)) {
+  if (hasInvisibleCharacters(name)) {
     return [{ field: 'name', message: 'must not contain invisible characters' }];
   }
   return [];

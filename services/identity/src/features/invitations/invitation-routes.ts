@@ -1,7 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
+import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { loginKey } from '@gatehouse/domain/folded-key';
+import { hasInvisibleCharacters } from '@gatehouse/domain/invisible-characters';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
@@ -73,6 +75,9 @@ export function invitationRoutes(options: {
     responses: created('The invitation is on its way.', invitationShape),
     kinds: ['conflict'],
     async handle({ ctx, person, body: { email } }) {
+      if (hasInvisibleCharacters(email)) {
+        throw invalidFields([{ field: 'email', message: 'must not contain invisible characters' }]);
+      }
       if ((await accounts.lookUp(email)) !== undefined) {
         throw new ServiceError('conflict', 'Somebody with this address has an account.');
       }

@@ -1,6 +1,7 @@
 import { bodyValidator, invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
+import { hasInvisibleCharacters } from '@gatehouse/domain/invisible-characters';
 import { brand } from '@gatehouse/web/brand';
 import { Type } from 'typebox';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
@@ -225,10 +226,13 @@ export function createPasskeys(options: {
 function nameOf(text: string): string {
   const name = text.trim();
   if (name === '') throw invalidFields([{ field: 'name', message: 'Enter a name.' satisfies PageText }]);
-  if ([...name].length <= MAX_NAME) return name;
-  throw invalidFields([
-    { field: 'name', message: `Enter a name of at most ${MAX_NAME} characters.` as const satisfies PageText },
-  ]);
+  const message =
+    [...name].length > MAX_NAME
+      ? (`Enter a name of at most ${MAX_NAME} characters.` as const satisfies PageText)
+      : hasInvisibleCharacters(name) &&
+        ('The name must not contain invisible characters.' satisfies PageText);
+  if (message === false) return name;
+  throw invalidFields([{ field: 'name', message }]);
 }
 
 function parsed(text: string): unknown {

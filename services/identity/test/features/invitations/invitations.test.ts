@@ -144,7 +144,15 @@ t.test('an account whose address could not be confirmed is the only one of its i
 
 t.test('who may invite, and whom', async (t) => {
   t.match(await call('POST', path, admin, { email: 'ann@example.org' }), { status: 409 });
-  for (const email of ['', 'nobody', 'a b@example.org', 'a@b@c', `${'x'.repeat(300)}@example.org`, 7]) {
+  for (const email of [
+    '',
+    'nobody',
+    'a b@example.org',
+    'a@b@c',
+    `${'x'.repeat(300)}@example.org`,
+    'a\u202eb@example.org',
+    7,
+  ]) {
     t.equal((await call('POST', path, admin, { email })).status, 400, String(email).slice(0, 20));
   }
   t.equal((await call('POST', path, admin, { email: 'x@example.org', role: 'admin' })).status, 400);

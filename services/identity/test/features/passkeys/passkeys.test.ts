@@ -149,6 +149,7 @@ t.test('only what the browser made for this page is added', async (t) => {
   const named = (name: string) => visitor.submit(page, { name, passkey }, 'name="passkey"');
   t.match(alertOf(await named(' ')), /Enter a name/);
   t.match(alertOf(await named('x'.repeat(61))), /at most 60 characters/);
+  t.match(alertOf(await named('my \u202eenohp')), /must not contain invisible characters/);
   t.equal(noticeOf(await named('<b>')), 'The passkey is added. You can sign in with it from now on.');
   t.match(alertOf(await named('again')), /could not be verified/, 'a response works once');
   const known = optionsOf(await visitor.get('/account/passkeys/add')).excludeCredentials ?? [];

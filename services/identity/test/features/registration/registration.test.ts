@@ -258,6 +258,7 @@ t.test('registration tokens are of people, within their role, and end with them'
     { scopes: ['read:all'] },
     { scopes: [] },
     { name: ' ' },
+    { name: 'CI \u202e' },
     { uses: 0 },
     { uses: 101 },
     { x: 1 },
