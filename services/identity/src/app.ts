@@ -6,6 +6,7 @@ import type { Logger } from '@gatehouse/core/logger';
 import { isUnder } from '@gatehouse/core/services';
 import { isCanonicalPath, pathOf } from '@gatehouse/server/request-path';
 import { requestInfo } from '@gatehouse/server/requests';
+import type { Caller } from '@gatehouse/tokens/caller';
 import { inAppearance, readAppearance } from '@gatehouse/web/appearance';
 import { type Brand, inBrand } from '@gatehouse/web/brand';
 import { inLanguage } from '@gatehouse/web/language';
@@ -35,6 +36,7 @@ export type AppOptions = {
   logger: Logger;
   toServiceError: ToServiceError;
   pageErrors: PageErrors;
+  authenticate(ctx: Context): Promise<Caller>;
   /** Whether requests are limited by address. */
   rateLimit: boolean;
   browser: Pick<BrowserCookie, 'signedInBefore'>;
@@ -92,7 +94,18 @@ export function createIdentityApp(options: AppOptions): Koa {
   for (const [errorBody, apis] of Map.groupBy(options.apis, ({ errors }) => errors.body)) {
     const prefixes = [...new Set(apis.map(({ prefix }) => prefix))];
     app.use(below(prefixes, openCors));
-    app.use(below(prefixes, apiErrors(toServiceError, errorBody, options.issuer)));
+    /** For the request log. */
+    const noteCaller = async (ctx: Context) => {
+      if (ctx.get('authorization') === '') return;
+      const known = prefixes.find((prefix) => isUnder(ctx.path, prefix));
+      await options.authenticate(ctx).then(
+        () => {
+          requestInfo(ctx.req).route ??= `${known}/*`;
+        },
+        () => {},
+      );
+    };
+    app.use(below(prefixes, apiErrors(toServiceError, errorBody, options.issuer, noteCaller)));
   }
   app.use(below(['/internal'], apiErrors(toServiceError, v2Body)));
   app.use(below(['/userinfo'], apiErrors(toServiceError, bearerError)));

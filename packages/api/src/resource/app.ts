@@ -11,6 +11,7 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
   LogController,
+  type onRequestAsyncHookHandler,
 } from 'fastify';
 import type { ErrorBody } from '../http/error-bodies.ts';
 import { BODY_LIMIT, parseJsonBody } from '../http/json-body.ts';
@@ -38,6 +39,8 @@ export type AppOptions = {
   errorBodyFor(path: string): ErrorBody;
   /** Converts other errors, such as those of an unreachable database, to a ServiceError. */
   translate(error: unknown): ServiceError | undefined;
+  /** The hook of routes that need a credential: it notes who sent a request that has no route, for the request log. */
+  authenticate?: onRequestAsyncHookHandler;
   /** Serves an OpenAPI document of the `documented` routes. */
   openapi?: OpenApiOptions;
 };
@@ -63,7 +66,8 @@ const EXPOSED_HEADERS = [
  * The Fastify app of a resource service: it accepts only JSON, writes errors in the form of the path, responds with 405
  * for unsupported methods, and allows cross-origin requests with a bearer token (never with cookies).
  */
-export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptions): FastifyInstance {
+export function createApp(options: AppOptions): FastifyInstance {
+  const { logger, errorBodyFor, translate, authenticate, openapi } = options;
   const app = Fastify({
     loggerInstance: logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -112,10 +116,20 @@ export function createApp({ logger, errorBodyFor, translate, openapi }: AppOptio
     for (const name of [method].flat()) methods.add(name);
     patterns.set(url, methods);
   });
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     requestInfo(request.raw).route = request.routeOptions.url;
-    // Before the body is read and parsed, since the caller is not authenticated.
-    done(request.is404 || !isCanonicalPath(pathOf(request.url)) ? missing(request) : undefined);
+    if (!request.is404 && isCanonicalPath(pathOf(request.url))) return done();
+    // Before the body is read and parsed, since the caller may not be authenticated.
+    const error = missing(request);
+    if (authenticate === undefined || request.headers.authorization === undefined) return done(error);
+    const note = () => {
+      requestInfo(request.raw).route ??= knownPart([...patterns.keys()], pathOf(request.url));
+    };
+    // Whether the credential is good or not, the response is the same.
+    authenticate
+      .call(app, request, reply)
+      .then(note, () => {})
+      .then(() => done(error));
   });
 
   if (openapi !== undefined) mountOpenApi(app, openapi);
@@ -197,6 +211,23 @@ const MESSAGES: Partial<Record<ErrorKind, string>> = {
   not_found: 'There is nothing here.',
   unsupported_media_type: 'The body must be sent as application/json.',
 };
+
+/**
+ * The pattern of a path, or as much of one as the path begins with: `/v1/users/*`. The rest may be a secret, and is chosen by the
+ * caller, so that it must not name a series of metrics.
+ */
+function knownPart(patterns: readonly string[], path: string): string {
+  const parts = path.split('/');
+  const lengths = patterns.map((pattern) => {
+    const expected = pattern.split('/');
+    const first = expected.findIndex((part, i) => part !== parts[i]);
+    return first === -1 ? expected.length : first;
+  });
+  return (
+    patterns.find((pattern) => matches(pattern, path)) ??
+    [...parts.slice(0, Math.max(...lengths)), '*'].join('/')
+  );
+}
 
 /** Whether a path matches a route's pattern such as /v1/users/:id. */
 function matches(pattern: string, path: string): boolean {

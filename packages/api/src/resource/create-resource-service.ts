@@ -144,19 +144,20 @@ export function createResourceService(
   const parts: ResourceParts = build({ ...own, ...messaging.context });
   const { expiring = [], erase } = parts;
   const erasures = erase && createErasures(connection, { erase, logger });
+  const sharedLimits = config.rateLimitStore === 'mongodb' ? counters : undefined;
+  const limits = config.rateLimit === 'on' ? createCallLimits(sharedLimits) : undefined;
+  const authenticate = verification.authenticate(limits);
   const app = createApp({
     logger,
     errorBodyFor: errorBodyOf(definition),
     translate: database.unavailable,
+    authenticate,
     openapi: { ...documentOf(definition), origin: config.publicUrl },
   });
   const { authenticateInternal } = verification;
-  const sharedLimits = config.rateLimitStore === 'mongodb' ? counters : undefined;
   parts.routes(app, {
     mountOptions: {
-      authenticate: verification.authenticate(
-        config.rateLimit === 'on' ? createCallLimits(sharedLimits) : undefined,
-      ),
+      authenticate,
       idempotencyKeys: createIdempotencyStore(connection),
       concurrency: createConcurrencyLimit(),
       deprecation: { sunset: config.filtersSunset ?? DEFAULT_FILTERS_SUNSET },

@@ -54,8 +54,9 @@ function credentialsBy(jwksUri: string, revocations = createRevocationSet()) {
 async function serve(t: Test, { limits, jwksUri }: { limits?: CallLimits; jwksUri?: string } = {}) {
   const revocations = createRevocationSet();
   const { logger, lines } = recordingLogger();
-  const app = createApp({ logger, errorBodyFor: () => v2Body, translate: () => undefined });
   const onRequest = authenticate(credentialsBy(jwksUri ?? `${issuer.issuer}/jwks`, revocations), limits);
+  const options = { logger, errorBodyFor: () => v2Body, translate: () => undefined };
+  const app = createApp({ ...options, authenticate: onRequest });
   app.post('/v2/things', { onRequest }, async (request) => {
     const { scopes, ...caller } = callerOf(request);
     return { ...caller, scopes: [...scopes], body: request.body };
@@ -238,6 +239,40 @@ t.test('a credential that ends while the body is on its way writes nothing', asy
   }
   t.match(await post(`Bearer ${person}`), { headers: { ratelimit: /r=98/ } }, 'counted once');
 });
+
+t.test(
+  'a request without a route is logged for its caller, and its response is the same for everybody',
+  async (t) => {
+    const { url, lines } = await serve(t, { limits: limitsOf(4, 2) });
+    const known = { client: 'app_web', subject: 'usr_1' };
+    const nobody = { client: undefined, subject: undefined };
+    const CASES: [path: string, method: string, authorization: string, status: number, line: object][] = [
+      ['/v2/things', 'DELETE', `Bearer ${person}`, 405, { ...known, route: '/v2/things' }],
+      ['/v2/thigns/thg_1', 'GET', `Bearer ${person}`, 404, { ...known, route: '/v2/*' }],
+      ['/v2/things/secret', 'POST', `Bearer ${person}`, 404, { ...known, route: '/v2/things/*' }],
+      ['/v2/things/', 'GET', `Bearer ${person}`, 404, { ...known, route: '/v2/things/*' }],
+      ['/v2/things', 'PUT', `ApiKey ${issuer.apiKey().key}`, 405, { client: /^app_/, route: '/v2/things' }],
+      ['/v2/things', 'PUT', '', 405, nobody],
+      ['/v2/thigns', 'GET', 'Bearer x', 404, nobody],
+      ['/v2/thigns', 'GET', 'Bearer y', 404, nobody],
+      ['/v2/thigns', 'GET', 'Bearer z', 404, nobody],
+      ['/v2/thigns', 'GET', `Bearer ${person}`, 404, known],
+    ];
+    for (const [i, [path, method, authorization, status]] of CASES.entries()) {
+      const body = method === 'POST' ? '{"a":1}' : null;
+      const headers = { ...BODY, ...(authorization && { authorization }), 'x-request-id': `case-${i}` };
+      const response = await fetch(url + path, { method, headers, body });
+      t.equal(response.status, status, `${method} ${path}`);
+      t.equal(response.headers.get('www-authenticate'), null);
+    }
+    await until(() => lines.length === CASES.length, 5000);
+    for (const [i, [path, method, , , line]] of CASES.entries()) {
+      const { client, subject, route } = lines.find((it) => it.req_id === `case-${i}`) ?? {};
+      t.match({ client, subject, route }, line, `${method} ${path}`);
+    }
+    t.equal((await fetch(`${url}/v2/thigns`)).headers.get('ratelimit'), null, 'nobody is counted');
+  },
+);
 
 t.test('a route without the hook is a server error', async (t) => {
   const { url } = await serve(t);

@@ -3,7 +3,7 @@ import { requestFailure } from '@gatehouse/api/http/request-failure';
 import { type ErrorKind, ServiceError } from '@gatehouse/core/errors';
 import { requestInfo } from '@gatehouse/server/requests';
 import { withResourceMetadata } from '@gatehouse/tokens/resource-metadata';
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { ToServiceError } from './service-error.ts';
 
 /** The codes of RFC 6750 §3.1, and of RFC 6749 §4.1.2.1 for what that section lacks. */
@@ -25,11 +25,15 @@ export const bearerError: Pick<ErrorBody, 'write'> = {
   },
 };
 
-/** Answers errors in what follows with one of the interface's bodies; challenges name the metadata of the API of `issuer`. */
+/**
+ * Answers errors in what follows with one of the interface's bodies; challenges name the metadata of the API of `issuer`.
+ * `noteCaller` is called for a request that has no route, and changes nothing of its response.
+ */
 export function apiErrors(
   toServiceError: ToServiceError,
   { write }: Pick<ErrorBody, 'write'>,
   issuer?: string,
+  noteCaller?: (ctx: Context) => Promise<void>,
 ): Middleware {
   return async (ctx, next) => {
     try {
@@ -39,7 +43,11 @@ export function apiErrors(
       }
     } catch (thrown) {
       const error = toServiceError(ctx, thrown);
-      requestInfo(ctx.req).failure = requestFailure(error);
+      const info = requestInfo(ctx.req);
+      info.failure = requestFailure(error);
+      if (/^(?:not_found|method_not_allowed)$/.test(error.kind) && info.client === undefined) {
+        await noteCaller?.(ctx);
+      }
       ctx.status = error.status;
       ctx.set(issuer === undefined ? error.headers : withResourceMetadata(error.headers, issuer));
       ctx.set('cache-control', 'no-store');

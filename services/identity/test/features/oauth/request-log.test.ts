@@ -69,6 +69,19 @@ t.test('what OAuth refuses is logged for its client, with what would have been r
     TOKEN,
     { code: 'invalid_client', message: /secret is wrong/, credential: null },
   ]);
+  const key = await built.machineToken();
+  const lost = (method: string, path: string) => (id: string) =>
+    fetch(base + path, { method, headers: { 'x-request-id': id, authorization: `Bearer ${key}` } });
+  const APPLICATIONS = '/api/v1/applications';
+  cases.push(
+    [
+      'unknown',
+      lost('GET', `${APPLICATIONS}/a/b/c`),
+      `${APPLICATIONS}/*`,
+      { status: 404, code: 'not_found' },
+    ],
+    ['unsupported', lost('PUT', APPLICATIONS), APPLICATIONS, { status: 405, client: MACHINE.client_id }],
+  );
   for (const [name, send] of cases) await send(`case-${name}`);
   await until(
     async () => cases.every(([name]) => log.some((it) => it.request_id === `case-${name}`)),
