@@ -229,7 +229,7 @@ export function identityProviderRoutes(options: {
       const before = sealer.open(stored);
       const settled = Object.entries({ ...before, ...body }).filter(([, value]) => value !== null);
       const entry = Object.fromEntries(settled) as ProviderSettings;
-      // The issuer says where the secret goes. It never leaves us, so that whoever changes the issuer has to know it.
+      // The issuer decides where the secret goes: an admin, who cannot read it, must not have it sent to a server of their own.
       const secret = before.preset === 'apple' ? 'private_key' : 'client_secret';
       if (providerOf(entry).issuer !== providerOf(before).issuer && typeof body[secret] !== 'string') {
         throw wrong(secret, 'is required together with another issuer');
