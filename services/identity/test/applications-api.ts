@@ -120,7 +120,11 @@ export async function buildApi(t: Test) {
       return person && { ...NOBODY, ...person, id, username: id.slice('usr_'.length), name: id };
     },
   };
-  const authority = createAuthority({ findAccount: accounts.find, members: stores.memberStore });
+  const authority = createAuthority({
+    findAccount: accounts.find,
+    readAccount: accounts.find,
+    members: stores.memberStore,
+  });
   const endedGrants: string[] = [];
   const endGrants = async (clientId: string) => void endedGrants.push(clientId);
   const notifyCredential = () => {};

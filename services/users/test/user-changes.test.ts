@@ -74,7 +74,11 @@ t.test('the effects of a change', async (t) => {
     const [epoch, signInEpoch] = ends.at(-1)?.slice(1) ?? [5, 2];
     const emailVerified = !changed.includes('email_verified');
     const authorityEpoch = changes.status === 'inactive' ? 4 : 3;
-    t.strictSame(update.next, { ...ANN, ...changes, emailVerified, epoch, signInEpoch, authorityEpoch, ...REVISION }, about);
+    t.strictSame(
+      update.next,
+      { ...ANN, ...changes, emailVerified, epoch, signInEpoch, authorityEpoch, ...REVISION },
+      about,
+    );
     t.strictSame(learned(update), [ends, changed], about);
     t.same(
       update.events.map(({ subject }) => subject),

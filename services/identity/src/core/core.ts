@@ -273,7 +273,11 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     void mails.notify(owner, { kind: 'new_credential', ...credential, application: name });
   };
   const members = createMemberStore(connection);
-  const authority = createAuthority({ findAccount: shared.accountCache.find, members });
+  const authority = createAuthority({
+    findAccount: shared.accountCache.find,
+    readAccount: shared.accounts.find,
+    members,
+  });
   const applicationParts = {
     ...shared,
     members,

@@ -276,7 +276,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         await check(manager, next, before);
         const grants = next.trusted && manager.role === 'admin' && (!before.trusted || 'scopes' in changes);
         const trust = grants ? { trust: await trusts.grantedBy(manager, next) } : {};
-        const jwksGiven = changes.jwks && (await authority.give('public_keys', manager.id));
+        const jwksGiven = changes.jwks && (await authority.give('public_keys', manager.id, before));
         if (jwksGiven !== undefined && manager.id !== before.owner) await store.noteGiver(id, manager.id);
         const changed = await writes.change(before, {
           ...changes,
@@ -311,7 +311,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       if (!isConfidential(application)) {
         throw new ServiceError('invalid', `An application of type ${application.type} cannot keep a secret.`);
       }
-      const given = await authority.give('client_secret', manager.id);
+      const given = await authority.give('client_secret', manager.id, application);
       const { secret, ...added } = makeSecret({ expiresIn, label, given });
       if (manager.id !== application.owner) await store.noteGiver(id, manager.id);
       const done = await store.addSecret(application, added);

@@ -13,38 +13,52 @@ type FindMember = (
 ) => Promise<{ role: ApplicationRole; isPending: boolean; given: Given | undefined } | undefined>;
 
 export type Authority<G extends Giver = Giver> = {
-  /** What a capability of this kind records that this person gives now. */
-  give(kind: GivenCapability, person: string): Promise<Given>;
+  /** What a capability of this kind records that this person gives now, in an application if it belongs to one. */
+  give(kind: GivenCapability, person: string, application?: Managed): Promise<Given>;
   /** The same for an account that was just read. */
   givenBy(kind: GivenCapability, account: Giver): Given;
   /**
    * The account of the person who gave a capability, while they could give it again with the authority that they had then. Undefined: it has
    * ended. `application` is the one that it belongs to, if it belongs to one.
    */
-  giverOf(kind: GivenCapability, given: Given, application?: Managed): Promise<G | undefined>;
+  giverOf(
+    kind: GivenCapability,
+    given: Pick<Given, 'by' | 'epoch'> & Partial<Given>,
+    application?: Managed,
+  ): Promise<G | undefined>;
   /** The role that a person has in an application: the owner's and an admin's, or that of an accepted membership that still holds. */
   roleOf(application: Managed, person: Pick<Giver, 'id' | 'role'>): Promise<ApplicationRole | undefined>;
 };
 
 /** Whether standing capabilities hold: one rule for everything that lets somebody act (ADR 41). */
 export function createAuthority<G extends Giver>(options: {
+  /** May have been read some seconds ago, unless the account has changed since. */
   findAccount(id: string): Promise<G | undefined>;
+  readAccount(id: string): Promise<G | undefined>;
   members: { find: FindMember };
 }): Authority<G> {
-  const { findAccount, members } = options;
+  const { findAccount, readAccount, members } = options;
 
   const authority: Authority<G> = {
-    givenBy: (kind, account) => ({ by: account.id, epoch: epochOf(kind, account) }),
+    givenBy: (kind, account) => ({ by: account.id, epoch: epochOf(kind, account), ownerEpoch: undefined }),
 
-    async give(kind, person) {
-      const account = await findAccount(person);
+    async give(kind, person, application) {
+      const account = await readAccount(person);
+      const owner = isOfAnother(application, person) ? await readAccount(application.owner) : undefined;
       // The token of the request may be a moment older than the end of the account, in which case nothing that it gives holds.
-      return account === undefined ? { by: person, epoch: -1 } : authority.givenBy(kind, account);
+      const given = account
+        ? authority.givenBy(kind, account)
+        : { by: person, epoch: -1, ownerEpoch: undefined };
+      return { ...given, ownerEpoch: owner && epochOf(kind, owner) };
     },
 
-    async giverOf(kind, { by, epoch }, application) {
+    async giverOf(kind, { by, epoch, ownerEpoch = 0 }, application) {
       const giver = await findAccount(by);
       if (giver?.status !== 'active' || epoch < epochOf(kind, giver)) return undefined;
+      if (isOfAnother(application, by)) {
+        const owner = await findAccount(application.owner);
+        if (owner === undefined || ownerEpoch < epochOf(kind, owner)) return undefined;
+      }
       const { needs } = AUTHORITY[kind];
       if (needs === 'account') return giver;
       if (needs === 'admin') return giver.role === 'admin' ? giver : undefined;
@@ -66,7 +80,14 @@ export function createAuthority<G extends Giver>(options: {
 
 /** Who gave what was stored by a version that did not record it: the owner, before anything ended. Undefined for the operator's own. */
 export function givenByOwner({ owner }: Pick<Managed, 'owner'>): Given | undefined {
-  return owner === null ? undefined : { by: owner, epoch: 0 };
+  return owner === null ? undefined : { by: owner, epoch: 0, ownerEpoch: undefined };
+}
+
+function isOfAnother(
+  application: Managed | undefined,
+  person: string,
+): application is Managed & { owner: string } {
+  return application !== undefined && application.owner !== null && application.owner !== person;
 }
 
 /** Whether a role in an application allows what takes another one. */

@@ -91,9 +91,9 @@ export function createApiKeys(options: {
     credentialPermissions(application, { kind: 'api_key', given }, { authority, findOwner: accounts.find });
 
   /** The manager as the giver of a key. */
-  async function giveIn({ id, owner }: Application, manager: Manager): Promise<Given> {
-    if (manager.id !== owner) await store.noteGiver(id, manager.id);
-    return authority.give('api_key', manager.id);
+  async function giveIn(application: Application, manager: Manager): Promise<Given> {
+    if (manager.id !== application.owner) await store.noteGiver(application.id, manager.id);
+    return authority.give('api_key', manager.id, application);
   }
 
   async function findKey(clientId: string, id: string): Promise<ApiKey> {

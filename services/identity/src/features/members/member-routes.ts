@@ -94,9 +94,11 @@ export function memberRoutes(options: {
     body: shape('NewApplicationMember', Draft, { user: 'grace', role: 'developer' }),
     responses: created('The member.', memberShape),
     kinds: ['conflict'],
-    async handle({ caller, manager, params, body }) {
+    async handle({ ctx, caller, manager, params, body }) {
       options.requireFreshSignIn(caller);
-      return view(await members.add(manager, params.client_id, body.user, body.role));
+      const member = await members.add(manager, params.client_id, body.user, body.role);
+      ctx.set('location', `${APPLICATIONS}/${params.client_id}/members/${member.userId}`);
+      return view(member);
     },
   });
 

@@ -128,7 +128,7 @@ export function createMembers(
         const message = `${MAX_INVITED} invitations to applications already wait for this user.`;
         throw new ServiceError('conflict', message);
       }
-      const given = await authority.give('member', manager.id);
+      const given = await authority.give('member', manager.id, application);
       if (manager.id !== application.owner) await options.store.noteGiver(clientId, manager.id);
       if (!(await members.put({ clientId, userId, role, given }))) {
         throw new ServiceError(
@@ -163,11 +163,10 @@ export function createMembers(
       } else await findManaged(options, manager, clientId, 'owner');
       if (member === undefined) throw new ServiceError('not_found', 'There is no such member.');
       if (takenOver.length > 0) {
-        const made = (
-          await credentialsBy(manager, await findManaged(options, manager, clientId, 'owner'))
-        ).get(userId);
+        const application = await findManaged(options, manager, clientId, 'owner');
+        const made = (await credentialsBy(manager, application)).get(userId);
         const ids = new Set(takenOver.filter((id) => made?.some((it) => it.id === id)));
-        await applications.takeOver(clientId, ids, await authority.give('api_key', manager.id));
+        await applications.takeOver(clientId, ids, await authority.give('api_key', manager.id, application));
       }
       await members.remove(clientId, userId);
       await recordBy(manager, audit, {

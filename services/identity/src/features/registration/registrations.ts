@@ -151,7 +151,10 @@ export function createRegistrations(options: {
   /** Whether the owner could still let the client manage its registration. */
   async function holds({ owner, ownerEpoch: epoch }: Registration): Promise<boolean> {
     const kind = 'registration_access_token';
-    return owner === null || (await authority.giverOf(kind, { by: owner, epoch })) !== undefined;
+    return (
+      owner === null ||
+      (await authority.giverOf(kind, { by: owner, epoch, ownerEpoch: undefined })) !== undefined
+    );
   }
 
   /** The client whose registration access token this is, and the scopes that it may have. */

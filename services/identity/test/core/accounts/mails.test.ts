@@ -34,7 +34,9 @@ const NOTICES: [Notice, subject: string][] = [
   [{ kind: 'set_up_link_created', at }, 'An admin created a link for your account'],
   [{ kind: 'application_given', application: 'Lighthouse' }, 'Your application has a new owner'],
   [{ kind: 'application_offered', application: 'Lighthouse' }, 'An application is offered to you'],
-  [{ kind: 'member_added', application: 'Lighthouse' }, 'You were added to an application'],
+  [{ kind: 'member_invited', application: 'Lighthouse' }, 'You are invited to an application'],
+  [{ kind: 'member_added', application: 'Lighthouse' }, 'Somebody was invited to your application'],
+  [{ kind: 'registration_token_created', token: 'CI', machines: true }, 'A registration token was created'],
 ];
 const MAILS: [mail: Mail, subject: string, links: string[]][] = [
   [verifyEmailMail({ link: LINK, username: 'ada' }), 'Confirm your email address', [LINK]],

@@ -222,7 +222,7 @@ async function makeScene() {
   }
   return {
     ...{ names, ids, root, owner, browsers, web, resource, pathOf, applications, trusted, powerOf },
-    ...{ ownKey, secretId: first.find(({ label }) => label === null)?.id, machine },
+    ...{ memberPowers, ownKey, secretId: first.find(({ label }) => label === null)?.id, machine },
   };
 }
 type Scene = Awaited<ReturnType<typeof makeScene>>;
@@ -316,6 +316,8 @@ for (const event of Object.keys(AUTHORITY_EVENTS) as AuthorityEvent[]) {
       if (event !== 'redirect_uri_added' || kind !== 'consent')
         t.ok(before.get(kind), `${kind} works before`);
       if (outcome === 'ends') t.equal(now, undefined, about);
+      if (outcome === 'ends' && event in ACCOUNT_EVENTS)
+        t.equal(await scene.memberPowers[kind]?.(), undefined, `${about}, of a member`);
       if (outcome === 'stays') t.equal(now, before.get(kind), about);
       if (outcome === 'asks') t.equal(now, 'asks', about);
       if (outcome === 'bounded') t.ok(now !== undefined && now !== before.get(kind), about);

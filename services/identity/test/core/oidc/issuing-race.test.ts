@@ -4,6 +4,7 @@ import { SINGLE_FACTOR } from '@gatehouse/tokens/acr';
 import { decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import { LRUCache } from 'lru-cache';
 import t from 'tap';
+import type { Account } from '../../../src/core/accounts/account.ts';
 import {
   type Application,
   clientSecretOf,
@@ -35,6 +36,18 @@ t.test(
       owner: 'usr_ann',
       scopes: ['read:users', 'read:data'],
     } as const;
+    const owner: Account = {
+      ...{ id: 'usr_ann', username: 'ann', name: 'Ann', email: null, email_verified: false, picture: null },
+      ...{ first_name: null, last_name: null, phone: null, role: 'user', status: 'active' },
+      ...{
+        epoch: 0,
+        sign_in_epoch: 0,
+        recovery_epoch: 0,
+        authority_epoch: 0,
+        created_at: '',
+        updated_at: '',
+      },
+    };
     const noAccount = { find: async () => undefined };
     const keys = await Promise.all(
       ['ES256', 'RS256'].map(async (alg) => {
@@ -83,7 +96,7 @@ t.test(
         },
         findResource: async () => undefined,
         accounts: noAccount,
-        authority: { giverOf: unused },
+        authority: { giverOf: async () => owner },
         acceptsService: () => undefined,
         store,
         signOuts: { signOut: unused, endGrantsOfSession: unused, isOver: unused, discard: unused },

@@ -77,6 +77,7 @@ t.test('only who may: the owner, members by their role, and admins', async (t) =
   const path = `/api/v1/applications/${id}`;
   await call('POST', `${path}/members`, owner, { user: 'ben', role: 'viewer' });
   const viewer = await built.login('ben');
+  await call('POST', `/api/v1/memberships/${id}/accept`, viewer);
   for (const [name, token, list, end] of [
     ['the owner', owner, 200, 404],
     ['a viewer', viewer, 200, 403],

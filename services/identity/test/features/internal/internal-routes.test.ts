@@ -53,6 +53,8 @@ const ROUTES = [
   ],
   ['POST', '/owned-applications', { ids: ['usr_1'] }],
   ['POST', '/erasures', { user_id: 'usr_1' }],
+  ['POST', '/kept-access', { user_id: built.people.ann.id, ids: [] }],
+  ['POST', '/kept-access', { user_id: built.people.ann.id, ids: [] }],
 ] as const;
 
 const internal = await built.serviceToken('users');

@@ -141,8 +141,8 @@ t.test('a resource server: the access tokens of the API that are sent to it (RFC
   t.equal((await status('inactive')).status, 204);
   t.match(
     (await introspect(other, resource)).body,
-    { error: 'unauthorized_client' },
-    'its owner is inactive',
+    { error: 'invalid_client' },
+    'its secret has ended with the account of its owner',
   );
   t.equal((await status('active')).status, 204);
 });

@@ -1,0 +1,70 @@
+import t from 'tap';
+import { build } from '../../build.ts';
+
+const built = await build(t, { checkResponses: true });
+const { call, people } = built;
+const ann = await built.login('ann');
+const admin = await built.login('admin');
+await built.createPerson('eve');
+const eve = await built.login('eve');
+
+type Row = { id: string; kind: string; effect: string; can_be_kept: boolean };
+const rowsFor = async (token: string, query = '') =>
+  (await call('GET', `/api/v1/access${query}`, token)).body.data as Row[];
+const works = async (key: unknown) =>
+  (await call('GET', '/api/v1/auth/permissions', String(key))).status === 200;
+
+/** An application of Ann's with two keys, a secret and a member. */
+async function everything() {
+  const { client_id: id } = await built.createApplication(ann, {
+    ...{ name: 'App', type: 'machine', scopes: ['read:data'] },
+  });
+  const path = `/api/v1/applications/${id}`;
+  const key = async (name: string) =>
+    (await call('POST', `${path}/api-keys`, ann, { name, scopes: ['read:data'] })).body;
+  const [kept, ended] = [await key('kept'), await key('ended')];
+  await call('POST', `${path}/members`, ann, { user: 'eve', role: 'viewer' });
+  await call('POST', `/api/v1/memberships/${id}/accept`, eve);
+  const draft = { name: 'Token', scopes: ['openid'] };
+  const token = (await call('POST', '/api/v1/registration-tokens', ann, draft)).body;
+  return { path, kept, ended, token };
+}
+
+t.test('what acts for a person is listed, and ends but for what is kept', async (t) => {
+  const { path, kept, ended, token } = await everything();
+  const rows = await rowsFor(ann);
+  const kinds = ['api_key', 'client_secret', 'login', 'member', 'registration_token'];
+  t.same([...new Set(rows.map(({ kind }) => kind))].toSorted(), kinds);
+  t.ok(rows.every(({ effect }) => effect === 'ends'));
+  t.equal(rows.find(({ kind }) => kind === 'login')?.can_be_kept, false);
+  t.same(
+    (await rowsFor(admin, `?user_id=${people.ann.id}`)).map(({ id }) => id),
+    rows.map(({ id }) => id),
+  );
+  t.equal((await call('GET', `/api/v1/access?user_id=${people.ann.id}`, eve)).status, 403);
+  t.equal((await call('GET', '/api/v1/access', String(kept.api_key))).status, 403, 'not for programs');
+
+  const revocations = `/api/v1/users/${people.ann.id}/revocations`;
+  const memberId = rows.find(({ kind }) => kind === 'member')?.id;
+  t.equal((await call('POST', revocations, eve, {})).status, 403);
+  t.equal((await call('POST', revocations, ann, { except: ['key_of_somebody_else'] })).status, 400);
+  t.ok(await works(ended.api_key), 'nothing has ended by that');
+  const except = [kept.id, token.id, memberId];
+  t.equal((await call('POST', revocations, ann, { except })).status, 204);
+  t.notOk(await works(ann), 'the login');
+  t.notOk(await works(ended.api_key));
+  t.ok(await works(kept.api_key));
+  t.equal((await call('GET', path, eve)).status, 200, 'the member');
+  const again = await built.login('ann');
+  const left = (await rowsFor(again)).filter(({ kind }) => kind !== 'login').map(({ id }) => id);
+  t.same(left.toSorted(), except.toSorted());
+  const { body } = await call('GET', `/api/v1/audit?filter[subject]=${people.ann.id}`, admin);
+  t.match(
+    (body.data as { action: string }[]).find(({ action }) => action === 'account.changed'),
+    { actor: people.ann.id, details: { change: 'revoked', scope: 'everything' } },
+  );
+  t.equal((await call('POST', revocations, admin, {})).status, 204, 'by an admin');
+  t.notOk(await works(kept.api_key));
+  t.equal((await call('POST', '/api/v1/users/usr_0/revocations', admin, {})).status, 404);
+  t.equal((await call('POST', revocations, admin, { x: 1 })).status, 400);
+});
