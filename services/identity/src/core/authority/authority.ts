@@ -52,10 +52,10 @@ export function createAuthority<G extends Giver>(options: {
       return { ...given, ownerEpoch: owner && epochOf(kind, owner) };
     },
 
-    async giverOf(kind, { by, epoch, ownerEpoch = 0 }, application) {
+    async giverOf(kind, { by, epoch, ownerEpoch }, application) {
       const giver = await findAccount(by);
       if (giver?.status !== 'active' || epoch < epochOf(kind, giver)) return undefined;
-      if (isOfAnother(application, by)) {
+      if (ownerEpoch !== undefined && isOfAnother(application, by)) {
         const owner = await findAccount(application.owner);
         if (owner === undefined || ownerEpoch < epochOf(kind, owner)) return undefined;
       }

@@ -203,7 +203,7 @@ t.test('nor does an application outlive its owner’s account', async (t) => {
     }
     for (const machine of [client, trusted]) {
       const refused = await ask(machine);
-      t.match(refused, { status: 400, body: { error: 'unauthorized_client' } }, how);
+      t.match(refused, { status: 401, body: { error: 'invalid_client' } }, how);
     }
   }
 });
