@@ -122,10 +122,7 @@ export const APPLICATION = {
   lastUse: lastUse(),
   /** Tokens with a lower one are invalid. */
   epoch: number(),
-  /**
-   * Raised when it gets another owner, or gives itself another redirect URI: what people have allowed it with a lower one has
-   * ended.
-   */
+  /** Raised when it gets another owner: what people have allowed it with a lower one has ended. */
   consentEpoch: number().default(0),
   /** Of a client that manages its own registration: the most that it may ask for (RFC 7592 §2.2). */
   registrableScopes: value<readonly string[]>().optional(),
@@ -155,7 +152,7 @@ export type ApplicationChanges = Partial<
 
 /** What is written with the changes, and nobody can ask for. */
 export type AccompanyingChanges = Partial<
-  Pick<Application, 'trust' | 'consentEpoch' | 'jwksGiven' | 'registrableScopes' | 'secrets' | 'type'>
+  Pick<Application, 'trust' | 'jwksGiven' | 'registrableScopes' | 'secrets' | 'type'>
 >;
 
 export type ApplicationCache = {

@@ -4,8 +4,12 @@ import type { Account } from '../accounts/account.ts';
 import { scopesOfClaims } from './claims/claims-parameter.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';
 import { DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
-import { isMetadataDocumentId } from './clients/metadata-document-id.ts';
-import { consentEpochOf, isForRedirectUri, isOfConsentEpoch } from './epochs/consent-epochs.ts';
+import {
+  consentEpochOf,
+  isForRedirectUri,
+  isOfConsentEpoch,
+  scopesInForce,
+} from './epochs/consent-epochs.ts';
 import { isCurrent, stampGrant } from './epochs/sign-in-epochs.ts';
 import { DASHBOARD_SCOPES, scopesFor } from './permissions.ts';
 import type { ProviderOptions } from './provider-options.ts';
@@ -27,7 +31,9 @@ export function isDeviceRequest({ oidc }: KoaContextWithOIDC): boolean {
 }
 
 /** How long grants and refresh tokens live, and whether an earlier grant is enough. */
-export function createGrants(options: Pick<ProviderOptions, 'issuer' | 'lifetimes' | 'store'>) {
+export function createGrants(
+  options: Pick<ProviderOptions, 'issuer' | 'lifetimes' | 'store' | 'findResource'>,
+) {
   const { store } = options;
   const { refreshToken: refreshTokenSeconds } = options.lifetimes;
   /** A grant must outlive what is issued under it. */
@@ -65,6 +71,16 @@ export function createGrants(options: Pick<ProviderOptions, 'issuer' | 'lifetime
     return grant;
   }
 
+  /** Leaves in a grant, for this request, the scopes of resources of others that mean what the person allowed. */
+  async function limitToSentences({ oidc }: KoaContextWithOIDC, grant: Grant): Promise<void> {
+    for (const indicator of Object.keys(oidc.resourceServers ?? {})) {
+      if (indicator === apiAudience(options.issuer) || grant.resources?.[indicator] === undefined) continue;
+      const resource = await options.findResource(indicator);
+      const scopes = resource === undefined ? [] : scopesInForce(grant, indicator, resource);
+      grant.resources[indicator] = scopes.join(' ');
+    }
+  }
+
   return {
     seconds,
 
@@ -85,11 +101,12 @@ export function createGrants(options: Pick<ProviderOptions, 'issuer' | 'lifetime
       limitToRole(ctx, clientId, account);
       const id = result?.consent?.grantId ?? session?.grantIdFor(clientId);
       const grant = id === undefined ? undefined : await provider.Grant.find(id);
-      // A document can name other redirect URIs than those of which the person was told.
+      // Those of our own pages, which nobody was asked for, are for any.
       const isAllowed = (it: Grant) =>
         isOfConsentEpoch(it, consentEpochOf(client)) &&
-        (!isMetadataDocumentId(clientId) || isForRedirectUri(it, params?.redirect_uri));
+        (isFirstParty(clientId) || isForRedirectUri(it, params?.redirect_uri));
       if (grant !== undefined && isCurrent(grant, account) && isAllowed(grant)) {
+        await limitToSentences(ctx, grant);
         // Whatever its age, it must outlive what is issued now.
         if (grant.remainingTTL < seconds - DAY / 2) await store.extend('Grant', grant.jti, seconds);
         return grant;

@@ -25,7 +25,7 @@ import { machineClaims, pinnedProfiles } from './clients/client-credentials.ts';
 import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
 import { accessTokenAlgorithm } from './clients/fapi.ts';
 import { notedSecret } from './clients/noted-secret.ts';
-import { isOfConsentEpoch, roleByGrant } from './epochs/consent-epochs.ts';
+import { isOfConsentEpoch, roleByGrant, scopesInForce } from './epochs/consent-epochs.ts';
 import type { StampedSession } from './epochs/sign-in-epochs.ts';
 import type { ProviderOptions } from './provider-options.ts';
 
@@ -163,9 +163,7 @@ export function createPermissions(
     const { owner, application } = permitted;
     const { AuthorizationCode: code, Client: issuedTo, Grant: grant } = ctx.oidc.entities;
     if (grant !== undefined && !isOfConsentEpoch(grant, application.consentEpoch)) {
-      throw new errors.InvalidGrant(
-        'the application has another owner or redirect URI since: ask the person again',
-      );
+      throw new errors.InvalidGrant('the application has another owner since: ask the person again');
     }
     if (code !== undefined && !issuedTo?.redirectUriAllowed(code.redirectUri ?? '')) {
       throw new errors.InvalidGrant('the redirect_uri is no longer registered');
@@ -199,7 +197,12 @@ export function createPermissions(
     if (found === undefined) throw new errors.InvalidTarget('no such resource, or not for this application');
     // The owner's account must be active, whatever the token is for.
     await permissions(ctx, clientId);
-    const scopes = found.scopes.map(({ name }) => name);
+    const { Grant: grant } = ctx.oidc.entities;
+    const scopes =
+      grant === undefined ? found.scopes.map(({ name }) => name) : scopesInForce(grant, resource, found);
+    if (scopes.length === 0 && grant?.getResourceScope(resource) !== '') {
+      throw new errors.InvalidGrant('the resource has changed since: ask the person again');
+    }
     if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
     if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, scopes, [...scopes, ...ALL_SCOPES]);
     return { audience: found.identifier, scopes };
@@ -224,7 +227,15 @@ export function createPermissions(
     };
   }
 
-  return { isService, mayIntrospect, accessTokenClaims, defaultResource, resourceServer };
+  /** Throws what the resource of a refresh would, before the refresh token is used up. */
+  async function assertResource(ctx: KoaContextWithOIDC): Promise<void> {
+    const { RefreshToken: token, Client: client } = ctx.oidc.entities;
+    const resource = ctx.oidc.params?.resource ?? token?.resource;
+    if (typeof resource !== 'string' || !client || !token?.resourceIndicators.has(resource)) return;
+    await resourceServer(ctx, resource, client);
+  }
+
+  return { isService, mayIntrospect, accessTokenClaims, assertResource, defaultResource, resourceServer };
 }
 
 /** How and when the person signed in (RFC 9470 §6.1), which a refresh does not change. */

@@ -9,11 +9,11 @@ import { toProviderAccount } from './claims/provider-account.ts';
 import { answerRequestedAcr } from './claims/requested-acr.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from './claims/scope-rules.ts';
 import { CLAIMS_OF_SCOPES } from './claims/standard-claims.ts';
-import { REQUIRE_SECOND_FACTOR } from './clients/client-metadata.ts';
+import { CONSENT_EPOCH, REQUIRE_SECOND_FACTOR } from './clients/client-metadata.ts';
 import { checkAssertion, codeLifetime, isFapi2, isFromTheFuture, SECURITY_PROFILE } from './clients/fapi.ts';
 import { noteSecret } from './clients/noted-secret.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
-import { CONSENT_EPOCH, consentEpochOf, trackConsentEpochs } from './epochs/consent-epochs.ts';
+import { consentEpochOf, trackConsentEpochs } from './epochs/consent-epochs.ts';
 import { areSignInsCurrent, signInPolicy, trackSignInEpochs } from './epochs/sign-in-epochs.ts';
 import { routeSignOuts } from './epochs/sign-outs.ts';
 import { createGrants, isDeviceRequest } from './grants.ts';
@@ -104,7 +104,10 @@ function configurationOf(
     features: featuresOf(permissions, pages),
     extraTokenClaims: permissions.accessTokenClaims,
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
-    rotateRefreshToken: grants.rotateRefreshToken,
+    async rotateRefreshToken(ctx) {
+      await permissions.assertResource(ctx);
+      return grants.rotateRefreshToken(ctx);
+    },
     // A refresh token outlives the session's expiry, but not a sign-out (see endWithSession below).
     expiresWithSession: async () => false,
     loadExistingGrant: grants.loadExisting,

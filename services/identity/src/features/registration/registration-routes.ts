@@ -98,7 +98,7 @@ export function registrationRoutes(options: {
     summary: 'Change a registration',
     description:
       `${BY_CLIENT} (RFC 7592 §2.2). What is left out is removed. The response has another registration access token, which replaces the one ` +
-      'of the request. When a redirect URI is added, people are asked again to allow the client.',
+      'of the request. People are asked again to allow the client before they are sent to a redirect URI that was added.',
     body: shape(
       'ClientChange',
       Type.Object({

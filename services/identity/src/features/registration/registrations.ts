@@ -59,8 +59,7 @@ export type Registrations = {
   read(id: string, token: string): Promise<RegisteredClient>;
   /**
    * Replaces the metadata of a client, and its registration access token (RFC 7592 §2.2). What the metadata leaves out is
-   * removed. People are asked again to allow a client that adds a redirect URI: they have not seen where that leads. Throws as
-   * register() does.
+   * removed. Throws as register() does.
    */
   change(
     id: string,
@@ -295,11 +294,7 @@ export function createRegistrations(options: {
         const current = await authenticate(id, newToken);
         const { application: before } = current;
         const { settings } = await changedClient(current, metadata);
-        const adds = settings.redirectUris.some((uri) => !before.redirectUris.includes(uri));
-        const application = await writes.change(before, {
-          ...settings,
-          ...(adds ? { consentEpoch: before.consentEpoch + 1 } : {}),
-        });
+        const application = await writes.change(before, settings);
         return application && { before, application };
       }).catch(async (error: unknown) => {
         await registrations.replaceToken(next, registration);

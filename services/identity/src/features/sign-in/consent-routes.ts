@@ -8,13 +8,13 @@ import type { Application } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { scopesOfClaims } from '../../core/oidc/claims/claims-parameter.ts';
-import { stampConsent } from '../../core/oidc/epochs/consent-epochs.ts';
+import { sentencesOf, stampConsent, stampScopes } from '../../core/oidc/epochs/consent-epochs.ts';
 import { stampGrant } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import type { FindResource, ProtectedResource } from '../../core/oidc/protected-resource.ts';
 import { ANOTHER_ACCOUNT, type RequestDetails } from '../../core/oidc/provider-options.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import { SignInExpired } from '../../pages/page-errors.ts';
-import { sendPage } from '../../pages/page-response.ts';
+import { seeOther, sendPage } from '../../pages/page-response.ts';
 import { consentPage } from './consent-page.ts';
 import { createInteractions } from './interactions.ts';
 
@@ -35,11 +35,14 @@ export function consentRoutes(options: {
   const router = new Router({ sensitive: true });
   const { load, readForm, finish, refuse, applicationOf, targetsOf } = createInteractions(options, 'consent');
 
-  /** The resources of others that the request names. */
-  async function resourcesOf({ params }: Interaction): Promise<ProtectedResource[]> {
-    const identifiers = [params.resource].flat().filter((it) => typeof it === 'string');
-    const found = await Promise.all(identifiers.map((identifier) => options.findResource(identifier)));
-    return found.filter((it) => it !== undefined);
+  /** The resources of others that the request names, by the names it has for them. */
+  async function resourcesOf({ params }: Interaction): Promise<Map<string, ProtectedResource>> {
+    const found = new Map<string, ProtectedResource>();
+    for (const identifier of [params.resource].flat()) {
+      const resource = typeof identifier === 'string' ? await options.findResource(identifier) : undefined;
+      if (resource !== undefined) found.set(String(identifier), resource);
+    }
+    return found;
   }
 
   /** Who is asked for consent, and to what. */
@@ -67,13 +70,15 @@ export function consentRoutes(options: {
     const clientId = String(details.params.client_id);
     const requester = await options.applications.find(clientId);
     const role = await options.roleIn(clientId, account);
+    const resources = await resourcesOf(details);
+    const hidden = { role, sentences: sentencesOf(resources) };
     const someAreNew = newScopes.length > 0 && newScopes.length < scopes.length;
     const html = consentPage({
-      form: forms.form(ctx, { action: `/consent/${details.uid}`, context: details.uid, hidden: { role } }),
+      form: forms.form(ctx, { action: `/consent/${details.uid}`, context: details.uid, hidden }),
       application,
       account: { ...account, role },
       scopes,
-      resources: await resourcesOf(details),
+      resources: [...resources.values()],
       newScopes: someAreNew ? newScopes : undefined,
       details: await Promise.all(options.requestDetails.map((describe) => describe(ctx, details))),
       links: { useAnotherAccount: anotherAccount(details, requester) },
@@ -91,6 +96,9 @@ export function consentRoutes(options: {
       return refuse(ctx);
     }
     if (decision !== 'allow') throw new ServiceError('invalid', 'The form must say allow or deny.');
+    const resources = await resourcesOf(details);
+    // A resource whose scopes have changed since the page was made is shown again.
+    if (fields.get('sentences') !== sentencesOf(resources)) return seeOther(ctx, `/consent/${details.uid}`);
     const { Grant } = options.provider();
     const known = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
     const grant =
@@ -103,11 +111,13 @@ export function consentRoutes(options: {
     // The role that the page named, also if the person's role has changed since.
     const role = ROLES.find((name) => name === fields.get('role'));
     if (role === undefined) throw new ServiceError('invalid', 'The form must name the role.');
-    if (known === undefined) stampConsent(grant, details, role);
+    stampConsent(grant, details, role);
     if (missing.missingOIDCScope !== undefined) grant.addOIDCScope(missing.missingOIDCScope.join(' '));
     if (missing.missingOIDCClaims !== undefined) grant.addOIDCClaims(missing.missingOIDCClaims);
     for (const [resource, scopes] of Object.entries(missing.missingResourceScopes ?? {})) {
       grant.addResourceScope(resource, scopes.join(' '));
+      const ofOthers = resources.get(resource);
+      if (ofOthers !== undefined) stampScopes(grant, ofOthers, scopes);
     }
     const grantId = await grant.save();
     await audit.record({

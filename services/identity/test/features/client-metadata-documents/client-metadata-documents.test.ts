@@ -120,6 +120,10 @@ t.test('people are asked again when the document names another redirect URI', as
   t.equal(heading(other), 'Allow this application to use your account?');
   t.match(other.html, 'other.example');
   t.notMatch(other.html, /A program on this device gets access/);
+  const more = await visitor.get(authorizeAt(id, { redirect_uri: first, scope: 'openid email' }));
+  t.ok(more.url.searchParams.has('code'), 'the scopes that it was allowed');
+  const silently = await visitor.get(authorizeAt(id, { redirect_uri: second, prompt: 'none' }));
+  t.equal(silently.url.searchParams.get('error'), 'consent_required');
 });
 
 t.test(

@@ -418,46 +418,89 @@ t.test('people are asked each time to allow a website that has become a program'
   }
 });
 
-t.test('people are asked again to allow a client that has changed where its codes are sent', async (t) => {
-  const EVIL = 'https://evil.example.org/callback';
-  let registered = await register({ token_endpoint_auth_method: 'none' });
-  const { client_id } = registered;
+/** The two ways in which the redirect URIs of a registered client change. */
+const CHANGES = {
+  'by the client': (registered: Registered, redirect_uris: string[]) =>
+    change(registered, { token_endpoint_auth_method: 'none', redirect_uris }),
+  'by its owner': async (registered: Registered, redirect_uris: string[]) => {
+    const path = `/api/v1/applications/${registered.client_id}`;
+    t.equal((await call('PATCH', path, ann, { redirect_uris })).status, 200);
+    return registered;
+  },
+};
+for (const [by, changeTo] of Object.entries(CHANGES)) {
+  t.test(`people are asked again before they are sent to a redirect URI that was added ${by}`, async (t) => {
+    const ADDED = 'https://added.example.org/callback';
+    const LATER = 'https://later.example.org/callback';
+    let registered = await register({ token_endpoint_auth_method: 'none' });
+    const { client_id } = registered;
+    const visitor = await signedIn(built, 'ann');
+    const { code_verifier, challenge } = pkce();
+    const authorize = (redirect_uri: string, scope = 'openid read:data') =>
+      visitor.get(authorizeUrl({ client_id, redirect_uri, scope, ...challenge }));
+    const isAsked = async (...request: Parameters<typeof authorize>) => {
+      const page = await authorize(...request);
+      return (
+        heading(page) === 'Allow this application to use your account?' || !page.url.searchParams.has('code')
+      );
+    };
+    const question = await authorize(CALLBACK);
+    t.equal(heading(question), 'Allow this application to use your account?');
+    const { url } = await visitor.submit(question, { decision: 'allow' });
+    const exchange = { grant_type: 'authorization_code', code_verifier, client_id, redirect_uri: CALLBACK };
+    const codeIn = ({ searchParams }: URL) => searchParams.get('code') ?? '';
+    const tokens = await built.form({ ...exchange, code: codeIn(url) });
+    t.equal(tokens.status, 200);
+    t.equal(await isAsked(CALLBACK), false, 'people are not asked twice');
+    const pending = codeIn((await authorize(CALLBACK)).url);
+
+    registered = await changeTo(registered, [CALLBACK, ADDED]);
+    const silently = authorizeUrl({
+      client_id,
+      redirect_uri: ADDED,
+      scope: 'openid',
+      ...challenge,
+      prompt: 'none',
+    });
+    t.equal((await visitor.get(silently)).url.searchParams.get('error'), 'consent_required');
+    t.match((await authorize(ADDED)).html, 'added.example.org');
+    t.equal(await isAsked(CALLBACK), false, 'nobody is asked about what they know');
+    t.equal((await built.form({ ...exchange, code: pending })).status, 200, 'codes that were sent work');
+    const refreshed = await refresh(built, String(tokens.body.refresh_token), { client_id });
+    t.equal(refreshed.status, 200, 'refresh tokens live on');
+    await visitor.submit(await authorize(CALLBACK, 'openid profile'), { decision: 'allow' });
+    t.equal(await isAsked(CALLBACK, 'openid profile'), false);
+    t.equal(await isAsked(ADDED), true, 'more scopes elsewhere are no consent to it');
+
+    await visitor.submit(await authorize(ADDED), { decision: 'allow' });
+    t.same([await isAsked(ADDED), await isAsked(CALLBACK)], [false, false], 'all that were registered then');
+    registered = await changeTo(registered, [ADDED]);
+    t.equal(await isAsked(ADDED), false, 'fewer redirect URIs need no question');
+    t.match((await authorize(CALLBACK)).status, 400, 'one that is no longer registered');
+    await visitor.submit(await authorize(ADDED, 'openid profile'), { decision: 'allow' });
+    registered = await changeTo(registered, [ADDED, CALLBACK, LATER]);
+    t.same(
+      await Promise.all([isAsked(ADDED), isAsked(CALLBACK), isAsked(LATER)]),
+      [false, true, true],
+      'scopes that were allowed while it was not registered do not go there',
+    );
+  });
+}
+
+t.test('a consent from before the redirect URIs were kept holds for the one that was shown', async (t) => {
+  const SECOND = 'https://second.example.org/callback';
+  const { client_id } = await register({ redirect_uris: [CALLBACK, SECOND] });
   const visitor = await signedIn(built, 'ann');
-  const { code_verifier, challenge } = pkce();
   const authorize = (redirect_uri: string) =>
-    visitor.get(authorizeUrl({ client_id, redirect_uri, scope: 'openid read:data', ...challenge }));
-  const question = await authorize(CALLBACK);
-  t.equal(heading(question), 'Allow this application to use your account?');
-  const { url } = await visitor.submit(question, { decision: 'allow' });
-  const exchange = {
-    grant_type: 'authorization_code',
-    code: url.searchParams.get('code') ?? '',
-    code_verifier,
-  };
-  const tokens = await built.form({ ...exchange, client_id, redirect_uri: CALLBACK });
-  t.equal(tokens.status, 200);
-  t.ok((await authorize(CALLBACK)).url.searchParams.has('code'), 'people are not asked twice');
-  registered = await change(registered, {
-    ...{ token_endpoint_auth_method: 'none', client_name: 'Another name' },
-    post_logout_redirect_uris: ['https://client.example.org/bye'],
-  });
-  t.ok((await authorize(CALLBACK)).url.searchParams.has('code'), 'nor for other changes');
-  const pending = (await authorize(CALLBACK)).url.searchParams.get('code') ?? '';
-  registered = await change(registered, {
-    ...{ token_endpoint_auth_method: 'none', redirect_uris: [CALLBACK, EVIL] },
-  });
-  const again = await authorize(EVIL);
-  t.equal(heading(again), 'Allow this application to use your account?', 'no code without a question');
-  t.match(again.html, 'evil.example.org');
-  t.equal(heading(await authorize(CALLBACK)), 'Allow this application to use your account?');
-  const late = { grant_type: 'authorization_code', code: pending, code_verifier, client_id };
-  t.match((await built.form({ ...late, redirect_uri: CALLBACK })).body, { error: 'invalid_grant' });
-  const refreshed = await refresh(built, String(tokens.body.refresh_token), { client_id });
-  t.match([refreshed.status, refreshed.body.error], [400, 'invalid_grant']);
+    visitor.get(authorizeUrl({ client_id, redirect_uri, scope: 'openid' }));
   await visitor.submit(await authorize(CALLBACK), { decision: 'allow' });
-  await change(registered, { token_endpoint_auth_method: 'none', redirect_uris: [EVIL] });
-  t.ok((await authorize(EVIL)).url.searchParams.has('code'), 'fewer redirect URIs need no question');
-  t.match((await authorize(CALLBACK)).status, 400, 'one that is no longer registered');
+  const grants = (await built.database()).collection('oidc_grants');
+  const grant = await grants.findOne({ client_id });
+  const { consentRedirectUris: _, ...payload } = JSON.parse(String(grant?.payload));
+  const old = JSON.stringify({ ...payload, consentRedirectUri: CALLBACK });
+  await grants.updateOne({ client_id }, { $set: { payload: old } });
+  t.ok((await authorize(CALLBACK)).url.searchParams.has('code'));
+  t.equal(heading(await authorize(SECOND)), 'Allow this application to use your account?');
 });
 
 t.test('a client keeps to the token that it registered with, and ends with its owner', async (t) => {

@@ -8,11 +8,13 @@ import {
   signsPeopleIn,
 } from '../../applications/application.ts';
 import { OFFLINE_ACCESS } from '../claims/scope-rules.ts';
-import { CONSENT_EPOCH } from '../epochs/consent-epochs.ts';
 import { SECURITY_PROFILE } from './fapi.ts';
 
 /** oidc-provider requires one of a confidential client; secrets are compared with their hashes elsewhere. */
 const KEPT_AS_HASH = 'kept as a hash';
+
+/** The name of an application's consent epoch in the metadata of its client. */
+export const CONSENT_EPOCH = 'consent_epoch';
 
 /** The name of that setting of an application in the metadata of its client. */
 export const REQUIRE_SECOND_FACTOR = 'require_second_factor';

@@ -1,12 +1,22 @@
-import type { Role } from '@gatehouse/tokens/scopes';
+import { hash } from 'node:crypto';
+import { parseScope, type Role } from '@gatehouse/tokens/scopes';
 import type { Client, Grant, Interaction, interactionPolicy, KoaContextWithOIDC } from 'oidc-provider';
 import { lowerRole } from '../../applications/ownership.ts';
+import { CONSENT_EPOCH } from '../clients/client-metadata.ts';
+import { isMetadataDocumentId } from '../clients/metadata-document-id.ts';
+import type { ProtectedResource } from '../protected-resource.ts';
 import { storeFields } from './store-fields.ts';
 
-/** The name of an application's consent epoch in the metadata of its client. */
-export const CONSENT_EPOCH = 'consent_epoch';
-
-type Stamped = { consentEpoch?: number; consentRole?: Role; consentRedirectUri?: string };
+type Stamped = {
+  consentEpoch?: number;
+  consentRole?: Role;
+  /** Hashes of the redirect URIs that it was given for: there may be many, and they may be long. */
+  consentRedirectUris?: readonly string[];
+  /** The one of a grant from before there was a list. */
+  consentRedirectUri?: string;
+  /** Hashes of the scopes of resources of others, with the sentences that the consent page had about them. */
+  consentScopes?: readonly string[];
+};
 
 /**
  * An application that gets another owner has to be allowed again by everybody: grants, and the authorizations of sessions,
@@ -14,10 +24,12 @@ type Stamped = { consentEpoch?: number; consentRole?: Role; consentRedirectUri?:
  * but one may be in use at that moment.
  */
 export function trackConsentEpochs(models: { Grant: unknown }): void {
-  storeFields(models.Grant, ['consentEpoch', 'consentRole', 'consentRedirectUri']);
+  storeFields(models.Grant, [
+    ...['consentEpoch', 'consentRole', 'consentRedirectUris', 'consentRedirectUri', 'consentScopes'],
+  ]);
 }
 
-/** The question on a consent page belongs to the consent epoch at that moment. */
+/** The question on a consent page belongs to the consent epoch, and the redirect URIs, at that moment. */
 export function addConsentEpoch(policy: interactionPolicy.DefaultPolicy): void {
   const prompt = policy.get('consent');
   if (prompt === undefined) throw new Error('there is no consent prompt');
@@ -25,6 +37,7 @@ export function addConsentEpoch(policy: interactionPolicy.DefaultPolicy): void {
   prompt.details = async (ctx: KoaContextWithOIDC) => ({
     ...(await details(ctx)),
     consentEpoch: consentEpochOf(ctx.oidc.client),
+    redirectUris: redirectUrisOf(ctx),
   });
 }
 
@@ -37,22 +50,74 @@ export function isOfConsentEpoch(stamped: object, epoch: number): boolean {
   return ((stamped as Stamped).consentEpoch ?? 0) >= epoch;
 }
 
-/** Makes a grant one of the consent epoch in which the interaction asked for it, and of the role that the page named. */
-export function stampConsent(grant: Grant, { prompt, params }: Interaction, role: Role): void {
+/**
+ * Makes a grant one of the consent epoch and the redirect URIs for which the interaction asked, and of the role that the page
+ * named. A grant that is extended keeps its epoch and its role, and the redirect URIs that both are for.
+ */
+export function stampConsent(grant: Grant, { prompt, params, grantId }: Interaction, role: Role): void {
+  const asked = (prompt.details.redirectUris ?? [keyOf(params.redirect_uri)]) as readonly string[];
   const consentEpoch = Number(prompt.details.consentEpoch ?? 0);
-  const consentRedirectUri = withoutLoopbackPort(String(params.redirect_uri));
-  Object.assign(grant, { consentEpoch, consentRole: role, consentRedirectUri } satisfies Stamped);
+  const known = grantId === undefined ? undefined : redirectUrisOfGrant(grant);
+  const consentRedirectUris = known === undefined ? asked : known.filter((it) => asked.includes(it));
+  const first = known === undefined ? { consentEpoch, consentRole: role } : {};
+  Object.assign(grant, { ...first, consentRedirectUris } satisfies Stamped);
 }
 
 /** Whether a grant was given for responses to this redirect URI. */
 export function isForRedirectUri(grant: object, redirectUri: unknown): boolean {
-  return (grant as Stamped).consentRedirectUri === withoutLoopbackPort(String(redirectUri));
+  return redirectUrisOfGrant(grant).includes(keyOf(redirectUri));
+}
+
+function redirectUrisOfGrant(grant: object): readonly string[] {
+  const { consentRedirectUris, consentRedirectUri } = grant as Stamped;
+  return consentRedirectUris ?? [keyOf(consentRedirectUri)];
+}
+
+/**
+ * The redirect URIs that a consent is for: all that are registered, or the one that the page shows of a document, which can list any
+ * number and change at any time.
+ */
+function redirectUrisOf({ oidc: { client, params } }: KoaContextWithOIDC): string[] {
+  const isDocument = isMetadataDocumentId(client?.clientId ?? '');
+  return (isDocument ? [params?.redirect_uri] : (client?.redirectUris ?? [])).map(keyOf);
 }
 
 /** A program on the person's device gets another port each time (RFC 8252 §7.3). */
-function withoutLoopbackPort(redirectUri: string): string {
-  return redirectUri.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):\d+/, '$1');
+function keyOf(redirectUri: unknown): string {
+  const uri = String(redirectUri).replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):\d+/, '$1');
+  return hash('sha256', uri, 'base64url');
 }
+
+/** Marks scopes of a resource as allowed with the sentences that it has now. */
+export function stampScopes(grant: Grant, resource: ProtectedResource, scopes: readonly string[]): void {
+  const { consentScopes = [] } = grant as Stamped;
+  const added = resource.scopes.filter(({ name }) => scopes.includes(name));
+  const stamps = added.map((scope) => stampOf(resource, scope));
+  Object.assign(grant, { consentScopes: [...new Set([...consentScopes, ...stamps])] } satisfies Stamped);
+}
+
+/** A text that changes with the sentences of the scopes of resources. */
+export function sentencesOf(resources: ReadonlyMap<string, ProtectedResource>): string {
+  const stamps = [...resources.values()].flatMap((it) => it.scopes.map((scope) => stampOf(it, scope)));
+  return hash('sha256', stamps.join(' '), 'base64url');
+}
+
+/**
+ * The scopes of a resource that the person allowed with the sentences that they have now. Scopes of a grant from before there were
+ * stamps count until the resource changes. A resource that is registered again has another id.
+ */
+export function scopesInForce(grant: Grant, indicator: string, resource: ProtectedResource): string[] {
+  const { consentScopes } = grant as Stamped;
+  const granted = parseScope(grant.getResourceScope(indicator));
+  const isUnchanged = resource.updatedAt.getTime() <= (grant.iat ?? 0) * 1000;
+  const isInForce = (scope: ResourceScope) =>
+    consentScopes?.includes(stampOf(resource, scope)) ?? isUnchanged;
+  return resource.scopes.filter((it) => granted.includes(it.name) && isInForce(it)).map(({ name }) => name);
+}
+
+type ResourceScope = ProtectedResource['scopes'][number];
+const stampOf = ({ id }: ProtectedResource, { name, description }: ResourceScope) =>
+  hash('sha256', JSON.stringify([id, name, description]), 'base64url').slice(0, 22);
 
 /** The role that an application has by a grant: what the person may do, and no more than what they were asked to allow. */
 export function roleByGrant(grant: object | undefined, role: Role): Role {
