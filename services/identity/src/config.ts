@@ -127,6 +127,11 @@ const own = {
       'scopes `openid`, `profile`, `email` and `read:profile`, and people are told that nobody has checked who they are.',
     oneOf('IDENTITY_OPEN_REGISTRATION', ['on', 'off'], 'off'),
   ),
+  resourceNetworks: described(
+    'Private networks in which APIs and MCP servers may be that people register as resources, and whose metadata proves that they are ' +
+      'theirs. Public addresses need no entry.',
+    addresses('IDENTITY_RESOURCE_NETWORKS'),
+  ),
   providerNetworks: described(
     'Private networks in which identity providers may be that admins add in the dashboard. Public addresses, and providers of ' +
       '`IDENTITY_PROVIDERS`, need no entry.',

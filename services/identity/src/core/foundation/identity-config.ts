@@ -49,6 +49,8 @@ export type IdentityConfig = {
   clientMetadata?: { enabled: boolean; scopes: readonly string[]; networks: readonly string[] };
   /** Whether clients can register themselves without an initial access token; off by default. */
   openRegistration?: 'on' | 'off';
+  /** Private networks in which the metadata of resources may be; none by default. */
+  resourceNetworks?: readonly string[];
   /** Private networks in which providers may be that admins add. */
   providerNetworks?: readonly string[];
   identityProviders?: readonly IdentityProvider[];

@@ -193,17 +193,19 @@ export function createPermissions(
   async function ofOthers(ctx: KoaContextWithOIDC, resource: string, client: Client) {
     const { clientId } = client;
     const isOfOthers = !isService(clientId) && !isFirstParty(clientId);
-    const found = isOfOthers ? await options.findResource(resource, clientId) : undefined;
-    if (found === undefined) throw new errors.InvalidTarget('no such resource, or not for this application');
     // The owner's account must be active, whatever the token is for.
-    await permissions(ctx, clientId);
+    const { application } = (isOfOthers && (await permissions(ctx, clientId))) || {};
+    const isMachine = ctx.oidc.params?.grant_type === 'client_credentials';
+    const found = application && (await options.findResource(resource, { ...application, isMachine }));
+    if (found === undefined)
+      throw new errors.InvalidTarget('no such resource, not for this application, or not verified yet');
     const { Grant: grant } = ctx.oidc.entities;
     const scopes =
       grant === undefined ? found.scopes.map(({ name }) => name) : scopesInForce(grant, resource, found);
     if (scopes.length === 0 && grant?.getResourceScope(resource) !== '') {
       throw new errors.InvalidGrant('the resource has changed since: ask the person again');
     }
-    if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
+    if (isMachine) applyDefaultScope(ctx, scopes);
     if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, scopes, [...scopes, ...ALL_SCOPES]);
     return { audience: found.identifier, scopes };
   }

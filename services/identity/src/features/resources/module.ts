@@ -1,20 +1,30 @@
+import { createOutbound } from '@gatehouse/outbound/outbound';
 import { isOnHostOf } from '../../core/applications/hosts.ts';
 import type { Core } from '../../core/core.ts';
+import type { ResourceRequester } from '../../core/oidc/protected-resource.ts';
 import type { IdentityModule } from '../../identity-module.ts';
-import { identifierKeyOf } from './registered-resource.ts';
+import { identifierKeyOf, type Resource } from './registered-resource.ts';
 import { createResourceStore } from './registered-resource-store.ts';
 import { resourceRoutes } from './resource-routes.ts';
+import { createResourceVerification, MAX_METADATA, METADATA_TIMEOUT_MS } from './resource-verification.ts';
 
 /** APIs and MCP servers of others, for which applications get access tokens here (RFC 8707). */
 export function resources(core: Core): IdentityModule {
   const store = createResourceStore(core.connection);
-  core.extensions.resources.push(async (identifier, clientId) => {
+  const { resourceNetworks: networks = [] } = core.config;
+  const outbound = createOutbound({
+    ...{ to: 'public', networks, timeoutMs: METADATA_TIMEOUT_MS, maxBytes: MAX_METADATA },
+  });
+  const verification = createResourceVerification({ ...core, store, outbound });
+  core.extensions.resources.push(async (identifier, requester) => {
     const key = identifierKeyOf(identifier);
     // Those of our own host are the API and the services, and cannot be registered.
     const isOfOthers = key !== undefined && !isOnHostOf(new URL(core.issuer), new URL(key));
     const found = isOfOthers ? await store.findByKey(key) : undefined;
-    const isAllowed = clientId === undefined || (found?.applications?.includes(clientId) ?? true);
-    return isAllowed ? found : undefined;
+    if (found === undefined || requester === undefined) return found;
+    if (!mayRequest(found, requester)) return undefined;
+    const isUsable = requester.owner === found.owner || (await verification.isVerified(found));
+    return isUsable ? found : undefined;
   });
   core.extensions.personalData.push({
     name: 'resources',
@@ -24,5 +34,12 @@ export function resources(core: Core): IdentityModule {
       }
     },
   });
-  return { apis: [resourceRoutes({ ...core, store })], erase: store.removeAllOf };
+  return { apis: [resourceRoutes({ ...core, store, verification })], erase: store.removeAllOf };
+}
+
+/** Whether an application may ask for tokens for a resource, by the settings of the resource. */
+function mayRequest({ applications, owner }: Resource, requester: ResourceRequester): boolean {
+  if (applications !== null) return applications.includes(requester.id);
+  // No consent page bounds what a machine gets.
+  return !requester.isMachine || requester.owner === owner;
 }

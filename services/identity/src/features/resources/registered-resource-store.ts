@@ -45,6 +45,7 @@ export function createResourceStore(connection: Connection): ResourceStore {
       const set = update({ ...changes, updatedAt: new Date() });
       return optional(await resources.findOneAndUpdate({ _id }, set, { returnDocument: 'after' }));
     },
+    noteVerified: async (_id, at) => void (await resources.updateOne({ _id }, { $set: { verified_at: at } })),
     remove: async (_id) => (await resources.deleteOne({ _id })).deletedCount === 1,
     removeAllOf: async (owner) => void (await resources.deleteMany({ owner })),
   };

@@ -9,9 +9,11 @@ export const RESOURCE = {
   identifierKey: text(),
   name: text(),
   scopes: value<readonly ResourceScope[]>(),
-  /** The client_ids of the applications that may ask for it; null for all. */
+  /** The client_ids of the applications that may ask for it; null for all that sign people in, and the machines of its owner. */
   applications: value<readonly string[] | null>(),
   owner: text(),
+  /** When the metadata at its URL named this issuer; null until then, and undefined for one of an earlier version. */
+  verifiedAt: date().default(null).optional(),
   createdAt: date(),
   updatedAt: date(),
 };
@@ -32,8 +34,10 @@ export type ResourceStore = {
   /** Undefined when it is gone. */
   change(
     id: string,
-    changes: Partial<Pick<Resource, 'name' | 'scopes' | 'applications'>>,
+    changes: Partial<Pick<Resource, 'name' | 'scopes' | 'applications' | 'verifiedAt'>>,
   ): Promise<Resource | undefined>;
+  /** Notes when its URL was proved, which is no change of it. */
+  noteVerified(id: string, at: Date): Promise<void>;
   remove(id: string): Promise<boolean>;
   removeAllOf(owner: string): Promise<void>;
 };

@@ -14,6 +14,7 @@ import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstParty } from '../../http/first-party.ts';
 import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import { identifierKeyOf, MAX_RESOURCES, type Resource, type ResourceStore } from './registered-resource.ts';
+import type { ResourceVerification } from './resource-verification.ts';
 
 const PREFIX = '/api/v1/resources';
 const MAX_SCOPES = 50;
@@ -36,10 +37,13 @@ const Scopes = Type.Array(
   ),
   { minItems: 1, maxItems: MAX_SCOPES },
 );
-const Applications = Type.Union([
-  Type.Array(Type.String({ maxLength: 1000 }), { maxItems: 100 }),
-  Type.Null(),
-]);
+const Applications = Type.Union(
+  [Type.Array(Type.String({ maxLength: 1000 }), { maxItems: 100 }), Type.Null()],
+  {
+    description:
+      'The client IDs of the applications that may ask for its tokens. With `null`, all that sign people in may; of machines, those of the owner of the resource.',
+  },
+);
 const Time = Type.String({ format: 'date-time' });
 const EXAMPLE = {
   identifier: 'https://mcp.example.com/mcp',
@@ -59,28 +63,35 @@ const resourceShape = shape(
     scopes: Scopes,
     applications: Applications,
     owner: Type.String({ description: 'The id of the person who manages it.' }),
+    verified_at: Type.Union([Time, Type.Null()], {
+      description:
+        'When its metadata (RFC 9728) named this deployment in `authorization_servers`. Until then, it is `null`, and only the applications of its owner get tokens for it.',
+    }),
     created_at: Time,
     updated_at: Time,
   }),
   {
     ...{ id: 'rsr_01m7g9w2k0000c4v8x3r6t5n1z', ...EXAMPLE, owner: 'usr_01m7g9v7d0000a3b9e5k2m8p4q' },
+    verified_at: '2026-11-02T09:30:00.000Z',
     ...{ created_at: '2026-11-02T09:30:00.000Z', updated_at: '2026-11-02T09:30:00.000Z' },
   },
 );
 
-const view = ({ id, identifier, name, scopes, applications, owner, createdAt, updatedAt }: Resource) => ({
+const view = ({ id, identifier, name, scopes, applications, owner, ...times }: Resource) => ({
   ...{ id, identifier, name, scopes, applications, owner },
-  ...{ created_at: createdAt, updated_at: updatedAt },
+  ...{ verified_at: times.verifiedAt === undefined ? times.createdAt : times.verifiedAt },
+  ...{ created_at: times.createdAt, updated_at: times.updatedAt },
 });
 
 /** /api/v1/resources: APIs and MCP servers that get their access tokens here. Errors are thrown. */
 export function resourceRoutes(options: {
   issuer: string;
   store: ResourceStore;
+  verification: Pick<ResourceVerification, 'verify'>;
   audit: Audit;
   authenticate(ctx: Context): Promise<Caller>;
 }): Api {
-  const { issuer, store, audit } = options;
+  const { issuer, store, verification, audit } = options;
   const api = createManagedApi(PREFIX, async (ctx) => {
     const caller = await options.authenticate(ctx);
     return { caller, person: requireFirstParty(caller, 'Resources') };
@@ -99,8 +110,11 @@ export function resourceRoutes(options: {
     if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'must be a URL';
     if (url.protocol === 'http:' && !isLoopback(url)) return 'must use https';
     // RFC 8707 §2; a query or credentials would make two names of one resource.
-    if (/[?#]/.test(identifier) || url.username !== '')
+    if (/[?#]/.test(identifier) || url.username !== '' || url.password !== '')
       return 'must not have a query, a fragment or credentials';
+    // It has no blanks, no backslashes, and nothing that cannot be seen.
+    if (identifier !== url.href && `${identifier}/` !== url.href)
+      return `must be in its normal form, ${url.href.slice(0, 200)}`;
     // Its audiences are our own.
     if (isOnHostOf(new URL(issuer), url)) return 'must not be on the host of this deployment';
     return undefined;
@@ -133,7 +147,9 @@ export function resourceRoutes(options: {
   api.post('create', '/', {
     summary: 'Register a resource',
     description:
-      'An API or MCP server, for which applications then get access tokens with `resource` (RFC 8707). Their `aud` is the identifier.',
+      'An API or MCP server, for which applications then get access tokens with `resource` (RFC 8707). Their `aud` is the identifier. Applications of ' +
+      'others get them once the metadata of the server (RFC 9728) names this deployment. It is read now and, if that does not work, ' +
+      'when such an application first asks.',
     body: shape(
       'NewResource',
       Type.Object({
@@ -158,7 +174,7 @@ export function resourceRoutes(options: {
           scopes,
           applications,
         },
-        ...{ owner: person.id, createdAt: now, updatedAt: now },
+        ...{ owner: person.id, verifiedAt: null, createdAt: now, updatedAt: now },
       };
       const outcome = await store.insert(resource);
       if (outcome === 'full') {
@@ -168,7 +184,7 @@ export function resourceRoutes(options: {
         throw new ServiceError('conflict', 'A resource with this URL is registered already.');
       await record(ctx, 'created', person.id, { resource: resource.id, identifier });
       ctx.set('location', `${PREFIX}/${resource.id}`);
-      return view(resource);
+      return view((await verification.verify(resource)).resource);
     },
   });
 
@@ -189,7 +205,9 @@ export function resourceRoutes(options: {
 
   api.patch('update', '/:id', {
     summary: 'Change a resource',
-    description: 'A scope that is removed is in no new token.',
+    description:
+      'A scope that is removed is in no new token. People are asked again to allow a scope whose description changes. Other scopes or ' +
+      'applications take a new proof of the URL (`verified_at`).',
     body: shape(
       'ResourceChanges',
       Type.Object({
@@ -203,10 +221,28 @@ export function resourceRoutes(options: {
     async handle({ ctx, person, params, body }) {
       check(omitUndefined(body));
       const { id } = await findManaged(params.id, person);
-      const changed = await store.change(id, omitUndefined(body));
+      const isWider = body.scopes !== undefined || body.applications !== undefined;
+      const changed = await store.change(id, {
+        ...omitUndefined(body),
+        ...(isWider ? { verifiedAt: null } : {}),
+      });
       if (changed === undefined) throw new ServiceError('not_found', 'There is no such resource.');
       await record(ctx, 'changed', person.id, { resource: id, fields: Object.keys(body) });
-      return view(changed);
+      return view(isWider ? (await verification.verify(changed)).resource : changed);
+    },
+  });
+
+  api.post('verify', '/:id/verify', {
+    summary: 'Verify a resource',
+    description:
+      'Reads the metadata of the server, at `/.well-known/oauth-protected-resource` before the path of the identifier (RFC 9728 §3.1). Its ' +
+      '`resource` must be the identifier, and its `authorization_servers` must contain the issuer of this deployment.',
+    responses: ok('The resource, which is verified.', resourceShape),
+    kinds: ['conflict'],
+    async handle({ params, person }) {
+      const { resource, problem } = await verification.verify(await findManaged(params.id, person));
+      if (problem !== undefined) throw new ServiceError('conflict', problem);
+      return view(resource);
     },
   });
 

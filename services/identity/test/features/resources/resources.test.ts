@@ -1,15 +1,28 @@
+import { createServer } from 'node:http';
+import { listen } from '@gatehouse/testing/listen';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { build, MACHINE, WEB } from '../../build.ts';
+import { authorizeUrl, build, MACHINE, OTHER, SPA, WEB } from '../../build.ts';
 import { heading, signedIn } from '../../pages.ts';
-import { refresh, statusesOf, tokensFor } from '../../tokens.ts';
+import { pkce, refresh, statusesOf, tokensFor } from '../../tokens.ts';
 
-const built = await build(t, { checkResponses: true });
+/** The servers of resources, with their metadata (RFC 9728), and the paths at which it was read. */
+const site = { metadata: (_path: string): unknown => undefined, status: 200, reads: [] as string[] };
+const server = createServer((request, response) => {
+  const path = request.url ?? '';
+  site.reads.push(path);
+  const body = JSON.stringify(site.metadata(path.replace('/.well-known/oauth-protected-resource', '')));
+  response.writeHead(site.status, { 'content-type': 'application/json' }).end(body);
+});
+const origin = `http://127.0.0.1:${await listen(t, server)}`;
+const built = await build(t, { checkResponses: true, config: { resourceNetworks: ['127.0.0.0/8'] } });
+const proof = (path: string) => ({ resource: origin + path, authorization_servers: [built.base] });
+site.metadata = proof;
 const { call, form, base } = built;
 const PATH = '/api/v1/resources';
 const [admin, ann] = [await built.login('admin'), await built.login('ann')];
 const CALENDAR = {
-  identifier: 'https://mcp.example.com/mcp',
+  identifier: `${origin}/mcp`,
   name: 'Calendar of Example',
   scopes: [
     { name: 'calendar:read', description: 'Read your appointments' },
@@ -19,11 +32,11 @@ const CALENDAR = {
 const register = async (more: object = {}, token = ann) => {
   const { status, body } = await call('POST', PATH, token, { ...CALENDAR, ...more });
   if (status !== 201) throw new Error(JSON.stringify(body));
-  return body as typeof CALENDAR & { id: string };
+  return body as typeof CALENDAR & { id: string; verified_at: string | null };
 };
 const calendar = await register();
 const files = await register({
-  identifier: 'https://files.example.com',
+  identifier: origin,
   name: 'Files',
   scopes: [{ name: 'files', description: 'Read your files' }],
 });
@@ -75,6 +88,15 @@ t.test('what is wrong is refused at its field, and a URL belongs to one resource
     [{ identifier: 'https://mcp.example.com/?a=b' }, 'identifier'],
     [{ identifier: 'https://mcp.example.com/#a' }, 'identifier'],
     [{ identifier: 'https://me:secret@mcp.example.com/' }, 'identifier'],
+    [{ identifier: 'https://mcp.example.com/a\u202eb' }, 'identifier'],
+    [{ identifier: 'https://mcp.example.com/a b' }, 'identifier'],
+    [{ identifier: ' https://mcp.example.com/' }, 'identifier'],
+    [{ identifier: 'https://mcp.example.com/a\u200bb' }, 'identifier'],
+    [{ identifier: 'https://mcp.exa\u00admple.com/' }, 'identifier'],
+    [{ identifier: 'https://mcp.example.com\\mcp' }, 'identifier'],
+    [{ identifier: 'https://MCP.example.com:443/mcp' }, 'identifier'],
+    [{ identifier: 'https://mcp.example.com/a/../mcp' }, 'identifier'],
+    [{ identifier: 'https://bücher.example/' }, 'identifier'],
     [{ identifier: `${base}/api` }, 'identifier'],
     [{ identifier: `${base}/internal/users` }, 'identifier'],
     [{ name: '\u202e' }, 'name'],
@@ -93,13 +115,14 @@ t.test('what is wrong is refused at its field, and a URL belongs to one resource
     });
     t.match([status, body.error], [400, { details: [{ field }] }], JSON.stringify(more));
   }
-  for (const identifier of [
-    CALENDAR.identifier,
-    'https://MCP.example.com:443/mcp',
-    'https://mcp.example.com/a/../mcp',
-  ]) {
+  for (const identifier of [CALENDAR.identifier, `${origin}/`]) {
     t.equal((await call('POST', PATH, admin, { ...CALENDAR, identifier })).status, 409, identifier);
   }
+  const { body } = await call('POST', PATH, ann, {
+    ...CALENDAR,
+    identifier: 'https://MCP.example.com/a/../b',
+  });
+  t.match(JSON.stringify(body), /must be in its normal form, https:\/\/mcp\.example\.com\/b/);
 });
 
 t.test('a token for a resource has its audience and scopes, and works nowhere else', async (t) => {
@@ -110,7 +133,7 @@ t.test('a token for a resource has its audience and scopes, and works nowhere el
   });
   const page = await visitor.get(`/oauth2/authorize?${query}`);
   t.equal(heading(page), 'Allow this application to use your account?');
-  t.match(page.html, /At Calendar of Example \(mcp\.example\.com\).*Read your appointments/s);
+  t.match(page.html, /At Calendar of Example \(127\.0\.0\.1:\d+\).*Read your appointments/s);
   t.notMatch(
     page.html,
     /Make appointments|calendar:other/,
@@ -162,7 +185,7 @@ t.test(
   'an application asks only for resources that are for it, and gets their scopes by default',
   async (t) => {
     const { identifier, id } = await register({
-      identifier: 'https://some.example.com',
+      identifier: `${origin}/some`,
       applications: [MACHINE.client_id],
     });
     const page = await built
@@ -211,4 +234,177 @@ t.test('whoever registered a resource introspects its tokens, and learns of revo
   t.match(page.html, /At Calendar of Example .*Read your appointments/s);
   await visitor.submit(page, {}, `value="${WEB.client_id}"`);
   t.strictSame(await own(access_token), { active: false });
+});
+
+t.test('a consent to the scopes of a resource ends when they mean something else', async (t) => {
+  const [read, write] = [
+    { name: 'notes:read', description: 'Read one note' },
+    { name: 'notes:write', description: 'Write a note' },
+  ];
+  const everything = { ...read, description: 'Delete everything' };
+  const again = async (at: string, body: object, token: string) => {
+    t.equal((await call('DELETE', at, ann)).status, 204);
+    await register(body, token);
+  };
+  for (const [name, event, isKept] of [
+    ['unchanged', async () => undefined, true],
+    ['another name', (at: string) => call('PATCH', at, ann, { name: 'Notebook' }), true],
+    ['another scope', (at: string) => call('PATCH', at, ann, { scopes: [write, read] }), true],
+    ['redefined', (at: string) => call('PATCH', at, ann, { scopes: [everything, write] }), false],
+    ['registered again', (at: string, of: object) => again(at, of, ann), false],
+    ['registered by somebody else', (at: string, of: object) => again(at, of, admin), false],
+  ] as const) {
+    const draft = { identifier: `${origin}/${name.replaceAll(' ', '-')}`, name: 'Notes', scopes: [read] };
+    const at = `${PATH}/${(await register(draft)).id}`;
+    const more = { scope: 'openid notes:read', resource: draft.identifier };
+    const visitor = built.browser();
+    const tokens = await tokensFor(built, { browser: visitor, client: SPA, more });
+    const { code_verifier, challenge } = pkce();
+    const silently = () =>
+      visitor
+        .get(authorizeUrl({ ...SPA, ...more, ...challenge, prompt: 'none' }))
+        .then(({ url }) => url.searchParams);
+    const pending = String((await silently()).get('code'));
+    await event(at, draft);
+    t.equal((await silently()).get('error'), isKept ? null : 'consent_required', name);
+    const exchanged = await form({ grant_type: 'authorization_code', code: pending, code_verifier, ...SPA });
+    t.match(
+      [exchanged.status, exchanged.body.error],
+      isKept ? [200] : [400, 'invalid_grant'],
+      `${name}: a code`,
+    );
+    const refreshed = await refresh(built, tokens.refresh_token, SPA);
+    t.match([refreshed.status, refreshed.body.error], isKept ? [200] : [400, 'invalid_grant'], name);
+    if (name !== 'redefined') continue;
+    const page = await visitor.get(authorizeUrl({ ...SPA, ...more, ...challenge }));
+    t.match(page.html, /Delete everything/);
+    await call('PATCH', at, ann, { scopes: [{ ...read, description: 'Delete more than that' }] });
+    const shown = await visitor.submit(page, { decision: 'allow' });
+    t.match(shown.html, /Delete more than that/, 'what was not shown is not allowed');
+    t.ok((await visitor.submit(shown, { decision: 'allow' })).url.searchParams.has('code'));
+    t.ok((await silently()).has('code'));
+    await call('PATCH', at, ann, { scopes: [read] });
+    t.equal(
+      (await refresh(built, tokens.refresh_token, SPA)).status,
+      200,
+      'the refresh token was not used up',
+    );
+  }
+});
+
+t.test('a consent from before there were stamps holds until the resource changes', async (t) => {
+  const identifier = `${origin}/old`;
+  const { id } = await register({ identifier });
+  const visitor = built.browser();
+  const more = { scope: 'calendar:read', resource: identifier };
+  const { refresh_token } = await tokensFor(built, { browser: visitor, more });
+  const database = await built.database();
+  const grants = database.collection('oidc_grants');
+  for (const grant of await grants.find({ payload: new RegExp(identifier) }).toArray()) {
+    const { consentScopes: _, ...payload } = JSON.parse(String(grant.payload));
+    await grants.updateOne(
+      { _id: grant._id },
+      { $set: { payload: JSON.stringify({ ...payload, iat: payload.iat + 1 }) } },
+    );
+  }
+  t.equal((await refresh(built, refresh_token)).status, 200);
+  const changed = { updated_at: new Date(Date.now() + 5000) };
+  await database.collection<{ _id: string }>('resources').updateOne({ _id: id }, { $set: changed });
+  t.match((await refresh(built, refresh_token)).body, { error: 'invalid_grant' });
+});
+
+t.test('machines get tokens where they are listed, and those of the owner of a resource', async (t) => {
+  const own = await built.createApplication(ann, { name: 'Own', type: 'machine', scopes: ['read:data'] });
+  for (const [applications, allowed] of [
+    [null, [own]],
+    [[MACHINE.client_id], [MACHINE]],
+    [
+      [MACHINE.client_id, own.client_id],
+      [MACHINE, own],
+    ],
+    [[], []],
+  ] as const) {
+    const name = JSON.stringify(applications?.length ?? null);
+    const { identifier } = await register({ identifier: `${origin}/machines/${name}`, applications });
+    for (const machine of [own, MACHINE, OTHER]) {
+      const credentials = { client_id: machine.client_id, client_secret: machine.client_secret };
+      const { status, body } = await form({
+        grant_type: 'client_credentials',
+        ...credentials,
+        resource: identifier,
+      });
+      const expected = allowed.some((it) => it === machine) ? [200] : [400, 'invalid_target'];
+      t.match([status, body.error], expected, `${name} ${machine.client_id}`);
+    }
+  }
+});
+
+t.test('a URL is proved by its metadata before the applications of others get tokens for it', async (t) => {
+  for (const [name, metadata, problem, status = 200] of [
+    ['missing', {}, /could not be read/, 404],
+    ['redirect', proof('/redirect'), /could not be read/, 302],
+    ['large', { ...proof('/large'), padding: 'x'.repeat(70_000) }, /could not be read/],
+    ['none', undefined, /could not be read/],
+    ['null', null, /“resource” in the metadata at .* must be the identifier/],
+    ['other', proof('/elsewhere'), /“resource” in the metadata at .* must be the identifier/],
+    ['lonely', { resource: `${origin}/lonely` }, /“authorization_servers” .* must contain http/],
+    [
+      'foreign',
+      { ...proof('/foreign'), authorization_servers: ['https://issuer.example'] },
+      /“authorization_servers”/,
+    ],
+    ['right', proof('/right'), undefined],
+    [
+      'several',
+      { ...proof('/several'), authorization_servers: ['https://a.example', `${base}/`] },
+      undefined,
+    ],
+  ] as const) {
+    Object.assign(site, { metadata: () => metadata, status });
+    const made = await register({ identifier: `${origin}/${name}` });
+    t.equal(made.verified_at === null, problem !== undefined, `${name} at its registration`);
+    const { status: of, body } = await call('POST', `${PATH}/${made.id}/verify`, ann);
+    t.equal(of, problem === undefined ? 200 : 409, name);
+    t.match(JSON.stringify(body), problem ?? /"verified_at":"20/, name);
+    t.notMatch(JSON.stringify(body), /status|ECONN|\d{3} /, 'without details of the connection');
+  }
+  t.ok(site.reads.includes('/.well-known/oauth-protected-resource/missing'));
+  t.ok(site.reads.includes('/.well-known/oauth-protected-resource'), 'a URL without a path');
+  const unknown = await call('POST', `${PATH}/rsr_unknown/verify`, ann);
+  t.equal(unknown.status, 404);
+});
+
+t.test('a server that starts after its registration is verified by the first request for it', async (t) => {
+  Object.assign(site, { metadata: proof, status: 503 });
+  const late = await register({ identifier: `${origin}/late` });
+  const never = await register({ identifier: `${origin}/never` });
+  t.match([late.verified_at, never.verified_at], [null, null]);
+  const ask = async (resource: string) =>
+    (await built.browser().get(authorizeUrl({ scope: 'calendar:read', resource }))).url;
+  const readsOf = (name: string) => site.reads.filter((path) => path.endsWith(name)).length;
+  for (let i = 0; i < 3; i += 1) {
+    t.equal((await ask(never.identifier)).searchParams.get('error'), 'invalid_target');
+  }
+  t.equal(readsOf('/never'), 2, 'at its registration, and once in a minute');
+  const own = await built.createApplication(ann, { name: 'Own', type: 'machine', scopes: ['read:data'] });
+  const request = { grant_type: 'client_credentials', ...own, resource: never.identifier };
+  t.equal((await form(request)).status, 200, 'the applications of its owner need no proof');
+  Object.assign(site, { status: 200 });
+  t.match((await ask(late.identifier)).pathname, /^\/sign-in\//);
+  const seen = readsOf('/late');
+  t.match((await call('GET', `${PATH}/${late.id}`, ann)).body, { verified_at: /^20/ });
+  const scopes = [...CALENDAR.scopes].reverse();
+  Object.assign(site, { status: 503 });
+  t.match((await call('PATCH', `${PATH}/${late.id}`, ann, { name: 'Late' })).body, { verified_at: /^20/ });
+  t.match((await call('PATCH', `${PATH}/${late.id}`, ann, { scopes })).body, { verified_at: null });
+  t.equal(readsOf('/late'), seen + 1, 'a change of its scopes takes a new proof, and a name does not');
+  const old = { $unset: { verified_at: '' } };
+  const resources = (await built.database()).collection<{ _id: string }>('resources');
+  await resources.updateOne({ _id: never.id }, old as object);
+  t.match(
+    (await ask(never.identifier)).pathname,
+    /^\/sign-in\//,
+    'one of an earlier version counts as proved',
+  );
+  t.match((await call('GET', `${PATH}/${never.id}`, ann)).body, { verified_at: /^20/ });
 });
