@@ -9,7 +9,7 @@ import { toProviderAccount } from './claims/provider-account.ts';
 import { answerRequestedAcr } from './claims/requested-acr.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from './claims/scope-rules.ts';
 import { CLAIMS_OF_SCOPES } from './claims/standard-claims.ts';
-import { CONSENT_EPOCH, REQUIRE_SECOND_FACTOR } from './clients/client-metadata.ts';
+import { CONSENT_EPOCH, IS_UNKNOWN, REQUIRE_SECOND_FACTOR } from './clients/client-metadata.ts';
 import { checkAssertion, codeLifetime, isFapi2, isFromTheFuture, SECURITY_PROFILE } from './clients/fapi.ts';
 import { noteSecret } from './clients/noted-secret.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
@@ -57,6 +57,7 @@ export function createProvider(options: ProviderOptions): Provider {
   provider.ReplayDetection.unique = (issuer, jti, expiresAt) =>
     options.store.useOnce(`${issuer} ${jti}`, new Date((expiresAt + PROOF_WINDOW) * 1000));
   endWithSession(provider, options);
+  redirectToKnownClients(provider);
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
     const { clientId } = ctx.oidc.client ?? {};
     if (clientId !== undefined && !permissions.isService(clientId))
@@ -97,7 +98,7 @@ function configurationOf(
     responseTypes: ['code', 'id_token token', 'none'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' || isFapi2(client) },
-    extraClientMetadata: { properties: [SECURITY_PROFILE, CONSENT_EPOCH, REQUIRE_SECOND_FACTOR] },
+    extraClientMetadata: { properties: [SECURITY_PROFILE, CONSENT_EPOCH, REQUIRE_SECOND_FACTOR, IS_UNKNOWN] },
     assertJwtClientAuthClaimsAndHeader: async (...assertion) => checkAssertion(...assertion),
     // Said as plainly as request_uri_parameter_supported, which oidc-provider publishes by itself.
     discovery: { request_parameter_supported: false, ui_locales_supported: LANGUAGES },
@@ -201,6 +202,21 @@ function compareSecretHashes(
     if (ctx !== undefined && found !== undefined) noteSecret(ctx, found);
     return found !== undefined;
   };
+}
+
+/**
+ * Errors go to a client that nobody here knows only where somebody is signed in or has seen a page: anybody could make such a client,
+ * and with it a link to us that leads elsewhere (RFC 9700 §4.11.2).
+ */
+function redirectToKnownClients(provider: Provider): void {
+  provider.on('authorization.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
+    const { route, client, session } = ctx.oidc;
+    if (route !== 'authorization' || client?.[IS_UNKNOWN] !== true || session?.accountId !== undefined)
+      return;
+    // oidc-provider reads it after this event.
+    Object.assign(error, { allow_redirect: false });
+    ctx.status = 400;
+  });
 }
 
 /** Signing out ends what was issued in the session, although its expiry does not. */

@@ -126,6 +126,29 @@ t.test('people are asked again when the document names another redirect URI', as
   t.equal(silently.url.searchParams.get('error'), 'consent_required');
 });
 
+t.test('a client that nobody here knows cannot have a browser sent to it without a page', async (t) => {
+  const id = publish('/redirect.json', { redirect_uris: ['https://evil.example/'] });
+  for (const more of [
+    { prompt: 'none' },
+    { response_type: 'none' },
+    { scope: 'unknown' },
+    { max_age: 'x' },
+  ]) {
+    const request = authorizeAt(id, {
+      redirect_uri: 'https://evil.example/',
+      ...(more as Record<string, string>),
+    });
+    const page = await built.browser().get(request);
+    t.match([page.url.origin, page.status], [base, 400], JSON.stringify(more));
+    t.match(page.html, /<h1>/);
+    const visitor = await signedIn(built, 'ann');
+    t.equal((await visitor.get(request)).url.origin, 'https://evil.example', 'where somebody is signed in');
+  }
+  const cancelled = built.browser();
+  const page = await cancelled.get(authorizeAt(id, { redirect_uri: 'https://evil.example/' }));
+  t.match(page.url.pathname, /^\/sign-in\//, 'a request that shows a page goes on');
+});
+
 t.test(
   'documents that cannot be used are refused with the reason, and are not asked for at once again',
   async (t) => {

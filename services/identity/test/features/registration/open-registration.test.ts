@@ -56,6 +56,18 @@ t.test('a client registers without a token, and people are told that nobody has 
   const checks = { pkceCodeVerifier: verifier, expectedState: 'state' };
   const { access_token } = await client.authorizationCodeGrant(registered, url, checks);
   t.match(decodeJwt(access_token), { client_id, sub: people.ann.id, scope: 'openid' });
+  const silently = authorizeUrl({
+    ...{ client_id, redirect_uri: LOOPBACK, scope: 'openid', prompt: 'none' },
+    ...(await pkce()).challenge,
+  });
+  const isSent = async () => {
+    const { status, headers } = await send('127.0.2.1', 'GET', silently);
+    return status === 303 && /error=login_required/.test(String(headers.location));
+  };
+  await until(isSent, 10_000);
+  const { client_id: unknown } = await register();
+  const shown = await send('127.0.2.1', 'GET', silently.replace(client_id, unknown));
+  t.match([shown.status, shown.headers.location], [400, undefined], 'nobody has (RFC 9700 §4.11.2)');
 });
 
 t.test('it is less than one that is registered with a token, and stays so', async (t) => {

@@ -19,6 +19,9 @@ export const CONSENT_EPOCH = 'consent_epoch';
 /** The name of that setting of an application in the metadata of its client. */
 export const REQUIRE_SECOND_FACTOR = 'require_second_factor';
 
+/** Whether nobody here is known to trust a client; a field of its metadata. */
+export const IS_UNKNOWN = 'is_unknown';
+
 /** An application as oidc-provider wants to see a client (RFC 7591 §2). */
 export function clientMetadata(application: Application): AdapterPayload {
   const { type, legacyImplicit, jwks, backchannelLogoutUri, securityProfile } = application;
@@ -52,6 +55,7 @@ export function clientMetadata(application: Application): AdapterPayload {
     require_pushed_authorization_requests: application.requirePushedRequests,
     [CONSENT_EPOCH]: application.consentEpoch,
     [REQUIRE_SECOND_FACTOR]: application.requireSecondFactor,
+    [IS_UNKNOWN]: application.owner === null && !application.trusted && application.lastUse === null,
     ...(securityProfile === undefined ? {} : { [SECURITY_PROFILE]: securityProfile }),
     ...(backchannelLogoutUri === undefined
       ? {}
