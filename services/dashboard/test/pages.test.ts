@@ -428,12 +428,19 @@ t.test('pages of the dashboard', async (t) => {
 
   await t.test('a resource is registered, changed and deleted', async (t) => {
     const form = await browser.get('/dashboard/resources/new');
-    const sent = { identifier: 'https://mcp.example.com/mcp', name: 'Calendar' };
+    // A private address, from which nothing is fetched.
+    const sent = { identifier: 'https://10.0.0.1/mcp', name: 'Calendar' };
     const scopes = 'calendar:read Read your appointments\ncalendar:write Make appointments';
     const refused = await browser.submit(form, { ...sent, scopes: 'calendar:read' }, 'name="scopes"');
     t.equal(refused.status, 400, 'a scope without a description');
     const made = await browser.submit(form, { ...sent, scopes }, 'name="scopes"');
     t.match(textOf(made), sent.identifier);
+    t.match(textOf(made), /Verified\s+Not yet: only applications of its owner get tokens/);
+    const checked = await browser.submit(made, {}, '/verify"');
+    t.match(
+      [checked.status, textOf(checked)],
+      [400, /The metadata of the resource could not be read at https:/],
+    );
     const saved = await browser.submit(made, { name: 'Dates', scopes }, 'name="scopes"');
     t.equal(heading(saved), 'Dates');
     t.match(saved.html, /calendar:write Make appointments/, 'the rest stays');

@@ -1,7 +1,9 @@
+import { form } from '@gatehouse/web/form';
 import { html } from '@gatehouse/web/html';
 import { ApiError } from '../../api/api-error.ts';
 import { matching } from '../../api/matching.ts';
 import type { ApiPage } from '../../api/pages.ts';
+import { formProblem } from '../../pages/fields.ts';
 import { copyable, exactTime, facts, time, userLink } from '../../pages/parts.ts';
 import type { FormRow } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
@@ -16,6 +18,7 @@ type ApiResource = {
   scopes: readonly Scope[];
   applications: readonly string[] | null;
   owner: string;
+  verified_at: string | null;
   created_at: string;
   updated_at: string;
 };
@@ -32,13 +35,16 @@ const fields: readonly FormRow[] = [
   },
   {
     ...{ name: 'applications', label: 'Applications', kind: 'lines', rows: 3, line: 'Application' },
-    hint: 'The client IDs of the applications that may ask for it, one in each line. Leave this empty for all applications.',
+    hint: 'The client IDs of the applications that may ask for it, one in each line. Leave this empty for all applications that sign people in, and your own machines.',
   },
 ];
 const identifier: FormRow = {
   ...{ name: 'identifier', label: 'URL', type: 'url', required: true, maxlength: 500 },
   hint: 'The URL of your API or MCP server. It is the audience of its access tokens, and cannot be changed later.',
 };
+
+const UNVERIFIED =
+  'Not yet: only applications of its owner get tokens. The metadata of the server (RFC 9728) must name this deployment.';
 
 const lineOf = ({ name, description }: Scope) => `${name} ${description}`;
 function scopeOf(line: string, at: number): Scope {
@@ -82,13 +88,24 @@ export const resources = resourcePages<Resource>({
   empty: html`<p><strong>There are no resources yet.</strong> A resource is an API or MCP server of yours: people sign in here, and applications get access tokens for it. The guide <a href="/docs/guides/protect-an-mcp-server">Protect an MCP server</a> shows how.</p>`,
   title: ({ name }) => name,
   people: ({ owner }) => [owner],
-  view: ({ value, visit, people, form, deletion }) => html`<section class="panel">${facts([
+  view: ({
+    value,
+    visit,
+    path,
+    people,
+    form: settings,
+    deletion,
+    refused,
+  }) => html`${formProblem(refused?.error)}
+<section class="panel">${facts([
     ['URL', copyable('resource-url', value.identifier)],
     ['Resource ID', copyable('resource-id', value.id)],
     ['Owner', ownerText({ owner: value.owner, person: visit.person, people })],
+    ['Verified', value.verified_at ? exactTime(value.verified_at) : UNVERIFIED],
     ['Created', exactTime(value.created_at)],
   ])}</section>
-<section><h2>Settings</h2>${form}</section>
+<div class="row-buttons">${form({ action: `${path}/verify`, csrf: visit.csrf }, html`<button class="secondary">Check again</button>`)}</div>
+<section><h2>Settings</h2>${settings}</section>
 ${deletion}`,
   fields,
   create: {
@@ -110,6 +127,13 @@ ${deletion}`,
         ...(Array.isArray(scopes) ? { scopes: scopes.map((line, at) => scopeOf(String(line), at)) } : {}),
         ...(Array.isArray(applications) ? { applications: orNull(applications) } : {}),
       });
+    },
+  },
+  notices: { verified: 'The metadata of the resource names this deployment.' },
+  actions: {
+    async verify({ visit, apiPath, path }) {
+      await visit.api.send('POST', `${apiPath}/verify`);
+      return `${path}?done=verified`;
     },
   },
   remove: {
