@@ -31,7 +31,7 @@ export const OTHER_EVENTS = {
   key_revoked: 'the API key is revoked',
   secret_removed: 'the client secret is removed',
   resource_redefined: 'the scopes of the API are redefined',
-  resource_deleted: 'the API is deleted, and registered by another person',
+  resource_deleted: 'the API is deleted, and registered again',
   provider_unlinked: 'the provider is disconnected',
   issuer_changed: 'an admin changes the issuer of the provider',
 } as const;

@@ -290,10 +290,11 @@ const EVENTS: Partial<Record<AuthorityEvent, (scene: Scene) => Promise<unknown>>
     ok('PATCH', `/api/v1/resources/${resource.id}`, owner, {
       scopes: [{ name: 'notes:read', description: 'Delete everything' }],
     }),
-  async resource_deleted({ resource, owner, root }) {
+  // By another person it needs the proof of RFC 9728, which resources.test.ts has.
+  async resource_deleted({ resource, owner }) {
     await ok('DELETE', `/api/v1/resources/${resource.id}`, owner);
     const { identifier, name, scopes } = resource;
-    await ok('POST', '/api/v1/resources', root, { identifier, name, scopes });
+    await ok('POST', '/api/v1/resources', owner, { identifier, name, scopes });
   },
 };
 
