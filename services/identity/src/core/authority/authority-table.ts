@@ -70,13 +70,42 @@ const ASKED = 'the person asked for it';
 const MEMBER_GONE = 'its giver could not give it any more, unless the owner takes it over';
 const KNOWN_TO_OWNER = 'production must survive it; the page that follows lists it to be ended';
 
+/** What is given on the authority of a person, beyond the sign-in of that time. */
+const GIVEN_BY_PERSON = {
+  [STOPS_A_THIEF]: ['recovered', 'undone'],
+  [ASKED]: ['credentials_ended', 'everything_ended'],
+  [GONE]: ['deactivated', 'deleted'],
+} as const;
+/** What a sign-in gives. */
+const GIVEN_BY_SIGN_IN = {
+  [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
+  [ASKED]: ['sessions_ended', 'everything_ended'],
+  [GONE]: ['deactivated', 'deleted'],
+} as const;
+/** What production rests on. */
+const GIVEN_FOR_PRODUCTION = {
+  [ASKED]: ['credentials_ended', 'everything_ended'],
+  [GONE]: ['deactivated', 'deleted'],
+  [OTHER_OWNER]: ['transferred'],
+  [WITH_APPLICATION]: ['application_deleted'],
+} as const;
+/** A webhook does not end at once, so that its owner can resume it. */
+const PAUSES = {
+  [STOPS_A_THIEF]: ['recovered', 'undone'],
+  [ASKED]: ['credentials_ended', 'everything_ended'],
+  [GONE]: ['deactivated'],
+} as const;
+/** A way to sign in is the person's own. */
+const WAY_TO_SIGN_IN = {
+  'it is the person’s own way in; the page lists it': ['recovered', 'credentials_ended', 'everything_ended'],
+  'nobody signs in while the account is inactive': ['deactivated'],
+  [LIVES]: ['password_changed', 'sessions_ended', 'role_lowered'],
+} as const;
+
 /** A capability that acts for an application, made by its owner, a developer or an admin. */
 const APPLICATION_CREDENTIAL = {
   ends: {
-    [ASKED]: ['credentials_ended', 'everything_ended'],
-    [GONE]: ['deactivated', 'deleted'],
-    [OTHER_OWNER]: ['transferred'],
-    [WITH_APPLICATION]: ['application_deleted'],
+    ...GIVEN_FOR_PRODUCTION,
     [MEMBER_GONE]: ['member_lowered', 'member_removed'],
   },
   bounded: { [BY_ROLE]: ['role_lowered'], [BY_SCOPES]: ['scopes_narrowed'] },
@@ -95,9 +124,7 @@ export const AUTHORITY = {
     needs: 'account',
     cells: {
       ends: {
-        [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
-        [ASKED]: ['sessions_ended', 'everything_ended'],
-        [GONE]: ['deactivated', 'deleted'],
+        ...GIVEN_BY_SIGN_IN,
       },
       stays: {
         'pages and tokens ask for the present role': ['role_lowered'],
@@ -128,9 +155,7 @@ export const AUTHORITY = {
     needs: 'account',
     cells: {
       ends: {
-        [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
-        [ASKED]: ['sessions_ended', 'everything_ended'],
-        [GONE]: ['deactivated', 'deleted'],
+        ...GIVEN_BY_SIGN_IN,
         'people allowed the owner that the application had': ['transferred'],
         [WITH_APPLICATION]: ['application_deleted'],
       },
@@ -171,10 +196,7 @@ export const AUTHORITY = {
     needs: 'owner',
     cells: {
       ends: {
-        [ASKED]: ['credentials_ended', 'everything_ended'],
-        [GONE]: ['deactivated', 'deleted'],
-        [OTHER_OWNER]: ['transferred'],
-        [WITH_APPLICATION]: ['application_deleted'],
+        ...GIVEN_FOR_PRODUCTION,
       },
       bounded: { [BY_ROLE]: ['role_lowered'], [BY_SCOPES]: ['scopes_narrowed'] },
       stays: {
@@ -210,10 +232,7 @@ export const AUTHORITY = {
     needs: 'owner',
     cells: {
       ends: {
-        [ASKED]: ['credentials_ended', 'everything_ended'],
-        [GONE]: ['deactivated', 'deleted'],
-        [OTHER_OWNER]: ['transferred'],
-        [WITH_APPLICATION]: ['application_deleted'],
+        ...GIVEN_FOR_PRODUCTION,
         'it was ended': ['member_removed'],
       },
       bounded: { 'it is the role of a viewer then': ['member_lowered'] },
@@ -231,9 +250,7 @@ export const AUTHORITY = {
     needs: 'account',
     cells: {
       ends: {
-        [STOPS_A_THIEF]: ['recovered', 'undone'],
-        [ASKED]: ['credentials_ended', 'everything_ended'],
-        [GONE]: ['deactivated', 'deleted'],
+        ...GIVEN_BY_PERSON,
       },
       bounded: { 'clients get no more than the present role allows': ['role_lowered'] },
       stays: { [LIVES]: ['password_changed', 'sessions_ended'] },
@@ -247,11 +264,8 @@ export const AUTHORITY = {
     needs: 'account',
     cells: {
       ends: {
+        ...GIVEN_FOR_PRODUCTION,
         [STOPS_A_THIEF]: ['recovered', 'undone'],
-        [ASKED]: ['credentials_ended', 'everything_ended'],
-        [GONE]: ['deactivated', 'deleted'],
-        [OTHER_OWNER]: ['transferred'],
-        [WITH_APPLICATION]: ['application_deleted'],
       },
       bounded: {
         'it adds no scope that the present role does not allow': ['role_lowered'],
@@ -284,10 +298,8 @@ export const AUTHORITY = {
     needs: 'admin',
     cells: {
       ends: {
-        [STOPS_A_THIEF]: ['recovered', 'undone'],
-        [ASKED]: ['credentials_ended', 'everything_ended'],
+        ...GIVEN_BY_PERSON,
         'only an admin can give it': ['role_lowered'],
-        [GONE]: ['deactivated', 'deleted'],
       },
       stays: { 'the admin is still one': ['password_changed', 'sessions_ended'] },
     },
@@ -344,9 +356,7 @@ export const AUTHORITY = {
         [GONE]: ['deleted'],
       },
       pauses: {
-        [STOPS_A_THIEF]: ['recovered', 'undone'],
-        [ASKED]: ['credentials_ended', 'everything_ended'],
-        [GONE]: ['deactivated'],
+        ...PAUSES,
         'the key that made it has ended': ['key_revoked'],
       },
       bounded: { [BY_ROLE]: ['role_lowered'], [BY_SCOPES]: ['scopes_narrowed'] },
@@ -362,9 +372,7 @@ export const AUTHORITY = {
     cells: {
       ends: { [GONE]: ['deleted'] },
       pauses: {
-        [STOPS_A_THIEF]: ['recovered', 'undone'],
-        [ASKED]: ['credentials_ended', 'everything_ended'],
-        [GONE]: ['deactivated'],
+        ...PAUSES,
       },
       bounded: {
         [BY_ROLE]: ['role_lowered'],
@@ -386,15 +394,7 @@ export const AUTHORITY = {
         [GONE]: ['deleted'],
       },
       bounded: { 'one that was connected in the last 72 hours ends': ['undone'] },
-      stays: {
-        'it is the person’s own way in; the page lists it': [
-          'recovered',
-          'credentials_ended',
-          'everything_ended',
-        ],
-        'nobody signs in while the account is inactive': ['deactivated'],
-        [LIVES]: ['password_changed', 'sessions_ended', 'role_lowered'],
-      },
+      stays: WAY_TO_SIGN_IN,
     },
   },
   passkey: {
@@ -406,15 +406,7 @@ export const AUTHORITY = {
     cells: {
       ends: { [GONE]: ['deleted'] },
       bounded: { 'one that was added in the last 72 hours ends': ['undone'] },
-      stays: {
-        'it is the person’s own way in; the page lists it': [
-          'recovered',
-          'credentials_ended',
-          'everything_ended',
-        ],
-        'nobody signs in while the account is inactive': ['deactivated'],
-        [LIVES]: ['password_changed', 'sessions_ended', 'role_lowered'],
-      },
+      stays: WAY_TO_SIGN_IN,
     },
   },
 } as const satisfies Record<string, Row>;
