@@ -1,5 +1,5 @@
 import { createKeyedSemaphore } from '@gatehouse/core/keyed-semaphore';
-import { AddressRefusedError } from '@gatehouse/outbound/connect';
+import { connectionFailure } from '@gatehouse/outbound/connection-failure';
 import { createOutbound, type Outbound } from '@gatehouse/outbound/outbound';
 import { LRUCache } from 'lru-cache';
 import { type Circuit, createCircuit } from '../circuit.ts';
@@ -99,7 +99,8 @@ async function send(
     return { attempt, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    return { attempt: attemptWith({ error: explain(error) }) };
+    const failure = connectionFailure(error) ?? 'the connection failed';
+    return { attempt: attemptWith({ error: `${failure.charAt(0).toUpperCase()}${failure.slice(1)}.` }) };
   }
 }
 
@@ -125,15 +126,4 @@ function retryAfter(header: string | null): number | undefined {
   if (header === null) return undefined;
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : undefined;
-}
-
-/** Without what the error says of addresses, by which networks could be explored. */
-function explain(error: unknown): string {
-  if (error instanceof AddressRefusedError) return 'The host is not on the public internet.';
-  const { name, code = '' } = Object(error) as { name?: string; code?: string };
-  if (name === 'TimeoutError' || code === 'UND_ERR_CONNECT_TIMEOUT')
-    return 'The endpoint did not answer in time.';
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'The host has no address.';
-  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return `The TLS connection failed (${code}).`;
-  return `The connection failed${code === '' ? '' : ` (${code})`}.`;
 }

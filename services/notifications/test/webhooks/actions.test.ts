@@ -177,7 +177,7 @@ t.test('a response without end, and one that comes slowly', async (t) => {
   t.equal(delivery?.attempts[0]?.response?.body?.length, 1024);
   await until(async () => ((await deliveries(slow.id))[0]?.attempts.length ?? 0) > 0, 10_000);
   const [hanging] = await deliveries(slow.id);
-  t.match(hanging?.attempts[0], { response: null, error: 'The endpoint did not answer in time.' });
+  t.match(hanging?.attempts[0], { response: null, error: 'The server did not respond in time.' });
 });
 
 t.test('secrets are sealed again under another master key', async (t) => {

@@ -1,5 +1,6 @@
 import type { AddressLimiter } from '@gatehouse/api/http/rate-limit';
 import { readBody } from '@gatehouse/api/http/request-body';
+import type { Logger } from '@gatehouse/core/logger';
 import Router from '@koa/router';
 import { originOf } from '../../core/audit/audit.ts';
 import type { ActiveProviders } from './active-providers.ts';
@@ -16,6 +17,7 @@ export const logoutPath = (provider: string) => `/sign-in/providers/${provider}/
 export function logoutRoutes(options: {
   active: Pick<ActiveProviders, 'find'>;
   endSessions: EndUpstreamSessions;
+  logger: Logger;
   /** Counts failures by address. */
   failures: Pick<AddressLimiter, 'count' | 'refund'>;
 }): Router {
@@ -36,9 +38,16 @@ export function logoutRoutes(options: {
       ctx.body = '';
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
+      const { failure, detail, message } = error;
+      const isAway = failure === 'unavailable';
+      const about = { provider: known.provider.id, failure, reason: detail };
+      if (isAway) options.logger.warn(about, 'a logout token could not be verified');
       // §2.8
       ctx.status = 400;
-      ctx.body = { error: 'invalid_request', error_description: error.message };
+      ctx.body = {
+        error: 'invalid_request',
+        error_description: isAway ? 'The identity provider could not be reached.' : message,
+      };
     }
   });
   return router;

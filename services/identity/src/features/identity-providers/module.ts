@@ -98,7 +98,7 @@ export function identityProviders(core: Core): IdentityModule {
   });
   return {
     apis: [api],
-    routers: [callbackRoutes({ active, states }), logoutRoutes({ active, failures, endSessions })],
+    routers: [callbackRoutes({ active, states }), logoutRoutes({ ...core, active, failures, endSessions })],
     parts: [{ start: active.reload }, ...(core.isOnlyWriter ? [] : [reloading])],
     erase,
   };

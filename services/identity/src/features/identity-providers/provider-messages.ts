@@ -79,10 +79,10 @@ export function failureMessage(
   { provider, logger }: { provider: Pick<IdentityProvider, 'id' | 'label'>; logger: Logger },
 ): SignInMessage {
   if (!(error instanceof UpstreamError)) throw error;
-  const { failure, message } = error;
+  const { failure, detail } = error;
   if (failure !== 'cancelled') {
     logger.warn(
-      { provider: provider.id, failure, reason: message },
+      { provider: provider.id, failure, reason: detail },
       'a sign-in at an identity provider failed',
     );
   }

@@ -1,4 +1,10 @@
-import type { Bounds, Outbound, OutboundInit } from '@gatehouse/outbound/outbound';
+import { connectionFailure } from '@gatehouse/outbound/connection-failure';
+import {
+  BodyTooLargeError,
+  type Bounds,
+  type Outbound,
+  type OutboundInit,
+} from '@gatehouse/outbound/outbound';
 import type { JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import { createRemoteJWKSet, customFetch, errors, importPKCS8, jwtVerify, SignJWT } from 'jose';
 import type { ClientAuth, Configuration } from 'openid-client';
@@ -252,21 +258,21 @@ function failureOf(error: unknown): UpstreamError {
   const reason = [message, code, said, cause instanceof Error ? cause.message : undefined];
   const text = reason.filter((it) => typeof it === 'string').join(': ');
   if (CANCELLED.includes(String(said))) return new UpstreamError('cancelled', text);
+  const connection = connectionFailure(error);
   const isAway =
     said === 'temporarily_unavailable' ||
     said === 'server_error' ||
     Number(status) >= 500 ||
-    isOfNetwork(error);
-  return new UpstreamError(isAway ? 'unavailable' : 'refused', text);
+    connection !== undefined ||
+    isIncomplete(error);
+  return new UpstreamError(isAway ? 'unavailable' : 'refused', connection ?? text, text);
 }
 
-/** Whether no response came, in time and in full. */
-function isOfNetwork(error: unknown): boolean {
+/** Whether a response came that is none of the provider's, or not in full. */
+function isIncomplete(error: unknown): boolean {
   for (let it = error; it instanceof Error; it = it.cause) {
-    const { code, name, message } = it as Error & { code?: string };
-    if (name === 'TimeoutError' || name === 'BodyTooLargeError' || code === 'ERR_JWKS_TIMEOUT') return true;
-    if (/^(?:E(?!RR_)[A-Z_]+|UND_ERR_\w+)$/.test(code ?? '')) return true;
-    if (/unexpected HTTP response status code|Expected 200 OK/.test(message)) return true;
+    if (it instanceof BodyTooLargeError) return true;
+    if (/unexpected HTTP response status code|Expected 200 OK/.test(it.message)) return true;
   }
   return false;
 }

@@ -67,12 +67,17 @@ export type UpstreamLogout = {
 /** Why nobody has signed in at a provider. */
 export type UpstreamFailure = 'cancelled' | 'unavailable' | 'not_fresh' | 'refused';
 
-/** Nobody has signed in at the provider; the message is for the log, and has no secret. */
+/**
+ * Nobody has signed in at the provider. The message is for admins, and says nothing of addresses; the detail is for the log. Neither
+ * has a secret.
+ */
 export class UpstreamError extends Error {
   override name = 'UpstreamError';
   readonly failure: UpstreamFailure;
-  constructor(failure: UpstreamFailure, message: string) {
+  readonly detail: string;
+  constructor(failure: UpstreamFailure, message: string, detail = message) {
     super(message);
     this.failure = failure;
+    this.detail = detail;
   }
 }

@@ -120,6 +120,12 @@ t.test('what is wrong, or does not respond, is refused at its field', async (t) 
     t.match([status, body.error], [400, { details: [{ field }] }], name);
     t.notMatch(JSON.stringify(body), SECRET);
   }
+  const closed = { ...entry, issuer: 'http://127.0.0.1:9' };
+  const { body } = await call('POST', PATH, admin, closed);
+  const { message } = body.error as { message: string };
+  const problem =
+    'could not be confirmed, since its metadata cannot be read: the server refused the connection';
+  t.equal(message, `The issuer ${problem}.`, 'a class of failure, without an address');
   for (const [sent, problem] of [
     [{ issuer: 'https://somebody.else.example' }, /issuer/],
     [

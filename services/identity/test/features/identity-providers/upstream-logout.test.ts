@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { until } from '@gatehouse/testing/processes';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import { decodeJwt, type JWTPayload, SignJWT } from 'jose';
 import t from 'tap';
 import { build, PASSWORD } from '../../build.ts';
@@ -136,6 +137,20 @@ t.test('a sign-in that is not complete ends as well', async (t) => {
   t.equal(done.status, 303);
   await upstream.signOut('finn', sid);
   t.not(heading(await visitor.get(String(done.headers.get('location')))), 'Profile');
+});
+
+t.test('while the provider is away, its addresses are in the log only', async (t) => {
+  const { logger, text } = recordingLogger();
+  const [entry] = upstream.settings();
+  const away = { ...entry, issuer: 'http://127.0.0.1:9' } as never;
+  const { base } = await build(t, { logger, config: { identityProviders: [away] } });
+  const fields = { logout_token: await upstream.sign(claimsOf({ sub: 'cora' })) };
+  const { status, html } = await send({ ...built, base }, 'POST', PATH, { fields });
+  t.strictSame(
+    [status, JSON.parse(html)],
+    [400, { error: 'invalid_request', error_description: 'The identity provider could not be reached.' }],
+  );
+  t.match(text(), /ECONNREFUSED/);
 });
 
 t.test('failures of one address are limited', async (t) => {
