@@ -1,4 +1,4 @@
-import type { FormBrowser } from '@gatehouse/testing/form-browser';
+import { type FormBrowser, formsOf } from '@gatehouse/testing/form-browser';
 import { until } from '@gatehouse/testing/processes';
 import { generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
@@ -173,6 +173,27 @@ t.test('signing in as before after signing out: a consent of its own, tokens tha
   t.match(page.url.pathname, /^\/sign-in\//);
   const consent = await visitor.submit(page, { username: 'ann', password: PASSWORD });
   t.match(consent.url.pathname, /^\/consent\//);
+});
+
+t.test('signing out works although an application cannot be looked up', async (t) => {
+  const other = await createApplication(admin, {
+    ...{ name: 'Spoilt', type: 'web', redirect_uris: [REDIRECT], scopes: ['openid'] },
+  });
+  const visitor = browser();
+  const { refresh_token } = await tokensFor(built, {
+    ...{ browser: visitor, client: { ...other, redirect_uri: REDIRECT }, more: { scope: 'openid' } },
+  });
+  const applications = (await built.database()).collection<{ _id: string }>('applications');
+  await applications.updateOne({ _id: other.client_id }, { $set: { redirect_uris: ['no URI'] } });
+  // One that does not have it in memory.
+  const at = await built.replica();
+  const page = await send(built, 'GET', `${at}/oauth2/logout`, { browser: visitor });
+  const { action = '', fields = {} } = formsOf(page.html)[0] ?? {};
+  const sent = { browser: visitor, fields: { ...fields, logout: 'yes' } };
+  t.equal((await send(built, 'POST', at + action, sent)).status, 303);
+  t.notOk(await isSignedIn(visitor));
+  const { body } = await form({ grant_type: 'refresh_token', refresh_token, ...other });
+  t.equal(body.error, 'invalid_grant');
 });
 
 t.test('an id_token_hint that is not ours gets an error of its own (RP-Initiated Logout §4)', async (t) => {

@@ -31,6 +31,12 @@ export function routeSignOuts(provider: Provider, signOuts: SignOuts): void {
     if (session?.accountId === undefined || clientId === undefined) return;
     await signOuts.endGrantsOfSession(session.accountId, session.uid, clientId);
   });
+  // A client that cannot be looked up keeps nobody signed in: what it has ends without it.
+  const find = provider.Client.find.bind(provider.Client);
+  provider.Client.find = async (id) => {
+    const found = find(id);
+    return Provider.ctx?.oidc?.route === 'end_session_confirm' ? found.catch(() => undefined) : found;
+  };
   const { save } = provider.Session.prototype;
   provider.Session.prototype.save = async function saveSession(this: { uid: string }, ttl: number) {
     const id = await save.call(this as never, ttl);
