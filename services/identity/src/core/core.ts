@@ -244,8 +244,9 @@ type Mailing = Omit<ReturnType<typeof createMailing>, 'collections'>;
 /** Applications, and oidc-provider with what it stores. */
 function createIssuing(shared: Shared & Revoking & Mailing) {
   const { config, connection, extensions, revocations, applicationStore, mails, issuer, audit } = shared;
-  const findApplication = (id: string) =>
-    (extensions.applicationSources.find((source) => source.has(id))?.find ?? applicationStore.findById)(id);
+  const findApplication = (id: string, requester?: string) =>
+    extensions.applicationSources.find((source) => source.has(id))?.find(id, requester) ??
+    applicationStore.findById(id);
   const findResource: FindResource = async (...query) => {
     for (const find of extensions.resources) {
       const found = await find(...query);

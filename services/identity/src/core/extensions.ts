@@ -54,8 +54,11 @@ export type Extensions = {
 /** A source of applications with ids that no registered application has. */
 export type ApplicationSource = {
   has(id: string): boolean;
-  /** Throws when it cannot be used by this request. */
-  find(id: string): Promise<Application | undefined>;
+  /**
+   * As the application is known here. For a request from the address `requester`, whose person is to be asked by it, as it is now: this may
+   * send a request to somebody else's server. Throws when it cannot be used by this request.
+   */
+  find(id: string, requester?: string): Promise<Application | undefined>;
 };
 
 /** The credentials of one kind, for when their owner has lost the account to somebody else. */

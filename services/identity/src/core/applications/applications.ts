@@ -56,7 +56,7 @@ export type ApplicationDependencies = {
   members: Pick<MemberStore, 'clientIdsOf' | 'of' | 'put' | 'remove'>;
   authority: Authority;
   /** Finds any application, also one that nobody has registered here. */
-  find(id: string): Promise<Application | undefined>;
+  find(id: string, requester?: string): Promise<Application | undefined>;
   writes: ApplicationWrites;
   /** The credentials that applications have beside their secrets. */
   keys: readonly Pick<ApplicationKeys, 'hasAny' | 'removeAll' | 'removeEnded' | 'takeOver'>[];
@@ -80,8 +80,11 @@ export type Applications = {
   ): Promise<{ applications: Application[]; next: string | undefined }>;
   /** The same as a list with filters. */
   source(manager: Manager): ListSource<ApplicationField, Application>;
-  /** Any application; may have been read some seconds ago. */
-  find(id: string): Promise<Application | undefined>;
+  /**
+   * Any application; may have been read some seconds ago. `requester` is the address of somebody who is asked to sign in to it, or to
+   * allow it: for them, one that describes itself is looked up (see ApplicationSource).
+   */
+  find(id: string, requester?: string): Promise<Application | undefined>;
   /** Throws `forbidden` for a member with a lower role than `needed`, by default a viewer. */
   read(manager: Manager, id: string, needed?: ApplicationRole): Promise<Application>;
   change(manager: Manager, id: string, changes: ApplicationChanges): Promise<Application>;

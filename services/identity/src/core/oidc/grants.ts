@@ -30,14 +30,18 @@ export function isDeviceRequest({ oidc }: KoaContextWithOIDC): boolean {
   return oidc.route === 'code_verification' || oidc.route === 'device_resume';
 }
 
+/** The lifetime of a grant: it must outlive what is issued under it. */
+export function grantSeconds({ refreshToken }: ProviderOptions['lifetimes']): number {
+  return refreshToken + DAY;
+}
+
 /** How long grants and refresh tokens live, and whether an earlier grant is enough. */
 export function createGrants(
   options: Pick<ProviderOptions, 'issuer' | 'lifetimes' | 'store' | 'findResource'>,
 ) {
   const { store } = options;
   const { refreshToken: refreshTokenSeconds } = options.lifetimes;
-  /** A grant must outlive what is issued under it. */
-  const seconds = refreshTokenSeconds + DAY;
+  const seconds = grantSeconds(options.lifetimes);
 
   /** Leaves in the request what the person's role allows: nobody should be asked to allow what their role cannot have. */
   function limitToRole({ oidc }: KoaContextWithOIDC, clientId: string, account: Account): void {

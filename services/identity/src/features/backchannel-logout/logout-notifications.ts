@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/core/logger';
 import type Provider from 'oidc-provider';
+import { isMetadataDocumentId } from '../../core/oidc/clients/metadata-document-id.ts';
 import { consentEpochOf, isOfConsentEpoch } from '../../core/oidc/epochs/consent-epochs.ts';
 import type { Logout } from '../../core/oidc/epochs/sign-outs.ts';
 import { sendLogoutToken } from './provider-logout.ts';
@@ -68,6 +69,8 @@ export function createLogoutNotifications(options: {
 
   return {
     send(logout) {
+      // What describes itself in a document has no place to be notified at, and is not looked up for that.
+      if (isMetadataDocumentId(logout.clientId)) return;
       if (pending.size >= MAX_PENDING) {
         logger.warn(
           { client: logout.clientId },

@@ -1,42 +1,77 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
 import { ServiceError } from '@gatehouse/core/errors';
 import { createOutbound } from '@gatehouse/outbound/outbound';
 import { requestInfo } from '@gatehouse/server/requests';
 import { html } from '@gatehouse/web/html';
 import Provider, { errors } from 'oidc-provider';
-import { newApplication } from '../../core/applications/application.ts';
+import { type Application, newApplication } from '../../core/applications/application.ts';
 import type { Core } from '../../core/core.ts';
 import { METADATA_DOCUMENTS } from '../../core/limits/bounds.ts';
 import { isMetadataDocumentId } from '../../core/oidc/clients/metadata-document-id.ts';
+import { grantSeconds } from '../../core/oidc/grants.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { loopbackWarning } from '../../pages/loopback-warning.ts';
 import { t } from '../../texts/texts.ts';
+import { createKeptDocuments } from './kept-documents.ts';
+import { clientIdProblem } from './metadata-document.ts';
 import { createMetadataDocuments, DOCUMENT_TIMEOUT_MS, MAX_DOCUMENT } from './metadata-documents.ts';
+
+/** The routes of oidc-provider that need the document as it is now, since people are asked by it. */
+const REQUEST_ROUTES = ['authorization', 'resume', 'pushed_authorization_request'];
+/** How long a token request waits for the document of a client that is known without it, in milliseconds. */
+const KNOWN_WAIT_MS = 1000;
 
 /**
  * Clients that nobody has registered, and that describe themselves in a document at the URL which is their client_id
  * (draft-ietf-oauth-client-id-metadata-document). Each is a public application without an owner.
  */
 export function clientMetadataDocuments(core: Core): IdentityModule {
-  const { config, extensions, logger } = core;
+  const { config, connection, extensions, logger, store } = core;
   if (config.clientMetadata?.enabled !== true) return {};
   const { scopes, networks } = config.clientMetadata;
   const outbound = createOutbound({
     ...{ to: 'public', networks, timeoutMs: DOCUMENT_TIMEOUT_MS, maxBytes: MAX_DOCUMENT },
   });
-  const documents = createMetadataDocuments({ outbound, scopes, logger });
-  const { count } = createAddressLimiter(METADATA_DOCUMENTS, core.sharedLimits);
+  const kept = createKeptDocuments(connection, { seconds: grantSeconds(config.lifetimes) });
+  const documents = createMetadataDocuments({
+    ...{ outbound, scopes, logger, kept },
+    count: createAddressLimiter(METADATA_DOCUMENTS, core.sharedLimits).count,
+    async isAllowed(url) {
+      for await (const _ of store.grantsOfClient(url)) return true;
+      return false;
+    },
+  });
+
+  /** What is known of a client; of any other, nothing but that it is a public one, which is enough to end what it has. */
+  async function withoutFetching(id: string): Promise<Application | undefined> {
+    if (clientIdProblem(id) !== undefined) return undefined;
+    const nameless = { id, name: id, type: 'native', owner: null, scopes: [...scopes] } as const;
+    return (await documents.known(id)) ?? newApplication(nameless);
+  }
+
+  /** What is granted already works without the document; one that comes in time counts. */
+  async function forTokens(id: string, requester: string): Promise<Application> {
+    const known = await documents.known(id);
+    const found = documents.find(id, requester);
+    if (known === undefined) return found;
+    return Promise.race([found.catch(() => known), delay(KNOWN_WAIT_MS, known, { ref: false })]);
+  }
 
   extensions.applicationSources.push({
     has: isMetadataDocumentId,
-    async find(id) {
+    async find(id, requester) {
       const { ctx } = Provider;
+      // A person is asked on our own pages.
+      if (ctx === undefined && requester !== undefined)
+        return documents.find(id, requester).catch(() => withoutFetching(id));
+      const route = String(ctx?.oidc?.route);
+      const isToken = route === 'token';
+      if (ctx === undefined || !(isToken || REQUEST_ROUTES.includes(route))) return withoutFetching(id);
+      const { address } = requestInfo(ctx.req);
       try {
-        return await documents.find(id, async () => ctx && count(requestInfo(ctx.req).address));
+        return await (isToken ? forTokens(id, address) : documents.find(id, address));
       } catch (error) {
-        // Its tokens and what people have allowed it are there all the same.
-        if (ctx === undefined)
-          return newApplication({ id, name: id, type: 'native', owner: null, scopes: [...scopes] });
         if (!(error instanceof ServiceError)) throw error;
         const { kind, message, status } = error;
         if (kind === 'rate_limited') throw error;
@@ -52,6 +87,15 @@ export function clientMetadataDocuments(core: Core): IdentityModule {
     configure(configuration) {
       configuration.discovery = { ...configuration.discovery, client_id_metadata_document_supported: true };
     },
+    attach(provider) {
+      // Before the code is sent, which is exchanged also when the document is away.
+      provider.use(async (ctx, next) => {
+        await next();
+        const { route, entities } = ctx.oidc ?? {};
+        const clientId = REQUEST_ROUTES.includes(route) ? entities?.AuthorizationCode?.clientId : undefined;
+        if (clientId !== undefined && isMetadataDocumentId(clientId)) await documents.keep(clientId);
+      });
+    },
   });
   extensions.requestDetails.push(async (_ctx, { params }) => {
     const clientId = String(params.client_id);
@@ -60,5 +104,5 @@ export function clientMetadataDocuments(core: Core): IdentityModule {
     return html`<p>${t('This application describes itself at {host}. Nobody here has checked who is behind it.', { host })}</p>
 ${loopbackWarning(params.redirect_uri)}`;
   });
-  return {};
+  return { collections: [kept.collection] };
 }

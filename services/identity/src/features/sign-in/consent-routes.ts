@@ -1,6 +1,7 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import { parseScope, ROLES, type Role } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
+import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction } from 'oidc-provider';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
@@ -46,9 +47,9 @@ export function consentRoutes(options: {
   }
 
   /** Who is asked for consent, and to what. */
-  async function consentOf(details: Interaction) {
+  async function consentOf(ctx: Context, details: Interaction) {
     const account = await accounts.find(details.session?.accountId ?? '');
-    const application = await applicationOf(details);
+    const application = await applicationOf(ctx, details);
     if (account === undefined || application === undefined) throw new SignInExpired();
     const missing = details.prompt.details as {
       missingOIDCScope?: string[];
@@ -60,7 +61,7 @@ export function consentRoutes(options: {
 
   router.get('/consent/:uid', async (ctx) => {
     const details = await load(ctx);
-    const { account, application, missing, scopes } = await consentOf(details);
+    const { account, application, missing, scopes } = await consentOf(ctx, details);
     const unseen = new Set([
       ...(missing.missingOIDCScope ?? []),
       ...scopesOfClaims(missing.missingOIDCClaims ?? []),
@@ -88,7 +89,7 @@ export function consentRoutes(options: {
 
   router.post('/consent/:uid', async (ctx) => {
     const { fields, details } = await readForm(ctx);
-    const { account, missing, scopes } = await consentOf(details);
+    const { account, missing, scopes } = await consentOf(ctx, details);
     const decision = fields.get('decision');
     const client = String(details.params.client_id);
     if (decision === 'deny') {

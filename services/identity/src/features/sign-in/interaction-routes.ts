@@ -85,7 +85,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     details: Interaction,
     shown: { username?: string; problem?: SignInProblem; status?: number } = {},
   ): Promise<void> {
-    const application = await applicationOf(details);
+    const application = await applicationOf(ctx, details);
     const again =
       details.params[ANOTHER_ACCOUNT] === undefined &&
       details.prompt.reasons.some((reason) => reason === 'login_prompt' || reason === 'max_age');
@@ -228,7 +228,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     } = {},
   ): Promise<void> {
     if (!options.signUp) throw new ServiceError('not_found', 'Accounts cannot be created here.');
-    const application = await applicationOf(details);
+    const application = await applicationOf(ctx, details);
     const { values, error, refused: refusedForm } = shown;
     const html = createAccountPage({
       form: forms.form(ctx, { action: `${pathOf(details)}/create-account`, context: details.uid }),

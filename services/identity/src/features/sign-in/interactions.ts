@@ -1,3 +1,4 @@
+import { requestInfo } from '@gatehouse/server/requests';
 import { switchLanguage } from '@gatehouse/web/language';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -72,13 +73,15 @@ export function createInteractions(
     finish(ctx, { error: 'access_denied', error_description: 'the person refused' });
 
   /** Undefined for our own pages. */
-  async function applicationOf(details: Interaction): Promise<RequestingApplication | undefined> {
+  async function applicationOf(
+    ctx: Context,
+    details: Interaction,
+  ): Promise<RequestingApplication | undefined> {
     const id = String(details.params.client_id);
     if (isFirstParty(id)) return undefined;
-    const client = await provider().Client.find(id);
-    const application = await applications.find(id);
+    const application = await applications.find(id, requestInfo(ctx.req).address);
     return {
-      name: client?.clientName ?? id,
+      name: application?.name ?? id,
       host: hostOf(redirectUriOf(details)),
       isOnOtherDevice: details.deviceCode !== undefined,
       ...(application && appearanceOf(application)),

@@ -69,7 +69,7 @@ export function addSecondFactorRoutes(
     );
     const html = secondFactorPage({
       form: forms.form(ctx, { action: secondFactorPath(details.uid), context: details.uid }),
-      application: await options.applicationOf(details),
+      application: await options.applicationOf(ctx, details),
       username: account.username,
       ...{ factors, problem, methods, scripts },
       stepUp: since === undefined ? undefined : { isOptional: strengthOf(details)?.isEssential !== true },

@@ -46,7 +46,7 @@ export function setUpRoutes(options: {
     if (!isMet && setUps.length === 0) return finish(ctx, UNMET);
     const html = setUpPage({
       form: options.forms.form(ctx, { action: setUpPath(details.uid), context: details.uid }),
-      application: await applicationOf(details),
+      application: await applicationOf(ctx, details),
       username: account.username,
       setUps,
       required: isForRequest(details) ? undefined : { graceEnds: graceOf(details) },
