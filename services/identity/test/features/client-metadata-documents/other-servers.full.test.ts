@@ -196,6 +196,8 @@ t.test('an id_token_hint that is not ours has nothing fetched', async (t) => {
   }
   const page = await send(built, 'GET', logout(at, { client_id: `${origin}/unknown.json` }), { browser });
   t.equal(heading(page as never), 'Sign out?', 'nor a client_id');
+  const wrong = await send(built, 'GET', logout(at, { client_id: 'http://user:secret@127.0.0.1/a' }));
+  t.equal(heading(wrong as never), 'Unknown application');
   t.equal(requests.length, before);
 });
 
