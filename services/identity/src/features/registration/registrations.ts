@@ -111,13 +111,12 @@ export function createRegistrations(options: {
     await audit.record({ action, client, origin, actor: null, ...subject, details: { ...details } });
   }
 
-  /** What a registration token still gives to a client. Throws `unauthenticated` once it has ended. */
-  async function grantable({
-    owner: by,
-    ownerEpoch: epoch,
-    scopes,
-  }: Pick<RegistrationToken, 'owner' | 'ownerEpoch' | 'scopes'>): Promise<string[]> {
-    const owner = await authority.giverOf('registration_token', { by, epoch });
+  /** What a token gives to a client now. Throws `unauthenticated` once it has ended. */
+  async function grantable(
+    kind: 'registration_token' | 'registration_access_token',
+    { owner: by, ownerEpoch: epoch, scopes }: Pick<RegistrationToken, 'owner' | 'ownerEpoch' | 'scopes'>,
+  ): Promise<string[]> {
+    const owner = await authority.giverOf(kind, { by, epoch });
     if (owner !== undefined) return withinCeiling(scopes, owner.role);
     throw unauthenticated('This token has ended, with what its owner had given.', 'invalid_token');
   }
@@ -147,21 +146,12 @@ export function createRegistrations(options: {
     return { application, ...(withSecret ? { secret } : {}) };
   }
 
-  /** Whether the owner could still let the client manage its registration. */
-  async function holds({ owner, ownerEpoch: epoch }: Registration): Promise<boolean> {
-    const kind = 'registration_access_token';
-    return (
-      owner === null ||
-      (await authority.giverOf(kind, { by: owner, epoch, ownerEpoch: undefined })) !== undefined
-    );
-  }
-
   /** The client whose registration access token this is, and the scopes that it may have. */
   async function authenticate(id: string, token: string) {
     const registration = await registrations.find(id);
     const isToken = registration !== undefined && isRegistrationToken(registration, token);
     const application = isToken ? await applicationStore.findNow(id) : undefined;
-    if (!isToken || application?.owner !== registration.owner || !(await holds(registration))) {
+    if (!isToken || application?.owner !== registration.owner) {
       throw unauthenticated(
         'This is not the registration access token of a registered client.',
         'invalid_token',
@@ -170,7 +160,9 @@ export function createRegistrations(options: {
     const { scopes, trusted, owner, registrableScopes = registration.scopes } = application;
     const { ownerEpoch } = registration;
     const granted =
-      owner === null ? registrableScopes : await grantable({ owner, ownerEpoch, scopes: registrableScopes });
+      owner === null
+        ? registrableScopes
+        : await grantable('registration_access_token', { owner, ownerEpoch, scopes: registrableScopes });
     // It keeps what it has. Only an admin gives more to a trusted one.
     const allowed = trusted ? scopes : [...new Set([...granted, ...scopes])];
     return { registration, application, allowed };
@@ -248,7 +240,7 @@ export function createRegistrations(options: {
         throw unauthenticated(message, 'invalid_token');
       }
       const { id: registration_token, owner, ownerEpoch, scopes, machines } = initial;
-      const client = await grantable(initial)
+      const client = await grantable('registration_token', initial)
         .then((allowed) => create(metadata, { owner, ownerEpoch, scopes, machines, allowed }))
         .catch(async (error: unknown) => {
           await tokens.giveBack(registration_token);
