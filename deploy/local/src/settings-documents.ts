@@ -1,17 +1,21 @@
 import type { Setting } from '@gatehouse/core/config';
 import { SERVICE_NAMES } from '@gatehouse/core/services';
+import { authorityTable } from './authority-document.ts';
 import { readDeployedServices, sharedSettings } from './deployment/services.ts';
 import { completeFiles, writeFiles } from './generated-files.ts';
+import { markdownTable } from './markdown-table.ts';
 import { LOCAL_DEFAULTS } from './services.ts';
 import { jobsSettings, settings as localSettings } from './settings.ts';
 
-// `npm run settings` writes what documents say of settings from the schemas in which programs read them.
+// `npm run settings` writes what documents say of settings from the schemas in which programs read them, and the table of
+// SECURITY.md from the data by which identity decides.
 
-/** The documents with settings, by their paths in the repository, as they should be. */
-export async function settingsDocuments(): Promise<Record<string, string>> {
+/** The documents with generated parts, by their paths in the repository, as they should be. */
+export async function generatedDocuments(): Promise<Record<string, string>> {
   return completeFiles([
     { path: 'README.md', part: 'settings', text: `\n${table(Object.values(localSettings))}\n\n` },
     { path: 'docs/settings.md', text: await settingsPage() },
+    { path: 'SECURITY.md', part: 'authority', text: authorityTable() },
   ]);
 }
 
@@ -51,20 +55,19 @@ const localDefaults = () =>
 
 function table(settings: readonly Setting<unknown>[], services?: readonly string[]): string {
   const titles = ['variable', ...(services ? ['services'] : []), 'value', 'default', 'what it does'];
-  const lines = settings.map(({ name, type, fallback, description }, i) => {
+  const rows = settings.map(({ name, type, fallback, description }, i) => {
     if (description === undefined) throw new Error(`${name} has no description`);
     const value = type.replace(/^an? (?=list|whole|number|date|origin|URL)/, '');
-    const cells = [
+    return [
       `\`${name}\``,
-      ...(services ? [services[i]] : []),
+      ...(services ? [services[i] ?? ''] : []),
       value,
       // Read as a link otherwise.
       fallback?.replace(/^https?:\S+$/, '`$&`') ?? '**required**',
       description,
     ];
-    return `| ${cells.join(' | ')} |`.replaceAll(/ {2,}/g, ' ');
   });
-  return [`| ${titles.join(' | ')} |`, `|${'---|'.repeat(titles.length)}`, ...lines].join('\n');
+  return markdownTable(titles, rows);
 }
 
-if (import.meta.main) await writeFiles(await settingsDocuments());
+if (import.meta.main) await writeFiles(await generatedDocuments());

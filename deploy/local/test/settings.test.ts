@@ -7,7 +7,7 @@ import { banner } from '../src/banner.ts';
 import { prepareDemo } from '../src/demo.ts';
 import { prepareServices } from '../src/services.ts';
 import { readLocalSettings } from '../src/settings.ts';
-import { settingsDocuments } from '../src/settings-documents.ts';
+import { generatedDocuments } from '../src/settings-documents.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 
@@ -75,8 +75,8 @@ t.test('messages are sent with what is set, and kept otherwise, as the banner sa
   t.notMatch(all, /outbox/);
 });
 
-t.test('documents tell of the settings that there are; if not: npm run settings', async (t) => {
-  for (const [path, text] of Object.entries(await settingsDocuments())) {
+t.test('documents say what the code says; if not: npm run settings', async (t) => {
+  for (const [path, text] of Object.entries(await generatedDocuments())) {
     t.equal(await readFile(join(ROOT, path), 'utf8').catch(() => ''), text, path);
   }
 });

@@ -135,6 +135,13 @@ export function createIdentityService(
   };
 }
 
+export {
+  AUTHORITY,
+  AUTHORITY_EVENTS,
+  type AuthorityEvent,
+  type Outcome,
+} from './core/authority/authority-table.ts';
+
 export const program = {
   name: 'identity',
   settings,

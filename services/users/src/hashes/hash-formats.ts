@@ -23,7 +23,7 @@ type Format = {
 };
 
 const MIB = 1024 * 1024;
-/** No check takes more memory, or more than about 1.5 s of a processor. They are documented in SECURITY.md. */
+/** No check takes more memory, or more than about 1.5 s of a processor. They are documented in docs/threat-model.md. */
 const MAX_MEMORY = 128 * MIB;
 const MAX_WRITTEN = 512 * MIB;
 const MAX_BCRYPT_COST = 14;

@@ -3,7 +3,7 @@ import type { CollectionBound } from '@gatehouse/data/bounded';
 
 /*
  * The bounds of all that somebody who has not signed in can cause to be stored: how many, how large and for how long. The table
- * is in SECURITY.md, "What is stored before sign-in". The addresses of a network count together (see createAddressLimiter).
+ * is in docs/threat-model.md, "What is stored before sign-in". The addresses of a network count together (see createAddressLimiter).
  */
 
 /** Requests from one address that carry a secret and fail, and those that store something, whatever becomes of them. */

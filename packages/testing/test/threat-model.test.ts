@@ -3,11 +3,11 @@ import { join, resolve } from 'node:path';
 import t from 'tap';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-/** Where paths begin that SECURITY.md does not write out. */
+/** Where paths begin that docs/threat-model.md does not write out. */
 const FOLDERS = ['', 'services/identity/test'];
 
-t.test('every promise of SECURITY.md names tests that exist', async (t) => {
-  const rows = readFileSync(join(ROOT, 'SECURITY.md'), 'utf8')
+t.test('every promise of the threat model names tests that exist', async (t) => {
+  const rows = readFileSync(join(ROOT, 'docs/threat-model.md'), 'utf8')
     .split('\n')
     .filter((line) => /^\| [A-Z"].+ \|$/.test(line));
   t.ok(rows.length > 30, `${rows.length} promises`);
