@@ -9,7 +9,7 @@ import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import { requestedBy } from '@gatehouse/tokens/requested-by';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
-import { authorizeAdmin, isOwn } from './user-access.ts';
+import { authorizeRevocation, isOwn } from './user-access.ts';
 import type { UserService } from './user-service.ts';
 
 const PREFIX = '/api/v1/users';
@@ -59,7 +59,7 @@ export function mountRevocationRoutes(
         async (request) => {
           const caller = callerOf(request);
           requireScope(caller, WRITE);
-          if (!(isOwn(caller, request.params.id) && isFirstParty(caller))) authorizeAdmin(caller);
+          if (!(isOwn(caller, request.params.id) && isFirstParty(caller))) authorizeRevocation(caller);
         },
       ],
     },
@@ -74,15 +74,18 @@ export function mountRevocationRoutes(
     },
   );
 
-  /** Before anything ends: what is kept is given again, with the authority that the person has afterwards. */
+  /** Stamps the kept entries before anything ends, so that they hold afterwards. */
   async function keep(userId: string, ids: readonly string[]): Promise<void> {
     const { status } = await identity.request('POST', '/kept-access', { user_id: userId, ids });
     if (status === 204) return;
     if (status === 400)
-      throw new ServiceError('invalid', 'except must only name what GET /api/v1/access lists.');
+      throw new ServiceError(
+        'invalid',
+        'except can only contain ids that GET /api/v1/access lists with can_be_kept.',
+      );
     throw unavailable(
       'The access cannot be revoked at the moment.',
-      new Error(`identity answered ${status}`),
+      new Error(`identity responded with ${status}`),
     );
   }
 }

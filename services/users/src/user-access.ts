@@ -38,6 +38,16 @@ export function authorizeAdmin(actor: Actor): void {
   if (!hasAdminRights(actor)) throw forbidden('change roles and statuses', 'admins and trusted applications');
 }
 
+/** Whether the actor may revoke the access of somebody else. */
+export function authorizeRevocation(actor: Actor): void {
+  if (!hasAdminRights(actor)) {
+    throw forbidden(
+      'revoke the access of this user',
+      'the person, without an application between, and admins',
+    );
+  }
+}
+
 /**
  * A person who controls the address can set a new password. So people change their own with the current password, and never
  * through an application: one that got the password could keep the account.

@@ -91,8 +91,8 @@ export type UserService = {
   changeRole(id: string, role: UserRole, ifVersion?: IfVersion, changedBy?: RequestedBy): Promise<User>;
   changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion, changedBy?: RequestedBy): Promise<User>;
   /**
-   * Ends what acts for the person: credentials of applications, and what other people and programs were given; with `everything`
-   * sessions and grants, too.
+   * Ends everything that the person has given: credentials of applications, and access of programs and other people. With `everything`,
+   * their sessions and grants end too.
    */
   revoke(id: string, change: { everything: boolean; by?: RequestedBy }): Promise<User>;
   /** Throws `conflict` when the address is no longer the current one. */
@@ -122,7 +122,7 @@ type Changer = {
 type PasswordChange = Omit<Changer, 'own'> & {
   newPassword: string;
   currentPassword?: string | null;
-  /** Whether the person could not sign in otherwise, and used a link. */
+  /** Whether the person used a link because they could not sign in. */
   isRecovery?: boolean;
 };
 

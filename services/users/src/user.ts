@@ -70,7 +70,7 @@ export type UserUpdate = UserChanges & { password?: string; currentPassword?: st
 /** Changes for the store. With `currentHash` they are made only if the password is still the one that was checked; null: if there is none. */
 export type AccountChanges = UserChanges & { passwordHash?: string | null; currentHash?: string | null };
 
-/** The epochs of an account, each of which ends what was issued with a lower one. */
+/** The epochs of an account. Raising one ends what was issued with a lower value. */
 export const EPOCHS = ['epoch', 'signInEpoch', 'recoveryEpoch', 'authorityEpoch'] as const;
 export type Epoch = (typeof EPOCHS)[number];
 

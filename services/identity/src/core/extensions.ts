@@ -43,7 +43,7 @@ export type Extensions = {
   logoutListeners: ((logout: Logout) => void)[];
   /** Called for each revocation by any replica, more than once for some. */
   revocationListeners: ((revocation: Revocation) => void)[];
-  /** What acts for people. */
+  /** The sources of the list of what acts for a person (GET /api/v1/access). */
   access: AccessSource<Account>[];
   /** What people download of what is stored about them, in the order of the file. */
   personalData: PersonalDataSection[];

@@ -64,7 +64,7 @@ export type Accounts = {
     id: string,
     passwords: { next: string; current?: string | null; isRecovery?: boolean },
   ): Promise<Account>;
-  /** Raises the authority epoch, and with it the epoch of tokens: what the person has given to programs and people ends. */
+  /** Raises the authority epoch and the token epoch, which ends everything that the person gave to programs and other people. */
   revokeCredentials(id: string, by: Omit<RequestedBy, 'user_id'>): Promise<Account>;
   /** Throws `conflict` when it is no longer the account's address. */
   verifyEmail(id: string, email: string): Promise<Account>;

@@ -42,7 +42,7 @@ export type Notice =
   | ({ kind: 'new_credential'; application: string } & NewCredential)
   | { kind: 'registration_token_created'; token: string; machines: boolean }
   | {
-      kind: 'application_given' | 'application_offered' | 'member_invited' | 'member_added';
+      kind: 'application_given' | 'application_offered' | 'member_invited' | 'member_invitation_sent';
       application: string;
     };
 
@@ -231,12 +231,12 @@ export function noticeMail(
     case 'member_invited':
       return mail(t('You are invited to an application'), [
         t(
-          'Somebody wants to add your {product} account {username} to the application “{application}”. Nothing changes unless you accept. You find the invitation in the dashboard, on the page “Applications”.',
+          'Somebody wants to add your {product} account {username} to the application “{application}”. Nothing changes unless you accept. The invitation is in the dashboard, on the page “Applications”.',
           { ...account, application: plainName(notice.application) },
         ),
         t('If you did not expect it, decline it.'),
       ]);
-    case 'member_added':
+    case 'member_invitation_sent':
       return mail(t('Somebody was invited to your application'), [
         t(
           'Somebody was invited to become a member of the application “{application}” of your {product} account {username}. The page “Members” of the application shows who.',
@@ -252,11 +252,11 @@ export function noticeMail(
       return mail(t('A registration token was created'), [
         notice.machines
           ? t(
-              'The registration token “{token}” was created for your {product} account {username}. Programs can register with it, and act as you.',
+              'The registration token “{token}” was created for your {product} account {username}. Programs that register with it can act as you.',
               token,
             )
           : t(
-              'The registration token “{token}” was created for your {product} account {username}. Programs can register with it, and become applications of yours.',
+              'The registration token “{token}” was created for your {product} account {username}. Programs that register with it become your applications.',
               token,
             ),
         fine,

@@ -29,7 +29,7 @@ export const LINK = {
   /** Of a link that undoes a change: how the mail calls it, and the id of the method that it removed, if it did. */
   change: text().default(null),
   method: text().default(null),
-  /** The admin who made it, of a link to set up a sign-in again. */
+  /** For a link to set up a sign-in again: the admin who made it. */
   given: object(GIVEN).optional(),
 };
 export type OneTimeLink = EntityOf<typeof LINK>;

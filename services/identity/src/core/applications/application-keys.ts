@@ -23,9 +23,9 @@ export type ApplicationKeys = {
   revoke(manager: Manager, clientId: string, id: string): Promise<void>;
   /** Removes the keys of an application that has been deleted, or has another owner. */
   removeAll(clientId: string): Promise<void>;
-  /** Revokes the keys of an application whose givers could not give them any more. */
+  /** Revokes the keys of an application that their givers could no longer give. */
   removeEnded(application: Application): Promise<void>;
-  /** Records another giver for those of an application's keys that have one of these ids. */
+  /** Records another giver for the application's keys with these ids. */
   takeOver(clientId: string, ids: ReadonlySet<string>, given: Given): Promise<void>;
   /** Creates the key that comes with an application of the deployment, unless it exists. */
   createFirst(application: {

@@ -124,7 +124,7 @@ export const APPLICATION = {
   epoch: number(),
   /** Raised when it gets another owner: what people have allowed it with a lower one has ended. */
   consentEpoch: number().default(0),
-  /** Of a client that manages its own registration: the most that it may ask for (RFC 7592 §2.2). */
+  /** The most scopes that a client which manages its own registration may ask for (RFC 7592 §2.2). */
   registrableScopes: value<readonly string[]>().optional(),
   createdAt: date(),
   updatedAt: date(),

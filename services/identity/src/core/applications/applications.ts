@@ -98,7 +98,7 @@ export type Applications = {
   listSecrets(manager: Manager, id: string): Promise<ClientSecret[]>;
   /** May remove the last one: then the application cannot authenticate until it is given another. */
   removeSecret(manager: Manager, id: string, secretId: string): Promise<void>;
-  /** The live secret of the application that this is, if it holds; its use, and the address, are recorded. */
+  /** Finds the live secret with this text, unless its authority has ended; records the use and the address. */
   checkSecret(id: string, secret: string, address?: string): Promise<ClientSecret | undefined>;
   /** Records that the application was given tokens. */
   used(id: string, address: string): void;
@@ -119,7 +119,7 @@ export type Applications = {
   giverChanged(person: string, epoch: number): Promise<void>;
   /** Removes the credentials and members of an application that have ended, and their tokens. Durable when it resolves. */
   removeEnded(id: string): Promise<void>;
-  /** Records another giver for credentials and members of an application, by their ids. Those that others have made stay with them. */
+  /** Records another giver for the credentials and members of an application that have these ids. */
   takeOver(id: string, ids: ReadonlySet<string>, given: Given): Promise<void>;
   /** Writes the revocations that a crash kept from being written. */
   resumeRevocations(): Promise<void>;
@@ -215,7 +215,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       isChanged = true;
       await members.remove(id, userId);
     }
-    // Other services ask again who sees what.
+    // Makes the other services ask again which applications people see.
     if (isChanged) await writes.revoke([{ application, over: false }]);
   }
 
@@ -285,7 +285,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
           ...changes,
           ...trust,
           ...('jwks' in changes ? { jwksGiven } : {}),
-          // The client cannot take back by itself what was removed here.
+          // The client cannot give itself again what is removed here.
           ...(changes.scopes && before.registrableScopes ? { registrableScopes: changes.scopes } : {}),
         });
         if (changed === undefined) return undefined;

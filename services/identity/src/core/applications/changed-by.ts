@@ -4,8 +4,8 @@ import type { ApplicationRole } from '../authority/application-role.ts';
 import type { Application, ApplicationChanges } from './application.ts';
 
 /**
- * The least role that changes each setting of an application. What decides where people are sent, how the application authenticates, and
- * what it may do is the owner's.
+ * The least role that changes each setting of an application. Only the owner changes where people are sent, how the application
+ * authenticates, and what it may do.
  */
 const CHANGED_BY = {
   name: 'developer',
@@ -15,7 +15,7 @@ const CHANGED_BY = {
   policyUri: 'developer',
   tosUri: 'developer',
   supportUri: 'developer',
-  /** A developer removes scopes; see below. */
+  /** A developer may only remove scopes. */
   scopes: 'developer',
   trusted: 'owner',
   redirectUris: 'owner',
@@ -42,6 +42,6 @@ export function requireDeveloperChanges(before: Application, changes: Applicatio
   if (fields.length === 0 && !widens) return;
   throw new ServiceError(
     'forbidden',
-    'Only the owner of this application can add scopes, and change its redirect and logout URIs, its public keys and its security settings. Your role is developer.',
+    'Only the owner of this application can add scopes or change its redirect and logout URIs, public keys and security settings. Your role is developer.',
   );
 }

@@ -18,7 +18,7 @@ export const MEMBER = {
 };
 export type Member = EntityOf<typeof MEMBER>;
 
-/** How many members an application has, of how many applications somebody is a member, and to how many they are invited, at most. */
+/** The most members of an application, memberships of a person, and invitations that wait for a person. */
 export const MAX_MEMBERS = 50;
 export const MAX_MEMBERSHIPS = 100;
 export const MAX_INVITED = 20;
@@ -31,11 +31,11 @@ export type MemberStore = {
   of(clientId: string): Promise<Member[]>;
   /** The client ids of the applications that somebody is a member of, and has accepted. */
   clientIdsOf(userId: string): Promise<string[]>;
-  /** A person's memberships, also those that wait for them. */
+  /** A person's memberships, including invitations that they have not accepted. */
   ofPerson(userId: string): Promise<Member[]>;
   /** Invites somebody, or changes the role of a member; returns false when there are MAX_MEMBERS. */
   put(member: Pick<Member, 'clientId' | 'userId' | 'role'> & { given: Given }): Promise<boolean>;
-  /** Returns false when nobody waits to accept it. */
+  /** Accepts an invitation; returns false when there is none. */
   accept(clientId: string, userId: string): Promise<boolean>;
   /** Returns whether there was one. */
   remove(clientId: string, userId: string): Promise<boolean>;

@@ -55,9 +55,9 @@ export function withinCeiling(scopes: readonly string[], role: Role): string[] {
 }
 
 /**
- * The permissions with which a credential of an application acts for it: those of the application, and never more than the role of a
- * member who made it. The trust of an admin is for what its owner and admins make, and not for what members do. Undefined when
- * the credential has ended. `given` says who made it; the operator did where it is undefined and there is no owner.
+ * The permissions of a credential: those of its application and, if a member made it, at most the member's role. An admin's trust covers
+ * credentials of the owner and of admins only. Undefined once the credential has ended. `given` says who made it; the operator did
+ * where it is undefined and there is no owner.
  */
 export async function credentialPermissions<O extends Owner & Giver>(
   application: Pick<Application, 'id' | 'owner' | 'trusted'>,

@@ -1,7 +1,7 @@
 /** The epochs of an account; each change that ends something raises one or more of them. */
 export type AccountEpoch = 'epoch' | 'sign_in_epoch' | 'recovery_epoch' | 'authority_epoch';
 
-/** What can happen to the person who gave a capability, or whom it is for. */
+/** Events of the account that gave a capability, or that it is for. */
 export const ACCOUNT_EVENTS = {
   password_changed: 'the password is changed',
   recovered: 'a link for a new password is used',
@@ -13,7 +13,7 @@ export const ACCOUNT_EVENTS = {
   deactivated: 'the account is deactivated, and activated again',
   deleted: 'the account is deleted',
 } as const;
-/** What can happen to an application that a capability belongs to. */
+/** Events of the application that a capability belongs to. */
 export const APPLICATION_EVENTS = {
   transferred: 'the application is transferred',
   scopes_narrowed: 'scopes are removed',
@@ -21,12 +21,12 @@ export const APPLICATION_EVENTS = {
   trust_withdrawn: 'the trust is withdrawn',
   application_deleted: 'the application is deleted',
 } as const;
-/** What can happen to the member of an application who gave a capability. */
+/** Events of the member who gave a capability. */
 export const MEMBER_EVENTS = {
   member_lowered: 'the member becomes a viewer',
   member_removed: 'the member is removed or leaves',
 } as const;
-/** What can happen to something else that a capability rests on. */
+/** Events of other things that a capability rests on. */
 export const OTHER_EVENTS = {
   key_revoked: 'the API key is revoked',
   secret_removed: 'the client secret is removed',
@@ -59,16 +59,16 @@ type Row = {
   cells: Partial<Record<Outcome, Cells>>;
 };
 
-const GONE = 'its giver may do nothing any more';
+const GONE = 'its giver can no longer do anything';
 const LIVES = 'nothing that it rests on changes';
-const OTHER_OWNER = 'the new owner gave nothing of it';
+const OTHER_OWNER = 'the new owner did not give it';
 const WITH_APPLICATION = 'it belongs to the application';
 const BY_ROLE = 'it never exceeds the present role of its owner and of its giver';
 const BY_SCOPES = 'it never exceeds the present scopes of the application';
 const STOPS_A_THIEF = 'somebody else may have given it';
 const ASKED = 'the person asked for it';
-const MEMBER_GONE = 'its giver could not give it any more, unless the owner takes it over';
-const KNOWN_TO_OWNER = 'production must survive it; the page that follows lists it to be ended';
+const MEMBER_GONE = 'its giver could no longer give it; the owner can take it over';
+const KNOWN_TO_OWNER = 'programs in production depend on it; the next page offers to end it';
 
 /** What is given on the authority of a person, beyond the sign-in of that time. */
 const GIVEN_BY_PERSON = {
@@ -128,7 +128,7 @@ export const AUTHORITY = {
       },
       stays: {
         'pages and tokens ask for the present role': ['role_lowered'],
-        'the page that ends credentials is used in it': ['credentials_ended'],
+        'the person uses it to end the credentials': ['credentials_ended'],
       },
     },
   },
@@ -156,12 +156,12 @@ export const AUTHORITY = {
     cells: {
       ends: {
         ...GIVEN_BY_SIGN_IN,
-        'people allowed the owner that the application had': ['transferred'],
+        'people allowed it to the previous owner': ['transferred'],
         [WITH_APPLICATION]: ['application_deleted'],
       },
       asks: {
         'people have not seen where the code goes': ['redirect_uri_added'],
-        'people have not read the sentences of the scopes': ['resource_redefined', 'resource_deleted'],
+        'people have not seen these descriptions of the scopes': ['resource_redefined', 'resource_deleted'],
       },
       bounded: {
         'it never exceeds the present role of the person': ['role_lowered'],
@@ -171,7 +171,7 @@ export const AUTHORITY = {
     },
   },
   client_secret: {
-    name: 'Client secret, with the tokens of a machine',
+    name: 'Client secret',
     givenBy: 'the owner, a developer or an admin',
     bound: 'the scopes of the application; the roles of its owner and its giver',
     restsOn: ['authority_epoch'],
@@ -180,11 +180,37 @@ export const AUTHORITY = {
       ends: { ...APPLICATION_CREDENTIAL.ends, 'it was removed': ['secret_removed'] },
       bounded: {
         ...APPLICATION_CREDENTIAL.bounded,
-        'it acts under its owner then, and its tokens end': ['trust_withdrawn'],
+        'it then acts with its owner’s role, and its tokens end': ['trust_withdrawn'],
       },
       stays: {
         [KNOWN_TO_OWNER]: ['recovered', 'undone'],
         [LIVES]: ['password_changed', 'sessions_ended', 'key_revoked'],
+      },
+    },
+  },
+  machine_token: {
+    name: 'Access token of a machine',
+    givenBy: 'the application, by a secret or a key',
+    bound: 'the scopes of the application; the roles of its owner and of the giver of the secret; an hour',
+    restsOn: [],
+    needs: 'account',
+    cells: {
+      ends: {
+        ...APPLICATION_CREDENTIAL.ends,
+        'the application gets another one, with what is left': [
+          'password_changed',
+          'recovered',
+          'undone',
+          'role_lowered',
+          'scopes_narrowed',
+          'trust_withdrawn',
+        ],
+      },
+      stays: {
+        'nothing that it rests on changes, and it expires within the hour': [
+          'sessions_ended',
+          'secret_removed',
+        ],
       },
     },
   },
@@ -235,7 +261,7 @@ export const AUTHORITY = {
         ...GIVEN_FOR_PRODUCTION,
         'it was ended': ['member_removed'],
       },
-      bounded: { 'it is the role of a viewer then': ['member_lowered'] },
+      bounded: { 'it then has the role of a viewer': ['member_lowered'] },
       stays: {
         [KNOWN_TO_OWNER]: ['recovered', 'undone'],
         [LIVES]: ['password_changed', 'sessions_ended', 'role_lowered', 'scopes_narrowed'],
@@ -259,7 +285,7 @@ export const AUTHORITY = {
   registration_access_token: {
     name: 'Registration access token of a client',
     givenBy: 'the person whose registration token it was',
-    bound: 'the scopes of the registration token, and those that the owner left; for no other owner',
+    bound: 'the scopes of the registration token that the owner has not removed since',
     restsOn: ['authority_epoch', 'recovery_epoch'],
     needs: 'account',
     cells: {
@@ -278,7 +304,7 @@ export const AUTHORITY = {
     name: 'Link to set up a sign-in again',
     givenBy: 'an admin',
     bound: 'one account, once, 24 hours',
-    restsOn: ['authority_epoch', 'recovery_epoch', 'sign_in_epoch'],
+    restsOn: ['epoch', 'authority_epoch', 'recovery_epoch'],
     needs: 'admin',
     cells: {
       ends: {
@@ -287,27 +313,28 @@ export const AUTHORITY = {
         'only an admin can give it': ['role_lowered'],
         [GONE]: ['deactivated', 'deleted'],
       },
-      stays: { 'the admin is still one': ['sessions_ended'] },
+      stays: { 'the admin is still an admin': ['sessions_ended'] },
     },
   },
   invitation: {
     name: 'Invitation to create an account',
     givenBy: 'an admin',
     bound: 'one account with the role user, once, 7 days',
-    restsOn: ['authority_epoch', 'recovery_epoch'],
+    restsOn: ['epoch', 'authority_epoch', 'recovery_epoch'],
     needs: 'admin',
     cells: {
       ends: {
         ...GIVEN_BY_PERSON,
+        [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
         'only an admin can give it': ['role_lowered'],
       },
-      stays: { 'the admin is still one': ['password_changed', 'sessions_ended'] },
+      stays: { 'the admin is still an admin': ['sessions_ended'] },
     },
   },
   transfer: {
     name: 'Offer of an application',
     givenBy: 'the owner or an admin',
-    bound: 'one application as it was shown, one recipient, 7 days',
+    bound: 'one application, unchanged since the offer; one recipient; 7 days',
     restsOn: ['epoch', 'authority_epoch', 'recovery_epoch'],
     needs: 'owner',
     cells: {
@@ -339,7 +366,7 @@ export const AUTHORITY = {
       },
       bounded: { [BY_SCOPES]: ['scopes_narrowed'] },
       stays: {
-        'its credentials end': ['credentials_ended', 'everything_ended'],
+        'trust is no credential; the credentials that use it end': ['credentials_ended', 'everything_ended'],
         [LIVES]: ['password_changed', 'recovered', 'undone', 'sessions_ended'],
       },
     },
@@ -376,7 +403,7 @@ export const AUTHORITY = {
       },
       bounded: {
         [BY_ROLE]: ['role_lowered'],
-        'it gets the events of the present applications': ['transferred'],
+        'it gets the events of the applications that the person has now': ['transferred'],
       },
       stays: { [LIVES]: ['password_changed', 'sessions_ended', 'key_revoked'] },
     },

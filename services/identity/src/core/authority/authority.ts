@@ -13,20 +13,20 @@ type FindMember = (
 ) => Promise<{ role: ApplicationRole; isPending: boolean; given: Given | undefined } | undefined>;
 
 export type Authority<G extends Giver = Giver> = {
-  /** What a capability of this kind records that this person gives now, in an application if it belongs to one. */
+  /** The stamp of a capability of this kind that the person gives now, in an application if it belongs to one. */
   give(kind: GivenCapability, person: string, application?: Managed): Promise<Given>;
   /** The same for an account that was just read. */
   givenBy(kind: GivenCapability, account: Giver): Given;
   /**
-   * The account of the person who gave a capability, while they could give it again with the authority that they had then. Undefined: it has
-   * ended. `application` is the one that it belongs to, if it belongs to one.
+   * The giver's account while they could give the capability again with the authority that they had then; undefined once it has ended.
+   * `application` is the one that it belongs to, if it belongs to one.
    */
   giverOf(
     kind: GivenCapability,
     given: Pick<Given, 'by' | 'epoch'> & Partial<Given>,
     application?: Managed,
   ): Promise<G | undefined>;
-  /** The role that a person has in an application: the owner's and an admin's, or that of an accepted membership that still holds. */
+  /** A person's role in an application: owner for its owner and for admins, otherwise that of an accepted membership that still holds. */
   roleOf(application: Managed, person: Pick<Giver, 'id' | 'role'>): Promise<ApplicationRole | undefined>;
 };
 
@@ -45,7 +45,7 @@ export function createAuthority<G extends Giver>(options: {
     async give(kind, person, application) {
       const account = await readAccount(person);
       const owner = isOfAnother(application, person) ? await readAccount(application.owner) : undefined;
-      // The token of the request may be a moment older than the end of the account, in which case nothing that it gives holds.
+      // The account may have been deleted since the token was checked. A capability with the epoch -1 never holds.
       const given = account
         ? authority.givenBy(kind, account)
         : { by: person, epoch: -1, ownerEpoch: undefined };
@@ -78,7 +78,7 @@ export function createAuthority<G extends Giver>(options: {
   return authority;
 }
 
-/** Who gave what was stored by a version that did not record it: the owner, before anything ended. Undefined for the operator's own. */
+/** The giver of what an earlier version stored without one: the owner, at epoch 0. Undefined for applications of the operator. */
 export function givenByOwner({ owner }: Pick<Managed, 'owner'>): Given | undefined {
   return owner === null ? undefined : { by: owner, epoch: 0, ownerEpoch: undefined };
 }
@@ -90,7 +90,7 @@ function isOfAnother(
   return application !== undefined && application.owner !== null && application.owner !== person;
 }
 
-/** Whether a role in an application allows what takes another one. */
+/** Whether a role in an application includes another one. */
 export function includes(role: ApplicationRole, needed: ApplicationRole): boolean {
   return APPLICATION_ROLES.indexOf(role) >= APPLICATION_ROLES.indexOf(needed);
 }

@@ -12,7 +12,7 @@ import type { Given } from './given.ts';
 export type StandingAccess = {
   id: string;
   kind: GivenCapability;
-  /** How the person calls it; null for what has no name. */
+  /** The name that the person gave it; null if it has none. */
   name: string | null;
   /** The application that it belongs to. */
   clientId: string | null;
@@ -20,14 +20,14 @@ export type StandingAccess = {
   lastUsedAt: Date | null;
 };
 
-/** A part of what acts for people. */
+/** A source of the list of what acts for a person (GET /api/v1/access). */
 export type AccessSource<A extends Giver = Giver> = {
   list(account: A): Promise<StandingAccess[]>;
-  /** Records what is kept, of these ids, as given with the authority that `givenAs` says. Sources of what cannot be kept have none. */
+  /** Stamps the entries with these ids, so that they hold after a revocation. Undefined where nothing can be kept. */
   keep?(userId: string, ids: ReadonlySet<string>, givenAs: (kind: GivenCapability) => Given): Promise<void>;
 };
 
-/** What becomes of a capability at an event; undefined when the event does not concern it. */
+/** The outcome of an event for a capability; undefined when the event does not concern it. */
 export function outcomeOf(kind: GivenCapability, event: AuthorityEvent): Outcome | undefined {
   const cells: Partial<Record<Outcome, Readonly<Record<string, readonly AuthorityEvent[]>>>> =
     AUTHORITY[kind].cells;

@@ -87,7 +87,7 @@ export function createPermissions(
     return { ...permissions, application, scopes: permissions.within(application.scopes) };
   }
 
-  /** By the secret or the keys by which the machine has authenticated, as its giver bounds it. */
+  /** The permissions of the credential by which the machine has authenticated. */
   function machinePermissions(ctx: KoaContextWithOIDC, application: Application) {
     const { authority, accounts } = options;
     const { jwks, jwksGiven } = application;

@@ -26,7 +26,7 @@ const accessShape = shape(
     effect: Type.Union([Type.String({ enum: [...OUTCOMES] }), Type.Null()], {
       description: 'What happens to it when all access is revoked.',
     }),
-    can_be_kept: Type.Boolean({ description: 'Whether `except` of the revocation may name it.' }),
+    can_be_kept: Type.Boolean({ description: 'Whether a revocation can keep it, by naming it in `except`.' }),
     created_at: Time,
     last_used_at: Time,
   }),
@@ -67,7 +67,7 @@ export function accessRoutes(options: {
     kinds: ['not_found'],
     async handle({ person, query: { user_id: id = person.id } }) {
       if (id !== person.id && person.role !== 'admin') {
-        throw new ServiceError('forbidden', 'Only an admin may see what acts for others.');
+        throw new ServiceError('forbidden', 'Only admins can see the access of other users.');
       }
       const account = await options.accounts.find(id);
       if (account === undefined) throw new ServiceError('not_found', 'There is no such user.');
@@ -88,8 +88,8 @@ const readKept = bodyValidator(
 );
 
 /**
- * POST /internal/identity/kept-access: before users revokes all access of a person, what they keep is recorded as given with the authority
- * that they will have afterwards.
+ * POST /internal/identity/kept-access: the users service calls this before it revokes all access of a person. Kept entries get the stamp of
+ * the epochs after the revocation.
  */
 export function keptAccessRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
@@ -103,7 +103,7 @@ export function keptAccessRoutes(options: {
     const keepers = options.sources.filter(({ keep }) => keep !== undefined);
     const listed = account && (await Promise.all(keepers.map(({ list }) => list(account)))).flat();
     if (account === undefined || !ids.every((id) => listed?.some((it) => it.id === id))) {
-      throw new ServiceError('invalid', 'These are not all things that act for this person and can be kept.');
+      throw new ServiceError('invalid', 'Name only entries of GET /api/v1/access with can_be_kept.');
     }
     const afterwards = withRaisedEpochs(account);
     const givenAs = (kind: GivenCapability) => options.authority.givenBy(kind, afterwards);
@@ -112,7 +112,7 @@ export function keptAccessRoutes(options: {
   });
 }
 
-/** A revocation of all access raises each by one. */
+/** The account after a revocation of all access, which raises each epoch by one. */
 function withRaisedEpochs(account: Account): Account {
   const { epoch, sign_in_epoch, recovery_epoch, authority_epoch } = account;
   return {

@@ -6,7 +6,7 @@ import type { IdentityModule } from '../../identity-module.ts';
 import { accessRoutes, keptAccessRoutes } from './access-routes.ts';
 import { applicationCredentials } from './application-credentials.ts';
 
-/** What acts for a person, and what of it they keep when they revoke all access. */
+/** The list of what acts for a person, and the entries that they keep when they revoke all access. */
 export function access(core: Core): IdentityModule {
   const { extensions, sessions, authorizedApplications, authentication } = core;
   const uses = (kind: 'session' | 'login') => (it: Awaited<ReturnType<typeof sessions.list>>[number]) => ({

@@ -43,7 +43,7 @@ export type ApiKeys = Omit<ApplicationKeys, 'list'> & {
   resumeRevocations(): Promise<void>;
 };
 
-/** The number of keys that are remembered as replaced by one. */
+/** The most replaced keys whose ids a key remembers. */
 const MAX_REPLACED = 50;
 /** How long services cache what a key permits. */
 const CACHED_SECONDS = 60;
@@ -86,11 +86,11 @@ export function createApiKeys(options: {
     throw new ServiceError('conflict', `The application gets no API keys: ${reason}.`);
   }
 
-  /** The permissions of a key that this person has made; undefined once they could not make it any more. */
+  /** The permissions of a key with this giver; undefined once the giver could no longer make it. */
   const permissionsBy = (application: Application, given: ApiKey['given']) =>
     credentialPermissions(application, { kind: 'api_key', given }, { authority, findOwner: accounts.find });
 
-  /** The manager as the giver of a key. */
+  /** The stamp of a key that the manager makes; notes a giver who is not the owner. */
   async function giveIn(application: Application, manager: Manager): Promise<Given> {
     if (manager.id !== application.owner) await store.noteGiver(application.id, manager.id);
     return authority.give('api_key', manager.id, application);

@@ -54,7 +54,7 @@ export function acceptRoutes(options: {
     sendPage(ctx, html, { status: error?.status ?? 200, hasScripts: signUpMethods.length > 0 });
   }
 
-  /** Whether the admin who invited could still do so. */
+  /** Whether the admin who sent the invitation could still send it. */
   const holds = async ({ given, invitedBy }: Invitation) =>
     (await authority.giverOf('invitation', given ?? { by: invitedBy, epoch: 0 })) !== undefined;
 

@@ -88,8 +88,8 @@ export function memberRoutes(options: {
     summary: 'Invite a member to an application, or change the role of one',
     description:
       'The person gets a mail, and is a member once they accept. A viewer sees the application, its requests, usage and audit log. A developer ' +
-      'also changes its name and look, and creates and removes credentials within its present scopes; what these do is bounded by the ' +
-      'role of the developer, too. Only the owner adds scopes, changes URIs, keys and security settings, deletes and transfers it, ' +
+      'also changes its name and look, and creates and removes credentials within its present scopes. These never do more than the ' +
+      'role of the developer allows. Only the owner adds scopes, changes URIs, keys and security settings, deletes and transfers it, ' +
       'and chooses its members.',
     body: shape('NewApplicationMember', Draft, { user: 'grace', role: 'developer' }),
     responses: created('The member.', memberShape),
@@ -121,7 +121,8 @@ export function memberRoutes(options: {
 
   own.get('list', '/', {
     summary: 'List your memberships',
-    description: 'Of applications of others, with the invitations that wait for you.',
+    description:
+      'Your memberships of other people’s applications, and the invitations that you have not accepted.',
     responses: ok('The memberships, the oldest first.', listOf('Memberships', membershipShape)),
     handle: async ({ manager }) => ({ data: (await members.ofPerson(manager)).map(membershipView) }),
   });
@@ -136,7 +137,7 @@ export function memberRoutes(options: {
   own.delete('remove', '/:client_id', {
     summary: 'Leave an application, or decline an invitation',
     description: 'The credentials that you have made there end.',
-    responses: done('You are no member.'),
+    responses: done('You are no longer a member.'),
     handle: ({ manager, params }) => members.remove(manager, params.client_id, manager.id, []),
   });
   return [api, own];

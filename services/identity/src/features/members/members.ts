@@ -34,7 +34,7 @@ export type NamedMember = Omit<Member, 'id' | 'given'> & {
   username: string | null;
   credentials: MadeCredential[];
 };
-/** A membership as the person sees it who has it, or is invited to it. */
+/** A membership or an invitation, as its person sees it. */
 export type Membership = Pick<Member, 'clientId' | 'role' | 'createdAt' | 'isPending'> & { name: string };
 
 export type Members = {
@@ -45,8 +45,8 @@ export type Members = {
    */
   add(manager: Manager, clientId: string, user: string, role: MemberRole): Promise<NamedMember>;
   /**
-   * Members may leave; others are removed by the owner, who takes over the credentials with these ids. The other credentials of
-   * the member end.
+   * Members remove themselves, or the owner removes them and takes over the credentials in `takenOver`. The member's other
+   * credentials end.
    */
   remove(manager: Manager, clientId: string, userId: string, takenOver: readonly string[]): Promise<void>;
   /** The person's own memberships, with those that wait to be accepted. */
@@ -66,7 +66,7 @@ export function createMembers(
     audit: Pick<Audit, 'record'>;
     attempts: Pick<RateLimiter, 'count'>;
     /** Writes to somebody by mail. Never rejects. */
-    notify(userId: string, kind: 'member_invited' | 'member_added', application: Application): void;
+    notify(userId: string, kind: 'member_invited' | 'member_invitation_sent', application: Application): void;
     /** Makes the other services ask again which applications somebody sees. */
     changed(clientId: string): Promise<void>;
   },
@@ -125,7 +125,7 @@ export function createMembers(
       const before = await members.find(clientId, userId);
       const waiting = (await members.ofPerson(userId)).filter(({ isPending }) => isPending);
       if (before === undefined && waiting.length >= MAX_INVITED) {
-        const message = `${MAX_INVITED} invitations to applications already wait for this user.`;
+        const message = `This user already has ${MAX_INVITED} invitations to applications that are not accepted.`;
         throw new ServiceError('conflict', message);
       }
       const given = await authority.give('member', manager.id, application);
@@ -141,14 +141,15 @@ export function createMembers(
         client: clientId,
         details: { user: userId, role },
       });
-      // A developer who becomes a viewer could not make their credentials any more; and a transfer may have come in between.
+      // The member may have become a viewer, whose credentials end; and the application may have been transferred meanwhile.
       await applications.removeEnded(clientId);
       const member = await members.find(clientId, userId);
       if (member === undefined) throw new ServiceError('conflict', 'The application has another owner now.');
       await options.changed(clientId);
       if (before === undefined) {
         options.notify(userId, 'member_invited', application);
-        if (application.owner !== null) options.notify(application.owner, 'member_added', application);
+        if (application.owner !== null)
+          options.notify(application.owner, 'member_invitation_sent', application);
       }
       return { ...member, username, credentials: [] };
     },
@@ -157,9 +158,9 @@ export function createMembers(
       const isOwn = userId === manager.id;
       const member = await members.find(clientId, userId);
       if (isOwn && member !== undefined) {
-        // Also an invitation, which gives no role yet.
+        // People also decline invitations, with which they have no role yet.
         if (takenOver.length > 0)
-          throw new ServiceError('forbidden', 'Only the owner takes credentials over.');
+          throw new ServiceError('forbidden', 'Only the owner can take over credentials.');
       } else await findManaged(options, manager, clientId, 'owner');
       if (member === undefined) throw new ServiceError('not_found', 'There is no such member.');
       if (takenOver.length > 0) {
@@ -195,7 +196,7 @@ export function createMembers(
         throw new ServiceError('conflict', message);
       }
       if (!(await members.accept(clientId, manager.id))) {
-        throw new ServiceError('not_found', 'No such invitation waits for you.');
+        throw new ServiceError('not_found', 'There is no such invitation for you.');
       }
       await recordBy(manager, audit, { action: 'member.accepted', client: clientId });
       await options.changed(clientId);

@@ -30,7 +30,7 @@ const Draft = Type.Object({
   machines: Type.Optional(
     Type.Boolean({
       description:
-        'Whether clients for the grant client_credentials can register, which act as you without anybody signing in. By default not.',
+        'Whether machines (client_credentials) can register. They act as you, without anybody signing in. False by default.',
     }),
   ),
   uses: Type.Optional(

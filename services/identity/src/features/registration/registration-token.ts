@@ -3,8 +3,9 @@ import { boolean, date, type EntityOf, id, number, text, value } from '@gatehous
 /** An initial access token (RFC 7591 §1.2): whoever has it registers clients, as applications of its owner. */
 export const REGISTRATION_TOKEN = {
   id: id(),
-  /** The id of the person, and the sum of the epochs of their account that it rests on (see AUTHORITY). */
+  /** The id of the person. */
   owner: text(),
+  /** The sum of the epochs of the owner's account that it rests on (see AUTHORITY). */
   ownerEpoch: number().default(0),
   name: text(),
   tokenHash: text(),
@@ -29,7 +30,7 @@ export type RegistrationTokenStore = {
   collection: string;
   /** Inserts it unless its owner has MAX_REGISTRATION_TOKENS; returns whether it did. */
   insert(token: RegistrationToken): Promise<boolean>;
-  /** A person's tokens that have not expired and are of this epoch or a later one, the latest first. */
+  /** A person's tokens that have neither expired nor ended, the latest first. */
   list(owner: string, leastEpoch: number): Promise<RegistrationToken[]>;
   /** Takes one of the uses that are left; of several concurrent calls for the last one, one gets it. */
   take(tokenHash: string): Promise<RegistrationToken | undefined>;

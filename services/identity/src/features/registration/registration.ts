@@ -21,7 +21,7 @@ export const REGISTRATION = {
   ownerEpoch: number().default(0),
   /** Whether the client may be a machine. */
   machines: boolean().default(true),
-  /** The most that the client may ask for, unless its owner has left it less since (`registrableScopes`). */
+  /** The most scopes that the client may ask for; its owner may have removed some since (`registrableScopes`). */
   scopes: value<readonly string[]>(),
   authMethod: oneOf(AUTH_METHODS),
   /** Whether it is known that tokens were issued to it. */

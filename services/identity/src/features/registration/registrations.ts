@@ -111,14 +111,14 @@ export function createRegistrations(options: {
     await audit.record({ action, client, origin, actor: null, ...subject, details: { ...details } });
   }
 
-  /** What a token gives to a client now. Throws `unauthenticated` once it has ended. */
+  /** The scopes that a token can still give to a client. Throws `unauthenticated` once it has ended. */
   async function grantable(
     kind: 'registration_token' | 'registration_access_token',
     { owner: by, ownerEpoch: epoch, scopes }: Pick<RegistrationToken, 'owner' | 'ownerEpoch' | 'scopes'>,
   ): Promise<string[]> {
     const owner = await authority.giverOf(kind, { by, epoch });
     if (owner !== undefined) return withinCeiling(scopes, owner.role);
-    throw unauthenticated('This token has ended, with what its owner had given.', 'invalid_token');
+    throw unauthenticated('This token has ended. Ask its owner for another one.', 'invalid_token');
   }
 
   async function newClient(

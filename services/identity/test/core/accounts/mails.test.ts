@@ -35,7 +35,7 @@ const NOTICES: [Notice, subject: string][] = [
   [{ kind: 'application_given', application: 'Lighthouse' }, 'Your application has a new owner'],
   [{ kind: 'application_offered', application: 'Lighthouse' }, 'An application is offered to you'],
   [{ kind: 'member_invited', application: 'Lighthouse' }, 'You are invited to an application'],
-  [{ kind: 'member_added', application: 'Lighthouse' }, 'Somebody was invited to your application'],
+  [{ kind: 'member_invitation_sent', application: 'Lighthouse' }, 'Somebody was invited to your application'],
   [{ kind: 'registration_token_created', token: 'CI', machines: true }, 'A registration token was created'],
 ];
 const MAILS: [mail: Mail, subject: string, links: string[]][] = [
@@ -132,7 +132,7 @@ t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
           { kind: 'new_credential', what: 'a client secret', application: name },
           { kind: 'application_given', application: name },
           { kind: 'application_offered', application: name },
-          { kind: 'member_added', application: name },
+          { kind: 'member_invitation_sent', application: name },
         ] as const
       ).map((it) => noticeMail(it, to)),
     ];

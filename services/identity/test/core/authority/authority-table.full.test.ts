@@ -100,11 +100,16 @@ async function makeScene() {
     await key(web, member),
     await key(trusted, owner),
   ];
+  const issued = async (client_id: string, client_secret: unknown) =>
+    (await form({ grant_type: 'client_credentials', client_id, client_secret: String(client_secret) })).body
+      .access_token;
   const machineToken = (client_id: string, client_secret: unknown) => async () =>
-    permissions(
-      (await form({ grant_type: 'client_credentials', client_id, client_secret: String(client_secret) })).body
-        .access_token,
-    );
+    permissions(await issued(client_id, client_secret));
+  const [token, memberToken, trustedToken] = [
+    await issued(machine.client_id, machine.client_secret),
+    await issued(machine.client_id, secret.client_secret),
+    await issued(trusted.client_id, trusted.client_secret),
+  ];
   const byKeys = async () => {
     const client_id = keyed.client_id;
     const client_assertion = await new SignJWT({ jti: crypto.randomUUID() })
@@ -115,10 +120,10 @@ async function makeScene() {
       .setExpirationTime('1m')
       .sign(privateKey);
     const asked = { grant_type: 'client_credentials', client_id, client_assertion };
-    const issued = (await form({ ...asked, client_assertion_type: ASSERTION })).body.access_token;
+    const { body } = await form({ ...asked, client_assertion_type: ASSERTION });
     // Keys that are listed would let a web application authenticate.
     const listed = (await call('GET', pathOf(keyed), root)).body.jwks == null ? undefined : 'listed';
-    return (await permissions(issued)) ?? listed;
+    return (await permissions(body.access_token)) ?? listed;
   };
   const all = ['openid', 'read:data', 'read:users', 'read:all'];
   const registrationToken = await ok('POST', '/api/v1/registration-tokens', owner, {
@@ -182,6 +187,7 @@ async function makeScene() {
     login: () => permissions(owner),
     consent: async () => permissions((await refresh(built, ownConsent.refresh_token, WEB)).body.access_token),
     client_secret: machineToken(machine.client_id, machine.client_secret),
+    machine_token: () => permissions(token),
     public_keys: byKeys,
     api_key: () => permissions(ownKey.api_key),
     member: role(web),
@@ -202,10 +208,12 @@ async function makeScene() {
     },
   };
   const memberPowers: Powers = {
+    machine_token: () => permissions(memberToken),
     client_secret: machineToken(machine.client_id, secret.client_secret),
     api_key: () => permissions(memberKey.api_key),
   };
   const trustedPowers: Powers = {
+    machine_token: () => permissions(trustedToken),
     client_secret: machineToken(trusted.client_id, trusted.client_secret),
     api_key: () => permissions(trustedKey.api_key),
   };

@@ -24,7 +24,7 @@ type ApplicationDocument = StoredOf<typeof APPLICATION> & {
   /** From 0 to MAX_APPLICATIONS - 1, unique for an owner, which limits their applications. Absent from deleted ones. */
   slot?: number;
   deleted_at?: Date | null;
-  /** Those who have made something in it, and are not its owner. */
+  /** People other than the owner who have made something in it. */
   givers?: string[];
   /** The epoch of the owner's account for which this one's was raised last. */
   owner_epoch?: number;

@@ -8,7 +8,7 @@ export function noteSecret(ctx: Context, secret: ClientSecret): void {
   secrets.set(ctx.req, secret);
 }
 
-/** The secret by which the client of a request has authenticated, if it did so by one. */
+/** The secret by which the client of a request has authenticated; undefined for other methods. */
 export function notedSecret(ctx: Context): ClientSecret | undefined {
   return secrets.get(ctx.req);
 }

@@ -19,8 +19,8 @@ export type OwnApplication = {
 export type OwnApplications = {
   list(accountId: string, origin: Origin): Promise<OwnApplication[]>;
   /**
-   * Ends the client secrets, public keys and API keys of a person's applications with their tokens, memberships of others, registration
-   * tokens, and the logins at the API; pauses webhooks. The applications stay, and can be given others.
+   * Ends the secrets, public keys, API keys, tokens and members of a person's applications, their registration tokens and their logins at
+   * the API, and pauses their webhooks. The applications stay and can get new credentials.
    */
   endCredentials(accountId: string, origin: Origin): Promise<void>;
 };

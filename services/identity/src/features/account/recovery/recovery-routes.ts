@@ -104,7 +104,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       const { given } = link;
       const isGiven =
         given === undefined || (await options.authority.giverOf('set_up_link', given)) !== undefined;
-      // An admin gives it to the person, who may have no address.
+      // An admin hands this link to the person, whose account may have no address.
       return isGiven && link.epoch === account.sign_in_epoch ? account : undefined;
     }
     return isCurrentLink(link, account) && account.email_verified ? account : undefined;
