@@ -45,6 +45,9 @@ export type TestIssuer = {
       client_ids?: string[];
       visible_client_ids?: string[];
       scopes?: readonly string[];
+      owner?: string | null;
+      epochs?: { recovery: number; authority: number };
+      key_ids?: string[];
     }
   >;
   /** Where revocations are broadcast; it can be cut off. */
@@ -57,8 +60,11 @@ export type TestIssuer = {
   ended: Set<string>;
   /** The client of the service under test, which gets tokens for internal routes at /oauth2/token. All have its secret. */
   client: { id: string; secret: string };
-  /** The actions on queues that identity was sent; while it is away, it answers 404, as an earlier version does. */
-  queueActions: { taken: { id: string; action: string; details: object; by: object }[]; away: boolean };
+  /** The actions on queues and webhooks that identity was sent; while it is away, it answers 404, as an earlier version does. */
+  queueActions: {
+    taken: { id: string; action: string; details: object; by: object; subject?: string }[];
+    away: boolean;
+  };
   /** How often each path was asked for, without the query. */
   asked: Map<string, number>;
 };
@@ -84,16 +90,20 @@ export async function createTestIssuer(
   const queueActions: TestIssuer['queueActions'] = { taken: [], away: false };
   const broadcast = createTestBroadcast(t, REVOCATIONS_SUBJECT);
 
-  /** By default a person with the role `user`, whose applications have all scopes. */
+  /** By default a person with the role `user`, whose applications have all scopes; or one of these applications. */
   const ownedBy = (id: string) => {
-    const client_ids = owned.get(id) ?? [];
-    return {
+    const [person = id] = [...owned].find(([, ids]) => ids.includes(id)) ?? [];
+    const client_ids = person === id ? (owned.get(id) ?? []) : [id];
+    const given = {
       client_ids,
-      person: id,
+      person: person as string | null,
       role: 'user',
       scopes: client_ids.length > 0 ? API_SCOPES : [],
+      epochs: { recovery: 0, authority: 0 },
+      key_ids: [],
       ...rights.get(id),
     };
+    return { owner: given.person, ...given };
   };
 
   const routes: Record<

@@ -62,4 +62,7 @@ export const ACTIONS: Record<string, string> = {
   'dead_letters.replayed': 'Dead letters replayed',
   'dead_letters.removed': 'Dead letter removed',
   'dead_letters.purged': 'All dead letters removed',
+  'webhook.created': 'Webhook created',
+  'webhook.changed': 'Webhook changed or resumed',
+  'webhook.removed': 'Webhook deleted',
 };

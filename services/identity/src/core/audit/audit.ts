@@ -17,7 +17,7 @@ const BUFFERED = [
   'consent.refused',
   'token.revoked',
 ] as const;
-/** The actions of operators on queues, as the notifications service reports them. */
+/** What the notifications service reports: the actions of operators on queues, and those on webhooks. */
 export const QUEUE_ACTIONS = [
   'queue.paused',
   'queue.resumed',
@@ -25,6 +25,7 @@ export const QUEUE_ACTIONS = [
   'dead_letters.removed',
   'dead_letters.purged',
 ] as const;
+export const WEBHOOK_ACTIONS = ['webhook.created', 'webhook.changed', 'webhook.removed'] as const;
 /** Actions that grant or remove power: written before the response. */
 const IMMEDIATE = [
   'account.created',
@@ -79,11 +80,12 @@ const IMMEDIATE = [
   'api_key.revoked',
   'keys.rotated',
   ...QUEUE_ACTIONS,
+  ...WEBHOOK_ACTIONS,
 ] as const;
 export const AUDIT_ACTIONS = [...BUFFERED, ...IMMEDIATE] as const;
 /** What is done to an application and its credentials, as its owner sees it; not who used it. */
 export const APPLICATION_ACTIONS = AUDIT_ACTIONS.filter((action) =>
-  /^(?:application|member|transfer|secret|api_key)\./.test(action),
+  /^(?:application|member|transfer|secret|api_key|webhook)\./.test(action),
 );
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

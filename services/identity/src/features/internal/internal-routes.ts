@@ -4,7 +4,7 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
-import { type Audit, entryOfRequest, QUEUE_ACTIONS } from '../../core/audit/audit.ts';
+import { type Audit, entryOfRequest, QUEUE_ACTIONS, WEBHOOK_ACTIONS } from '../../core/audit/audit.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import { createInternalRouter } from '../../http/internal-router.ts';
 import { readJson } from '../../http/request-body.ts';
@@ -78,18 +78,30 @@ const QueueDetails = Type.Object(
   },
   { additionalProperties: false },
 );
+const WebhookDetails = Type.Object(
+  {
+    webhook: Type.String(),
+    host: Type.Optional(Type.String()),
+    events: Type.Optional(Type.Array(Type.String())),
+    status: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+);
+const ACTIONS = [...QUEUE_ACTIONS, ...WEBHOOK_ACTIONS];
 const readAction = bodyValidator(
   Type.Object({
     id: EventId,
-    action: Type.Unsafe<(typeof QUEUE_ACTIONS)[number]>({ type: 'string', enum: [...QUEUE_ACTIONS] }),
-    details: QueueDetails,
+    action: Type.Unsafe<(typeof ACTIONS)[number]>({ type: 'string', enum: ACTIONS }),
+    details: Type.Union([QueueDetails, WebhookDetails]),
     by: By,
+    /** The person to whom a webhook belongs. */
+    subject: Type.Optional(Type.String()),
   }),
 );
 
 /**
  * The requests of the other services to identity. Every other service may list revocations; only users
- * may report account changes and deleted people, and only notifications report what operators do to queues, read on a caller's behalf, and ask
+ * may report account changes and deleted people, and only notifications report what is done to queues and webhooks, read on a caller's behalf, and ask
  * who owns which application, how applications are called and which credentials of people have ended (see SERVICES in core). The
  * edge does not route any of it.
  */
@@ -159,8 +171,14 @@ export function internalRoutes(options: {
     ctx.status = 204;
   });
   router.post('/queue-actions', async (ctx) => {
-    const { id: event, action, details, by } = readAction(await readJson(ctx));
-    await options.audit.record({ action, event, ...entryOfRequest(by), details });
+    const { id: event, action, details, by, subject } = readAction(await readJson(ctx));
+    await options.audit.record({
+      action,
+      event,
+      ...entryOfRequest(by),
+      details,
+      ...(subject && { subject }),
+    });
     ctx.status = 204;
   });
   router.post('/owned-applications', async (ctx) => {

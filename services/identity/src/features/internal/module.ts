@@ -34,9 +34,11 @@ export function internal(core: Core): IdentityModule {
     isInForce,
     ownedApplications: createOwnedApplications({
       findOwner: core.accounts.find,
-      findApplication: applications.find,
+      findApplication: core.applicationStore.findNow,
       ownedBy: applications.ownedBy,
       visibleTo: applications.visibleTo,
+      liveKeys: async (id) =>
+        (await Promise.all(extensions.applicationKeys.map((keys) => keys.liveIds(id)))).flat(),
     }),
     accountChanged: createAccountChangeHandler(core),
   });

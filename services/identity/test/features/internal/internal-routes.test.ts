@@ -299,19 +299,24 @@ t.test('each account change is in the audit log, once however often it comes', a
   }
 });
 
-t.test('each action on a queue is in the audit log, once however often it comes', async (t) => {
+t.test('each action on a queue or webhook is in the audit log, once however often it comes', async (t) => {
   const token = await built.serviceToken('notifications');
   const report = (body: object) => call('POST', `${PREFIX}/queue-actions`, token, body);
-  for (const [action, details] of [
+  for (const [action, details, subject] of [
     ['queue.paused', { queue: 'messages', lane: 'sms' }],
     ['queue.resumed', { queue: 'messages', lane: 'sms' }],
     ['dead_letters.replayed', { queue: 'messages', lane: 'sms', ids: ['ntf_1-1', 'ntf_2-1'] }],
     ['dead_letters.removed', { queue: 'messages', lane: 'sms', ids: ['ntf_1-1'] }],
     ['dead_letters.purged', { queue: 'messages', lanes: ['email', 'sms'], number: 3 }],
+    ['webhook.created', { webhook: 'whk_1', host: 'a.example', events: ['*'], status: 'active' }, 'usr_1'],
+    ['webhook.changed', { webhook: 'whk_1', host: 'b.example', events: ['*'], status: 'active' }, 'usr_1'],
+    ['webhook.removed', { webhook: 'whk_1', host: 'b.example' }],
   ] as const) {
-    const event = { id: newId('evt'), action, details, by: BY };
+    const of = subject === undefined ? {} : { subject };
+    const event = { id: newId('evt'), action, details, by: BY, ...of };
     for (let i = 0; i < 2; i += 1) t.equal((await report(event)).status, 204, action);
-    t.same(await entriesOf(event.id), [{ action, details, at: timeOfId(event.id), ...BY_STORED }], action);
+    const stored = { action, details, at: timeOfId(event.id), ...BY_STORED, ...of };
+    t.same(await entriesOf(event.id), [stored], action);
   }
   const details = { queue: 'messages', lane: 'sms' };
   const event = { id: newId('evt'), action: 'queue.paused', details, by: BY };
@@ -320,6 +325,10 @@ t.test('each action on a queue is in the audit log, once however often it comes'
     ['an id that is no event’s', { ...event, id: 'aud_1' }],
     ['nobody', { ...event, by: undefined }],
     ['no details', { ...event, details: undefined }],
+    [
+      'a URL',
+      { ...event, action: 'webhook.created', details: { webhook: 'whk_1', url: 'https://a.example/?key=x' } },
+    ],
     ['details of something else', { ...event, details: { ...details, email: 'ann@example.org' } }],
   ] as const) {
     t.equal((await report(body)).status, 400, name);
@@ -381,10 +390,20 @@ t.test('who owns applications, and what these may read', async (t) => {
   const notifications = await built.serviceToken('notifications');
   const of = async (id: string) =>
     Object((await call('POST', `${PREFIX}/owned-applications`, notifications, { ids: [id] })).body).owners[0];
-  t.match(await of('app_keyed'), { client_ids: ['app_keyed'], role: 'machine', scopes: ['read:users'] });
+  const epochs = { recovery: 0, authority: 0 };
+  t.same(await of('app_keyed'), {
+    ...{ client_ids: ['app_keyed'], visible_client_ids: ['app_keyed'], role: 'machine', person: null },
+    ...{ scopes: ['read:users'], owner: null, epochs, key_ids: [apiKey.id] },
+  });
   const { client_ids, role, scopes } = (await of(people.admin.id)) as Record<string, string[]>;
   t.equal(role, 'admin');
   t.ok(client_ids?.length && scopes?.includes('read:users'), 'the applications of an admin');
-  t.match(await of(people.ann.id), { client_ids: [], role: 'user', scopes: [] });
-  t.match(await of('usr_nobody'), { client_ids: [], role: null, scopes: [] });
+  t.match(await of(people.ann.id), {
+    client_ids: [],
+    role: 'user',
+    scopes: [],
+    owner: people.ann.id,
+    epochs,
+  });
+  t.match(await of('usr_nobody'), { client_ids: [], role: null, scopes: [], owner: null, epochs });
 });

@@ -15,8 +15,27 @@ t.test('the owner of many applications is asked for once', async (t) => {
     findApplication: async () => undefined,
     visibleTo: async () => [],
     ownedBy: async () => applications,
+    liveKeys: async () => [],
   });
   const { client_ids: ids, scopes, role } = await owned('usr_1');
   t.match({ length: ids.length, scopes, role }, { length: 100, scopes: ['read:data'], role: 'user' });
   t.strictSame(asked, ['usr_1']);
+});
+
+t.test('an application has the owner and the epochs of that person, also when it is trusted', async (t) => {
+  const account = { role: 'user' as const, status: 'active' as const, epoch: 0 };
+  const epochs = { recovery_epoch: 2, authority_epoch: 1 };
+  for (const trusted of [false, true]) {
+    const owned = createOwnedApplications({
+      findOwner: async () => ({ ...account, ...epochs }),
+      findApplication: async () => ({ owner: 'usr_1', trusted, scopes: ['read:data'] }),
+      visibleTo: async () => [],
+      ownedBy: async () => [],
+      liveKeys: async (id) => [`key of ${id}`],
+    });
+    t.match(await owned('app_1'), {
+      ...{ person: trusted ? null : 'usr_1', owner: 'usr_1', key_ids: ['key of app_1'] },
+      epochs: { recovery: 2, authority: 1 },
+    });
+  }
 });
