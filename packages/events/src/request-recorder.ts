@@ -2,11 +2,15 @@ import { newId } from '@gatehouse/core/ids';
 import { type CompletedRequest, UNKNOWN_ROUTE } from '@gatehouse/server/completed-request';
 import type { LoggedRequest } from './usage-batch.ts';
 
-/** Requests of one application between two batches; the others are counted only. */
-const MAX_OF_CLIENT = { failed: 100, succeeded: 20 };
-/** Requests that wait in memory, of some 500 bytes each; so many may wait that succeeded. */
-const MAX_WAITING = 2000;
-const MAX_SUCCEEDED = 1000;
+/**
+ * For requests with a credential of the client, and for those that only name it, which anybody can send: the requests of one
+ * application between two batches, beyond which they are counted only; those that wait in memory, of some 500 bytes each; and how
+ * many of these may be successful.
+ */
+const LIMITS = {
+  authenticated: { ofClient: { failed: 100, succeeded: 20 }, waiting: 2000, waitingSucceeded: 1000 },
+  namedOnly: { ofClient: { failed: 20, succeeded: 20 }, waiting: 500, waitingSucceeded: 250 },
+};
 /** Requests of one batch, at most 2 KB each. */
 const MAX_IN_BATCH = 200;
 const MAX_TEXT = 240;
@@ -21,9 +25,8 @@ const LONG_WORD = /[\w~+=%-]{16,}/g;
 
 /** Collects the requests of applications for their log, in bounded memory. */
 export function createRequestRecorder() {
-  let waiting: LoggedRequest[] = [];
-  let succeeded = 0;
-  let ofClient = new Map<string, { failed: number; succeeded: number }>();
+  const authenticated = createPool(LIMITS.authenticated);
+  const namedOnly = createPool(LIMITS.namedOnly);
 
   return {
     /** Of a request that is one too many, nothing is kept, and little is done. */
@@ -32,20 +35,13 @@ export function createRequestRecorder() {
       if (OWN_CLIENTS.has(client)) return;
       const { failure } = info;
       const isFailed = status >= 400 || failure !== undefined;
-      if (waiting.length >= MAX_WAITING || (!isFailed && succeeded >= MAX_SUCCEEDED)) return;
-      let counts = ofClient.get(client);
-      if (counts === undefined) {
-        counts = { failed: 0, succeeded: 0 };
-        ofClient.set(client, counts);
-      }
-      const kind = isFailed ? 'failed' : 'succeeded';
-      if (counts[kind] >= MAX_OF_CLIENT[kind]) return;
-      counts[kind] += 1;
-      if (!isFailed) succeeded += 1;
+      const pool = info.namedOnly === true ? namedOnly : authenticated;
+      if (!pool.admits(client, isFailed)) return;
       const [method = '', pattern = ''] = route.split(' ', 2);
-      waiting.push({
+      pool.waiting.push({
         id: newId('rlg'),
         client,
+        authenticated: pool === authenticated,
         method,
         path: shownPath(pattern, path ?? ''),
         status,
@@ -59,13 +55,41 @@ export function createRequestRecorder() {
     },
     /** Takes the requests out of the recorder, or a part of them when there are many. */
     take(): { log: LoggedRequest[]; isAll: boolean } {
-      const log = waiting.slice(0, MAX_IN_BATCH);
-      waiting = waiting.slice(MAX_IN_BATCH);
+      const log = authenticated.take(MAX_IN_BATCH);
+      log.push(...namedOnly.take(MAX_IN_BATCH - log.length));
+      return { log, isAll: authenticated.waiting.length + namedOnly.waiting.length === 0 };
+    },
+  };
+}
+
+function createPool(limits: (typeof LIMITS)[keyof typeof LIMITS]) {
+  const waiting: LoggedRequest[] = [];
+  const ofClient = new Map<string, { failed: number; succeeded: number }>();
+  let succeeded = 0;
+  return {
+    waiting: waiting as Pick<LoggedRequest[], 'push' | 'length'>,
+    /** Counts a request of the client, unless it is one too many. */
+    admits(client: string, isFailed: boolean): boolean {
+      if (waiting.length >= limits.waiting || (!isFailed && succeeded >= limits.waitingSucceeded))
+        return false;
+      let counts = ofClient.get(client);
+      if (counts === undefined) {
+        counts = { failed: 0, succeeded: 0 };
+        ofClient.set(client, counts);
+      }
+      const kind = isFailed ? 'failed' : 'succeeded';
+      if (counts[kind] >= limits.ofClient[kind]) return false;
+      counts[kind] += 1;
+      if (!isFailed) succeeded += 1;
+      return true;
+    },
+    take(max: number): LoggedRequest[] {
+      const taken = waiting.splice(0, max);
       if (waiting.length === 0) {
-        ofClient = new Map();
+        ofClient.clear();
         succeeded = 0;
       }
-      return { log, isAll: waiting.length === 0 };
+      return taken;
     },
   };
 }

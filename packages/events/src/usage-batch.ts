@@ -43,6 +43,8 @@ export type LoggedRequest = {
   /** Made when the request ended. */
   id: string;
   client: string;
+  /** Whether it had a valid credential of the client, and did not only name it; absent in batches of the release before. */
+  authenticated?: boolean;
   method: string;
   /** Without the query, and with the names of parameters whose values are no ids of ours. */
   path: string;

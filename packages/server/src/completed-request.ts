@@ -12,7 +12,8 @@ export type CompletedRequest = {
   ms: number;
   /** Without the query. What stands in the place of a parameter may be a secret. */
   path?: string;
-  info?: Pick<RequestInfo, 'id' | 'credential' | 'failure'> & Partial<Pick<RequestInfo, 'keyId'>>;
+  info?: Pick<RequestInfo, 'id' | 'credential' | 'failure'> &
+    Partial<Pick<RequestInfo, 'keyId' | 'namedOnly'>>;
 };
 
 /** Callers choose the method: others are counted together, so that their number stays small. */

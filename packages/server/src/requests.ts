@@ -14,8 +14,10 @@ export type RequestInfo = {
   readonly userAgent: string | undefined;
   /** The route's pattern, such as /v1/users/:id; never the URL, whose query may hold secrets. */
   route: string | undefined;
-  /** client_id of the authenticated caller. */
+  /** client_id of the authenticated caller, or the one that the request named. */
   client: string | undefined;
+  /** Whether the request only names the client: no valid credential of it was presented. Undefined until that is known. */
+  namedOnly: boolean | undefined;
   /** Subject of the caller's token, when it is not the client itself. */
   subject: string | undefined;
   /** The last four characters of the verified credential. */
@@ -56,6 +58,7 @@ export function requestInfo(
     userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) || undefined,
     route: undefined,
     client: undefined,
+    namedOnly: undefined,
     subject: undefined,
     credential: undefined,
     keyId: undefined,

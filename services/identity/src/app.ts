@@ -78,6 +78,7 @@ export function createIdentityApp(options: AppOptions): Koa {
     await next();
     const { oidc } = ctx as Partial<KoaContextWithOIDC>;
     const { Client, Account } = oidc?.entities ?? {};
+    info.namedOnly ??= info.client === undefined;
     // Strangers can describe any number of clients: these are counted where somebody is signed in.
     if (Account !== undefined || !isMetadataDocumentId(Client?.clientId ?? ''))
       info.client ??= Client?.clientId;

@@ -73,6 +73,7 @@ const readBatch = bodyValidator(
         Type.Object({
           id: Type.String({ pattern: '^rlg_[0-9a-z]{26}$' }),
           client: Type.String({ maxLength: 128 }),
+          authenticated: Type.Optional(Type.Boolean()),
           method: Type.String({ maxLength: 16 }),
           path: Type.String({ maxLength: 256 }),
           status: Type.Integer({ minimum: 100, maximum: 599 }),

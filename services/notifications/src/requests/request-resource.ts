@@ -19,7 +19,11 @@ const requestView = view(
   Type.Object({
     id: Type.String(),
     time: Type.String({ format: 'date-time', description: 'When it ended.' }),
-    client_id: Type.String({ description: 'The application that made it.' }),
+    client_id: Type.String({ description: 'The application that made it, or that it names.' }),
+    authenticated: Type.Boolean({
+      description:
+        'Whether it had a valid credential of the application. Anybody can send a request that only names it.',
+    }),
     service: Type.String({ description: 'The service that answered it.' }),
     method: Type.String(),
     path: Type.String({
@@ -40,6 +44,7 @@ const requestView = view(
     id: it.id,
     time: timeOfId(it.id).toISOString(),
     client_id: it.client,
+    authenticated: it.authenticated,
     service: it.service,
     method: it.method,
     path: it.path,
@@ -123,6 +128,7 @@ export function createRequestResource(options: {
     example: {
       id: 'rlg_06f2k1c8w0h3v5n7q9t1x3z5b7',
       client: 'app_06f2k1c8w0h3v5n7q9t1x3z5b7',
+      authenticated: true,
       service: 'commerce',
       method: 'POST',
       path: '/v2/orders',

@@ -24,6 +24,9 @@ export const REQUESTS = 'requests';
 /** Beyond its maximum an application may have this part more, so that the excess is not looked for at each write. */
 const SLACK = 0.1;
 const MAX_KNOWN = 10_000;
+/** The requests of an application that only name it, which anybody can send. */
+const MAX_NAMED_ONLY = 500;
+const NAMED_ONLY = { authenticated: false } as const;
 
 type RequestDocument = StoredOf<typeof REQUEST> & { expires_at: Date };
 
@@ -33,9 +36,14 @@ const LISTS = createListPlan({ fields: listFields });
 /** The requests of the last days in MongoDB; defines their collection on the connection. */
 export function createRequestStore(connection: Connection, settings: RequestLogSettings): RequestStore {
   const { days, rows, successPercent } = settings;
+  const maxNamedOnly = Math.min(rows, MAX_NAMED_ONLY);
   const collection = defineCollection<RequestDocument>(connection, REQUESTS, [
     ...LISTS.indexes,
     { fields: { expires_at: 1 }, options: { name: 'expires_at' } },
+    {
+      fields: { client: 1, authenticated: 1, _id: 1 },
+      options: { name: 'named_only', partialFilterExpression: NAMED_ONLY },
+    },
   ]);
   const source = createListSource<RequestField, RequestDocument, LoggedRequest>({
     collection: collection as unknown as DocumentCollection,
@@ -44,18 +52,26 @@ export function createRequestStore(connection: Connection, settings: RequestLogS
     read,
     counts: createCounts(),
   });
-  /** How many requests of an application were added since its excess was removed. */
+  /** How many requests of an application were added since its excess was removed, of each kind. */
   const added = new LRUCache<string, number>({ max: MAX_KNOWN });
 
   /** By its id, so that a batch that comes again keeps the same ones. */
   const isKept = ({ id, code, status }: LoggedRequest): boolean =>
     code !== '' || status >= 400 || crc32(id) % 100 < successPercent;
 
-  async function removeExcess(client: string): Promise<void> {
+  /** Those of one kind never displace those of the other. */
+  async function removeExcess(client: string, authenticated: boolean): Promise<void> {
+    const named = { client, ...NAMED_ONLY };
+    // Found by the index of the list alone, which does not tell the kinds apart: up to as many more are kept as there are of the other.
+    const skip = authenticated ? rows + (await collection.countDocuments(named)) : maxNamedOnly;
     const [last] = await collection
-      .find({ client }, { projection: { _id: 1 }, sort: { client: -1, _id: -1 }, skip: rows, limit: 1 })
+      .find(authenticated ? { client } : named, { projection: { _id: 1 } })
+      .sort(authenticated ? { client: -1, _id: -1 } : { _id: -1 })
+      .skip(skip)
+      .limit(1)
       .toArray();
-    if (last !== undefined) await collection.deleteMany({ client, _id: { $lte: last._id } });
+    const kind = authenticated ? { authenticated: { $ne: false } } : NAMED_ONLY;
+    if (last !== undefined) await collection.deleteMany({ client, ...kind, _id: { $lte: last._id } });
   }
 
   return {
@@ -66,11 +82,17 @@ export function createRequestStore(connection: Connection, settings: RequestLogS
       });
       if (documents.length === 0) return;
       await insertNew(collection, documents);
-      for (const [client, { length }] of Map.groupBy(documents, (it) => it.client)) {
-        // Nothing is known of the time before this process started.
-        const since = (added.get(client) ?? rows) + length;
-        if (since > rows * SLACK) await removeExcess(client);
-        added.set(client, since > rows * SLACK ? 0 : since);
+      for (const [client, ofClient] of Map.groupBy(documents, (it) => it.client)) {
+        for (const authenticated of [true, false]) {
+          const { length } = ofClient.filter((it) => it.authenticated === authenticated);
+          if (length === 0) continue;
+          const max = authenticated ? rows : maxNamedOnly;
+          const key = `${client} ${authenticated}`;
+          // Nothing is known of the time before this process started.
+          const since = (added.get(key) ?? max) + length;
+          if (since > max * SLACK) await removeExcess(client, authenticated);
+          added.set(key, since > max * SLACK ? 0 : since);
+        }
       }
     },
     of: (clients) =>

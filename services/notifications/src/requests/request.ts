@@ -1,4 +1,4 @@
-import { type EntityOf, id, type ListFieldOf, number, text } from '@gatehouse/domain/fields';
+import { boolean, type EntityOf, id, type ListFieldOf, number, text } from '@gatehouse/domain/fields';
 import type { Condition, ListSource } from '@gatehouse/domain/list-query';
 
 /** A request of an application, as its log shows it. */
@@ -6,6 +6,8 @@ export const REQUEST = {
   /** In the order in which requests ended. */
   id: id(),
   client: text().list(),
+  /** Whether it had a valid credential of the client, and did not only name it. */
+  authenticated: boolean().default(true),
   service: text(),
   method: text(),
   path: text(),

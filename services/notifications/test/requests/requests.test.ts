@@ -108,6 +108,37 @@ t.test('an application has a maximum, and successes are sampled', async (t) => {
   t.equal((await list(ann, `filter[request_id]=${of.ann.request_id}`)).length, 1, 'others keep theirs');
 });
 
+t.test('requests that only name an application displace none of its own, and are marked', async (t) => {
+  const named = (i: number) =>
+    logged({ authenticated: false, credential: null, code: 'invalid_client', status: 401, ms: i });
+  const own = (await list(ann)).map(({ id }) => id);
+  for (let i = 0; i < 5; i += 1) await send(Array.from({ length: 60 }, (_, j) => named(i * 60 + j)));
+  const all = async () => {
+    const found: (Row & { authenticated: boolean; duration_ms: number })[] = [];
+    for (let next: string | undefined = '/api/v1/requests?limit=100'; next !== undefined; ) {
+      const { body } = await call('GET', next, ann);
+      found.push(...(body.data as unknown as typeof found));
+      next = body.links.next;
+    }
+    return found;
+  };
+  const rows = await all();
+  t.same(
+    rows.filter((it) => it.authenticated).map(({ id }) => id),
+    own,
+    'each of the own ones is there',
+  );
+  const others = rows.filter((it) => !it.authenticated);
+  t.equal(others.length, 100, 'a ring of their own');
+  t.equal(others[0]?.duration_ms, 299, 'of the latest');
+  await send(Array.from({ length: 60 }, () => logged()));
+  await send(Array.from({ length: 60 }, () => logged()));
+  const after = await all();
+  const count = (authenticated: boolean) => after.filter((it) => it.authenticated === authenticated).length;
+  t.equal(count(false), 100, 'nor do its own displace those');
+  t.ok(count(true) >= 100 && count(true) <= 200, `${count(true)} of its own`);
+});
+
 t.test('what a service sends for another, or out of form, is not stored', async (t) => {
   const batch = { ...batchOf({ service: 'items' }), log: [logged({ message: 'for another' })] };
   await publish('analytics.usage.commerce', batch);
@@ -167,5 +198,18 @@ t.test('no secrets, and bounded memory', (t) => {
     isAll = taken.isAll;
   }
   t.equal(rows, 2000);
+
+  const flood = { ...info, namedOnly: true };
+  for (let i = 0; i < 5000; i += 1) recorder.observe({ ...request, client: `app_${i % 50}`, info: flood });
+  for (let i = 0; i < 150; i += 1) recorder.observe({ ...request, client: 'app_1', info });
+  const all: LoggedRequest[] = [];
+  for (let isAll = false; !isAll; ) {
+    const taken = recorder.take();
+    t.ok(taken.log.length <= 200);
+    all.push(...taken.log);
+    isAll = taken.isAll;
+  }
+  const count = (authenticated: boolean) => all.filter((it) => it.authenticated === authenticated).length;
+  t.same([count(true), count(false)], [100, 500], 'those that only name a client have a budget of their own');
   t.end();
 });

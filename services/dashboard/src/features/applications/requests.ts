@@ -9,6 +9,7 @@ import type { Hit, Visit } from '../../routes/dashboard-router.ts';
 type LoggedRequest = {
   time: string;
   client_id: string;
+  authenticated: boolean;
   service: string;
   method: string;
   path: string;
@@ -36,7 +37,7 @@ export const requests = listSection<LoggedRequest>({
   noun: ['request', 'requests'],
   title: 'Requests',
   api: API,
-  introduction: html`<p>The requests of your applications in the last days, the latest first, and why some of them failed. A request is listed some seconds after it has ended. Requests that you send as yourself are not listed. <a href="/docs/guides/requests">Why did my call fail?</a></p>`,
+  introduction: html`<p>The requests of your applications in the last days, the latest first, and why some of them failed. A request is listed some seconds after it has ended. Requests that you send as yourself are not listed. “Named only” are requests that name an application without a valid credential of it: anybody can send those. <a href="/docs/guides/requests">Why did my call fail?</a></p>`,
   filters: [
     { name: 'request_id', label: 'Request ID', hint: 'X-Request-Id' },
     { name: 'client', label: 'Application', hint: 'Name or client ID' },
@@ -61,7 +62,11 @@ export const requests = listSection<LoggedRequest>({
     { title: 'Request', show: ({ method, path }) => html`${method} ${breakable(path)}` },
     { title: 'Time', show: ({ time }) => exactTime(time) },
     { title: 'Status', show: statusOf },
-    { title: 'Application', show: ({ client_id: id }, names) => applicationLink(id, names) },
+    {
+      title: 'Application',
+      show: ({ client_id: id, authenticated }, names) =>
+        html`${applicationLink(id, names)}${!authenticated && html`<br><span class="hint">Named only</span>`}`,
+    },
     { title: 'Reason', show: reason },
     { title: 'Details', show: details },
   ],

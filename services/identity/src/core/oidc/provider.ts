@@ -60,6 +60,8 @@ export function createProvider(options: ProviderOptions): Provider {
   redirectToKnownClients(provider);
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
     const { clientId } = ctx.oidc.client ?? {};
+    // Also a client without a secret: its code or refresh token was valid.
+    requestInfo(ctx.req).namedOnly = false;
     if (clientId !== undefined && !permissions.isService(clientId))
       options.applications.used(clientId, requestInfo(ctx.req).address);
   });
@@ -99,7 +101,11 @@ function configurationOf(
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' || isFapi2(client) },
     extraClientMetadata: { properties: [SECURITY_PROFILE, CONSENT_EPOCH, REQUIRE_SECOND_FACTOR, IS_UNKNOWN] },
-    assertJwtClientAuthClaimsAndHeader: async (...assertion) => checkAssertion(...assertion),
+    async assertJwtClientAuthClaimsAndHeader(ctx, ...assertion) {
+      checkAssertion(ctx, ...assertion);
+      // Its signature was verified before.
+      requestInfo(ctx.req).namedOnly = false;
+    },
     // Said as plainly as request_uri_parameter_supported, which oidc-provider publishes by itself.
     discovery: { request_parameter_supported: false, ui_locales_supported: LANGUAGES },
     features: featuresOf(permissions, pages),
@@ -195,12 +201,17 @@ function compareSecretHashes(
   { acceptsService, applications }: Pick<ProviderOptions, 'acceptsService' | 'applications'>,
 ): void {
   provider.Client.prototype.compareClientSecret = async function compare(this: { clientId: string }, secret) {
-    const ofService = acceptsService(this.clientId, secret);
-    if (ofService !== undefined) return ofService;
     const { ctx } = Provider;
-    const found = await applications.checkSecret(this.clientId, secret, ctx && requestInfo(ctx.req).address);
+    const info = ctx && requestInfo(ctx.req);
+    const ofService = acceptsService(this.clientId, secret);
+    const found =
+      ofService === undefined
+        ? await applications.checkSecret(this.clientId, secret, info?.address)
+        : undefined;
     if (ctx !== undefined && found !== undefined) noteSecret(ctx, found);
-    return found !== undefined;
+    const isValid = ofService ?? found !== undefined;
+    if (isValid && info !== undefined) info.namedOnly = false;
+    return isValid;
   };
 }
 

@@ -1,5 +1,6 @@
 import type { LoggedRequest } from '@gatehouse/events/usage-batch';
 import { until } from '@gatehouse/testing/processes';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, MACHINE, SPA, WEB } from '../../build.ts';
 import { pkce } from '../../tokens.ts';
@@ -36,28 +37,39 @@ t.test('what OAuth refuses is logged for its client, with what would have been r
       'secret',
       token({ ...machine, client_secret: SECRET }),
       TOKEN,
-      { code: 'invalid_client', message: /secret is wrong/ },
+      { code: 'invalid_client', message: /secret is wrong/, authenticated: false },
     ],
     [
       'scope',
       token({ ...machine, scope: 'write:data' }),
       TOKEN,
-      { code: 'invalid_scope', message: /may ask for: .*read:users/ },
+      { code: 'invalid_scope', message: /may ask for: .*read:users/, authenticated: true },
     ],
     [
       'method',
       token({ ...spa, client_secret: SECRET }),
       TOKEN,
-      { code: 'invalid_client', message: 'This client authenticates by none.' },
+      { code: 'invalid_client', message: 'This client authenticates by none.', authenticated: false },
     ],
-    ['code', token(exchange), TOKEN, { code: 'invalid_grant', message: /^A code works once/ }],
-    ['pkce', token(spa), TOKEN, { code: 'invalid_grant', message: /^The PKCE verifier does not match/ }],
+    [
+      'code',
+      token(exchange),
+      TOKEN,
+      { code: 'invalid_grant', message: /^A code works once/, authenticated: true },
+    ],
+    [
+      'pkce',
+      token(spa),
+      TOKEN,
+      { code: 'invalid_grant', message: /^The PKCE verifier does not match/, authenticated: false },
+    ],
     [
       'redirect',
       at(authorizeUrl({ redirect_uri: `https://web.example.org/other?token=${SECRET}` })),
       '/oauth2/authorize',
       {
         code: 'invalid_redirect_uri',
+        authenticated: false,
         message: `redirect_uri is not registered. Registered: ${WEB.redirect_uri}`,
       },
     ],
@@ -67,7 +79,7 @@ t.test('what OAuth refuses is logged for its client, with what would have been r
     'basic',
     (id) => form({ grant_type: 'client_credentials' }, { 'x-request-id': id, authorization }),
     TOKEN,
-    { code: 'invalid_client', message: /secret is wrong/, credential: null },
+    { code: 'invalid_client', message: /secret is wrong/, credential: null, authenticated: false },
   ]);
   const key = await built.machineToken();
   const lost = (method: string, path: string) => (id: string) =>
@@ -82,6 +94,29 @@ t.test('what OAuth refuses is logged for its client, with what would have been r
     ],
     ['unsupported', lost('PUT', APPLICATIONS), APPLICATIONS, { status: 405, client: MACHINE.client_id }],
   );
+  const { privateKey, publicKey } = await generateKeyPair('ES256');
+  const signing = await built.call('POST', '/api/v1/applications', await built.login('admin'), {
+    ...{ name: 'Signs', type: 'machine', trusted: true, scopes: ['read:users'] },
+    jwks: { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', use: 'sig' }] },
+  });
+  const id = String(signing.body.client_id);
+  for (const [name, key, row] of [
+    ['assertion', privateKey, { code: 'invalid_scope', authenticated: true }],
+    ['forged', (await generateKeyPair('ES256')).privateKey, { code: 'invalid_client', authenticated: false }],
+  ] as const) {
+    const assertion = new SignJWT({ jti: name })
+      .setProtectedHeader({ alg: 'ES256' })
+      .setIssuer(id)
+      .setSubject(id)
+      .setAudience(base)
+      .setIssuedAt()
+      .setExpirationTime('1 minute');
+    const client_assertion = await assertion.sign(key);
+    const client_assertion_type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+    const { grant_type } = machine;
+    const sent = token({ grant_type, scope: 'write:data', client_assertion, client_assertion_type });
+    cases.push([name, sent, TOKEN, row]);
+  }
   for (const [name, send] of cases) await send(`case-${name}`);
   await until(
     async () => cases.every(([name]) => log.some((it) => it.request_id === `case-${name}`)),
