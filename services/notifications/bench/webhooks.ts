@@ -63,11 +63,16 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
   const store = createEventStore(connection);
   const masterKeys = [randomBytes(32)] as const;
   const secrets = createWebhookSecrets(masterKeys);
+  const ownerNow = async (id: string) => ({
+    ...{ role: 'user' as const, person: id, clientIds: [], visibleIds: [], scopes: ['read:data'] },
+    standing: { owner: id, recovery: 0, authority: 0, keyIds: [] },
+  });
   let deliver: (event: StoredEvent) => Promise<void> = async () => {};
   const module = createWebhooksModule(
     {
       connection,
       logger,
+      identity: { request: () => Promise.reject(new Error('not asked')) },
       queues: createJetStreamJobQueues({ connection: broadcast.connection, name: 'bench', logger }),
     },
     {
@@ -76,6 +81,7 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
       slots: 256,
       events: {
         store,
+        owners: { find: ownerNow, findNow: ownerNow },
         rights: {
           ofOwner: async (id: string) => ({ scopes: new Set(['read:data']), readers: [id] }),
         } as unknown as ReadingRights,
@@ -84,7 +90,7 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
         },
       },
       lanes: { isPaused: () => false, count() {} },
-      async onPausing() {},
+      notices: { async paused() {}, async created() {} },
     },
   );
   await database.start();
@@ -93,6 +99,7 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
     const [{ sealed } = { sealed: '' }] = secrets.rotated(_id);
     return {
       ...{ _id, owner: `app_${i}`, reader: ownerOf(i % (ENDPOINTS / GROUP)), description: null },
+      basis: { owner: ownerOf(i % (ENDPOINTS / GROUP)), recovery: 0, authority: 0, keyId: null },
       ...{ url: `${receiver.origin}/${kindOf(i)}/${i}`, events: ['order.created'], ordered: false },
       ...{ status: 'active', pause_reason: null, secrets: [{ sealed, ends_at: null }], version: 1 },
       ...{ created_at: now, updated_at: now },

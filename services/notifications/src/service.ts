@@ -30,7 +30,7 @@ import { createRequestsModule } from './requests/module.ts';
 import { DEFAULT_REQUEST_LOG } from './requests/request.ts';
 import { REQUEST_PATHS } from './requests/request-resource.ts';
 import { createWebhooksModule, WEBHOOK_PATHS } from './webhooks/module.ts';
-import { createPauseNotice } from './webhooks/pause-notice.ts';
+import { createWebhookNotices } from './webhooks/webhook-notices.ts';
 
 const DEFINITION: ResourceServiceDefinition = {
   name: 'notifications',
@@ -106,7 +106,7 @@ export function createNotificationsService(
         ...config.webhooks,
         events,
         lanes,
-        onPausing: createPauseNotice(notifications.create),
+        notices: createWebhookNotices(notifications.create),
       });
     const modules = [
       // First, since it reads which lanes are paused.

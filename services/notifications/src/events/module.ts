@@ -65,6 +65,7 @@ export function createEventsModule({
   return {
     parts,
     store,
+    owners,
     rights,
     take,
     /** Called with each event once it is stored, again when it rejects. */

@@ -33,29 +33,33 @@ export function createOwners(identity: InternalClient) {
   /** The questions that have no answer yet. */
   const asked = new Map<string, Promise<Owner>>();
 
-  async function find(id: string): Promise<Owner> {
-    const found = known.get(id) ?? asked.get(id);
-    if (found !== undefined) return found;
-    const asking = ask(id).finally(() => asked.delete(id));
+  async function findNow(id: string): Promise<Owner> {
+    const asking = ask(id);
     asked.set(id, asking);
-    const owner = await asking;
-    known.set(id, owner);
-    return owner;
+    const isLast = () => asked.get(id) === asking;
+    try {
+      const owner = await asking;
+      // Not what was asked before a revocation.
+      if (isLast()) known.set(id, owner);
+      return owner;
+    } finally {
+      if (isLast()) asked.delete(id);
+    }
   }
 
   return {
-    find,
-    /** Asks again when the rights of a person or an application have changed, whoever owns that. */
+    find: async (id: string): Promise<Owner> => known.get(id) ?? asked.get(id) ?? findNow(id),
+    /** As identity says now, which is kept. */
+    findNow,
+    /** Asks again when the rights of a person or an application have changed, whoever owns that, or a key has ended. */
     revoked({ kind, id }: Pick<Revocation, 'kind' | 'id'>): void {
+      if (kind === 'client' || kind === 'api_key') known.clear();
+      else if (kind !== 'subject') return;
+      for (const [key, { person, standing }] of known.entries()) {
+        if ([key, person, standing?.owner].includes(id)) known.delete(key);
+      }
       // What is asked already may be answered with the rights before.
-      if (kind === 'subject') {
-        known.delete(id);
-        asked.delete(id);
-      }
-      if (kind === 'client') {
-        known.clear();
-        asked.clear();
-      }
+      asked.clear();
     },
   };
 }
@@ -72,9 +76,18 @@ function readOwner(given: unknown): Owner {
     isTexts(visibleIds) &&
     isTexts(scopes)
   ) {
-    return { role, person, clientIds, visibleIds, scopes };
+    return { role, person, clientIds, visibleIds, scopes, standing: readStanding(given) };
   }
   throw unavailable('Your applications cannot be listed at the moment.', new Error('unexpected owner'));
+}
+
+/** Undefined from an identity of an earlier version. */
+function readStanding(given: unknown): Owner['standing'] {
+  const { owner, epochs, key_ids: keyIds } = Object(given) as Record<string, unknown>;
+  const { recovery, authority } = Object(epochs) as Record<string, unknown>;
+  const isKnown = owner === null || typeof owner === 'string';
+  if (!isKnown || typeof recovery !== 'number' || typeof authority !== 'number') return undefined;
+  return { owner, recovery, authority, keyIds: isTexts(keyIds) ? keyIds : [] };
 }
 
 const isTexts = (value: unknown): value is string[] =>

@@ -1,6 +1,6 @@
 import type { Condition } from '@gatehouse/domain/list-query';
 import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
-import type { Role } from '@gatehouse/tokens/scopes';
+import { MANAGE_APPS, type Role } from '@gatehouse/tokens/scopes';
 import type { EventField, StoredEvent } from './event.ts';
 import {
   ADMIN,
@@ -21,23 +21,39 @@ export type Owner = {
   /** Those, and the applications of others that the person is a member of. */
   visibleIds: readonly string[];
   scopes: readonly string[];
+  /** The state on which webhooks rest; undefined from an identity of an earlier version. */
+  standing: Standing | undefined;
 };
+
+/** Who owns an application, with that person's epochs; and the ids of the application's valid API keys. */
+export type Standing = {
+  /** Null if nobody does. */
+  owner: string | null;
+  recovery: number;
+  authority: number;
+  keyIds: readonly string[];
+};
+
+export type FindOwner = (id: string) => Promise<Owner>;
+/** `findNow` asks identity; `find` may return what it said some seconds ago. */
+export type Owners = { find: FindOwner; findNow: FindOwner };
 
 export type ReadingRights = ReturnType<typeof createReadingRights>;
 
 /** Who may read which events. */
-export function createReadingRights(find: (id: string) => Promise<Owner>) {
+export function createReadingRights(find: FindOwner) {
   return {
-    /** What the applications of an owner may read together. */
+    /** What the applications of a person may read together, beside what only first-party pages may; or one application. */
     async ofOwner(id: string): Promise<Rights> {
       const { role, person, clientIds, scopes } = await find(id);
+      const isFirstParty = person === id && clientIds.length > 0;
       return {
-        scopes: new Set(scopes),
+        scopes: new Set(isFirstParty ? [...scopes, MANAGE_APPS] : scopes),
         readers: role === null ? [] : readers(role, person ?? id, clientIds),
       };
     },
-    /** The applications of a person. */
-    clientIdsOf: async (id: string) => (await find(id)).clientIds,
+    /** The person under whose role an application works; null for one that is trusted. */
+    personOf: async (clientId: string) => (await find(clientId)).person,
     /** The applications of which a person sees the usage and the requests. */
     visibleIdsOf: async (id: string) => (await find(id)).visibleIds,
     /** What the maker of a request may read: of the own applications, unless it is a first-party one, the one that is used. */

@@ -1,10 +1,10 @@
 import { plainBody } from '@gatehouse/api/http/error-bodies';
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
+import { createReportedActions } from '../reported-actions.ts';
 import { DEAD_LETTERS_PATH, mountDeadLetters } from './dead-letter-routes.ts';
-import { createLaneStore } from './lane-store.ts';
+import { createLaneStore, LANES, QUEUE_ACTION } from './lane-store.ts';
 import { createLanes, type Lanes } from './lanes.ts';
-import { createQueueActions } from './queue-actions.ts';
 import { queueMetrics } from './queue-metrics.ts';
 import { mountQueues, QUEUES_PATH } from './queue-routes.ts';
 import { createQueueService, type QueueAdmin } from './queue-service.ts';
@@ -28,7 +28,12 @@ const SCRAPED_MS = 180_000;
 
 /** The administration of queues. `operate` is called when all queues are made. */
 export function createQueuesModule(context: ResourceContext) {
-  const actions = createQueueActions(context);
+  const actions = createReportedActions({
+    ...context,
+    collection: LANES,
+    subject: QUEUE_ACTION,
+    tombstones: false,
+  });
   const lanes = createLanes(createLaneStore(context.connection), {
     isShared: context.nats !== undefined,
     logger: context.logger,

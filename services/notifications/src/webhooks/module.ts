@@ -4,7 +4,8 @@ import { createBatches } from '@gatehouse/data/batches';
 import { createJobPublisher } from '@gatehouse/events/job-publisher';
 import { isPublicHost } from '@gatehouse/outbound/public-address';
 import type { EventStore, StoredEvent } from '../events/event.ts';
-import { mayRead, type ReadingRights } from '../events/reading-rights.ts';
+import { mayRead, type Owners, type ReadingRights } from '../events/reading-rights.ts';
+import { createReportedActions } from '../reported-actions.ts';
 import type { Delivery } from './delivery.ts';
 import { createDeliveryJobStates } from './delivery-job-states.ts';
 import { createDeliveryStore, DELIVERIES, type DeliveryDocument } from './delivery-store.ts';
@@ -12,11 +13,13 @@ import { createEndpoints } from './endpoint.ts';
 import { createWebhookSecrets } from './secrets.ts';
 import { createWebhookSender } from './sender.ts';
 import type { WebhookSettings } from './settings.ts';
-import type { PauseReason, Webhook } from './webhook.ts';
+import type { WebhookAction } from './webhook.ts';
+import { createWebhookAuthority } from './webhook-authority.ts';
+import type { createWebhookNotices } from './webhook-notices.ts';
 import { createWebhookResource, WEBHOOK_PATHS } from './webhook-resource.ts';
 import { mountWebhookRoutes } from './webhook-routes.ts';
 import { createWebhookService } from './webhook-service.ts';
-import { createWebhookStore } from './webhook-store.ts';
+import { createWebhookStore, WEBHOOK_ACTION, WEBHOOKS } from './webhook-store.ts';
 
 export { WEBHOOK_PATHS };
 
@@ -30,21 +33,38 @@ const BACKOFF_MS = { first: 1000, max: 60_000 };
 
 /** Webhooks: endpoints of applications' owners, and the deliveries of events to them. */
 export function createWebhooksModule(
-  { connection, logger, queues }: Pick<ResourceContext, 'connection' | 'logger' | 'queues'>,
+  {
+    connection,
+    identity,
+    logger,
+    queues,
+  }: Pick<ResourceContext, 'connection' | 'identity' | 'logger' | 'queues'>,
   options: WebhookSettings & {
     events: {
       store: EventStore;
+      owners: Owners;
       rights: ReadingRights;
       follow(listener: (event: StoredEvent) => Promise<void>): void;
     };
     lanes: { isPaused(queue: string, lane: string): boolean; count(...of: [string, string, string]): void };
-    /** Tells the owner that a webhook is paused; may be called again. */
-    onPausing: (webhook: Webhook, why: PauseReason) => Promise<void>;
+    /** Mails to the owners of webhooks; each may be asked for again. */
+    notices: ReturnType<typeof createWebhookNotices>;
   },
 ) {
-  const { events, lanes, networks, timeoutMs = TIMEOUT_MS, scale = 1 } = options;
+  const { events, lanes, notices, networks, timeoutMs = TIMEOUT_MS, scale = 1 } = options;
   const webhooks = createWebhookStore(connection);
   const deliveries = createDeliveryStore(connection);
+  const authority = createWebhookAuthority({
+    ...{ webhooks, deliveries, onPausing: notices.paused },
+    owners: events.owners,
+  });
+  const actions = createReportedActions({
+    ...{ connection, identity, logger, collection: WEBHOOKS, subject: WEBHOOK_ACTION, tombstones: true },
+    async onReported(data) {
+      const action = data as unknown as WebhookAction;
+      if (action.action === 'webhook.created') await notices.created(action);
+    },
+  });
   const states = createDeliveryJobStates(deliveries);
   const secrets = createWebhookSecrets(options.masterKeys);
   const queue = queues({
@@ -88,12 +108,14 @@ export function createWebhooksModule(
     const rights = await Promise.all(readers.map(events.rights.ofOwner));
     const entitled = new Set(readers.filter((_, i) => rights[i] !== undefined && mayRead(rights[i], event)));
     const told = candidates.filter(({ reader }) => entitled.has(reader));
-    publish(await deliveries.add(told.map(({ id }) => ({ webhook: id, event }))));
+    const holding = await Promise.all(told.map(authority.holds));
+    const to = told.filter((_, i) => holding[i]);
+    publish(await deliveries.add(to.map(({ id }) => ({ webhook: id, event }))));
   });
 
   const isAllowedHost = (hostname: string) => networks.length > 0 || isPublicHost(hostname);
   const service = createWebhookService({
-    ...{ webhooks, deliveries, secrets, isAllowedHost, publish },
+    ...{ webhooks, authority, deliveries, secrets, isAllowedHost, publish, report: actions.send },
     events: events.store,
     rights: events.rights,
   });
@@ -101,10 +123,9 @@ export function createWebhooksModule(
   const worker = queue.work({
     lane: LANE,
     handler: createWebhookSender({
-      ...{ webhooks, deliveries, states, secrets, endpoints, scale },
+      ...{ webhooks, authority, deliveries, states, secrets, endpoints, scale },
       events: events.store,
       rights: events.rights,
-      onPausing: options.onPausing,
     }),
     slots: Math.max(options.slots, 1),
     // With the time that a delivery waits for its turn.
@@ -135,7 +156,7 @@ export function createWebhooksModule(
       });
     },
     prepare: reseal,
-    background: [jobs, ...(options.slots === 0 ? [] : [worker])],
+    background: [jobs, actions, ...(options.slots === 0 ? [] : [worker])],
     expiring: [DELIVERIES],
     async erase(userId) {
       for (const id of await webhooks.removeAllOf(userId)) await deliveries.removeAllOf(id);

@@ -10,6 +10,7 @@ import type { DeliveryStore } from './delivery-store.ts';
 import type { createEndpoints } from './endpoint.ts';
 import type { WebhookSecrets } from './secrets.ts';
 import type { PauseReason, Webhook, WebhookStore } from './webhook.ts';
+import type { WebhookAuthority } from './webhook-authority.ts';
 
 /** How long a webhook is used as it was read, in milliseconds: a change takes effect that late. */
 const WEBHOOK_MS = 1000;
@@ -20,18 +21,17 @@ const ORDER_MS = { first: 500, max: 60_000 };
 
 /** Makes the attempts to deliver events. */
 export function createWebhookSender(options: {
-  webhooks: Pick<WebhookStore, 'findById' | 'update'>;
+  webhooks: Pick<WebhookStore, 'findById'>;
+  authority: Pick<WebhookAuthority, 'holds' | 'pause'>;
   deliveries: Pick<DeliveryStore, 'before' | 'hasSucceededSince'>;
   states: Pick<DeliveryJobStates, 'heldBy' | 'note'>;
   events: Pick<EventStore, 'findById'>;
   rights: Pick<ReadingRights, 'ofOwner'>;
   secrets: Pick<WebhookSecrets, 'sign'>;
   endpoints: ReturnType<typeof createEndpoints>;
-  /** Tells the owner that a webhook is paused; may be called again. */
-  onPausing: (webhook: Webhook, why: PauseReason) => Promise<void>;
   scale: number;
 }): JobHandler {
-  const { webhooks, deliveries, states, endpoints, scale } = options;
+  const { webhooks, authority, deliveries, states, endpoints, scale } = options;
   const known = new LRUCache<string, Promise<Webhook | undefined>>({ max: 5000, ttl: WEBHOOK_MS });
   const knownEvents = new LRUCache<string, Promise<StoredEvent | undefined>>({ max: 500, ttl: 10_000 });
 
@@ -56,20 +56,22 @@ export function createWebhookSender(options: {
     if (webhook.status !== 'active') return 'The webhook is paused.';
     const event = await once(knownEvents, eventId, options.events.findById);
     if (event === undefined) return 'The event was erased.';
-    if (type === TEST_TYPE) return { webhook, event };
-    const rights = await options.rights.ofOwner(webhook.reader).catch((error: unknown) => {
+    const asking = Promise.all([authority.holds(webhook), options.rights.ofOwner(webhook.reader)]);
+    const [holds, rights] = await asking.catch((error: unknown) => {
       throw new PostponedError('Identity cannot be asked at the moment.', RIGHTS_MS, { cause: error });
     });
-    if (!mayRead(rights, event)) return 'The applications of the owner may not read this event.';
+    if (!holds) {
+      known.delete(id);
+      return 'The webhook has ended with what it rested on.';
+    }
+    if (type !== TEST_TYPE && !mayRead(rights, event))
+      return 'The applications of the owner may not read this event.';
     return { webhook, event };
   }
 
   async function pause(webhook: Webhook, reason: PauseReason): Promise<void> {
     known.delete(webhook.id);
-    await options.onPausing(webhook, reason);
-    await webhooks.update(webhook.id, (current) =>
-      current.status === 'paused' ? undefined : { ...current, status: 'paused', pauseReason: reason },
-    );
+    await authority.pause(webhook, reason);
   }
 
   return async (job, { signal, number }) => {

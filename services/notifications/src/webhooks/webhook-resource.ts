@@ -49,7 +49,8 @@ const shown = {
     type: ['string', 'null'],
     enum: [...PAUSE_REASONS, null],
     description:
-      'failing: no success in three days. gone: the endpoint answered 410. owner: it was asked for.',
+      'failing: no success in three days. gone: the endpoint answered 410. owner: it was asked for. recovery: the account of its owner ' +
+      'was recovered, or all of its credentials were ended. credential: the API key that made it has ended.',
   }),
   created_at: Type.String({ format: 'date-time' }),
 };
@@ -162,7 +163,8 @@ export function createWebhookResource(
       read: { scopes: READ, run: webhooks.find },
       update: {
         scopes: WRITE,
-        description: 'With the status active, a webhook that was paused is resumed; see replay.',
+        description:
+          'With the status active, a webhook that was paused is resumed, and belongs to the caller as it is now; see replay.',
         run: webhooks.update,
       },
       remove: { scopes: WRITE, description: 'Its deliveries are removed, too.', run: webhooks.remove },
@@ -179,6 +181,8 @@ const EXAMPLE: Webhook = {
   reader: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
   status: 'active',
   pauseReason: null,
+  basis: null,
+  slot: null,
   secrets: [],
   version: 1,
   createdAt: AT,

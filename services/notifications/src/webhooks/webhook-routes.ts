@@ -9,7 +9,7 @@ import { send } from '@gatehouse/api/resource/json-response';
 import type { MountOptions } from '@gatehouse/api/resource/mount-resource';
 import type { ErrorKind } from '@gatehouse/core/errors';
 import type { ListSource } from '@gatehouse/domain/list-query';
-import { requireScope } from '@gatehouse/tokens/caller';
+import { type Caller, requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import type { EventStore, StoredEvent } from '../events/event.ts';
@@ -30,7 +30,8 @@ const DeliveryView = Type.Object({
   next_attempt_at: OrNull(Time, 'While it is pending.'),
   request: Type.Object({
     headers: Type.Record(Type.String(), Type.String()),
-    body: OrNull(Type.String(), 'The payload; null when the event is gone.'),
+    body: OrNull(Type.String(), 'The payload.'),
+    reason: OrNull(Type.String(), 'Why there is no payload.'),
   }),
   attempts: Type.Array(
     Type.Object({
@@ -51,8 +52,11 @@ const DeliveryView = Type.Object({
   created_at: Time,
 });
 
-/** A delivery with its event, unless that is gone. */
-type Shown = { delivery: Delivery; event: StoredEvent | undefined };
+/** A delivery with its event, or why there is none. */
+type Shown = {
+  delivery: Delivery;
+  event: StoredEvent | 'The event is gone.' | 'You may not read this event.';
+};
 
 const shownAs = ({ delivery, event }: Shown): Static<typeof DeliveryView> => ({
   id: delivery.id,
@@ -63,7 +67,8 @@ const shownAs = ({ delivery, event }: Shown): Static<typeof DeliveryView> => ({
   next_attempt_at: delivery.nextAttemptAt?.toISOString() ?? null,
   request: {
     headers: { 'content-type': 'application/json', 'webhook-id': delivery.event },
-    body: event === undefined ? null : JSON.stringify(payloadOf(event)),
+    body: typeof event === 'string' ? null : JSON.stringify(payloadOf(event)),
+    reason: typeof event === 'string' ? event : null,
   },
   attempts: delivery.attempts.map(({ url, startedAt, durationMs, status, body, error }) => ({
     started_at: startedAt.toISOString(),
@@ -85,6 +90,7 @@ const DELIVERY_EXAMPLE = {
   request: {
     headers: { 'content-type': 'application/json', 'webhook-id': 'evt_06f2k1c8w0h3v5n7q9t1x3z5b7' },
     body: '{"type":"order.created","timestamp":"2026-03-01T09:30:00.000Z","data":{}}',
+    reason: null,
   },
   attempts: [
     {
@@ -155,13 +161,24 @@ export function mountWebhookRoutes(
   const reply = (to: FastifyReply, text: string, status = 200, headers: Record<string, string> = {}) =>
     send(to, { status, headers: { ...headers, 'cache-control': 'no-store' }, text });
 
-  async function withEvents(deliveries: readonly Delivery[]): Promise<Shown[]> {
+  async function withEvents(
+    deliveries: readonly Delivery[],
+    webhook: Webhook,
+    caller: Caller,
+  ): Promise<Shown[]> {
     const found = await events.findByIds(deliveries.map(({ event }) => event));
-    return deliveries.map((it) => ({ delivery: it, event: found.get(it.event) }));
+    const isShown = await webhooks.shows(webhook, caller);
+    return deliveries.map((it) => {
+      const event = found.get(it.event) ?? 'The event is gone.';
+      return {
+        delivery: it,
+        event: typeof event === 'string' || isShown(event) ? event : 'You may not read this event.',
+      };
+    });
   }
   const writeDelivery = serializer(DeliveryView);
-  const written = async (one: Delivery) => {
-    const [first] = await withEvents([one]);
+  const written = async (one: Delivery, caller: Caller) => {
+    const [first] = await withEvents([one], await webhooks.find(one.webhook, caller), caller);
     return writeDelivery(shownAs(first as Shown));
   };
 
@@ -198,8 +215,9 @@ export function mountWebhookRoutes(
       kinds: ['conflict'],
     }),
     async (request, to) => {
-      const tested = await webhooks.test(request.params.id, callerOf(request));
-      return reply(to, await written(tested), 202);
+      const caller = callerOf(request);
+      const tested = await webhooks.test(request.params.id, caller);
+      return reply(to, await written(tested, caller), 202);
     },
   );
 
@@ -272,16 +290,17 @@ export function mountWebhookRoutes(
     }),
     async (request, to) => {
       const caller = callerOf(request);
-      const { id } = await webhooks.find(request.params.id, caller);
+      const webhook = await webhooks.find(request.params.id, caller);
+      const { id } = webhook;
       const source = options.deliveriesOf(id);
       const shown: ListSource<DeliveryField, Shown> = {
         async byOffset(query, page) {
           const rows = await source.byOffset(query, page);
-          return { ...rows, items: await withEvents(rows.items) };
+          return { ...rows, items: await withEvents(rows.items, webhook, caller) };
         },
         async byKeyset(query, page) {
           const rows = await source.byKeyset(query, page);
-          return { ...rows, items: await withEvents(rows.items) };
+          return { ...rows, items: await withEvents(rows.items, webhook, caller) };
         },
         count: source.count,
       };
@@ -303,8 +322,9 @@ export function mountWebhookRoutes(
     }),
     async (request, to) => {
       const { id, delivery: deliveryId } = request.params;
-      const resent = await webhooks.resend(id, deliveryId, callerOf(request));
-      return reply(to, await written(resent), 202);
+      const caller = callerOf(request);
+      const resent = await webhooks.resend(id, deliveryId, caller);
+      return reply(to, await written(resent, caller), 202);
     },
   );
 }

@@ -4,23 +4,28 @@ import { leastIdAt, newId, timeOfId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
+import type { RequestedBy, RequestInfo } from '@gatehouse/server/requests';
 import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
+import { requestedBy } from '@gatehouse/tokens/requested-by';
 import type { EventStore, StoredEvent } from '../events/event.ts';
 import { EVENT_TYPE_NAMES, TEST_TYPE } from '../events/event-types.ts';
-import { conditionsOf, mayReadType, type ReadingRights } from '../events/reading-rights.ts';
+import { conditionsOf, mayRead, mayReadType, type ReadingRights } from '../events/reading-rights.ts';
 import type { Delivery } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { WebhookSecrets } from './secrets.ts';
 import {
   type NewWebhook,
+  personOf,
   WEBHOOK_LIMITS,
   type Webhook,
+  type WebhookAction,
   type WebhookChanges,
   type WebhookField,
   type WebhookStore,
   webhookProblems,
   wordsOf,
 } from './webhook.ts';
+import type { WebhookAuthority } from './webhook-authority.ts';
 
 /** Events that are replayed with one request. */
 const REPLAY = { max: 1000, page: 100 };
@@ -30,6 +35,7 @@ export type WebhookService = ReturnType<typeof createWebhookService>;
 /** The use cases of webhooks. Each is for the owner; for anybody else there is no such webhook. */
 export function createWebhookService(options: {
   webhooks: WebhookStore;
+  authority: Pick<WebhookAuthority, 'basisOf' | 'holds'>;
   deliveries: Pick<DeliveryStore, 'add' | 'findById' | 'within' | 'removeAllOf'>;
   events: EventStore;
   rights: ReadingRights;
@@ -37,8 +43,10 @@ export function createWebhookService(options: {
   isAllowedHost: (hostname: string) => boolean;
   /** Publishes the jobs of deliveries that were stored. */
   publish: (deliveries: readonly Delivery[]) => void;
+  /** Reports what was done to a webhook to identity. */
+  report: (id: string) => void;
 }) {
-  const { webhooks, deliveries, events, rights, secrets, publish } = options;
+  const { webhooks, authority, deliveries, events, rights, secrets, publish, report } = options;
 
   /**
    * Whose webhooks these are, and whose rights decide. Of people, who use Gatehouse itself or one of their own applications: an
@@ -48,15 +56,23 @@ export function createWebhookService(options: {
     const { person, clientId } = caller;
     if (person === undefined) return { owner: clientId, reader: clientId };
     if (isFirstParty(caller)) return { owner: person.id, reader: person.id };
-    if ((await rights.clientIdsOf(person.id)).includes(clientId))
-      return { owner: person.id, reader: clientId };
+    if ((await rights.personOf(clientId)) === person.id) return { owner: person.id, reader: clientId };
     throw new ServiceError('forbidden', 'Webhooks are for the owner of the application.');
   }
+
+  /** The webhook as it is once it was seen whether it holds; undefined when it is gone. */
+  const settled = async (webhook: Webhook): Promise<Webhook | undefined> =>
+    (await authority.holds(webhook)) ? webhook : webhooks.findById(webhook.id);
+
+  const allSettled = async (found: readonly Webhook[]): Promise<Webhook[]> =>
+    (await Promise.all(found.map(settled))).filter((it) => it !== undefined);
 
   async function find(id: string, caller: Caller): Promise<Webhook> {
     const { owner, reader } = await holderOf(caller);
     const found = await webhooks.findById(id, owner);
-    if (found !== undefined && (reader === owner || found.reader === reader)) return found;
+    const isOwn = found !== undefined && (reader === owner || found.reader === reader);
+    const current = isOwn ? await settled(found) : undefined;
+    if (current !== undefined) return current;
     throw new ServiceError('not_found', 'There is no such webhook.');
   }
 
@@ -99,11 +115,13 @@ export function createWebhookService(options: {
       return {
         async byOffset(query, page) {
           const { source, more } = await narrowed();
-          return source.byOffset({ ...query, conditions: [...query.conditions, ...more] }, page);
+          const rows = await source.byOffset({ ...query, conditions: [...query.conditions, ...more] }, page);
+          return { ...rows, items: await allSettled(rows.items) };
         },
         async byKeyset(query, page) {
           const { source, more } = await narrowed();
-          return source.byKeyset({ ...query, conditions: [...query.conditions, ...more] }, page);
+          const rows = await source.byKeyset({ ...query, conditions: [...query.conditions, ...more] }, page);
+          return { ...rows, items: await allSettled(rows.items) };
         },
         async count(conditions) {
           const { source, more } = await narrowed();
@@ -112,19 +130,25 @@ export function createWebhookService(options: {
       };
     },
 
-    async create({ id, ...draft }: NewWebhook & { id: string }, caller: Caller): Promise<Webhook> {
+    async create(
+      { id, ...draft }: NewWebhook & { id: string },
+      caller: Caller,
+      request: RequestInfo,
+    ): Promise<Webhook> {
       const holder = await holderOf(caller);
+      const basis = await authority.basisOf(holder.reader, caller);
       await check(holder.reader, draft);
-      if ((await webhooks.countOf(holder.owner)) >= WEBHOOK_LIMITS.perOwner) {
+      const now = new Date();
+      const webhook: Webhook = {
+        ...{ id, ...holder, ...draft, basis, slot: null, status: 'active', pauseReason: null },
+        ...{ secrets: secrets.rotated(id), version: 1, createdAt: now, updatedAt: now },
+      };
+      const by = requestedBy(caller, request);
+      if (!(await webhooks.insert(webhook, actionOn(webhook, 'webhook.created', by)))) {
         const message = `There are ${WEBHOOK_LIMITS.perOwner} webhooks already, and no more are allowed.`;
         throw new ServiceError('conflict', message);
       }
-      const now = new Date();
-      const webhook: Webhook = {
-        ...{ id, ...holder, ...draft, status: 'active', pauseReason: null },
-        ...{ secrets: secrets.rotated(id), version: 1, createdAt: now, updatedAt: now },
-      };
-      await webhooks.insert(webhook);
+      report(id);
       return webhook;
     },
 
@@ -133,27 +157,46 @@ export function createWebhookService(options: {
       changes: WebhookChanges,
       caller: Caller,
       ifVersion: IfVersion,
+      request: RequestInfo,
     ): Promise<Webhook> {
       const webhook = await find(id, caller);
+      const basis = await authority.basisOf(webhook.reader, caller);
       await check(webhook.reader, changes);
+      const by = requestedBy(caller, request);
       const { status } = changes;
       const pauseReason = status === 'paused' ? ('owner' as const) : null;
       const changed = await webhooks.update(
         id,
-        (current) => ({
-          ...current,
-          ...omitUndefined(changes),
-          ...(status === undefined || status === current.status ? {} : { pauseReason }),
-        }),
+        (current) => {
+          const next = { ...current, ...omitUndefined(changes) };
+          return {
+            ...next,
+            ...(status === undefined || status === current.status ? {} : { pauseReason }),
+            ...(isGivenAgain(current, next) ? { basis } : {}),
+          };
+        },
         ifVersion,
+        (before, after) => (isGivenAgain(before, after) ? actionOn(after, 'webhook.changed', by) : undefined),
       );
+      report(id);
       return changed ?? webhook;
     },
 
-    async remove(id: string, caller: Caller, ifVersion: IfVersion): Promise<void> {
-      await find(id, caller);
-      await webhooks.remove(id, ifVersion);
+    async remove(id: string, caller: Caller, ifVersion: IfVersion, request: RequestInfo): Promise<void> {
+      const webhook = await find(id, caller);
+      await webhooks.remove(
+        id,
+        ifVersion,
+        actionOn(webhook, 'webhook.removed', requestedBy(caller, request)),
+      );
       await deliveries.removeAllOf(id);
+      report(id);
+    },
+
+    /** Returns whether the payload of an event is shown: to a caller who may read it now, if the webhook may. */
+    async shows(webhook: Webhook, caller: Caller): Promise<(event: StoredEvent) => boolean> {
+      const both = await Promise.all([rights.ofOwner(webhook.reader), rights.ofCaller(caller)]);
+      return (event) => event.type === TEST_TYPE || both.every((it) => mayRead(it, event));
     },
 
     /** A new secret; the one before lives for as long as this. */
@@ -223,4 +266,18 @@ export function createWebhookService(options: {
       }
     },
   };
+}
+
+/** Whether the webhook rests on the maker of this change: it is resumed, or sends other events, or elsewhere. */
+const isGivenAgain = (before: Webhook, after: Webhook): boolean =>
+  (before.status === 'paused' && after.status === 'active') ||
+  before.url !== after.url ||
+  before.events.join() !== after.events.join();
+
+function actionOn(webhook: Webhook, action: WebhookAction['action'], by: RequestedBy): WebhookAction {
+  const { id, url, events, status } = webhook;
+  const subject = personOf(webhook);
+  const { host } = new URL(url);
+  const details = { webhook: id, host, ...(action === 'webhook.removed' ? {} : { events, status }) };
+  return { action, details, by, ...(subject && { subject }) };
 }

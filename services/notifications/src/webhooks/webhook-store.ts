@@ -2,55 +2,83 @@ import type { StoredDocument } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { createDocumentStore } from '@gatehouse/data/document-store';
 import { createListPlan } from '@gatehouse/data/list-plan';
+import { OUTBOX_INDEX } from '@gatehouse/data/outbox';
+import { insertInSlot } from '@gatehouse/data/slots';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
-import { WEBHOOK, type Webhook, type WebhookField, type WebhookStore, wordsOf } from './webhook.ts';
+import {
+  WEBHOOK,
+  WEBHOOK_LIMITS,
+  type Webhook,
+  type WebhookAction,
+  type WebhookField,
+  type WebhookStore,
+  wordsOf,
+} from './webhook.ts';
 
-const COLLECTION = 'webhooks';
+export const WEBHOOKS = 'webhooks';
+/** The subject of the events that are actions, which identity does not have yet. */
+export const WEBHOOK_ACTION = 'notifications.webhook.action';
 
 type WebhookDocument = StoredOf<typeof WEBHOOK> & VersionedDocument;
 
 const { listFields, ...documents } = createDocumentMapper(WEBHOOK);
 const LISTS = createListPlan({ fields: listFields, prefix: 'owner' });
 
+const eventsOf = (action: WebhookAction | undefined) =>
+  action === undefined ? [] : [{ subject: WEBHOOK_ACTION, data: action }];
+
 /** Webhooks in MongoDB; defines their collection on the connection. */
 export function createWebhookStore(connection: Connection): WebhookStore {
   const store = createDocumentStore<WebhookField, Webhook, WebhookDocument>(connection, {
-    name: COLLECTION,
+    name: WEBHOOKS,
     noun: 'webhook',
     plan: LISTS,
-    indexes: [{ fields: { events: 1, status: 1 }, options: { name: 'events' } }],
+    indexes: [
+      { fields: { events: 1, status: 1 }, options: { name: 'events' } },
+      {
+        fields: { owner: 1, slot: 1 },
+        options: { name: 'slots', unique: true, partialFilterExpression: { slot: { $gte: 0 } } },
+      },
+      OUTBOX_INDEX,
+    ],
     ...documents,
   });
-  const collection = connection.collection<StoredDocument>(COLLECTION);
+  const collection = connection.collection<StoredDocument>(WEBHOOKS);
   return {
     within: store.within,
     findById: store.findById,
-    countOf: (owner) => collection.countDocuments({ owner }),
-    insert: (webhook) => store.insert(webhook),
-    async update(id, decide, ifVersion) {
+    insert: (webhook, action) =>
+      insertInSlot({
+        limit: WEBHOOK_LIMITS.perOwner,
+        field: 'owner',
+        taken: () =>
+          collection.find<{ slot?: number }>({ owner: webhook.owner }, { projection: { slot: 1 } }).toArray(),
+        insert: (slot) => store.insert({ ...webhook, slot }, eventsOf(action)),
+      }),
+    async update(id, decide, ifVersion, actionOf) {
       const change = await store.update(
         id,
         (current, revision) => {
           const next = decide(current);
-          return next && { next: { ...next, ...revision } };
+          return next && { next: { ...next, ...revision }, events: eventsOf(actionOf?.(current, next)) };
         },
         ifVersion,
       );
       return change?.next;
     },
-    async remove(id, ifVersion) {
-      await store.remove(id, () => ({}), ifVersion);
+    async remove(id, ifVersion, action) {
+      await store.remove(id, () => ({ events: eventsOf(action) }), ifVersion);
     },
     async subscribed(type) {
       const found = await collection
         .find<WebhookDocument>(
           { events: { $in: wordsOf(type) }, status: 'active' },
-          { projection: { reader: 1 } },
+          { projection: { reader: 1, owner: 1, basis: 1 } },
         )
         .toArray();
-      return found.map(({ _id: id, reader }) => ({ id, reader }));
+      return found.map(({ _id: id, reader, owner, basis = null }) => ({ id, reader, owner, basis }));
     },
     async removeAllOf(owner) {
       const found = await collection.find({ owner }, { projection: { _id: 1 } }).toArray();
@@ -58,7 +86,8 @@ export function createWebhookStore(connection: Connection): WebhookStore {
       return found.map(({ _id }) => _id);
     },
     async *all() {
-      for await (const document of collection.find<WebhookDocument>({})) yield documents.read(document);
+      for await (const document of collection.find<WebhookDocument>({ deleted_at: null }))
+        yield documents.read(document);
     },
   };
 }

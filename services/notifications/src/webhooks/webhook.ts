@@ -1,4 +1,5 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import { isUserId } from '@gatehouse/core/ids';
 import {
   boolean,
   date,
@@ -14,9 +15,21 @@ import {
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import { hasInvisibleCharacters } from '@gatehouse/domain/invisible-characters';
 import type { ListSource } from '@gatehouse/domain/list-query';
+import type { RequestedBy } from '@gatehouse/server/requests';
 
 export const WEBHOOK_STATUSES = ['active', 'paused'] as const;
-export const PAUSE_REASONS = ['owner', 'failing', 'gone'] as const;
+export const PAUSE_REASONS = ['owner', 'failing', 'gone', 'recovery', 'credential'] as const;
+
+/** The reasons why somebody could make a webhook, or resume it: it holds only while they last (see webhook-authority.ts). */
+export type Basis = {
+  /** The person that owned the application then, or whose webhook it is; null if there is none. */
+  owner: string | null;
+  /** The epochs of that person then. */
+  recovery: number;
+  authority: number;
+  /** The id of the API key with which it was made; null if it was made in another way. */
+  keyId: string | null;
+};
 
 /** An endpoint of somebody who owns applications, that is told of events. */
 export const WEBHOOK = {
@@ -33,6 +46,10 @@ export const WEBHOOK = {
   ordered: boolean().default(false),
   status: oneOf(WEBHOOK_STATUSES).list({ mostCommon: 'active' }),
   pauseReason: oneOf(PAUSE_REASONS).default(null),
+  /** Null in those of earlier versions. */
+  basis: value<Basis>().default(null),
+  /** Its number below the limit, which no other webhook of the owner has; null in those of earlier versions. */
+  slot: number().default(null),
   /** The latest first; those that are live all sign. */
   secrets: listOf({ sealed: text(), endsAt: date().default(null) }),
   version: number().default(0),
@@ -44,21 +61,37 @@ export type WebhookField = ListFieldOf<typeof WEBHOOK>;
 export type NewWebhook = Pick<Webhook, 'url' | 'events' | 'description' | 'ordered'>;
 export type WebhookChanges = Partial<NewWebhook> & { status?: Webhook['status'] };
 export type PauseReason = (typeof PAUSE_REASONS)[number];
+/** The parts of a webhook that say whether it holds. */
+export type Held = Pick<Webhook, 'id' | 'owner' | 'reader' | 'basis'>;
+
+/** Something that was done to a webhook, for identity's audit log. */
+export type WebhookAction = {
+  action: 'webhook.created' | 'webhook.changed' | 'webhook.removed';
+  details: { webhook: string; host: string; events?: readonly string[]; status?: Webhook['status'] };
+  by: RequestedBy;
+  /** The person to whom the webhook belongs. */
+  subject?: string;
+};
+
+/** The person to whom a webhook belongs, by way of an application or not. */
+export const personOf = ({ owner, basis }: Pick<Webhook, 'owner' | 'basis'>): string | undefined =>
+  basis?.owner ?? (isUserId(owner) ? owner : undefined);
 
 export type WebhookStore = {
   within(owner: string): ListSource<WebhookField, Webhook>;
   findById(id: string, owner?: string): Promise<Webhook | undefined>;
-  countOf(owner: string): Promise<number>;
-  insert(webhook: Webhook): Promise<void>;
+  /** Returns whether there was room. The action is stored in the same write, as with the writes below. */
+  insert(webhook: Webhook, action: WebhookAction): Promise<boolean>;
   /** Undefined leaves it as it is. Throws `not_found`, or `precondition_failed` unless it is at one of the versions. */
   update(
     id: string,
     decide: (webhook: Webhook) => Webhook | undefined,
     ifVersion?: IfVersion,
+    actionOf?: (before: Webhook, after: Webhook) => WebhookAction | undefined,
   ): Promise<Webhook | undefined>;
-  remove(id: string, ifVersion?: IfVersion): Promise<void>;
-  /** The active ones that are told of events of this type, by their ids, and whose rights decide. */
-  subscribed(type: string): Promise<Pick<Webhook, 'id' | 'reader'>[]>;
+  remove(id: string, ifVersion?: IfVersion, action?: WebhookAction): Promise<void>;
+  /** The active ones that are told of events of this type. */
+  subscribed(type: string): Promise<Held[]>;
   /** Resolves to their ids. */
   removeAllOf(owner: string): Promise<string[]>;
   all(): AsyncIterable<Webhook>;

@@ -27,3 +27,33 @@ t.test('an owner is asked for once, by however many, and again after a revocatio
   await Promise.all([before, after]);
   t.strictSame(asked.flat(), ['usr_1', 'usr_1', 'usr_1'], 'not by what was asked before it');
 });
+
+t.test('what was asked before a revocation is not kept', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  let asked = 0;
+  const owners = createOwners({
+    async request() {
+      asked += 1;
+      if (asked === 1) await gate.promise;
+      return { status: 200, body: { owners: [{ ...owner, role: asked === 1 ? 'admin' : 'user' }] } };
+    },
+  } as Parameters<typeof createOwners>[0]);
+  const before = owners.find('app_1');
+  owners.revoked({ kind: 'subject', id: 'usr_1' });
+  gate.resolve();
+  await before;
+  await owners.find('app_1');
+  for (const [kind, id, isAsked] of [
+    ['subject', 'usr_1', true],
+    ['subject', 'usr_2', false],
+    ['api_key', 'key_1', true],
+    ['client', 'app_2', true],
+    ['grant', 'app_1', false],
+  ] as const) {
+    const so = asked;
+    owners.revoked({ kind, id });
+    await owners.find('app_1');
+    t.equal(asked - so, isAsked ? 1 : 0, `${kind} ${id}`);
+  }
+  t.equal(asked, 5);
+});

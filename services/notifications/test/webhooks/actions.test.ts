@@ -120,8 +120,14 @@ t.test('an endpoint that is gone is paused at once, and its owner gets a mail', 
   await all.call('POST', `/api/v1/webhooks/${id}/test`, token);
   const mails = () => readdirSync(outbox).map((name) => readFileSync(join(outbox, name), 'utf8'));
   await until(() => mails().some((text) => text.includes('was paused')), 15_000);
-  t.match(mails()[0], /^To: ann@example\.org\n/);
-  t.match(mails()[0], `Your webhook ${id} for ${draft.url} was paused.`);
+  const about = (text: string) => mails().find((mail) => mail.includes(text));
+  t.match(about('was paused'), /^To: ann@example\.org\n/);
+  t.match(about('was paused'), `Your webhook ${id} for ${draft.url} was paused.`);
+  t.match(about('was created'), /^To: ann@example\.org\n/);
+  t.match(
+    about('was created'),
+    `A webhook for ${new URL(receiver.origin).host} was created in your account.`,
+  );
   await until(
     async () => (await all.call('GET', `/api/v1/webhooks/${id}`, token)).body.status === 'paused',
     10_000,

@@ -43,7 +43,7 @@ export type Delivery = {
   status: string;
   reason: string | null;
   next_attempt_at: string | null;
-  request: { body: string | null };
+  request: { body: string | null; reason: string | null };
   attempts: { response: { status: number; body: string | null } | null; error: string | null; url: string }[];
 };
 

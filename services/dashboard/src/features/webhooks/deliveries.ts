@@ -61,7 +61,7 @@ function detailsOf({
     ['Next attempt', next !== null && exactTime(next)],
   ])}
 <h2>Request</h2>
-${request.body === null ? html`<p class="hint">The event is gone.</p>` : codeBlock(`request-${id}`, readable(request.body))}
+${request.body === null ? html`<p class="hint">${request.reason}</p>` : codeBlock(`request-${id}`, readable(request.body))}
 <h2>Attempts</h2>
 ${attempts.length === 0 && html`<p class="hint">There was none yet.</p>`}
 ${attempts.map(

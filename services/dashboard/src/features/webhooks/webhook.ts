@@ -18,7 +18,7 @@ export type Delivery = {
   status: string;
   reason: string | null;
   next_attempt_at: string | null;
-  request: { body: string | null };
+  request: { body: string | null; reason: string | null };
   attempts: {
     started_at: string;
     duration_ms: number;

@@ -17,6 +17,9 @@ const REASONS: Record<string, string> = {
   failing: 'Paused, because no event could be delivered for three days.',
   gone: 'Paused, because the endpoint answered with the status 410.',
   owner: 'Paused by its owner.',
+  recovery:
+    'Paused, because your account was recovered, or all of its credentials were ended. If the webhook is yours, resume it.',
+  credential: 'Paused, because the API key that made it has ended. If the webhook is yours, resume it.',
 };
 /** For how many seconds the secret before still signs. */
 const OVERLAPS = [

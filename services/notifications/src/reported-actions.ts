@@ -1,0 +1,49 @@
+import type { Logger } from '@gatehouse/core/logger';
+import type { Database } from '@gatehouse/data/database';
+import type { OutboxEvent } from '@gatehouse/data/outbox';
+import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
+import type { InternalClient } from '@gatehouse/tokens/internal-client';
+
+/** How long the request of an operator waits until identity has its action; it is delivered later otherwise. */
+const MAX_WAIT_MS = 500;
+
+/**
+ * Tells identity, which has the audit log, what people do here: at least once, from the outboxes of a collection.
+ *
+ * @param options.subject the subject of the events that are actions
+ * @param options.tombstones whether documents are deleted with actions of their own
+ * @param options.onReported called with the data of each action that identity has; a rejection makes both come again
+ */
+export function createReportedActions(options: {
+  connection: Database['connection'];
+  collection: string;
+  subject: string;
+  tombstones: boolean;
+  /** For identity's internal routes. */
+  identity: InternalClient;
+  logger: Logger;
+  onReported?(data: Record<string, unknown>): Promise<void>;
+}) {
+  const { connection, collection, subject, tombstones, identity, logger } = options;
+
+  async function tellIdentity({ id, data }: OutboxEvent): Promise<void> {
+    const { status } = await identity.request('POST', '/queue-actions', { id, ...data });
+    if (status >= 400) throw new Error(`identity has not taken the action: it answered ${status}`);
+    await options.onReported?.(data);
+  }
+
+  const { start, stop, deliver, send } = createOutboxPublisher({
+    collection: connection.collection(collection),
+    logger,
+    receivers: { [subject]: tellIdentity },
+    tombstones,
+  });
+  return {
+    start,
+    stop,
+    /** Delivers the actions of a document; resolves when identity has them, or takes too long. Never rejects. */
+    deliver: (document: string) => deliver(document, subject, MAX_WAIT_MS),
+    /** As deliver(), for callers that do not wait. */
+    send: (document: string) => send(document, subject),
+  };
+}

@@ -1,0 +1,78 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Caller } from '@gatehouse/tokens/caller';
+import type { Owners, Standing } from '../events/reading-rights.ts';
+import type { DeliveryStore } from './delivery-store.ts';
+import type { Basis, Held, PauseReason, Webhook, WebhookStore } from './webhook.ts';
+
+export type WebhookAuthority = ReturnType<typeof createWebhookAuthority>;
+
+/** Why a webhook holds no longer, if so: its application has another owner, the owner's account was recovered, or its key has ended. */
+function endOf(
+  { owner, reader, basis }: Held,
+  now: Standing | undefined,
+): 'transferred' | 'recovery' | 'credential' | undefined {
+  if (now === undefined) return undefined;
+  // Of those of earlier versions, the owner of a trusted application is not known.
+  const given = basis ?? {
+    owner: owner === reader ? now.owner : owner,
+    recovery: 0,
+    authority: 0,
+    keyId: null,
+  };
+  if (given.owner !== now.owner) return 'transferred';
+  if (now.recovery > given.recovery || now.authority > given.authority) return 'recovery';
+  return given.keyId === null || now.keyIds.includes(given.keyId) ? undefined : 'credential';
+}
+
+/** Whether webhooks hold: each does while those who made or resumed it could do so again, with the authority that they had then. */
+export function createWebhookAuthority(options: {
+  webhooks: Pick<WebhookStore, 'findById' | 'update' | 'remove'>;
+  deliveries: Pick<DeliveryStore, 'removeAllOf'>;
+  owners: Owners;
+  /** Tells the owner that a webhook is paused; may be called again. */
+  onPausing: (webhook: Webhook, why: PauseReason) => Promise<void>;
+}) {
+  const { webhooks, deliveries, owners, onPausing } = options;
+
+  async function pause(webhook: Webhook, reason: PauseReason): Promise<void> {
+    if (webhook.status === 'paused') return;
+    await onPausing(webhook, reason);
+    await webhooks.update(webhook.id, (current) =>
+      current.status === 'paused' || !isDeepStrictEqual(current.basis, webhook.basis)
+        ? undefined
+        : { ...current, status: 'paused', pauseReason: reason },
+    );
+  }
+
+  return {
+    pause,
+    /** The basis of a webhook of this reader that the caller makes or resumes now. */
+    async basisOf(reader: string, { keyId }: Pick<Caller, 'keyId'>): Promise<Basis | null> {
+      const { standing } = await owners.findNow(reader);
+      if (standing === undefined) return null;
+      const { owner, recovery, authority } = standing;
+      return { owner, recovery, authority, keyId: keyId ?? null };
+    },
+    /**
+     * Whether the webhook holds. One that does not is paused, or removed with its deliveries when its application has another
+     * owner, by what is stored and what identity says now.
+     */
+    async holds(held: Held): Promise<boolean> {
+      if (endOf(held, (await owners.find(held.reader)).standing) === undefined) return true;
+      const webhook = await webhooks.findById(held.id);
+      if (webhook === undefined) return false;
+      const reason = endOf(webhook, (await owners.findNow(webhook.reader)).standing);
+      if (reason === undefined) return true;
+      if (reason !== 'transferred') await pause(webhook, reason);
+      else {
+        await webhooks.remove(webhook.id).catch((error: unknown) => {
+          // Another process has removed it.
+          if (!(error instanceof ServiceError && error.kind === 'not_found')) throw error;
+        });
+        await deliveries.removeAllOf(webhook.id);
+      }
+      return false;
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import { derivedId } from '@gatehouse/core/ids';
+import type { NotificationService } from '../notifications/notification-service.ts';
+import { type PauseReason, personOf, type Webhook, type WebhookAction } from './webhook.ts';
+
+const WORKING = 'When the endpoint works again, resume the webhook in the dashboard, and';
+const YOURS =
+  'If the webhook is yours, resume it in the dashboard, which makes it rest on you as you are signed in now, and';
+const WHY: Record<PauseReason, readonly [why: string, then: string]> = {
+  failing: ['No event could be delivered to it for three days.', WORKING],
+  gone: ['It answered with the status 410, which says that it wants no more events.', WORKING],
+  owner: ['It was asked for.', WORKING],
+  recovery: ['Your account was recovered, or all of its credentials were ended, since it was made.', YOURS],
+  credential: ['The API key with which it was made has ended.', YOURS],
+};
+
+/** The mails about a webhook, to the person to whom it belongs; to nobody, when that is an application without an owner. */
+export function createWebhookNotices(create: NotificationService['create']) {
+  async function send(about: string, to: string | undefined, subject: string, text: readonly string[]) {
+    if (to === undefined) return;
+    const notification = {
+      id: derivedId('ntf', about),
+      userId: to,
+      type: 'email',
+      priority: 'normal',
+      subject,
+      message: text.join('\n\n'),
+    } as const;
+    await create(notification, { person: undefined, clientId: 'webhooks' }).catch((error: unknown) => {
+      // It was sent before, or there is no mail server.
+      if (error instanceof ServiceError && ['conflict', 'invalid'].includes(error.kind)) return;
+      throw error;
+    });
+  }
+
+  return {
+    /** Sent once for each time that a webhook is paused. */
+    async paused(webhook: Webhook, reason: PauseReason): Promise<void> {
+      const { id, url, version } = webhook;
+      const [why, then] = WHY[reason];
+      await send(`${id} ${version}`, personOf(webhook), 'Your webhook was paused', [
+        `Your webhook ${id} for ${url} was paused.`,
+        why,
+        `${then} replay the events since. They are kept for 30 days.`,
+      ]);
+    },
+    /** Sent once for each webhook. */
+    async created({ details: { webhook, host }, subject }: WebhookAction): Promise<void> {
+      await send(`${webhook} created`, subject, 'A webhook was created', [
+        `A webhook for ${host} was created in your account. Events that you or your applications may read are sent there.`,
+        'If it was you, you need not do anything.',
+        'If it was not you, somebody else has a credential of yours. Remove the webhook in the dashboard, on the page “Webhooks”. Then change your password, and end all secrets and API keys of your applications.',
+      ]);
+    },
+  };
+}
