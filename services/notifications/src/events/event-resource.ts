@@ -95,7 +95,8 @@ export function createEventResource({
           `The events of the last ${KEPT_DAYS} days that the caller may read, the oldest first; one is listed a second after it has ` +
           'been stored. Go on later with `filter[id][gt]` and the id of the last event. People see what concerns themselves and ' +
           'their own applications, and what happens to products; editors and trusted applications everything that is not about ' +
-          'accounts of applications; admins everything. Events about users need read:users.',
+          'accounts of applications; admins everything. Events about users need read:users; those about sign-ins, applications and ' +
+          'credentials need manage:apps, which no application has.',
       },
       read: {
         scopes: READ,

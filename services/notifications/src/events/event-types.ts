@@ -1,3 +1,4 @@
+import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import { type TProperties, type TSchema, Type } from 'typebox';
 
 /**
@@ -28,6 +29,8 @@ export const ownerOf = (clientId: unknown) => `owner of ${clientId}`;
 
 const USERS = ['read:users', 'read:all'];
 const DATA = ['read:data', 'read:all'];
+/** As for the audit log, sessions and applications: no application has it. */
+const FIRST_PARTY = [MANAGE_APPS];
 
 const Id = (description: string) => Type.String({ description });
 const Version = Type.Integer({ description: 'Counts the changes: a higher one is later.' });
@@ -91,7 +94,7 @@ const PRODUCT: [TProperties, Data] = [
 
 const ofApplication = (description: string, more: TProperties = {}, example: Data = {}): EventType => ({
   description,
-  scopes: DATA,
+  scopes: FIRST_PARTY,
   schema: Type.Object({
     client_id: OrNull('The application, if there is one.'),
     user_id: OrNull('The person who did it, if it was one.'),

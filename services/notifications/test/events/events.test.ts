@@ -132,12 +132,17 @@ t.test('identity tells of sign-ins and credentials, for the owner of the applica
   t.equal((await tell(signIn, await issuer.internal('users', 'notifications'))).status, 403);
   t.equal((await tell(signIn, admin)).status, 401);
   const query = 'filter[type]=sign_in.succeeded';
+  const bobs = { sub: BOB, client_id: 'app_bob', scope: `${SCOPES} read:all`, roles: ['user'] };
   for (const [name, token, count] of [
     ['the owner', await issuer.person(BOB, 'user', `${SCOPES} manage:apps`), 1],
-    ['the person', await issuer.person(ANN, 'user', SCOPES), 1],
+    ['the person', await issuer.person(ANN, 'user', `${SCOPES} manage:apps`), 1],
+    ['an admin', await issuer.person('usr_admin', 'admin', `${SCOPES} manage:apps`), 1],
+    ['the person, by another application', await issuer.person(ANN, 'user', SCOPES), 0],
     ['the owner, by another application', await issuer.person(BOB, 'user', SCOPES), 0],
-    ['an editor', await issuer.person('usr_ed', 'editor', SCOPES), 0],
-    ['an admin', admin, 1],
+    ['the owner, by the application', await issuer.sign(bobs), 0],
+    ['an editor', await issuer.person('usr_ed', 'editor', `${SCOPES} manage:apps`), 0],
+    ['an admin, by another application', admin, 0],
+    ['a trusted application', await issuer.sign({ ...bobs, sub: 'app_bob', trusted: true }), 0],
   ] as const) {
     t.same(
       (await listed(token, count, query)).map(({ data }) => data.user_id),
