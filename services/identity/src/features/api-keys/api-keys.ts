@@ -200,7 +200,7 @@ export function createApiKeys(options: {
       };
     },
 
-    liveIds: async (clientId) => (await keys.list(clientId)).map(({ id }) => id),
+    liveIds: async (clientId) => (await keys.list(clientId)).flatMap(({ id, replaces }) => [id, ...replaces]),
     hasAny: async (clientId) => (await keys.list(clientId)).length > 0,
     exists: async (clientId, id) => (await keys.find(clientId, id)) !== undefined,
     removeAll: keys.removeAll,

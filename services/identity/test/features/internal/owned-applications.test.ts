@@ -2,7 +2,10 @@ import t from 'tap';
 import { createOwnedApplications } from '../../../src/features/internal/owned-applications.ts';
 
 t.test('the owner of many applications is asked for once', async (t) => {
-  const owner = { id: 'usr_1', role: 'user' as const, status: 'active' as const, epoch: 0 };
+  const owner = {
+    ...{ id: 'usr_1', role: 'user' as const, status: 'active' as const },
+    ...{ epoch: 0, recovery_epoch: 0, authority_epoch: 0 },
+  };
   const applications = Array.from({ length: 100 }, (_, i) => ({
     ...{ id: `app_${i}`, owner: 'usr_1', trusted: false, scopes: ['read:data', 'read:users'] },
   }));
