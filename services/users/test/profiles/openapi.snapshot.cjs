@@ -315,6 +315,24 @@ body: application/json NewUserC
 503 ApiErrorText_unavailable
 `
 
+exports[`services/users/test/profiles/openapi.test.ts > TAP > each operation > POST /api/v1/users/{id}/revocations 1`] = `
+revoke_access
+scopes: write:users
+path: id
+body: application/json AccessRevocation
+204 (X-Request-Id, RateLimit?, RateLimit-Policy?)
+400 ApiErrorText_invalid
+401 ApiErrorText_unauthenticated
+403 ApiErrorText_forbidden_write_users
+404 ApiErrorText_not_found
+408 ApiErrorText_timeout
+413 ApiErrorText_too_large
+415 ApiErrorText_unsupported_media_type
+429 ApiErrorText_rate_limited
+500 ApiErrorText_internal
+503 ApiErrorText_unavailable
+`
+
 exports[`services/users/test/profiles/openapi.test.ts > TAP > each operation > POST /kb/api/v1/users 1`] = `
 create_kb_api_v1_users
 scopes: write:users

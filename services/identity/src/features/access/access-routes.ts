@@ -24,7 +24,7 @@ const accessShape = shape(
     name: Text,
     client_id: Text,
     effect: Type.Union([Type.String({ enum: [...OUTCOMES] }), Type.Null()], {
-      description: 'What happens to it when all access is revoked.',
+      description: 'The effect of a revocation of all access on it.',
     }),
     can_be_kept: Type.Boolean({ description: 'Whether a revocation can keep it, by naming it in `except`.' }),
     created_at: Time,
@@ -63,7 +63,7 @@ export function accessRoutes(options: {
       'Sessions, logins, consents, credentials and members of applications, and registration tokens, with what ' +
       '`POST /api/v1/users/{user_id}/revocations` does to each.',
     query: Query,
-    responses: ok('What acts for the person.', listOf('StandingAccessList', accessShape)),
+    responses: ok('The access that the person has given.', listOf('StandingAccessList', accessShape)),
     kinds: ['not_found'],
     async handle({ person, query: { user_id: id = person.id } }) {
       if (id !== person.id && person.role !== 'admin') {
