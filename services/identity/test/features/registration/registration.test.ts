@@ -39,6 +39,18 @@ const metadata = (more: object = {}) => ({
   ...more,
 });
 
+t.test('machines register only where the token says so, and its owner gets a mail about it', async (t) => {
+  const { token } = await registrationToken({ name: 'Nightly', machines: false });
+  const machine = metadata({ grant_types: ['client_credentials'], redirect_uris: [] });
+  t.match(await call('POST', REGISTER, token, machine), {
+    ...{ status: 400, body: { error: 'invalid_client_metadata', error_description: /allows machines/ } },
+  });
+  t.equal((await call('POST', REGISTER, token, metadata())).status, 201);
+  const isMailed = async () =>
+    (await mailsOf(built)).some((mail) => /registration token “Nightly” was created/.test(mail));
+  await until(isMailed, 5000);
+});
+
 t.test('a client registers itself and signs somebody in, as openid-client has it', async (t) => {
   const { id, token } = await registrationToken();
   const registered = await client.dynamicClientRegistration(new URL(base), metadata(), undefined, {
