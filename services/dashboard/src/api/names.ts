@@ -25,10 +25,12 @@ export function namesOfProducts(api: Api, ids: readonly (string | null)[]): Prom
   return namesOf<{ id: string; name: string }>(api, '/v2/products', ids, ({ name }) => name);
 }
 
-/** The names of the applications that the person sees, as far as they are on the first page of them. */
-export async function namesOfApplications(api: Api): Promise<Names> {
+/** The names of the applications that the person sees, or of those of an owner, as far as they are on the first page of them. */
+export async function namesOfApplications(api: Api, owner?: string): Promise<Names> {
   const { value } = await attempt(
-    api.get<ApiPage<{ client_id: string; name: string }>>('/api/v1/applications', { limit: 100 }),
+    api.get<ApiPage<{ client_id: string; name: string }>>('/api/v1/applications', {
+      ...{ limit: 100, owner },
+    }),
   );
   return new Map(value?.data.map(({ client_id: id, name }) => [id, name]));
 }

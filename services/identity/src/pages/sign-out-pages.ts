@@ -28,10 +28,11 @@ ${form(
   });
 }
 
-export function signedOutPage(model: { links: { signIn: string } }): string {
+/** `isRevoked`: the person has just revoked all access to the account. */
+export function signedOutPage(model: { links: { signIn: string }; isRevoked?: boolean }): string {
   return standalonePage({
     title: t('You are signed out'),
-    body: html`<p>${t('If this is not your own computer, close all browser windows now.')}</p>
+    body: html`${model.isRevoked && html`<p>${t('All access to your account has been revoked. Sign in again, choose a new password, and check your passkeys, your connected accounts and your paused webhooks.')}</p>`}<p>${t('If this is not your own computer, close all browser windows now.')}</p>
 <ul class="ways">
 <li><a href="${model.links.signIn}">${t('Sign in again')}</a></li>
 </ul>`,

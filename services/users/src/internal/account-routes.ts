@@ -66,13 +66,15 @@ const readPassword = bodyValidator(
 const readEmail = bodyValidator(Type.Object({ email: Text }));
 
 /** The request by which a person acts on their own account, for the audit log. */
-const readByPerson = bodyValidator(
-  Type.Object({
-    client_id: Text,
-    address: Text,
-    user_agent: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
-    request_id: Text,
-  }),
+const BY_PERSON = {
+  client_id: Text,
+  address: Text,
+  user_agent: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+  request_id: Text,
+};
+const readByPerson = bodyValidator(Type.Object(BY_PERSON));
+const readRevocation = bodyValidator(
+  Type.Object({ ...BY_PERSON, everything: Type.Optional(Type.Boolean()) }),
 );
 
 type OneAccount = { Params: { id: string } };
@@ -139,8 +141,9 @@ export function mountAccountRoutes(
 
   app.post<OneAccount>(`${one}/revocations`, guard, async (request, reply) => {
     const { id } = request.params;
-    const by = { ...readByPerson(request.body), user_id: id };
-    return sendAccount(reply, await users.revoke(id, { everything: false, by }));
+    const { everything = false, ...source } = readRevocation(request.body);
+    const by = { ...source, user_id: id };
+    return sendAccount(reply, await users.revoke(id, { everything, by }));
   });
 
   // Whoever asks is the person: identity's pages delete nobody else's account.

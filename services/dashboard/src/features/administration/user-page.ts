@@ -12,6 +12,7 @@ import { hasRole } from '../../sessions/session.ts';
 import { type ConsentList, consentSection } from './user-consents.ts';
 import { type FactorList, factorSection, newLink, type SetUpLink } from './user-factors.ts';
 import type { ApiUser } from './user-list.ts';
+import { accessSection } from './user-revocation.ts';
 
 export type ApiSession = {
   id: string;
@@ -57,6 +58,7 @@ ${authority(user, { path, csrf, isSelf })}`
 ${user.factors !== undefined && factorSection(user.factors, { path, isSelf, user })}
 ${user.consents !== undefined && consentSection(user.consents, path)}
 ${user.sessions !== undefined && sessionSection(user.sessions, { path, csrf })}
+${hasRole(person, 'admin') && accessSection(path, isSelf)}
 ${!isSelf && deletion}`;
 }
 

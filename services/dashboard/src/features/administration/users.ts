@@ -12,6 +12,7 @@ import { factorQuestions, factorsPath } from './user-factors.ts';
 import { userImport } from './user-import.ts';
 import { findUser, listUsers, withLastSignIns } from './user-list.ts';
 import { type ApiSession, openText, ROLES, type User, userPage } from './user-page.ts';
+import { accessQuestions } from './user-revocation.ts';
 
 /** Users, for editors to see and for admins to manage. */
 export const users = resourcePages<User>({
@@ -29,6 +30,8 @@ export const users = resourcePages<User>({
     reset_sent: 'The link is sent.',
     factor_removed: 'It is removed, and the person gets a mail.',
     all_ended: 'All sessions have ended, and their tokens no longer work.',
+    revoked:
+      'All access is revoked. Now send the person a link to choose a new password, look at the passkeys, and let the person check connected accounts and paused webhooks.',
     deleted: 'The account is deleted.',
     created: 'The account is created.',
     without_role: 'The account is created, but the role could not be set. Set the role below.',
@@ -124,6 +127,7 @@ export const users = resourcePages<User>({
     'sessions/end-all': endOfAllSessions,
     ...factorQuestions,
     ...consentQuestions,
+    ...accessQuestions,
   },
   routes: addUserRoutes,
 });

@@ -64,8 +64,11 @@ export type Accounts = {
     id: string,
     passwords: { next: string; current?: string | null; isRecovery?: boolean },
   ): Promise<Account>;
-  /** Raises the authority epoch and the token epoch, which ends everything that the person gave to programs and other people. */
-  revokeCredentials(id: string, by: Omit<RequestedBy, 'user_id'>): Promise<Account>;
+  /**
+   * Raises the authority epoch and the token epoch, which ends everything that the person gave to programs and other people; with
+   * `everything` all epochs, which ends sessions and consents, too.
+   */
+  revoke(id: string, change: { everything: boolean; by: Omit<RequestedBy, 'user_id'> }): Promise<Account>;
   /** Throws `conflict` when it is no longer the account's address. */
   verifyEmail(id: string, email: string): Promise<Account>;
   /** Gives an earlier address back, verified; ends tokens and sessions and removes the password. */

@@ -1,4 +1,5 @@
-import type { Giver } from './authority.ts';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Authority, Giver } from './authority.ts';
 import {
   AUTHORITY,
   type AuthorityEvent,
@@ -26,6 +27,48 @@ export type AccessSource<A extends Giver = Giver> = {
   /** Stamps the entries with these ids, so that they hold after a revocation. Undefined where nothing can be kept. */
   keep?(userId: string, ids: ReadonlySet<string>, givenAs: (kind: GivenCapability) => Given): Promise<void>;
 };
+
+/** Everything that acts for a person, and whether a revocation of all access can keep it. */
+export async function listAccess<A extends Giver>(
+  sources: readonly AccessSource<A>[],
+  account: A,
+): Promise<(StandingAccess & { canBeKept: boolean })[]> {
+  const lists = sources.map(async ({ list, keep }) =>
+    (await list(account)).map((it) => ({ ...it, canBeKept: keep !== undefined })),
+  );
+  return (await Promise.all(lists)).flat();
+}
+
+/**
+ * Before all access of a person is revoked: stamps entries with the epochs after that, so that they hold. Throws `invalid` unless all ids
+ * are of entries that can be kept.
+ */
+export async function keepAccess<A extends Giver>(
+  { sources, authority }: { sources: readonly AccessSource<A>[]; authority: Pick<Authority, 'givenBy'> },
+  account: A,
+  ids: readonly string[],
+): Promise<void> {
+  const keepers = sources.filter(({ keep }) => keep !== undefined);
+  const listed = await listAccess(keepers, account);
+  if (!ids.every((id) => listed.some((it) => it.id === id))) {
+    throw new ServiceError('invalid', 'Name only entries of GET /api/v1/access with can_be_kept.');
+  }
+  const afterwards = withRaisedEpochs(account);
+  const givenAs = (kind: GivenCapability) => authority.givenBy(kind, afterwards);
+  for (const { keep } of keepers) await keep?.(account.id, new Set(ids), givenAs);
+}
+
+/** The account after a revocation of all access, which raises each epoch by one. */
+function withRaisedEpochs(account: Giver): Giver {
+  const { epoch, sign_in_epoch, recovery_epoch, authority_epoch } = account;
+  return {
+    ...account,
+    epoch: epoch + 1,
+    sign_in_epoch: sign_in_epoch + 1,
+    recovery_epoch: recovery_epoch + 1,
+    authority_epoch: authority_epoch + 1,
+  };
+}
 
 /** The outcome of an event for a capability; undefined when the event does not concern it. */
 export function outcomeOf(kind: GivenCapability, event: AuthorityEvent): Outcome | undefined {

@@ -58,13 +58,17 @@ export type AccountRouter = {
   ): void;
   /**
    * An act that cannot be undone: GET asks and changes nothing; POST acts if the response came with it, and asks again
-   * otherwise. `act` returns the page to go to, or undefined when it has answered itself. `fresh`: for somebody who has signed
-   * in within the last five minutes.
+   * otherwise. `act` returns the page to go to, or undefined when it has answered itself. `fields`: of the form that was sent.
+   * `fresh`: for somebody who has signed in within the last five minutes.
    */
   confirmed(
     path: string,
     current: string,
-    ask: (ctx: Context, signedIn: SignedIn) => Promise<Question & { act(): Promise<string | undefined> }>,
+    ask: (
+      ctx: Context,
+      signedIn: SignedIn,
+      fields?: ReadonlyMap<string, string>,
+    ) => Promise<Question & { act(): Promise<string | undefined> }>,
     options?: { fresh?: boolean },
   ): void;
   page(ctx: Context, signedIn: SignedIn): AccountPage;
@@ -130,7 +134,10 @@ export function createAccountRouter(options: {
     seeOther(ctx, ctx.query.error === undefined ? known : '/account/signed-out');
   });
 
-  router.get('/account/signed-out', (ctx) => sendPage(ctx, signedOutPage({ links: { signIn: PROFILE } })));
+  router.get('/account/signed-out', (ctx) => {
+    const isRevoked = ctx.query.done === 'access_revoked';
+    sendPage(ctx, signedOutPage({ links: { signIn: PROFILE }, isRevoked }));
+  });
 
   /** Who is signed in, with the second factor if the account needs one and has one. */
   async function find(ctx: Context): Promise<SignedIn | undefined> {
@@ -205,7 +212,7 @@ export function createAccountRouter(options: {
       });
       pages.post(path, async (ctx, signedIn, fields) => {
         if (await isStale(ctx, signedIn)) return undefined;
-        const question = await ask(ctx, signedIn);
+        const question = await ask(ctx, signedIn, fields);
         if (isConfirmed(fields.get('confirmation'), question)) return question.act();
         show(ctx, page(ctx, signedIn), question, true);
         return undefined;

@@ -6,8 +6,14 @@ import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { Authority } from '../../core/authority/authority.ts';
-import { AUTHORITY, type GivenCapability, OUTCOMES } from '../../core/authority/authority-table.ts';
-import { type AccessSource, outcomeOf, type StandingAccess } from '../../core/authority/standing-access.ts';
+import { AUTHORITY, OUTCOMES } from '../../core/authority/authority-table.ts';
+import {
+  type AccessSource,
+  keepAccess,
+  listAccess,
+  outcomeOf,
+  type StandingAccess,
+} from '../../core/authority/standing-access.ts';
 import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstParty } from '../../http/first-party.ts';
 import { createInternalRouter } from '../../http/internal-router.ts';
@@ -36,9 +42,9 @@ const accessShape = shape(
     ...{ created_at: '2026-11-02T09:30:00.000Z', last_used_at: null },
   },
 );
-const view = (canBeKept: boolean) => (it: StandingAccess) => ({
+const view = (it: StandingAccess & { canBeKept: boolean }) => ({
   ...{ id: it.id, kind: it.kind, name: it.name, client_id: it.clientId },
-  ...{ effect: outcomeOf(it.kind, 'everything_ended') ?? null, can_be_kept: canBeKept },
+  ...{ effect: outcomeOf(it.kind, 'everything_ended') ?? null, can_be_kept: it.canBeKept },
   ...{ created_at: it.createdAt, last_used_at: it.lastUsedAt },
 });
 const Query = Type.Object({
@@ -71,10 +77,7 @@ export function accessRoutes(options: {
       }
       const account = await options.accounts.find(id);
       if (account === undefined) throw new ServiceError('not_found', 'There is no such user.');
-      const lists = options.sources.map(async ({ list, keep }) =>
-        (await list(account)).map(view(keep !== undefined)),
-      );
-      return { data: (await Promise.all(lists)).flat() };
+      return { data: (await listAccess(options.sources, account)).map(view) };
     },
   });
   return api;
@@ -100,26 +103,8 @@ export function keptAccessRoutes(options: {
   return createInternalRouter(options.authenticate).post('/kept-access', async (ctx) => {
     const { user_id: userId, ids } = readKept(await readJson(ctx));
     const account = await options.accounts.find(userId);
-    const keepers = options.sources.filter(({ keep }) => keep !== undefined);
-    const listed = account && (await Promise.all(keepers.map(({ list }) => list(account)))).flat();
-    if (account === undefined || !ids.every((id) => listed?.some((it) => it.id === id))) {
-      throw new ServiceError('invalid', 'Name only entries of GET /api/v1/access with can_be_kept.');
-    }
-    const afterwards = withRaisedEpochs(account);
-    const givenAs = (kind: GivenCapability) => options.authority.givenBy(kind, afterwards);
-    for (const { keep } of keepers) await keep?.(userId, new Set(ids), givenAs);
+    if (account === undefined) throw new ServiceError('invalid', 'There is no such user.');
+    await keepAccess(options, account, ids);
     ctx.status = 204;
   });
-}
-
-/** The account after a revocation of all access, which raises each epoch by one. */
-function withRaisedEpochs(account: Account): Account {
-  const { epoch, sign_in_epoch, recovery_epoch, authority_epoch } = account;
-  return {
-    ...account,
-    epoch: epoch + 1,
-    sign_in_epoch: sign_in_epoch + 1,
-    recovery_epoch: recovery_epoch + 1,
-    authority_epoch: authority_epoch + 1,
-  };
 }

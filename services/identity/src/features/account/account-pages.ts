@@ -12,3 +12,6 @@ export const ACCOUNT_PAGES = {
 
 /** Takes from all own applications what they can authenticate by. */
 export const END_CREDENTIALS = '/account/applications/end-credentials';
+
+/** Ends everything that acts for the person. */
+export const REVOKE_ACCESS = '/account/applications/revoke-access';

@@ -28,7 +28,8 @@ export function account(core: Core): IdentityModule {
     title: 'Password',
     content: async ({ signedIn }) => passwordPart(await core.accounts.hasPassword(signedIn.account.id)),
   });
-  const own = createOwnApplications({ ...core, applicationKeys: extensions.applicationKeys });
+  const { applicationKeys, access: sources } = extensions;
+  const own = createOwnApplications({ ...core, applicationKeys, sources });
   addProfileRoutes(pages, { ...core, account: createAccountService(core), sessions, own });
   addDeletionRoutes(pages, { ...core, auditDays: core.config.auditDays });
   const { itemsUrl: items, commerceUrl: commerce, notificationsUrl: notifications } = core.config;
@@ -41,6 +42,7 @@ export function account(core: Core): IdentityModule {
   addAccessRoutes(pages, {
     ...core,
     own,
+    sources,
     programs: extensions.programs,
     applications: authorized,
   });

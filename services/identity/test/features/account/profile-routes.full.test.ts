@@ -231,6 +231,7 @@ t.test('the forms of the account pages are ours alone', async (t) => {
     '/account/password',
     '/account/applications/revoke',
     '/account/applications/end-credentials',
+    '/account/applications/revoke-access',
     '/account/sessions/end',
     '/account/sessions/end-device',
     '/account/logins/end-program',

@@ -1,9 +1,11 @@
-import { ago } from '@gatehouse/web/formatting';
+import { ago, day } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
-import { language } from '@gatehouse/web/language';
+import { language, translated } from '@gatehouse/web/language';
+import { tickList } from '@gatehouse/web/tick-list';
+import type { listAccess } from '../../../core/authority/standing-access.ts';
 import type { Question } from '../../../pages/account/confirmation-pages.ts';
-import { t } from '../../../texts/texts.ts';
-import type { OwnApplicationView } from './applications-page.ts';
+import { type Text, t } from '../../../texts/texts.ts';
+import { type OwnApplicationView, used } from './applications-page.ts';
 
 /** Before all own applications lose what they can authenticate by. It asks for the username. */
 export function endCredentialsQuestion(
@@ -54,6 +56,57 @@ export function endOthersQuestion(
           )
     }</p>`,
     submit: t('Sign out of all other sessions'),
+    back,
+  };
+}
+
+/** The kinds of access that a person may keep, in the order of the page. */
+const KEPT_KINDS = [
+  ['api_key', 'API keys'],
+  ['client_secret', 'Client secrets'],
+  ['public_keys', 'Public keys'],
+  ['member', 'Members'],
+  ['registration_token', 'Registration tokens'],
+] as const satisfies [string, Text][];
+
+type Access = Awaited<ReturnType<typeof listAccess>>[number];
+
+/** Before everything that acts for a person ends, but for the entries that they untick. `names` of applications and people are by their ids. */
+export function revokeAccessQuestion(options: {
+  username: string;
+  access: readonly Access[];
+  names: ReadonlyMap<string, string>;
+  kept: readonly string[];
+  back: string;
+}): Question {
+  const { username, access, names, kept, back } = options;
+  const count = (kind: Access['kind']) => access.filter((it) => it.kind === kind).length;
+  const [sessions, logins, consents] = [count('session'), count('login'), count('consent')];
+  const parts = [
+    t('{count} sessions', { count: sessions }),
+    logins > 0 && t('{count} logins', { count: logins }),
+    consents > 0 && t('{count} applications with access', { count: consents }),
+  ].filter((part) => part !== false);
+  const textOf = ({ kind, name, clientId, createdAt, lastUsedAt }: Access) => {
+    const application = clientId !== null && html`<bdi>${names.get(clientId) ?? clientId}</bdi>`;
+    const own = name !== null && html`<strong><bdi>${names.get(name) ?? name}</bdi></strong>`;
+    const isCounted = kind === 'api_key' || kind === 'client_secret';
+    const use = isCounted && used(lastUsedAt && { at: lastUsedAt, address: null });
+    const made = createdAt !== null && t('created on {date}', { date: day(createdAt) });
+    return [own, application, made, use].filter(Boolean).map((part, i) => [i > 0 && ', ', part]);
+  };
+  const groups = KEPT_KINDS.map(([kind, title]) => ({
+    title: translated(title),
+    entries: access
+      .filter((it) => it.kind === kind)
+      .map((it) => ({ id: it.id, text: textOf(it), canBeUnticked: it.canBeKept })),
+  }));
+  return {
+    title: t('Revoke all access?'),
+    lost: html`<p>${t('This ends {access}, and all invitations, links and offers of yours. Your webhooks are paused. You are signed out everywhere. Your password, your passkeys and your connected accounts remain.', { access: language().formats.conjunction.format(parts) })}</p>`,
+    fields: html`${access.some((it) => it.canBeKept) && html`<p>${t('Everything that is ticked ends, too. Remove a tick only if nobody else can know that secret or key.')}</p>`}${tickList(groups, kept)}`,
+    name: username,
+    submit: t('Revoke all access'),
     back,
   };
 }

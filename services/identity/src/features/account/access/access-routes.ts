@@ -1,7 +1,10 @@
 import type { PageForm } from '@gatehouse/web/form';
+import { untickedIn } from '@gatehouse/web/tick-list';
 import { describeProgram, describeUserAgent } from '@gatehouse/web/user-agent';
 import type { Context } from 'koa';
+import type { Account, Accounts } from '../../../core/accounts/account.ts';
 import { originOf } from '../../../core/audit/audit.ts';
+import { type AccessSource, listAccess } from '../../../core/authority/standing-access.ts';
 import type { OfAccount } from '../../../core/oidc/adapter/oidc-adapter.ts';
 import type { AuthorizedApplications } from '../../../core/oidc/authorized-applications.ts';
 import type { Device } from '../../../core/oidc/epochs/sign-in-epochs.ts';
@@ -10,8 +13,8 @@ import { type BrowserSessions, MAX_LISTED } from '../../../core/sessions/browser
 import { listPrograms, type ProgramSessions } from '../../../core/sessions/program-sessions.ts';
 import type { KeptSession, SessionEnds } from '../../../core/sessions/session-ends.ts';
 import { sendPage } from '../../../pages/page-response.ts';
-import { ACCOUNT_PAGES, END_CREDENTIALS } from '../account-pages.ts';
-import { endCredentialsQuestion, endOthersQuestion } from './access-questions.ts';
+import { ACCOUNT_PAGES, END_CREDENTIALS, REVOKE_ACCESS } from '../account-pages.ts';
+import { endCredentialsQuestion, endOthersQuestion, revokeAccessQuestion } from './access-questions.ts';
 import { applicationsPage } from './applications-page.ts';
 import type { OwnApplications } from './own-applications.ts';
 import { type DeviceView, type SessionView, sessionsPage } from './sessions-page.ts';
@@ -24,6 +27,8 @@ export function addAccessRoutes(
   options: {
     applications: AuthorizedApplications;
     own: OwnApplications;
+    accounts: Pick<Accounts, 'find'>;
+    sources: readonly AccessSource<Account>[];
     sessions: BrowserSessions;
     sessionEnds: SessionEnds;
     programs: readonly Pick<ProgramSessions, 'list'>[];
@@ -66,6 +71,41 @@ export function addAccessRoutes(
         return `${ACCOUNT_PAGES.applications}?done=credentials_ended`;
       },
     }),
+    { fresh: true },
+  );
+
+  /** The names of a person's applications and of their members, by ids. */
+  async function namesIn(
+    ctx: Context,
+    account: Account,
+    access: Awaited<ReturnType<typeof listAccess>>,
+  ): Promise<ReadonlyMap<string, string>> {
+    const members = access.flatMap(({ kind, name }) => (kind === 'member' ? (name ?? []) : []));
+    const people = await Promise.all([...new Set(members)].map((id) => options.accounts.find(id)));
+    return new Map([
+      ...(await own.list(account.id, originOf(ctx))).map((it) => [it.clientId, it.name] as const),
+      ...people.flatMap((it) => (it === undefined ? [] : [[it.id, it.username] as const])),
+    ]);
+  }
+
+  confirmed(
+    REVOKE_ACCESS,
+    ACCOUNT_PAGES.applications,
+    async (ctx, { account }, fields) => {
+      const access = await listAccess(options.sources, account);
+      const unticked = untickedIn((name) => fields?.get(name));
+      const kept = access.filter((it) => it.canBeKept && unticked.includes(it.id)).map(({ id }) => id);
+      const names = await namesIn(ctx, account, access);
+      const { username } = account;
+      return {
+        ...revokeAccessQuestion({ username, access, names, kept, back: ACCOUNT_PAGES.applications }),
+        async act() {
+          await own.revokeAccess(account, kept, originOf(ctx));
+          sessions.forget(ctx);
+          return '/account/signed-out?done=access_revoked';
+        },
+      };
+    },
     { fresh: true },
   );
 

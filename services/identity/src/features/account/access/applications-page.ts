@@ -7,7 +7,7 @@ import { type AccountFrame, accountDocument } from '../../../pages/account/accou
 import { describeScopes } from '../../../pages/scope-descriptions.ts';
 import { t } from '../../../texts/texts.ts';
 import { permissionGroups } from '../../sign-in/consent-page.ts';
-import { ACCOUNT_PAGES } from '../account-pages.ts';
+import { ACCOUNT_PAGES, REVOKE_ACCESS } from '../account-pages.ts';
 
 export type AuthorizedApplication = {
   name: string;
@@ -58,7 +58,8 @@ export function applicationsPage(model: ApplicationsModel): string {
         : html`<p>${t('These applications have access to your account. Revoke the access of applications that you no longer use. Revoking takes effect at once, and you can allow an application again later.')}</p>
 <ul class="cards">${applications.map((application, index) => card(application, index, role))}</ul>`
     }
-${own.length > 0 && ownApplications(own, model.endCredentials)}`,
+${own.length > 0 && ownApplications(own, model.endCredentials)}
+<p class="buttons after-cards"><a class="danger" href="${REVOKE_ACCESS}">${t('Revoke all access')}</a></p>`,
   });
 }
 
@@ -86,7 +87,8 @@ const endingOf = ({ lastFour }: { lastFour: string | null }) =>
   lastFour !== null &&
   html`${t('ending in {ending}', { ending: html`<code dir="ltr">…${lastFour}</code>` })}, `;
 
-function used(use: LastUse | null): Content {
+/** The time of the last use, and its address, in words. */
+export function used(use: LastUse | null): Content {
   if (use === null) return t('never used');
   const time = dateAndTime(use.at);
   return use.address === null

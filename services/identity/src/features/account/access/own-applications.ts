@@ -1,9 +1,11 @@
-import type { Accounts } from '../../../core/accounts/account.ts';
+import type { Account, Accounts } from '../../../core/accounts/account.ts';
 import { type LastUse, liveSecrets } from '../../../core/applications/application.ts';
 import type { ApplicationKeys } from '../../../core/applications/application-keys.ts';
 import type { Applications } from '../../../core/applications/applications.ts';
 import type { Manager } from '../../../core/applications/ownership.ts';
 import type { Origin } from '../../../core/audit/audit.ts';
+import type { Authority } from '../../../core/authority/authority.ts';
+import { type AccessSource, keepAccess } from '../../../core/authority/standing-access.ts';
 import { ACCOUNT_CLIENT } from '../../../core/oidc/clients/client-metadata.ts';
 
 /** An application that a person has registered, with what it can authenticate by. */
@@ -23,14 +25,22 @@ export type OwnApplications = {
    * the API, and pauses their webhooks. The applications stay and can get new credentials.
    */
   endCredentials(accountId: string, origin: Origin): Promise<void>;
+  /** Ends everything that acts for the person but for the entries with these ids, and pauses their webhooks. */
+  revokeAccess(account: Account, except: readonly string[], origin: Origin): Promise<void>;
 };
 
 const PAGE = 100;
 
+const byPerson = ({ address, userAgent, requestId }: Origin) => ({
+  ...{ client_id: ACCOUNT_CLIENT, address, user_agent: userAgent ?? null, request_id: requestId },
+});
+
 /** A person's own applications, for the account pages. */
 export function createOwnApplications(options: {
   applications: Pick<Applications, 'list'>;
-  accounts: Pick<Accounts, 'revokeCredentials'>;
+  accounts: Pick<Accounts, 'revoke'>;
+  authority: Pick<Authority, 'givenBy'>;
+  sources: readonly AccessSource<Account>[];
   applicationKeys: readonly Pick<ApplicationKeys, 'list'>[];
 }): OwnApplications {
   const { applications, applicationKeys } = options;
@@ -68,9 +78,12 @@ export function createOwnApplications(options: {
       }
       return own;
     },
-    async endCredentials(accountId, { address, userAgent = null, requestId }) {
-      const by = { client_id: ACCOUNT_CLIENT, address, user_agent: userAgent, request_id: requestId };
-      await options.accounts.revokeCredentials(accountId, by);
+    async endCredentials(accountId, origin) {
+      await options.accounts.revoke(accountId, { everything: false, by: byPerson(origin) });
+    },
+    async revokeAccess(account, except, origin) {
+      if (except.length > 0) await keepAccess(options, account, except);
+      await options.accounts.revoke(account.id, { everything: true, by: byPerson(origin) });
     },
   };
 }

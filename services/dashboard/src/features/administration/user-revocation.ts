@@ -1,0 +1,91 @@
+import { type Html, html } from '@gatehouse/web/html';
+import { tickList, untickedIn } from '@gatehouse/web/tick-list';
+import { namesOfApplications, namesOfUsers } from '../../api/names.ts';
+import { time } from '../../pages/parts.ts';
+import type { SentForm } from '../../resources/confirmed.ts';
+import type { Resource, ResourceQuestion, Target } from '../../resources/resource.ts';
+import type { ApiUser } from './user-list.ts';
+
+/** Something that acts for a user, as the API lists it. */
+type ApiAccess = {
+  id: string;
+  kind: keyof typeof KINDS;
+  name: string | null;
+  client_id: string | null;
+  can_be_kept: boolean;
+  created_at: string | null;
+  last_used_at: string | null;
+};
+
+/** The kinds, in the order of the page. */
+const KINDS = {
+  api_key: 'API keys',
+  client_secret: 'Client secrets',
+  public_keys: 'Public keys',
+  member: 'Members',
+  registration_token: 'Registration tokens',
+  session: 'Sessions',
+  login: 'Logins of programs',
+  consent: 'Applications with access',
+} as const;
+
+/** Leads to the revocation of all access. People revoke their own in their account. */
+export function accessSection(path: string, isSelf: boolean): Html {
+  const page = isSelf ? '/account/applications/revoke-access' : `${path}/revoke-access`;
+  return html`<section><h2>Access</h2>
+<p>If somebody else may have got into the account, end everything that acts for it: sessions, keys, secrets and more.</p>
+<p><a class="button danger" href="${page}">Revoke all access</a></p></section>`;
+}
+
+/** The question before all access of a user is revoked, but for what is unticked. */
+export const accessQuestions: NonNullable<Resource<ApiUser>['confirmed']> = {
+  async 'revoke-access'({ visit, value, path }: Target<ApiUser>, sent?: SentForm): Promise<ResourceQuestion> {
+    const { api } = visit;
+    const id = visit.id('usr');
+    const { data } = await api.get<{ data: ApiAccess[] }>('/api/v1/access', { user_id: id });
+    const members = data.filter(({ kind }) => kind === 'member').map(({ name }) => name);
+    const [applications, people] = await Promise.all([
+      namesOfApplications(api, id),
+      namesOfUsers(api, members),
+    ]);
+    const textOf = ({ kind, name, client_id: client, created_at: made, last_used_at: used }: ApiAccess) => {
+      const isCounted = kind === 'api_key' || kind === 'client_secret';
+      return [
+        name !== null && html`<strong><bdi>${people.get(name) ?? name}</bdi></strong>`,
+        client !== null && html`<bdi>${applications.get(client) ?? client}</bdi>`,
+        made !== null && html`created ${time(made)}`,
+        isCounted && (used === null ? 'never used' : html`last used ${time(used)}`),
+      ]
+        .filter(Boolean)
+        .map((part, i) => [i > 0 && ', ', part]);
+    };
+    const groups = Object.entries(KINDS).map(([kind, title]) => ({
+      title,
+      all: data.filter((it) => it.kind === kind),
+    }));
+    const kept = groups.map(({ title, all }) => ({
+      title,
+      entries: all
+        .filter((it) => it.can_be_kept)
+        .map((it) => ({ id: it.id, text: textOf(it), canBeUnticked: true })),
+    }));
+    const unticked = sent === undefined ? [] : untickedIn(sent.fields.text);
+    const counts = groups
+      .map(({ title, all }) => ({ title, count: all.filter((it) => !it.can_be_kept).length }))
+      .filter(({ count }) => count > 0);
+    const name = value.username ?? value.id;
+    return {
+      title: `Revoke all access of ${name}?`,
+      lost: html`<p>These end in any case, and so do invitations, links and offers. Webhooks are paused. The password, passkeys and connected accounts remain.</p>
+${counts.length > 0 && html`<ul>${counts.map(({ title, count }) => html`<li>${title}: ${count}</li>`)}</ul>`}`,
+      fields: html`<p>Everything that is ticked ends, too. Remove a tick only if nobody else can know that secret or key.</p>${tickList(kept, unticked)}`,
+      name,
+      submit: 'Revoke all access',
+      async act() {
+        const except = data.filter((it) => it.can_be_kept && unticked.includes(it.id)).map((it) => it.id);
+        await api.send('POST', `/api/v1/users/${encodeURIComponent(id)}/revocations`, { except });
+        return `${path}?done=revoked`;
+      },
+    };
+  },
+};
