@@ -48,16 +48,21 @@ export const accessQuestions: NonNullable<Resource<ApiUser>['confirmed']> = {
       namesOfApplications(api, id),
       namesOfUsers(api, members),
     ]);
-    const textOf = ({ kind, name, client_id: client, created_at: made, last_used_at: used }: ApiAccess) => {
+    const entryOf = ({
+      id,
+      kind,
+      name,
+      client_id: client,
+      created_at: made,
+      last_used_at: used,
+    }: ApiAccess) => {
       const isCounted = kind === 'api_key' || kind === 'client_secret';
-      return [
-        name !== null && html`<strong><bdi>${people.get(name) ?? name}</bdi></strong>`,
+      const names = [
+        name !== null && html`<bdi>${people.get(name) ?? name}</bdi>`,
         client !== null && html`<bdi>${applications.get(client) ?? client}</bdi>`,
-        made !== null && html`created ${time(made)}`,
-        isCounted && (used === null ? 'never used' : html`last used ${time(used)}`),
-      ]
-        .filter(Boolean)
-        .map((part, i) => [i > 0 && ', ', part]);
+      ];
+      const use = isCounted && (used === null ? 'never used' : html`last used ${time(used)}`);
+      return { id, names, facts: [made !== null && html`created ${time(made)}`, use] };
     };
     const groups = Object.entries(KINDS).map(([kind, title]) => ({
       title,
@@ -65,9 +70,7 @@ export const accessQuestions: NonNullable<Resource<ApiUser>['confirmed']> = {
     }));
     const kept = groups.map(({ title, all }) => ({
       title,
-      entries: all
-        .filter((it) => it.can_be_kept)
-        .map((it) => ({ id: it.id, text: textOf(it), canBeUnticked: true })),
+      entries: all.filter((it) => it.can_be_kept).map(entryOf),
     }));
     const unticked = sent === undefined ? [] : untickedIn(sent.fields.text);
     const counts = groups
@@ -76,9 +79,9 @@ export const accessQuestions: NonNullable<Resource<ApiUser>['confirmed']> = {
     const name = value.username ?? value.id;
     return {
       title: `Revoke all access of ${name}?`,
-      lost: html`<p>These end in any case, and so do invitations, links and offers. Webhooks are paused. The password, passkeys and connected accounts remain.</p>
+      lost: html`<p>All sessions, logins, invitations, links and offers end, and so does the access of applications. Webhooks are paused. The password, passkeys and connected accounts remain.</p>
 ${counts.length > 0 && html`<ul>${counts.map(({ title, count }) => html`<li>${title}: ${count}</li>`)}</ul>`}`,
-      fields: html`<p>Everything that is ticked ends, too. Remove a tick only if nobody else can know that secret or key.</p>${tickList(kept, unticked)}`,
+      fields: html`${data.some((it) => it.can_be_kept) && html`<p>Everything that is ticked ends, too. Remove a tick only if nobody else can know that secret or key.</p>`}${tickList(kept, unticked)}`,
       name,
       submit: 'Revoke all access',
       async act() {

@@ -87,19 +87,16 @@ export function revokeAccessQuestion(options: {
     logins > 0 && t('{count} logins', { count: logins }),
     consents > 0 && t('{count} applications with access', { count: consents }),
   ].filter((part) => part !== false);
-  const textOf = ({ kind, name, clientId, createdAt, lastUsedAt }: Access) => {
-    const application = clientId !== null && html`<bdi>${names.get(clientId) ?? clientId}</bdi>`;
-    const own = name !== null && html`<strong><bdi>${names.get(name) ?? name}</bdi></strong>`;
+  const named = (it: string | null) => it !== null && html`<bdi>${names.get(it) ?? it}</bdi>`;
+  const entryOf = ({ id, kind, name, clientId, createdAt, lastUsedAt }: Access) => {
     const isCounted = kind === 'api_key' || kind === 'client_secret';
     const use = isCounted && used(lastUsedAt && { at: lastUsedAt, address: null });
     const made = createdAt !== null && t('created on {date}', { date: day(createdAt) });
-    return [own, application, made, use].filter(Boolean).map((part, i) => [i > 0 && ', ', part]);
+    return { id, names: [named(name), named(clientId)], facts: [made, use] };
   };
   const groups = KEPT_KINDS.map(([kind, title]) => ({
     title: translated(title),
-    entries: access
-      .filter((it) => it.kind === kind)
-      .map((it) => ({ id: it.id, text: textOf(it), canBeUnticked: it.canBeKept })),
+    entries: access.filter((it) => it.canBeKept && it.kind === kind).map(entryOf),
   }));
   return {
     title: t('Revoke all access?'),
