@@ -202,6 +202,7 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
     const member = { user: people[i]?.id, role };
     await ask('POST', `/api/v1/applications/${machine.client_id}/members`, member);
   }
+  await ask('POST', `/api/v1/memberships/${machine.client_id}/accept`, undefined, ann);
   for (const name of ['nightly export', 'stock alarm']) {
     const path = `/api/v1/applications/${machine.client_id}/api-keys`;
     const key = await ask('POST', path, { name, scopes: ['read:data'], expires_in: 365 * 86_400 });

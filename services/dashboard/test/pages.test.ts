@@ -374,6 +374,7 @@ t.test('pages of the dashboard', async (t) => {
   await t.test('a registration token is shown once, used by a client, and revoked', async (t) => {
     const { browser } = admin;
     const form = await browser.get('/dashboard/registration-tokens/new');
+    t.match(form.html, /name="machines" value="yes"(?! checked)/);
     const sent = { name: 'Pipeline', uses: '2', expires_in: '3600' };
     const refused = await browser.submit(form, { ...sent, uses: '0' }, 'name="uses"');
     t.match([refused.status, textOf(refused)], [400, /The number of uses must be at least 1/]);
@@ -391,7 +392,17 @@ t.test('pages of the dashboard', async (t) => {
     t.equal(response.status, 201);
     const again = await browser.get(made.url.pathname);
     t.notMatch(again.html, token);
-    t.match(textOf(again), /Uses left 1 /);
+    t.match(textOf(again), /Machines cannot register Uses left 1 /);
+    const client = `/dashboard/applications/${((await response.json()) as { client_id: string }).client_id}`;
+    const managed = await browser.get(client);
+    t.match(textOf(managed), /This client manages its own registration/);
+    const ended = await browser.submit(managed, {}, '/registration/end"');
+    t.match(noticeOf(ended), /^The client no longer manages its own registration/);
+    t.notMatch(textOf(ended), /This client manages/);
+    const forMachines = { ...sent, name: 'Machines', machines: 'yes' };
+    const other = await browser.submit(form, forMachines, 'name="uses"');
+    t.match(textOf(other), /Machines may register/);
+    await browser.confirm(other, '/delete', { confirmation: 'Machines' });
     t.match(textOf(await browser.get('/dashboard/registration-tokens')), 'Pipeline');
     t.match(textOf(await browser.get('/dashboard/applications')), 'Of the pipeline');
     const gone = await browser.confirm(again, '/delete', { confirmation: 'Pipeline' });

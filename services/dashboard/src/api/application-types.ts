@@ -29,6 +29,8 @@ export type ApiApplication = {
   policy_uri?: string;
   tos_uri?: string;
   support_uri?: string;
+  /** Whether the client manages its own registration (RFC 7592). */
+  registered: boolean;
   created_at: string;
   updated_at: string;
 } & LastUse;
@@ -50,8 +52,9 @@ export type ApiKey = Credential & {
   rotated_to: string | null;
 };
 export type ApplicationPage = ApiPage<ApiApplication>;
-/** An application with the id by which its page is found. */
-export type Application = ApiApplication & { id: string };
+/** An application with the id by which its page is found and, on that page, the role of the visitor. */
+export type Application = ApiApplication & { id: string; role?: 'owner' | MemberRole | undefined };
+export type MemberRole = 'viewer' | 'developer';
 
 export const withId = (application: ApiApplication): Application => {
   return { ...application, id: application.client_id };

@@ -8,17 +8,18 @@ import {
 import type { Names } from '../../api/names.ts';
 import { copyable, facts, lastUsed, time, userLink } from '../../pages/parts.ts';
 import type { ResourceView } from '../../resources/resource.ts';
+import type { ResourceField } from '../../resources/resource-form.ts';
 import { hasRole, type Person } from '../../sessions/session.ts';
 import { TYPES } from './application-texts.ts';
-import { roleIn } from './members.ts';
+import { registrationSection } from './registered-client.ts';
+import { ownerSettings } from './settings-fields.ts';
 import { transferSection } from './transfers.ts';
 import { trustSection } from './trust.ts';
 
 /** The facts about an application, its settings, trust, transfer and deletion. */
 export async function applicationPage(page: ResourceView<Application>): Promise<Html> {
   const { value, visit, people, form, deletion } = page;
-  const { client_id: id, type, owner, created_at: created } = value;
-  const role = await roleIn(page);
+  const { client_id: id, type, owner, created_at: created, role } = value;
   const isOwner = role === 'owner';
   return html`<section class="panel">${facts([
     ['Client ID', copyable('client-id', id)],
@@ -28,20 +29,27 @@ export async function applicationPage(page: ResourceView<Application>): Promise<
     ['Created', time(created)],
     ['Last used', lastUsed(value, 'never')],
   ])}</section>
-${role === 'viewer' ? settingsOf(value) : html`<section><h2>Settings</h2>${form}</section>`}
+<section><h2>Settings</h2>${!isOwner && settingsOfOwner(value)}${role !== 'viewer' && form}</section>
+${value.registered && registrationSection(page)}
 ${hasSetting(type, 'primary_color') && previews(id)}
 ${type === 'machine' && trustSection(page)}
 ${isOwner && (await transferSection(page))}
 ${isOwner && deletion}`;
 }
 
-/** The settings for those who may not change them. */
-function settingsOf({ scopes, redirect_uris: uris }: Application): Html {
-  return html`<section><h2>Settings</h2><p>You are a viewer of this application: only its owner and its developers can change its settings.</p>
-${facts([
-  ['Scopes', scopes.join(' ') || 'none'],
-  ['Redirect URIs', uris.length > 0 && uris.map((uri) => html`<code>${uri}</code><br>`)],
-])}</section>`;
+/** The settings that a member sees and cannot change. */
+function settingsOfOwner(application: Application): Html {
+  const settings = ownerSettings(application);
+  const shown = ({ kind, value }: Pick<ResourceField, 'kind'> & { value: string }) =>
+    kind === 'json'
+      ? html`<pre tabindex="0"><code>${value}</code></pre>`
+      : value.split('\n').map((line) => html`<code>${line}</code><br>`);
+  return html`<p>${
+    application.role === 'viewer'
+      ? 'You are a viewer of this application: its owner changes its settings, and its developers change its name and look.'
+      : 'You are a developer of this application. You can change its name and look, and remove scopes. Only its owner adds scopes and changes its other settings.'
+  }</p>
+${settings.length > 0 && html`<div class="panel">${facts(settings.map((it) => [it.label, shown(it)]))}</div>`}`;
 }
 
 /** The pages of identity on which people see the application. */

@@ -20,10 +20,12 @@ import { applicationPage, ownerText } from './application-page.ts';
 import { TYPES } from './application-texts.ts';
 import { applicationUserQuestions, applicationUsers } from './application-users.ts';
 import { credentialActions, credentialQuestions, credentials, keepForCredentials } from './credentials.ts';
-import { addMember, memberQuestions, members } from './members.ts';
+import { addMember, memberQuestions, members, roleIn } from './members.ts';
+import { addMembershipRoutes, invitationNotice } from './memberships.ts';
 import { pinProfiles, profiles } from './profiles.ts';
 import { quickStart } from './quick-start/quick-start.ts';
-import { applicationFields, SET_BY_PROFILE } from './settings-fields.ts';
+import { endRegistration } from './registered-client.ts';
+import { applicationFields, SET_BY_PROFILE, settingsFields } from './settings-fields.ts';
 import { addTransferRoutes, askToTransfer, cancelTransfer, transferNotice } from './transfers.ts';
 import { askToTrust } from './trust.ts';
 import { usage } from './usage.ts';
@@ -50,7 +52,8 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
     api: API,
     newIdPrefix: 'app',
     people: ({ owner, trusted_by: by }) => [owner, by],
-    introduction: ({ api }) => transferNotice(api),
+    introduction: async ({ api, csrf }) =>
+      html`${await transferNotice(api)}${await invitationNotice(api, csrf)}`,
     notices: {
       saved: 'Your changes are saved. New scopes apply to tokens that are issued from now on.',
       created:
@@ -62,6 +65,9 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
       untrusted: 'The trust has ended. Tokens that were issued before no longer work.',
       cancelled: 'The offer is cancelled. The application stays yours.',
       deleted: 'The application is deleted. Its tokens, secrets and keys no longer work.',
+      joined: 'You are a member of the application now.',
+      'not-joined': 'You declined the invitation.',
+      unregistered: 'The client no longer manages its own registration. Its credentials still work.',
       left: 'You are no longer a member of the application.',
       declined: 'You declined the application. It stays with its owner.',
     },
@@ -86,9 +92,10 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
       { title: 'Last used', show: (it) => lastUsed(it) },
     ],
     empty: html`<p><strong>You have no applications yet.</strong> A website, a phone app or a job on a server needs an application to get access tokens.</p>`,
-    async read({ api }, apiPath) {
+    async read(visit, apiPath) {
+      const { api } = visit;
       const { value, etag } = await api.read<ApiApplication>(apiPath);
-      return { value: withId(value), etag };
+      return { value: { ...withId(value), role: await roleIn(value, visit, apiPath) }, etag };
     },
     title: ({ name }) => name,
     partTitle: 'Settings',
@@ -101,7 +108,7 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
       members,
       profiles,
     },
-    fields: ({ type }) => applicationFields(type),
+    fields: settingsFields,
     create: {
       invitation: 'New application',
       choice: {
@@ -130,6 +137,7 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
       members: addMember,
       profiles: pinProfiles,
       'transfer/cancel': cancelTransfer,
+      'registration/end': endRegistration,
     },
     confirmed: {
       ...credentialQuestions,
@@ -142,7 +150,10 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
       lost: 'Its tokens, client secrets and API keys stop working at once.',
       warning: ({ value }) => html`The application was ${lastUseText(value)}.`,
     },
-    routes: addTransferRoutes,
+    routes(router) {
+      addTransferRoutes(router);
+      addMembershipRoutes(router);
+    },
   });
 }
 

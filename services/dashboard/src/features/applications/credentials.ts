@@ -16,7 +16,6 @@ import {
   OVERLAPS,
   secretSection,
 } from './credential-sections.ts';
-import { roleIn } from './members.ts';
 
 /** Client secrets and API keys of an application. New ones are shown on the page that follows, once. */
 export const credentials = ({ publicUrl }: { publicUrl: string }): Part<Application> => ({
@@ -28,9 +27,9 @@ export const credentials = ({ publicUrl }: { publicUrl: string }): Part<Applicat
     revoked: 'The API key no longer works.',
   },
   async view(page) {
-    const [secrets, keys, role] = await Promise.all([secretsOf(page), keysOf(page), roleIn(page)]);
-    const canChange = role !== 'viewer';
+    const [secrets, keys] = await Promise.all([secretsOf(page), keysOf(page)]);
     const { value, visit } = page;
+    const canChange = value.role !== 'viewer';
     const fresh = (await visit.takeFlashes()).map((text) => JSON.parse(text) as NewCredential);
     return html`${fresh.map((it, at) => newCredential(it, at, { application: value, publicUrl }))}
 ${!canChange && html`<p>You are a viewer of this application. Its owner and its developers create and remove its secrets and API keys.</p>`}

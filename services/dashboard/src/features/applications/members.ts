@@ -1,54 +1,69 @@
-import { html } from '@gatehouse/web/html';
-import type { Application } from '../../api/application-types.ts';
-import { time } from '../../pages/parts.ts';
+import { type Content, html } from '@gatehouse/web/html';
+import type { ApiApplication, Application, MemberRole } from '../../api/application-types.ts';
+import { checkbox } from '../../pages/fields.ts';
+import { statusTag, time } from '../../pages/parts.ts';
 import { type Column, table } from '../../pages/table.ts';
-import type { Act, Part, Resource, Target } from '../../resources/resource.ts';
+import type { Act, Part, Resource } from '../../resources/resource.ts';
 import { type FormRow, initialValues, resourceForm, sentValues } from '../../resources/resource-form.ts';
-import { notFound } from '../../routes/dashboard-router.ts';
+import { notFound, type Visit } from '../../routes/dashboard-router.ts';
 
 /** A member as the API returns it. */
-type Member = { user_id: string; username: string | null; role: 'viewer' | 'developer'; created_at: string };
+type Member = {
+  user_id: string;
+  username: string | null;
+  role: MemberRole;
+  status: 'invited' | 'accepted';
+  /** Those that the member has made. */
+  credentials: readonly { id: string; kind: 'client_secret' | 'api_key'; name: string | null }[];
+  created_at: string;
+};
 
 const ROLES = [
   ['viewer', 'Viewer: sees the application, its requests and usage'],
-  ['developer', 'Developer: also changes it, and creates secrets and API keys'],
+  ['developer', 'Developer: also changes its name and look, and creates secrets and API keys'],
 ] as const;
 const FIELDS: readonly FormRow[] = [
   {
     ...{ name: 'user', label: 'User', required: true, maxlength: 254 },
-    hint: 'Their username, confirmed email address, or user ID. Adding a member again changes the role.',
+    hint: 'Their username, confirmed email address, or user ID. Inviting a member again changes the role.',
   },
   { name: 'role', label: 'Role', required: true, options: ROLES },
 ];
 
-const membersOf = async ({ visit, apiPath }: Pick<Target<Application>, 'visit' | 'apiPath'>) =>
-  (await visit.api.get<{ data: Member[] }>(`${apiPath}/members`)).data;
+const membersOf = async ({ api }: Pick<Visit, 'api'>, apiPath: string) =>
+  (await api.get<{ data: Member[] }>(`${apiPath}/members`)).data;
 
 /** The role of the visitor in an application. */
 export async function roleIn(
-  target: Pick<Target<Application>, 'visit' | 'value' | 'apiPath'>,
-  list?: readonly Member[],
-): Promise<'owner' | Member['role'] | undefined> {
-  const { id, role } = target.visit.person;
-  if (role === 'admin' || target.value.owner === id) return 'owner';
-  return (list ?? (await membersOf(target))).find((it) => it.user_id === id)?.role;
+  { owner }: Pick<ApiApplication, 'owner'>,
+  visit: Pick<Visit, 'api' | 'person'>,
+  apiPath: string,
+): Promise<Application['role']> {
+  const { id, role } = visit.person;
+  if (role === 'admin' || owner === id) return 'owner';
+  return (await membersOf(visit, apiPath)).find((it) => it.user_id === id)?.role;
 }
 
-/** Who takes part in an application, and adding somebody. */
+/** Who takes part in an application, and inviting somebody. */
 export const members: Part<Application> = {
   title: 'Members',
   notices: {
+    invited: 'The person is invited by mail, and is a member once they accept.',
     saved: 'The member has this role now. It applies at once.',
-    removed: 'The member is removed. Replace the secrets and keys that they knew.',
+    removed: 'The member is removed. Replace other secrets and keys that they have seen.',
   },
   async view(page) {
-    const { path, visit, refused } = page;
-    const list = await membersOf(page);
-    const role = await roleIn(page, list);
+    const { path, apiPath, visit, refused, value } = page;
+    const { role } = value;
+    const list = await membersOf(visit, apiPath);
     const isOwner = role === 'owner';
     const columns: Column<Member>[] = [
       { title: 'User', show: (it) => html`<bdi>${it.username ?? it.user_id}</bdi>` },
-      { title: 'Role', show: (it) => (it.role === 'viewer' ? 'Viewer' : 'Developer') },
+      {
+        title: 'Role',
+        show: ({ role: of, status }) =>
+          html`${of === 'viewer' ? 'Viewer' : 'Developer'} ${status === 'invited' && statusTag('Invited')}`,
+      },
       { title: 'Added', show: (it) => time(it.created_at) },
       {
         title: 'Remove',
@@ -63,15 +78,15 @@ export const members: Part<Application> = {
     const sent = refused?.action === 'members' ? refused : undefined;
     return html`<p>${
       isOwner
-        ? 'Members use this application with their own accounts. Viewers see its settings, requests and usage; developers also change it and its secrets and keys. Only the owner deletes and transfers it, and chooses its members.'
+        ? 'Members use this application with their own accounts, once they accept the invitation. Viewers see its settings, requests and usage. Developers also change its name and look, remove scopes, and create and remove its secrets and API keys. Only the owner changes everything else, deletes and transfers the application, and chooses its members.'
         : `You are a ${role} of this application. Only its owner can add members.`
     }</p>
-${list.length === 0 ? html`<p class="empty"><strong>There are no members yet.</strong> ${isOwner && 'Add the people who work on this application with you.'}</p>` : table(columns, list)}
+${list.length === 0 ? html`<p class="empty"><strong>There are no members yet.</strong> ${isOwner && 'Invite the people who work on this application with you.'}</p>` : table(columns, list)}
 ${
   isOwner &&
-  html`<section><h2>Add a member</h2><p class="hint">A developer can create credentials, and so do what the application may do. For a machine, that is to read and change your data within its scopes.</p>
+  html`<section><h2>Invite a member</h2><p class="hint">The person gets a mail, and has to accept. A developer can create credentials, and so do what the application may do, as far as the developer’s own role allows it. For a machine, that is to read and change your data within its scopes. These credentials end with the membership.</p>
 ${resourceForm({
-  ...{ rows: FIELDS, submit: 'Add member', inline: true, error: sent?.error },
+  ...{ rows: FIELDS, submit: 'Invite', inline: true, error: sent?.error },
   target: { action: `${path}/members`, csrf: visit.csrf },
   values: sent === undefined ? initialValues(FIELDS, visit) : sentValues(FIELDS, sent.fields),
 })}</section>`
@@ -79,17 +94,16 @@ ${resourceForm({
   },
 };
 
-/** Adds a member, or changes the role of one. */
+/** Invites a member, or changes the role of one. */
 export const addMember: Act<Application> = async ({ visit, path, apiPath }, fields) => {
   const body = { user: fields.text('user'), role: fields.text('role') };
-  await visit.api.send('POST', `${apiPath}/members`, body);
-  return `${path}/members?done=saved`;
+  const { status } = await visit.api.send<Member>('POST', `${apiPath}/members`, body);
+  return `${path}/members?done=${status === 'invited' ? status : 'saved'}`;
 };
 
 export const memberQuestions: NonNullable<Resource<Application>['confirmed']> = {
-  async 'members/:member/remove'(target) {
-    const { visit, value, path, apiPath } = target;
-    const list = await membersOf(target);
+  async 'members/:member/remove'({ visit, value, path, apiPath }, sent) {
+    const list = await membersOf(visit, apiPath);
     const member = list.find((it) => it.user_id === visit.param('member'));
     if (member === undefined) throw notFound();
     const isSelf = member.user_id === visit.person.id;
@@ -97,13 +111,28 @@ export const memberQuestions: NonNullable<Resource<Application>['confirmed']> = 
     return {
       title: isSelf ? `Leave “${value.name}”?` : `Remove ${name} from “${value.name}”?`,
       lost: isSelf
-        ? html`<p>You no longer see the application. Only its owner can add you again.</p>`
-        : html`<p><bdi>${name}</bdi> no longer sees the application. Secrets and API keys that <bdi>${name}</bdi> knows keep working: replace them.</p>`,
+        ? html`<p>You no longer see the application. Only its owner can invite you again. Secrets and API keys that you have made for it stop working.</p>`
+        : html`<p><bdi>${name}</bdi> ${member.status === 'invited' ? 'can no longer accept the invitation' : 'no longer sees the application'}. Other secrets and API keys that <bdi>${name}</bdi> has seen keep working: replace them.</p>`,
+      ...(isSelf ? {} : { fields: madeCredentials(member, sent?.fields.all('take_over') ?? []) }),
       submit: isSelf ? 'Leave application' : 'Remove member',
-      async act() {
-        await visit.api.send('DELETE', `${apiPath}/members/${encodeURIComponent(member.user_id)}`);
+      async act(fields) {
+        const kept = fields.all('take_over').join(',');
+        const query = kept === '' ? '' : `?${new URLSearchParams({ take_over: kept })}`;
+        await visit.api.send('DELETE', `${apiPath}/members/${encodeURIComponent(member.user_id)}${query}`);
         return isSelf ? '/dashboard/applications?done=left' : `${path}/members?done=removed`;
       },
     };
   },
 };
+
+/** The credentials that end with a membership, each with a box by which the owner takes it over. */
+function madeCredentials({ credentials, username, user_id: id }: Member, kept: readonly string[]): Content {
+  if (credentials.length === 0) return false;
+  return html`<p>These credentials, which <bdi>${username ?? id}</bdi> has made, stop working at once, except those that you tick.</p>
+${credentials.map(
+  (
+    it,
+  ) => html`<fieldset><legend>${it.kind === 'api_key' ? 'API key' : 'Client secret'} <bdi>${it.name ?? it.id}</bdi></legend>
+${checkbox({ name: 'take_over', value: it.id, label: 'Keep it working: take it over', checked: kept.includes(it.id) })}</fieldset>`,
+)}`;
+}

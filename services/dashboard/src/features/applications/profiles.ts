@@ -5,7 +5,6 @@ import { changes, shownFields } from '../../http/changes.ts';
 import { checkbox, formProblem } from '../../pages/fields.ts';
 import { facts } from '../../pages/parts.ts';
 import type { Act, Part } from '../../resources/resource.ts';
-import { roleIn } from './members.ts';
 
 /** The profiles, by the names of their pins; examples as the API returns them. */
 const PINS: Record<
@@ -148,7 +147,7 @@ export const profiles: Part<Application> = {
     const { visit, value, path, refused } = page;
     const hidden = shownFields(pinsOf(value), refused);
     const pinned = value.profiles;
-    if ((await roleIn(page)) === 'viewer') {
+    if (value.role === 'viewer') {
       const rows = Object.entries(PINS).map(([pin, it]) => [it.path, pinned[pin] ?? 'No pin'] as const);
       return html`<p>You are a viewer of this application. Its owner and its developers choose the API profiles.</p>${facts(rows)}`;
     }

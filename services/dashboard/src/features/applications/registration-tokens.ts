@@ -10,6 +10,7 @@ type RegistrationToken = {
   id: string;
   name: string;
   scopes: readonly string[];
+  machines: boolean;
   uses_left: number;
   last_four: string;
   created_at: string;
@@ -66,6 +67,12 @@ export const registrationTokens = resourcePages<RegistrationToken>({
       hint: 'The most that a client can ask for. It never has more permissions than your own role.',
     },
     {
+      name: 'machines',
+      label: 'Machines may register',
+      kind: 'flag',
+      hint: 'They act as you within these permissions, without anybody signing in. Leave this off for programs that people sign in to.',
+    },
+    {
       name: 'uses',
       label: 'Uses',
       subject: 'The number of uses',
@@ -90,6 +97,7 @@ export const registrationTokens = resourcePages<RegistrationToken>({
       const { id, token } = await api.send<{ id: string; token: string }>('POST', API, {
         name: values.name,
         scopes: (values.scopes ?? '').split(' ').filter(Boolean),
+        machines: values.machines !== '',
         uses: Number(values.uses),
         expires_in: Number(values.expires_in),
       });
@@ -111,6 +119,7 @@ async function view({ value: it, visit, deletion }: ResourceView<RegistrationTok
 <section class="panel">${facts([
     ['Token', html`<code>…${it.last_four}</code>`],
     ['Scopes', it.scopes.join(' ')],
+    ['Machines', it.machines ? 'may register' : 'cannot register'],
     ['Uses left', number(it.uses_left)],
     ['Created', exactTime(it.created_at)],
     ['Expires', exactTime(it.expires_at)],

@@ -1,6 +1,6 @@
 import { html } from '@gatehouse/web/html';
-import { type AppType, hasSetting } from '../../api/application-types.ts';
-import type { FormRow, ResourceField } from '../../resources/resource-form.ts';
+import { type Application, type AppType, hasSetting } from '../../api/application-types.ts';
+import { currentValues, type FormRow, fieldsOf, type ResourceField } from '../../resources/resource-form.ts';
 import { SCOPES, USUAL_SCOPES } from './application-texts.ts';
 
 const REDIRECT_HINT: Partial<Record<AppType, string>> = {
@@ -200,4 +200,32 @@ export function applicationFields(type: AppType): readonly FormRow[] {
     ...general.filter(({ name }) => hasSetting(type, name)),
     { folded: 'Advanced', fields: advanced.filter(({ fields }) => fields.length > 0) },
   ];
+}
+
+/** The settings that developers of an application change too. They only remove scopes. */
+const OF_DEVELOPERS: ReadonlySet<string> = new Set([
+  ...['name', 'scopes', 'primary_color', 'logo_uri', 'policy_uri', 'tos_uri', 'support_uri'],
+]);
+
+/** The form of the settings of an application, with those that the visitor may change. */
+export function settingsFields({ type, role, scopes }: Application): readonly FormRow[] {
+  const rows = applicationFields(type);
+  if (role === 'owner') return rows;
+  const present = ({ options = [], ...field }: ResourceField): ResourceField => {
+    const kept = options.filter(([name = '']) => scopes.includes(name));
+    return { ...field, options: kept, hint: 'Remove the scopes that the application does not need.' };
+  };
+  return fieldsOf(rows)
+    .filter(({ name }) => OF_DEVELOPERS.has(name))
+    .map((field) => (field.name === 'scopes' ? present(field) : field));
+}
+
+/** The settings that only the owner changes, and for viewers the scopes, where they have a value. */
+export function ownerSettings(application: Application): readonly (ResourceField & { value: string })[] {
+  const fields = fieldsOf(applicationFields(application.type));
+  const values = currentValues(fields, application);
+  return fields
+    .filter(({ name }) => !OF_DEVELOPERS.has(name) || (name === 'scopes' && application.role === 'viewer'))
+    .map((field) => ({ ...field, value: values[field.name] ?? '' }))
+    .filter(({ value }) => value !== '');
 }

@@ -9,7 +9,18 @@ const form = await ann.get('/dashboard/applications/new?type=machine');
 const made = await ann.submit(form, { name: 'Shared', scopes: 'read:data' }, 'name="name"');
 const path = `/dashboard/applications/${made.url.pathname.split('/')[3]}`;
 
-t.test('the owner adds a member, who sees and does what the role allows', async (t) => {
+const API = '/api/v1/applications';
+const join = async (id: string, role: string) => {
+  await built.call('POST', `${API}/${id}/members`, 'ann', { user: 'editor', role });
+  t.equal((await built.call('POST', `/api/v1/memberships/${id}/accept`, 'editor')).status, 204);
+};
+const accept = async () => {
+  const list = await bob.get('/dashboard/applications');
+  t.match(textOf(list), /Invitations to applications Shared , as a viewer/);
+  return bob.submit(list, {}, '/accept"');
+};
+
+t.test('the owner invites a member, who sees and does what the role allows', async (t) => {
   t.equal((await bob.get(path)).status, 404);
   const empty = await ann.get(`${path}/members`);
   t.match(textOf(empty), /There are no members yet/);
@@ -17,7 +28,16 @@ t.test('the owner adds a member, who sees and does what the role allows', async 
   t.match([refused.status, textOf(refused)], [400, /No active account has this username/]);
   t.match(refused.html, /value="nobody-here"/, 'what was typed is kept');
   const added = await ann.submit(empty, { user: 'editor', role: 'viewer' }, 'name="user"');
-  t.match(textOf(added), /The member has this role now.*editor Viewer/);
+  t.match(textOf(added), /The person is invited by mail.*editor Viewer Invited/);
+
+  t.equal((await bob.get(path)).status, 404, 'an invitation gives nothing yet');
+  const declined = await bob.submit(await bob.get('/dashboard/applications'), {}, '/decline"');
+  t.match(textOf(declined), /You declined the invitation/);
+  t.notMatch(textOf(declined), /Invitations to applications/);
+  await ann.submit(empty, { user: 'editor', role: 'viewer' }, 'name="user"');
+  const joined = await accept();
+  t.match([joined.url.pathname, textOf(joined)], [path, /You are a member of the application now/]);
+  t.notMatch(textOf(await ann.get(`${path}/members`)), /Viewer Invited/);
 
   t.match(textOf(await bob.get('/dashboard/applications')), /Shared/);
   const seen = await bob.get(path);
@@ -34,9 +54,34 @@ t.test('the owner adds a member, who sees and does what the role allows', async 
   }
   t.match(textOf(await bob.get(`${path}/credentials`)), /Its owner and its developers create and remove/);
 
-  await ann.submit(added, { user: 'editor', role: 'developer' }, 'name="user"');
+  const promoted = await ann.submit(added, { user: 'editor', role: 'developer' }, 'name="user"');
+  t.match(textOf(promoted), /The member has this role now.*editor Developer/);
   const changed = await bob.submit(await bob.get(path), { name: 'Ours' }, 'name="name"');
   t.match([changed.status, heading(changed)], [200, 'Ours']);
+});
+
+t.test('developers have a form with what they may change, and see the rest', async (t) => {
+  const settings = {
+    ...{ name: 'Site', type: 'web', scopes: ['openid', 'email'], redirect_uris: ['https://a.example/back'] },
+    backchannel_logout_uri: 'https://a.example/out',
+  };
+  const { body: site } = await built.call<{ client_id: string }>('POST', API, 'ann', settings);
+  await join(site.client_id, 'developer');
+  const page = await bob.get(`/dashboard/applications/${site.client_id}`);
+  t.match(textOf(page), /Redirect URIs https:\/\/a\.example\/back .*Back-channel logout URI https/);
+  const fields = [...page.html.matchAll(/<(?:input|select|textarea)[^>]* name="(\w+)"/g)].map(([, it]) => it);
+  const allowed = ['name', 'scopes', 'primary_color', 'logo_uri', 'policy_uri', 'tos_uri', 'support_uri'];
+  t.strictSame(new Set(fields.filter((it) => !/^(?:csrf|shown|q|sent|_)/.test(it ?? ''))), new Set(allowed));
+  const look = {
+    name: 'Our site',
+    scopes: 'openid',
+    primary_color: '#7a1fa2',
+    tos_uri: 'https://a.example/t',
+  };
+  const saved = await bob.submit(page, look, 'name="name"');
+  t.match([saved.status, heading(saved), textOf(saved)], [200, 'Our site', /Your changes are saved/]);
+  const after = await built.call('GET', `${API}/${site.client_id}`, 'ann');
+  t.match(after.body, { ...settings, name: 'Our site', scopes: ['openid'], primary_color: '#7a1fa2' });
 });
 
 t.test('members leave and are removed after a question', async (t) => {
@@ -48,13 +93,25 @@ t.test('members leave and are removed after a question', async (t) => {
   t.match([left.url.pathname, textOf(left)], ['/dashboard/applications', /no longer a member/]);
   t.equal((await bob.get(path)).status, 404);
 
-  const added = await ann.submit(
-    await ann.get(`${path}/members`),
-    { user: 'editor', role: 'developer' },
-    'name="user"',
-  );
-  const asked = await ann.get(/href="([^"]*\/members\/[^"]*\/remove)"/.exec(added.html)?.[1] ?? '');
-  t.match(textOf(asked), /Secrets and API keys that editor knows keep working/);
-  const removed = await ann.submit(asked, {}, '/remove"');
+  const id = path.split('/')[3] ?? '';
+  await join(id, 'developer');
+  const key = (name: string) =>
+    built.call<{ id: string }>('POST', `${API}/${id}/api-keys`, 'editor', { name, scopes: ['read:data'] });
+  const [kept, ended] = [await key('nightly'), await key('hourly')];
+  const members = await ann.get(`${path}/members`);
+  const asked = await ann.get(/href="([^"]*\/members\/[^"]*\/remove)"/.exec(members.html)?.[1] ?? '');
+  t.match(textOf(asked), /Other secrets and API keys that editor has seen keep working/);
+  t.match(textOf(asked), /API key nightly Keep it working: take it over API key hourly/);
+  const removed = await ann.submit(asked, { take_over: kept.body.id }, '/remove"');
   t.match(textOf(removed), /The member is removed.*There are no members yet/);
+  const { body } = await built.call<{ data: { id: string }[] }>('GET', `${API}/${id}/api-keys`, 'ann');
+  t.match(
+    body.data.map((it) => it.id),
+    [kept.body.id],
+  );
+  t.equal(
+    body.data.some((it) => it.id === ended.body.id),
+    false,
+    'the other key has ended',
+  );
 });

@@ -197,17 +197,18 @@ t.test('acts that cannot be undone ask first', async (t) => {
   const secretsLeft = async () =>
     (await visitor.get('/account/applications')).html.split('<dt>Secret</dt>').length;
   const acts = [
-    {
-      path: '/account/applications/end-credentials',
-      name: 'eve',
-      says: /Night job.*1 client secret, never used/s,
-      state: secretsLeft,
-    },
+    // First, since the end of all credentials ends logins as well.
     {
       path: '/account/sessions/end-others',
       name: undefined,
       says: /This ends 1 session and 1 login .* last used/s,
       state: async () => isSignIn(await other.get('/account')),
+    },
+    {
+      path: '/account/applications/end-credentials',
+      name: 'eve',
+      says: /Night job.*1 client secret, never used/s,
+      state: secretsLeft,
     },
   ];
   for (const { path, name, says, state } of acts) {
