@@ -131,6 +131,12 @@ t.test('requests that only name an application displace none of its own, and are
   const others = rows.filter((it) => !it.authenticated);
   t.equal(others.length, 100, 'a ring of their own');
   t.equal(others[0]?.duration_ms, 299, 'of the latest');
+  await send(Array.from({ length: 20 }, () => logged()));
+  const kept = new Set((await all()).map(({ id }) => id));
+  t.ok(
+    own.every((id) => kept.has(id)),
+    'also once the excess of its own is looked for',
+  );
   await send(Array.from({ length: 60 }, () => logged()));
   await send(Array.from({ length: 60 }, () => logged()));
   const after = await all();
