@@ -165,7 +165,7 @@ export async function buildApi(t: Test) {
       actor: undefined,
       keyThumbprint: undefined,
       profiles: {},
-      epoch: { client: 0, subject: 0 },
+      epoch: { client: 0, subject: people.get(id)?.epoch ?? 0 },
       authTime: undefined,
     };
   }

@@ -27,8 +27,12 @@ export type ApplicationKeys = {
   removeAll(clientId: string): Promise<void>;
   /** Revokes the keys of an application that their givers could no longer give. */
   removeEnded(application: Application): Promise<void>;
-  /** Records another giver for the application's keys with these ids. */
-  takeOver(clientId: string, ids: ReadonlySet<string>, given: Given): Promise<void>;
+  /** Changes who gave the application's keys with these ids. */
+  changeGivers(
+    clientId: string,
+    ids: ReadonlySet<string>,
+    change: (given: Given | undefined) => Given,
+  ): Promise<void>;
   /** Creates the key that comes with an application of the deployment, unless it exists. */
   createFirst(application: {
     clientId: string;

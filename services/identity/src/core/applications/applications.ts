@@ -59,7 +59,7 @@ export type ApplicationDependencies = {
   find(id: string, requester?: string): Promise<Application | undefined>;
   writes: ApplicationWrites;
   /** The credentials that applications have beside their secrets. */
-  keys: readonly Pick<ApplicationKeys, 'hasAny' | 'removeAll' | 'removeEnded' | 'takeOver'>[];
+  keys: readonly Pick<ApplicationKeys, 'hasAny' | 'removeAll' | 'removeEnded' | 'changeGivers'>[];
   accounts: { find: FindOwner };
   audit: Pick<Audit, 'record'>;
   notifyCredential: NotifyCredential;
@@ -119,8 +119,12 @@ export type Applications = {
   giverChanged(person: string, epoch: number): Promise<void>;
   /** Removes the credentials and members of an application that have ended, and their tokens. Durable when it resolves. */
   removeEnded(id: string): Promise<void>;
-  /** Records another giver for the credentials and members of an application that have these ids. */
-  takeOver(id: string, ids: ReadonlySet<string>, given: Given): Promise<void>;
+  /** Changes who gave the credentials and members of an application that have these ids. */
+  changeGivers(
+    id: string,
+    ids: ReadonlySet<string>,
+    change: (given: Given | undefined) => Given,
+  ): Promise<void>;
   /** Writes the revocations that a crash kept from being written. */
   resumeRevocations(): Promise<void>;
 };
@@ -199,13 +203,13 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     return keeps ? { secrets, jwks, jwksGiven } : { secrets, jwks: undefined, jwksGiven: undefined };
   }
 
-  async function removeEnded(id: string): Promise<void> {
+  async function removeEnded(id: string, { endTokens = false } = {}): Promise<void> {
     let isChanged = false;
     const application = await retried(async () => {
       const before = await store.findNow(id);
       if (before === undefined) return false;
       const held = await withoutEnded(before);
-      isChanged = held.secrets.length < before.secrets.length || held.jwks !== before.jwks;
+      isChanged = endTokens || held.secrets.length < before.secrets.length || held.jwks !== before.jwks;
       return isChanged ? store.change(before, held, true) : before;
     });
     if (application === false) return;
@@ -222,10 +226,10 @@ export function createApplications(options: ApplicationDependencies): Applicatio
   return {
     async create(manager, wanted) {
       const draft = withRequired(wanted, wanted.type);
-      const given = await authority.give('client_secret', manager.id);
+      const given = await authority.give('client_secret', manager);
       const { secret, ...stored } = makeSecret({ given });
       const withSecret = isConfidential(draft) && draft.jwks === undefined;
-      const jwksGiven = draft.jwks && (await authority.give('public_keys', manager.id));
+      const jwksGiven = draft.jwks && (await authority.give('public_keys', manager));
       const plain = newApplication(
         { ...draft, ...omitUndefined({ jwksGiven }), id: newId('app'), owner: manager.id },
         withSecret ? stored : undefined,
@@ -279,7 +283,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         await check(manager, next, before);
         const grants = next.trusted && manager.role === 'admin' && (!before.trusted || 'scopes' in changes);
         const trust = grants ? { trust: await trusts.grantedBy(manager, next) } : {};
-        const jwksGiven = changes.jwks && (await authority.give('public_keys', manager.id, before));
+        const jwksGiven = changes.jwks && (await authority.give('public_keys', manager, before));
         if (jwksGiven !== undefined && manager.id !== before.owner) await store.noteGiver(id, manager.id);
         const changed = await writes.change(before, {
           ...changes,
@@ -314,7 +318,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       if (!isConfidential(application)) {
         throw new ServiceError('invalid', `An application of type ${application.type} cannot keep a secret.`);
       }
-      const given = await authority.give('client_secret', manager.id, application);
+      const given = await authority.give('client_secret', manager, application);
       const { secret, ...added } = makeSecret({ expiresIn, label, given });
       if (manager.id !== application.owner) await store.noteGiver(id, manager.id);
       const done = await store.addSecret(application, added);
@@ -376,22 +380,26 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       for (const { id, trusted } of owned) if (trusted) await trusts.endUnearned(id, account);
       await store.raiseEpochsOf(person, epoch);
       while ((await writes.revokeWhatIsDue(person)) > 0);
-      for (const { id } of [...owned, ...(await store.givenBy(person))]) await removeEnded(id);
+      for (const { id } of owned) await removeEnded(id);
+      // Its tokens name the owner, and may have the role that the giver of the secret had.
+      for (const { id } of await store.givenBy(person)) await removeEnded(id, { endTokens: true });
     },
 
-    removeEnded,
+    removeEnded: (id) => removeEnded(id),
 
-    async takeOver(id, ids, given) {
+    async changeGivers(id, ids, change) {
       await retried(async () => {
         const before = await store.findNow(id);
         if (before === undefined) return false;
-        const secrets = before.secrets.map((it) => (ids.has(it.id) ? { ...it, given } : it));
-        const keys = ids.has(`${id}/public-keys`) ? { jwksGiven: given } : {};
+        const secrets = before.secrets.map((it) =>
+          ids.has(it.id) ? { ...it, given: change(it.given) } : it,
+        );
+        const keys = ids.has(`${id}/public-keys`) ? { jwksGiven: change(before.jwksGiven) } : {};
         return writes.change(before, { secrets, ...keys });
       });
-      for (const kind of options.keys) await kind.takeOver(id, ids, given);
+      for (const kind of options.keys) await kind.changeGivers(id, ids, change);
       for (const { id: memberId, ...member } of await members.of(id)) {
-        if (ids.has(memberId)) await members.put({ ...member, given });
+        if (ids.has(memberId)) await members.put({ ...member, given: change(member.given) });
       }
     },
 

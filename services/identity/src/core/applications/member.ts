@@ -22,6 +22,8 @@ export type Member = EntityOf<typeof MEMBER>;
 export const MAX_MEMBERS = 50;
 export const MAX_MEMBERSHIPS = 100;
 export const MAX_INVITED = 20;
+/** The most of those invitations by one person who is not an admin, so that nobody fills the place of others. */
+export const MAX_INVITED_BY_ONE = 5;
 
 /** The store of members. Writes are durable when they resolve. */
 export type MemberStore = {

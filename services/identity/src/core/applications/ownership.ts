@@ -8,7 +8,14 @@ import type { Given } from '../authority/given.ts';
 import type { Application, ApplicationStore } from './application.ts';
 
 /** The person who manages applications, and how. */
-export type Manager = { id: string; role: Role; clientId: string; origin: Origin };
+export type Manager = {
+  id: string;
+  role: Role;
+  /** That of the account in the credential of the request. */
+  epoch: number;
+  clientId: string;
+  origin: Origin;
+};
 
 /** The account that owns an application, as far as it matters here. */
 export type Owner = { role: Role; status: 'active' | 'inactive'; epoch: number };

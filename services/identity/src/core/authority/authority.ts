@@ -1,3 +1,4 @@
+import { unauthenticated } from '@gatehouse/tokens/caller';
 import type { Role } from '@gatehouse/tokens/scopes';
 import { APPLICATION_ROLES, type ApplicationRole } from './application-role.ts';
 import { type AccountEpoch, AUTHORITY, type GivenCapability } from './authority-table.ts';
@@ -5,6 +6,8 @@ import type { Given } from './given.ts';
 
 /** The account of somebody who gives capabilities. */
 export type Giver = { id: string; role: Role; status: 'active' | 'inactive' } & Record<AccountEpoch, number>;
+/** The person of a request, and the epoch of the account in the credential of the request. */
+export type Authenticated = { id: string; epoch: number };
 /** An application, as far as it matters here. */
 type Managed = { id: string; owner: string | null };
 type FindMember = (
@@ -13,8 +16,11 @@ type FindMember = (
 ) => Promise<{ role: ApplicationRole; isPending: boolean; given: Given | undefined } | undefined>;
 
 export type Authority<G extends Giver = Giver> = {
-  /** The stamp of a capability of this kind that the person gives now, in an application if it belongs to one. */
-  give(kind: GivenCapability, person: string, application?: Managed): Promise<Given>;
+  /**
+   * The stamp of a capability of this kind that a person gives, in an application if it belongs to one. Throws `unauthenticated` when the
+   * account has changed since the credential of the request was issued: what ends access must not be overtaken by a request.
+   */
+  give(kind: GivenCapability, person: Authenticated, application?: Managed): Promise<Given>;
   /** The same for an account that was just read. */
   givenBy(kind: GivenCapability, account: Giver): Given;
   /**
@@ -42,14 +48,13 @@ export function createAuthority<G extends Giver>(options: {
   const authority: Authority<G> = {
     givenBy: (kind, account) => ({ by: account.id, epoch: epochOf(kind, account), ownerEpoch: undefined }),
 
-    async give(kind, person, application) {
-      const account = await readAccount(person);
-      const owner = isOfAnother(application, person) ? await readAccount(application.owner) : undefined;
-      // The account may have been deleted since the token was checked. A capability with the epoch -1 never holds.
-      const given = account
-        ? authority.givenBy(kind, account)
-        : { by: person, epoch: -1, ownerEpoch: undefined };
-      return { ...given, ownerEpoch: owner && epochOf(kind, owner) };
+    async give(kind, { id, epoch }, application) {
+      const account = await readAccount(id);
+      if (account?.epoch !== epoch) {
+        throw unauthenticated('The access token has been revoked.', 'invalid_token');
+      }
+      const owner = isOfAnother(application, id) ? await readAccount(application.owner) : undefined;
+      return { ...authority.givenBy(kind, account), ownerEpoch: owner && epochOf(kind, owner) };
     },
 
     async giverOf(kind, { by, epoch, ownerEpoch }, application) {

@@ -3,6 +3,7 @@ import type { ApplicationKeys } from '../../core/applications/application-keys.t
 import type { Applications } from '../../core/applications/applications.ts';
 import type { MemberStore } from '../../core/applications/member.ts';
 import type { Manager } from '../../core/applications/ownership.ts';
+import type { Given } from '../../core/authority/given.ts';
 import type { AccessSource } from '../../core/authority/standing-access.ts';
 import { ACCOUNT_CLIENT } from '../../core/oidc/clients/client-metadata.ts';
 
@@ -10,14 +11,16 @@ const NOWHERE = { address: '', userAgent: undefined, requestId: '' };
 
 /** The credentials and members of a person's applications. */
 export function applicationCredentials(options: {
-  applications: Pick<Applications, 'ownedBy' | 'takeOver'>;
+  applications: Pick<Applications, 'ownedBy' | 'changeGivers'>;
   applicationKeys: readonly Pick<ApplicationKeys, 'list'>[];
   members: Pick<MemberStore, 'of'>;
 }): AccessSource {
   const { applications, members } = options;
   return {
-    async list({ id: userId }) {
-      const manager: Manager = { id: userId, role: 'user', clientId: ACCOUNT_CLIENT, origin: NOWHERE };
+    async list({ id: userId, epoch }) {
+      const manager: Manager = {
+        ...{ id: userId, role: 'user', epoch, clientId: ACCOUNT_CLIENT, origin: NOWHERE },
+      };
       const found = (await applications.ownedBy(userId)).map(async (application) => {
         const { id: clientId, jwks } = application;
         const keys = (
@@ -47,8 +50,12 @@ export function applicationCredentials(options: {
       return (await Promise.all(found)).flat();
     },
     async keep(userId, ids, givenAs) {
+      const own = givenAs('api_key');
+      // What a member made stays the member's: only the part of it that rests on the owner is renewed.
+      const renewed = (given: Given | undefined) =>
+        given === undefined || given.by === userId ? own : { ...given, ownerEpoch: own.epoch };
       for (const { id } of await applications.ownedBy(userId)) {
-        await applications.takeOver(id, ids, givenAs('api_key'));
+        await applications.changeGivers(id, ids, renewed);
       }
     },
   };

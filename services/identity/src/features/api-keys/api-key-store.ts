@@ -97,11 +97,8 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
       await keys.deleteMany({ client_id: clientId, ...NOT_REVOKED });
     },
 
-    async setGiven(clientId, ids, given) {
-      await keys.updateMany(
-        { _id: { $in: [...ids] }, client_id: clientId, ...NOT_REVOKED },
-        { $set: { given } },
-      );
+    async setGiven(clientId, id, given) {
+      await keys.updateOne({ _id: id, client_id: clientId, ...NOT_REVOKED }, { $set: { given } });
     },
 
     async used(id, { at, address }) {

@@ -72,7 +72,6 @@ export type ApiKeyStore = {
   awaitingRevocation(): Promise<string[]>;
   /** Removes the keys of an application that has been deleted, or has another owner. */
   removeAll(clientId: string): Promise<void>;
-  /** Records another giver for the application's keys with these ids. */
-  setGiven(clientId: string, ids: readonly string[], given: Given): Promise<void>;
+  setGiven(clientId: string, id: string, given: Given): Promise<void>;
   used(id: string, use: LastUse): Promise<void>;
 };

@@ -93,7 +93,7 @@ export function createApiKeys(options: {
   /** The stamp of a key that the manager makes; notes a giver who is not the owner. */
   async function giveIn(application: Application, manager: Manager): Promise<Given> {
     if (manager.id !== application.owner) await store.noteGiver(application.id, manager.id);
-    return authority.give('api_key', manager.id, application);
+    return authority.give('api_key', manager, application);
   }
 
   async function findKey(clientId: string, id: string): Promise<ApiKey> {
@@ -213,7 +213,11 @@ export function createApiKeys(options: {
       }
     },
 
-    takeOver: (clientId, ids, given) => keys.setGiven(clientId, [...ids], given),
+    async changeGivers(clientId, ids, change) {
+      for (const { id, given } of await keys.list(clientId)) {
+        if (ids.has(id)) await keys.setGiven(clientId, id, change(given));
+      }
+    },
 
     async createFirst({ clientId, apiKey }) {
       const parsed = apiKey === undefined ? undefined : parseApiKey(apiKey.key);

@@ -12,7 +12,8 @@ export function createManagerApi(prefix: string, authenticate: (ctx: Context) =>
   return createManagedApi(prefix, async (ctx) => {
     const caller = await authenticate(ctx);
     const person = requireFirstParty(caller, 'Applications');
-    const manager: Manager = { ...person, clientId: caller.clientId, origin: originOf(ctx) };
+    const { clientId, epoch } = caller;
+    const manager: Manager = { ...person, epoch: epoch.subject, clientId, origin: originOf(ctx) };
     return { caller, manager };
   });
 }

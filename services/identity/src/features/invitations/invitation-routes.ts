@@ -74,18 +74,19 @@ export function invitationRoutes(options: {
     }),
     responses: created('The invitation is on its way.', invitationShape),
     kinds: ['conflict'],
-    async handle({ ctx, person, body: { email } }) {
+    async handle({ ctx, caller, person, body: { email } }) {
       if (hasInvisibleCharacters(email)) {
         throw invalidFields([{ field: 'email', message: 'must not contain invisible characters' }]);
       }
       if ((await accounts.lookUp(email)) !== undefined) {
         throw new ServiceError('conflict', 'Somebody with this address has an account.');
       }
+      const given = await authority.give('invitation', { id: person.id, epoch: caller.epoch.subject });
       const token = randomBytes(32).toString('base64url');
       const now = Date.now();
       const invitation: Invitation = {
         ...{ id: newId('inv'), email, emailKey: loginKey(email), tokenHash: hashOfToken(token) },
-        ...{ invitedBy: person.id, given: await authority.give('invitation', person.id) },
+        ...{ invitedBy: person.id, given },
         createdAt: new Date(now),
         expiresAt: new Date(now + INVITATION_DAYS * 86_400_000),
       };

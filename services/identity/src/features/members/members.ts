@@ -8,6 +8,7 @@ import type { ApplicationKeys } from '../../core/applications/application-keys.t
 import type { Applications } from '../../core/applications/applications.ts';
 import {
   MAX_INVITED,
+  MAX_INVITED_BY_ONE,
   MAX_MEMBERS,
   MAX_MEMBERSHIPS,
   type Member,
@@ -60,7 +61,7 @@ export function createMembers(
   options: ManagedApplications & {
     members: MemberStore;
     authority: Authority;
-    applications: Pick<Applications, 'removeEnded' | 'takeOver'>;
+    applications: Pick<Applications, 'removeEnded' | 'changeGivers'>;
     applicationKeys: readonly Pick<ApplicationKeys, 'list'>[];
     accounts: Pick<Accounts, 'find' | 'lookUp'>;
     audit: Pick<Audit, 'record'>;
@@ -124,11 +125,20 @@ export function createMembers(
       }
       const before = await members.find(clientId, userId);
       const waiting = (await members.ofPerson(userId)).filter(({ isPending }) => isPending);
+      const isOwn = ({ given }: Member) => given?.by === manager.id;
+      if (
+        before === undefined &&
+        manager.role !== 'admin' &&
+        waiting.filter(isOwn).length >= MAX_INVITED_BY_ONE
+      ) {
+        const message = `This user has not accepted ${MAX_INVITED_BY_ONE} invitations of yours. Wait for them, or withdraw one.`;
+        throw new ServiceError('conflict', message);
+      }
       if (before === undefined && waiting.length >= MAX_INVITED) {
         const message = `This user already has ${MAX_INVITED} invitations to applications that are not accepted.`;
         throw new ServiceError('conflict', message);
       }
-      const given = await authority.give('member', manager.id, application);
+      const given = await authority.give('member', manager, application);
       if (manager.id !== application.owner) await options.store.noteGiver(clientId, manager.id);
       if (!(await members.put({ clientId, userId, role, given }))) {
         throw new ServiceError(
@@ -167,7 +177,8 @@ export function createMembers(
         const application = await findManaged(options, manager, clientId, 'owner');
         const made = (await credentialsBy(manager, application)).get(userId);
         const ids = new Set(takenOver.filter((id) => made?.some((it) => it.id === id)));
-        await applications.takeOver(clientId, ids, await authority.give('api_key', manager.id, application));
+        const given = await authority.give('api_key', manager, application);
+        await applications.changeGivers(clientId, ids, () => given);
       }
       await members.remove(clientId, userId);
       await recordBy(manager, audit, {

@@ -97,8 +97,10 @@ export function registrationTokenRoutes(options: {
     return { caller, person: requireFirstParty(caller, 'Registration tokens') };
   });
 
-  const listOwn = async (owner: string) =>
-    tokens.list(owner, (await options.authority.give('registration_token', owner)).epoch);
+  const stamp = ({ person, caller }: { person: { id: string }; caller: Caller }) =>
+    options.authority.give('registration_token', { id: person.id, epoch: caller.epoch.subject });
+  const listOwn = async (who: Parameters<typeof stamp>[0]) =>
+    tokens.list(who.person.id, (await stamp(who)).epoch);
 
   api.post('create', '/', {
     summary: 'Create a registration token',
@@ -122,10 +124,10 @@ export function registrationTokenRoutes(options: {
       ),
     ),
     kinds: ['conflict'],
-    async handle({ ctx, person, body }) {
+    async handle({ ctx, caller, person, body }) {
       const { scopes, uses = DEFAULTS.uses, expires_in: expiresIn = DEFAULTS.expiresIn } = body;
       const { machines = false } = body;
-      const { epoch: ownerEpoch } = await options.authority.give('registration_token', person.id);
+      const { epoch: ownerEpoch } = await stamp({ person, caller });
       const name = body.name.trim();
       const allowed = ceilingOf(person.role);
       const problems = [...nameProblems(name), ...scopeProblems(scopes, { type: 'web', allowed })];
@@ -156,14 +158,14 @@ export function registrationTokenRoutes(options: {
       'Your own that have not expired, the latest first.',
       listOf('RegistrationTokens', viewShape),
     ),
-    handle: async ({ person }) => ({ data: (await listOwn(person.id)).map(view) }),
+    handle: async (request) => ({ data: (await listOwn(request)).map(view) }),
   });
 
   api.get('read', '/:id', {
     summary: 'Read a registration token',
     responses: ok('The registration token, without its text.', viewShape),
-    async handle({ person, params }) {
-      const found = (await listOwn(person.id)).find(({ id }) => id === params.id);
+    async handle({ person, caller, params }) {
+      const found = (await listOwn({ person, caller })).find(({ id }) => id === params.id);
       if (found === undefined) throw noSuchToken();
       return view(found);
     },

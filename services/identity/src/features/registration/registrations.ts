@@ -22,7 +22,7 @@ import { type ApplicationWrites, retried } from '../../core/applications/applica
 import type { NotifyCredential } from '../../core/applications/applications.ts';
 import { withinCeiling } from '../../core/applications/ownership.ts';
 import type { Audit, AuditAction, Origin } from '../../core/audit/audit.ts';
-import type { Authority } from '../../core/authority/authority.ts';
+import type { Authority, Giver } from '../../core/authority/authority.ts';
 import { type ClientMetadata, type RequestedClient, readClientMetadata } from './client-metadata.ts';
 import { endOf, type RegistrationExpiry } from './expiry.ts';
 import {
@@ -81,7 +81,7 @@ export function createRegistrations(options: {
   /** Counts by address what clients of nobody do. */
   ofNobody: Pick<AddressLimiter, 'count'>;
   extensions: { applicationKeys: readonly Pick<ApplicationKeys, 'hasAny'>[] };
-  authority: Pick<Authority, 'give' | 'giverOf'>;
+  authority: Pick<Authority, 'givenBy' | 'giverOf'>;
   notifyCredential: NotifyCredential;
   audit: Pick<Audit, 'record'>;
 }): Registrations {
@@ -111,21 +111,22 @@ export function createRegistrations(options: {
     await audit.record({ action, client, origin, actor: null, ...subject, details: { ...details } });
   }
 
-  /** The scopes that a token can still give to a client. Throws `unauthenticated` once it has ended. */
+  /** The scopes that a token can still give to a client, and its owner. Throws `unauthenticated` once it has ended. */
   async function grantable(
     kind: 'registration_token' | 'registration_access_token',
     { owner: by, ownerEpoch: epoch, scopes }: Pick<RegistrationToken, 'owner' | 'ownerEpoch' | 'scopes'>,
-  ): Promise<string[]> {
-    const owner = await authority.giverOf(kind, { by, epoch });
-    if (owner !== undefined) return withinCeiling(scopes, owner.role);
+  ): Promise<{ allowed: string[]; giver: Giver }> {
+    const giver = await authority.giverOf(kind, { by, epoch });
+    if (giver !== undefined) return { allowed: withinCeiling(scopes, giver.role), giver };
     throw unauthenticated('This token has ended. Ask its owner for another one.', 'invalid_token');
   }
 
-  async function newClient(
+  /** @param options.giver the owner as the token was checked: what ends the token in the meantime ends the credentials as well */
+  function newClient(
     { type, settings, authMethod }: RequestedClient,
-    { owner, scopes }: Pick<Registration, 'owner' | 'scopes'>,
+    { owner, scopes, giver }: Pick<Registration, 'owner' | 'scopes'> & { giver: Giver | undefined },
   ) {
-    const given = owner === null ? undefined : await authority.give('client_secret', owner);
+    const given = giver && authority.givenBy('client_secret', giver);
     const { secret, ...stored } = makeSecret({ given });
     const withSecret = isConfidential({ type }) && authMethod !== 'private_key_jwt';
     const id = newId('app');
@@ -159,18 +160,18 @@ export function createRegistrations(options: {
     }
     const { scopes, trusted, owner, registrableScopes = registration.scopes } = application;
     const { ownerEpoch } = registration;
-    const granted =
+    const { allowed: granted, giver } =
       owner === null
-        ? registrableScopes
+        ? { allowed: registrableScopes, giver: undefined }
         : await grantable('registration_access_token', { owner, ownerEpoch, scopes: registrableScopes });
     // It keeps what it has. Only an admin gives more to a trusted one.
     const allowed = trusted ? scopes : [...new Set([...granted, ...scopes])];
-    return { registration, application, allowed };
+    return { registration, application, allowed, giver };
   }
 
   /** The client that the metadata makes of one. Throws `invalid`. */
   async function changedClient(
-    { application: before, registration, allowed }: Awaited<ReturnType<typeof authenticate>>,
+    { application: before, registration, allowed, giver }: Awaited<ReturnType<typeof authenticate>>,
     metadata: Parameters<Registrations['change']>[2],
   ) {
     const { client_id: id, client_secret: secret } = metadata;
@@ -179,7 +180,15 @@ export function createRegistrations(options: {
     const { type, authMethod } = requested;
     const isPublic = !isConfidential(before);
     // A website that becomes a program is one from now on: people are asked about it each time (RFC 8252 §8.6).
-    const settings = { ...requested.settings, type: before.type === 'spa' ? type : before.type };
+    const settings = {
+      ...requested.settings,
+      type: before.type === 'spa' ? type : before.type,
+      // The client cannot loosen what its owner may have tightened.
+      dpopBound: before.dpopBound || requested.settings.dpopBound === true,
+      requirePushedRequests:
+        before.requirePushedRequests || requested.settings.requirePushedRequests === true,
+      jwksGiven: requested.settings.jwks && giver && authority.givenBy('public_keys', giver),
+    };
     const next = { ...before, ...settings };
     const problems: FieldProblem[] = [];
     const require = (holds: boolean, field: string, message: string) => {
@@ -207,12 +216,15 @@ export function createRegistrations(options: {
   /** Makes an application with a registration. Throws `invalid`. */
   async function create(
     metadata: Metadata,
-    by: Pick<Registration, 'owner' | 'ownerEpoch' | 'scopes' | 'machines'> & { allowed: readonly string[] },
+    by: Pick<Registration, 'owner' | 'ownerEpoch' | 'scopes' | 'machines'> & {
+      allowed: readonly string[];
+      giver?: Giver;
+    },
   ): Promise<RegisteredClient> {
-    const { allowed, ...bounds } = by;
+    const { allowed, giver, ...bounds } = by;
     const { owner } = bounds;
     const requested = readClientMetadata(metadata, { ...by, isOfNobody: owner === null });
-    const { application, ...credentials } = await newClient(requested, bounds);
+    const { application, ...credentials } = newClient(requested, { ...bounds, giver });
     requireValid(application, allowed);
     const { id, createdAt } = application;
     const { secret: token, hash: tokenHash } = makeSecret();
@@ -241,7 +253,7 @@ export function createRegistrations(options: {
       }
       const { id: registration_token, owner, ownerEpoch, scopes, machines } = initial;
       const client = await grantable('registration_token', initial)
-        .then((allowed) => create(metadata, { owner, ownerEpoch, scopes, machines, allowed }))
+        .then((granted) => create(metadata, { owner, ownerEpoch, scopes, machines, ...granted }))
         .catch(async (error: unknown) => {
           await tokens.giveBack(registration_token);
           throw error;

@@ -23,6 +23,7 @@ export function resources(core: Core): IdentityModule {
     const found = isOfOthers ? await store.findByKey(key) : undefined;
     if (found === undefined || requester === undefined) return found;
     if (!mayRequest(found, requester)) return undefined;
+    if ((await core.accountCache.find(found.owner))?.status !== 'active') return undefined;
     const isUsable = requester.owner === found.owner || (await verification.isVerified(found));
     return isUsable ? found : undefined;
   });

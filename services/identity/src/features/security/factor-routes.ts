@@ -130,7 +130,9 @@ export function factorRoutes(options: {
         throw new ServiceError('forbidden', 'You cannot create such a link for yourself. Ask another admin.');
       }
       if (account.status !== 'active') throw new ServiceError('conflict', 'The account is inactive.');
-      const given = await options.authority.give('set_up_link', person.id);
+      const given = await options.authority.give('set_up_link', {
+        ...{ id: person.id, epoch: caller.epoch.subject },
+      });
       const { url, expiresAt } = await options.mails.createSetUpLink(account, given);
       const by = { origin: originOf(ctx), actor: person.id };
       await options.audit.record({ action: 'set_up_link.created', ...by, subject: account.id });

@@ -20,8 +20,8 @@ export function addPreviewRoutes(
   { applications }: { applications: Pick<Applications, 'read'> },
 ): void {
   /** Throws `not_found` for the applications of others, too. */
-  async function read(ctx: Context, { account: { id, role } }: SignedIn) {
-    const manager = { id, role, clientId: ACCOUNT_CLIENT, origin: originOf(ctx) };
+  async function read(ctx: Context, { account: { id, role, epoch } }: SignedIn) {
+    const manager = { id, role, epoch, clientId: ACCOUNT_CLIENT, origin: originOf(ctx) };
     const found = await applications.read(manager, String(ctx.params.id));
     const shown = { name: found.name, host: hostOf(found.redirectUris[0]), ...appearanceOf(found) };
     return { scopes: found.scopes, application: shown };

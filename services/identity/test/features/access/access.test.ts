@@ -4,7 +4,7 @@ import { build } from '../../build.ts';
 const built = await build(t, { checkResponses: true });
 const { call, people } = built;
 const ann = await built.login('ann');
-const admin = await built.login('admin');
+let admin = await built.login('admin');
 await built.createPerson('eve');
 const eve = await built.login('eve');
 
@@ -29,6 +29,28 @@ async function everything() {
   const token = (await call('POST', '/api/v1/registration-tokens', ann, draft)).body;
   return { path, kept, ended, token };
 }
+
+t.test('a key of a member that is kept stays the member’s', async (t) => {
+  const { client_id: id } = await built.createApplication(admin, {
+    ...{ name: 'Shared', type: 'machine', scopes: ['read:users'] },
+  });
+  const path = `/api/v1/applications/${id}`;
+  await call('POST', `${path}/members`, admin, { user: 'eve', role: 'developer' });
+  await call('POST', `/api/v1/memberships/${id}/accept`, eve);
+  const key = (await call('POST', `${path}/api-keys`, eve, { name: 'k', scopes: ['read:users'] })).body;
+  const rows = await rowsFor(admin);
+  const except = [String(key.id), ...rows.filter(({ kind }) => kind === 'member').map((it) => it.id)];
+  const revocations = `/api/v1/users/${people.admin.id}/revocations`;
+  t.equal((await call('POST', revocations, admin, { except })).status, 204);
+  const permissions = await call('GET', '/api/v1/auth/permissions', String(key.api_key));
+  t.match(permissions.body, { roles: ['user'] });
+  admin = await built.login('admin');
+  const { body } = await call('GET', `${path}/members`, admin);
+  const [member] = body.data as { user_id: string; credentials: object[] }[];
+  t.match(member?.credentials, [{ id: key.id }]);
+  t.equal((await call('DELETE', `${path}/members/${member?.user_id}`, admin)).status, 204);
+  t.notOk(await works(key.api_key));
+});
 
 t.test('what acts for a person is listed, and ends but for what is kept', async (t) => {
   const { path, kept, ended, token } = await everything();

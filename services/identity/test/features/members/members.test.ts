@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing/processes';
 import { exportJWK, generateKeyPair } from 'jose';
 import t from 'tap';
-import { MAX_INVITED } from '../../../src/core/applications/member.ts';
+import { MAX_INVITED, MAX_INVITED_BY_ONE } from '../../../src/core/applications/member.ts';
 import { build } from '../../build.ts';
 import { mailsOf } from '../../pages.ts';
 
@@ -221,6 +221,41 @@ t.test(
     t.match(await permissions(made.api_key), { roles: [], scopes: ['read:data'] }, 'that of the owner now');
   },
 );
+
+t.test('tokens that a developer got end when the developer is demoted', async (t) => {
+  const id = await built.createPerson('deputy', 'admin');
+  const deputy = await built.login('deputy');
+  const { client_id } = await built.createApplication(admin, {
+    ...{ name: 'Of the admin', type: 'machine', scopes: ['read:users', 'write:users'] },
+  });
+  const path = `${APPLICATIONS}/${client_id}`;
+  await call('POST', `${path}/members`, admin, { user: 'deputy', role: 'developer' });
+  await accept(String(client_id), deputy);
+  const secret = (await call('POST', `${path}/secrets`, deputy, {})).body;
+  const client = { client_id: String(client_id), client_secret: String(secret.client_secret) };
+  const { body } = await built.form({ grant_type: 'client_credentials', ...client });
+  const statusOf = async () =>
+    (await call('GET', '/api/v1/auth/permissions', String(body.access_token))).status;
+  t.equal(await statusOf(), 200);
+  await call('PUT', `/v2/users/${id}/role`, admin, { role: 'user' });
+  t.equal(await statusOf(), 401);
+  const { body: after } = await built.form({ grant_type: 'client_credentials', ...client });
+  t.match((await call('GET', '/api/v1/auth/permissions', String(after.access_token))).body, {
+    roles: ['user'],
+  });
+});
+
+t.test('nobody fills the invitations of somebody else alone', async (t) => {
+  await built.createPerson('victim');
+  const inviter = await built.login('vic');
+  const statuses: number[] = [];
+  for (let i = 0; i <= MAX_INVITED_BY_ONE; i += 1) {
+    const made = await built.createApplication(inviter, { name: 'Junk', type: 'spa', ...SPA });
+    const path = `${APPLICATIONS}/${made.client_id}/members`;
+    statuses.push((await call('POST', path, inviter, { user: 'victim', role: 'viewer' })).status);
+  }
+  t.same(statuses, [...Array.from({ length: MAX_INVITED_BY_ONE }, () => 201), 409]);
+});
 
 t.test('a member who is added 16 times at once is one member', async (t) => {
   const { client_id: id } = await built.createApplication(owner, { name: 'Parallel', type: 'spa', ...SPA });

@@ -49,6 +49,7 @@ export function createOwnApplications(options: {
   const managerOf = (id: string, origin: Origin): Manager => ({
     id,
     role: 'user',
+    epoch: 0,
     clientId: ACCOUNT_CLIENT,
     origin,
   });
