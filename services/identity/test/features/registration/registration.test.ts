@@ -385,6 +385,16 @@ t.test('a client reads, changes and ends its registration (RFC 7592)', async (t)
   t.ok(changes.length >= 2 && changes.every((action) => action === 'application.changed'), changes.join());
 });
 
+t.test('a client does not loosen what its owner has tightened', async (t) => {
+  let registered = await register({ token_endpoint_auth_method: 'none' });
+  const tight = { dpop_bound_access_tokens: true, require_pushed_authorization_requests: true };
+  const path = `/api/v1/applications/${registered.client_id}`;
+  t.equal((await call('PATCH', path, ann, tight)).status, 200);
+  registered = await change(registered, { token_endpoint_auth_method: 'none' });
+  t.match(registered, tight);
+  t.match((await call('GET', path, ann)).body, tight);
+});
+
 t.test('of several changes with one token at once, one is made, and the others change nothing', async (t) => {
   const { token } = await registrationToken({ uses: 8 });
   for (let ms = 0; ms < 8; ms += 1) {
