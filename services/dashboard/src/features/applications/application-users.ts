@@ -24,7 +24,7 @@ export const applicationUsers: Part<Application> = {
   title: 'Users',
   isShown: ({ type }) => !WITHOUT_USERS.includes(type),
   notices: { ended: 'The access is ended. The user is asked again at the next sign-in.' },
-  async view({ visit, path, apiPath }) {
+  async view({ visit, value, path, apiPath }) {
     const cursor = visit.query('cursor');
     const page = await visit.api.get<ApiPage<ApplicationUser>>(`${apiPath}/users`, { cursor, limit: LIMIT });
     const next = cursorOf(page.links?.next);
@@ -37,12 +37,14 @@ export const applicationUsers: Part<Application> = {
       { title: 'Allowed', show: (it) => it.scopes.join(' ') },
       { title: 'Since', show: (it) => time(it.allowed_since) },
       { title: 'Last allowed', show: (it) => time(it.last_allowed_at) },
-      {
+    ];
+    if (value.role !== 'viewer') {
+      columns.push({
         title: 'Access',
         show: (it) =>
           html`<a class="button danger" href="${`${path}/users/${encodeURIComponent(it.user_id)}/end`}" aria-label="${`End the access to the account of ${it.name ?? it.user_id}`}">End</a>`,
-      },
-    ];
+      });
+    }
     return html`<p>The people who have allowed this application to use their accounts. You see a name or an email address only where the person has allowed it.</p>
 ${page.data.length === 0 ? html`<p class="empty"><strong>Nobody uses this application yet.</strong> The <a href="${path}/quick-start">quick start</a> shows how people sign in.</p>` : table(columns, page.data)}
 ${next !== undefined && html`<nav class="pager" aria-label="Pages"><a class="button secondary" href="${`${path}/users?cursor=${encodeURIComponent(next)}`}">Next page</a></nav>`}`;

@@ -30,6 +30,15 @@ t.test('an owner sees who uses an application, and ends the access of it to an a
   const listed = await ann.get(`${path}/users`);
   t.match(textOf(listed), new RegExp(`${built.people.editor.id} openid`));
   t.notMatch(textOf(listed), /editor@example\.org/, 'the person has not allowed that');
+  const client = path.split('/')[3] ?? '';
+  const member = { user: 'editor', role: 'viewer' };
+  await built.call('POST', `/api/v1/applications/${client}/members`, 'ann', member);
+  await built.call('POST', `/api/v1/memberships/${client}/accept`, 'editor');
+  const seen = await user.get(`${path}/users`);
+  t.match(textOf(seen), new RegExp(`${built.people.editor.id} openid`));
+  t.notMatch(seen.html, '/end"', 'the API refuses it to a viewer');
+  await built.call('DELETE', `/api/v1/applications/${client}/members/${built.people.editor.id}`, 'ann');
+
   const question = await ann.get(/href="([^"]*\/users\/[^"]*\/end)"/.exec(listed.html)?.[1] ?? '');
   t.match(heading(question), /^End the access of/);
   const ended = await ann.submit(question, {}, '/end"');
