@@ -111,7 +111,7 @@ export const memberQuestions: NonNullable<Resource<Application>['confirmed']> = 
     return {
       title: isSelf ? `Leave “${value.name}”?` : `Remove ${name} from “${value.name}”?`,
       lost: isSelf
-        ? html`<p>You no longer see the application. Only its owner can invite you again. Secrets and API keys that you have made for it stop working.</p>`
+        ? html`<p>You no longer see the application. Only its owner can invite you again.</p>${lostCredentials(member)}`
         : html`<p><bdi>${name}</bdi> ${member.status === 'invited' ? 'can no longer accept the invitation' : 'no longer sees the application'}. Other secrets and API keys that <bdi>${name}</bdi> has seen keep working: replace them.</p>`,
       ...(isSelf ? {} : { fields: madeCredentials(member, sent?.fields.all('take_over') ?? []) }),
       submit: isSelf ? 'Leave application' : 'Remove member',
@@ -125,14 +125,21 @@ export const memberQuestions: NonNullable<Resource<Application>['confirmed']> = 
   },
 };
 
+const credentialName = ({ kind, name, id }: Member['credentials'][number]) =>
+  html`${kind === 'api_key' ? 'API key' : 'Client secret'} <bdi>${name ?? id}</bdi>`;
+
+/** The credentials that end when a member leaves. */
+function lostCredentials({ credentials }: Member): Content {
+  if (credentials.length === 0) return false;
+  return html`<p>These credentials, which you have made, stop working at once:</p><ul>${credentials.map((it) => html`<li>${credentialName(it)}</li>`)}</ul>`;
+}
+
 /** The credentials that end with a membership, each with a box by which the owner takes it over. */
 function madeCredentials({ credentials, username, user_id: id }: Member, kept: readonly string[]): Content {
   if (credentials.length === 0) return false;
   return html`<p>These credentials, which <bdi>${username ?? id}</bdi> has made, stop working at once, except those that you tick.</p>
 ${credentials.map(
-  (
-    it,
-  ) => html`<fieldset><legend>${it.kind === 'api_key' ? 'API key' : 'Client secret'} <bdi>${it.name ?? it.id}</bdi></legend>
+  (it) => html`<fieldset><legend>${credentialName(it)}</legend>
 ${checkbox({ name: 'take_over', value: it.id, label: 'Keep it working: take it over', checked: kept.includes(it.id) })}</fieldset>`,
 )}`;
 }

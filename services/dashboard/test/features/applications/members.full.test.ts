@@ -104,6 +104,11 @@ t.test('members leave and are removed after a question', async (t) => {
   t.match(textOf(asked), /API key nightly Keep it working: take it over API key hourly/);
   const removed = await ann.submit(asked, { take_over: kept.body.id }, '/remove"');
   t.match(textOf(removed), /The member is removed.*There are no members yet/);
+  await join(id, 'developer');
+  await key('weekly');
+  const leave = await bob.get(`${path}/members/${built.people.editor.id}/remove`);
+  t.match(textOf(leave), /stop working at once: API key weekly/, 'a member sees what ends');
+  t.notMatch(leave.html, 'take_over');
   const { body } = await built.call<{ data: { id: string }[] }>('GET', `${API}/${id}/api-keys`, 'ann');
   t.match(
     body.data.map((it) => it.id),
