@@ -52,7 +52,7 @@ export const auditLog = listSection<Entry>({
     return new Map([...people, ...applications]);
   },
   columns: [
-    { title: 'Action', show: ({ action }) => ACTIONS[action] ?? action },
+    { title: 'Action', show: actionOf },
     { title: 'Time', show: ({ created_at: at }) => exactTime(at) },
     { title: 'Actor', show: ({ actor }, names) => (actor === null ? '–' : userLink(actor, names)) },
     { title: 'Object', show: objectOf },
@@ -88,6 +88,11 @@ async function entriesOf({ api }: Visit, query: ListQuery): Promise<ApiPage<Entr
 }
 
 const ABOUT_APPLICATIONS = /^(?:application|secret|api_key|consent|grant)\./;
+
+function actionOf({ action, details: { change, scope } }: Entry): string {
+  if (action !== 'account.changed' || change !== 'revoked') return ACTIONS[action] ?? action;
+  return scope === 'everything' ? 'All access revoked' : 'All secrets and keys ended';
+}
 
 /** The object of the action: an application, an account, or neither. */
 function objectOf({ action, subject, actor, client, details: more }: Entry, names: Names): Content {

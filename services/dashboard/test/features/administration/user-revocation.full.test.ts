@@ -1,4 +1,5 @@
 import { formsOf, type Page } from '@gatehouse/testing/form-browser';
+import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build, heading } from '../../build.ts';
 
@@ -44,6 +45,8 @@ t.test('an admin revokes all access of a user but for what is unticked', async (
   t.match(textOf(done), 'All access is revoked. Now send the person a link to choose a new password');
   t.same([await works(hourly), await works(nightly)], [true, false]);
   t.match((await ann.get('/dashboard')).url.pathname, /^\/sign-in\//);
+  const log = () => admin.get(`/dashboard/audit?subject=ann&action=account.changed`);
+  await until(async () => textOf(await log()).includes('All access revoked'), 5000);
   const left = await admin.get(`${PAGE}/revoke-access`);
   t.match(textOf(left), /API keys hourly/);
   t.notMatch(textOf(left), /nightly|Members/);
