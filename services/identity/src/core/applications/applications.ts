@@ -35,6 +35,7 @@ import type { MemberStore } from './member.ts';
 import {
   type FindOwner,
   findManaged,
+  giverNeeded,
   type Manager,
   ownerPermissions,
   recordBy,
@@ -351,7 +352,9 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       if (known === undefined) return undefined;
       // Another replica may have added it a moment ago.
       const found = findSecret(known, secret) ?? findSecret((await store.findNow(id)) ?? known, secret);
-      if (found === undefined || !(await holds('client_secret', known, found.given))) return undefined;
+      if (found === undefined) return undefined;
+      const given = giverNeeded(known, found);
+      if (given !== undefined && !(await holds('client_secret', known, given))) return undefined;
       recordSecretUse(`${id} ${found.id}`, address);
       return found;
     },

@@ -63,15 +63,16 @@ export function withinCeiling(scopes: readonly string[], role: Role): string[] {
 
 /**
  * The permissions of a credential: those of its application and, if a member made it, at most the member's role. An admin's trust covers
- * credentials of the owner and of admins only. Undefined once the credential has ended. `given` says who made it; the operator did
- * where it is undefined and there is no owner.
+ * credentials of the owner and of admins only. Undefined once the credential has ended. `given` says who made it; where it is undefined,
+ * the operator or the owner did. In a trusted application such a credential needs no account: it works while users is away.
  */
 export async function credentialPermissions<O extends Owner & Giver>(
   application: Pick<Application, 'id' | 'owner' | 'trusted'>,
-  { kind, given = givenByOwner(application) }: { kind: GivenCapability; given?: Given | undefined },
+  credential: { kind: GivenCapability; given?: Given | undefined },
   { authority, findOwner }: { authority: Pick<Authority<O>, 'giverOf'>; findOwner: FindOwner<O> },
 ): Promise<OwnerPermissions<O> | undefined> {
-  const giver = given && (await authority.giverOf(kind, given, application));
+  const given = giverNeeded(application, credential);
+  const giver = given && (await authority.giverOf(credential.kind, given, application));
   if (given !== undefined && giver === undefined) return undefined;
   if (giver === undefined || giver.id === application.owner || giver.role === 'admin') {
     return ownerPermissions(application, findOwner);
@@ -83,6 +84,14 @@ export async function credentialPermissions<O extends Owner & Giver>(
     active: owner?.status === 'active',
     within: (scopes) => (role === undefined ? [] : withinCeiling(scopes, role)),
   };
+}
+
+/** Who must still be able to give a credential for it to be used. Undefined where that is nobody. */
+export function giverNeeded(
+  application: Pick<Application, 'owner' | 'trusted'>,
+  { given }: { given?: Given | undefined },
+): Given | undefined {
+  return given ?? (application.trusted ? undefined : givenByOwner(application));
 }
 
 /** Where applications are found, and who may do what with them. */
