@@ -17,7 +17,7 @@ const LABELS: Record<Outcome, string> = {
   stays: '',
 };
 
-/** What becomes of each capability at each event, from AUTHORITY: a table, and the reasons to which its numbers refer. */
+/** The table of AUTHORITY, with the outcome of each event for each capability, and the numbered reasons below it. */
 export function authorityTable(): string {
   const reasons = new Map<string, number>();
   const numberOf = (reason: string) => {

@@ -86,7 +86,7 @@ export async function credentialPermissions<O extends Owner & Giver>(
   };
 }
 
-/** Who must still be able to give a credential for it to be used. Undefined where that is nobody. */
+/** The giver who must still be able to give a credential for it to be used. Undefined where it needs no account. */
 export function giverNeeded(
   application: Pick<Application, 'owner' | 'trusted'>,
   { given }: { given?: Given | undefined },

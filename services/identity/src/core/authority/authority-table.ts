@@ -53,9 +53,9 @@ type Row = {
   bound: string;
   /** The epochs of the giver's account that it rests on. */
   restsOn: readonly AccountEpoch[];
-  /** What the giver must still be for it to hold. */
+  /** The least that its giver must still have for it to hold: an active account, or this role. */
   needs: 'account' | 'admin' | 'developer' | 'owner';
-  /** What becomes of it at each event that concerns it, by the reason. An event that is not listed does not concern it. */
+  /** The outcome of each event that concerns it, and the reason. An event that is not listed does not concern it. */
   cells: Partial<Record<Outcome, Cells>>;
 };
 
@@ -70,19 +70,19 @@ const ASKED = 'the person asked for it';
 const MEMBER_GONE = 'its giver could no longer give it; the owner can take it over';
 const KNOWN_TO_OWNER = 'programs in production depend on it; the next page offers to end it';
 
-/** What is given on the authority of a person, beyond the sign-in of that time. */
+/** Events that end the access that a person gave to programs and other people. */
 const GIVEN_BY_PERSON = {
   [STOPS_A_THIEF]: ['recovered', 'undone'],
   [ASKED]: ['credentials_ended', 'everything_ended'],
   [GONE]: ['deactivated', 'deleted'],
 } as const;
-/** What a sign-in gives. */
+/** Events that end the access that a sign-in gave. */
 const GIVEN_BY_SIGN_IN = {
   [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
   [ASKED]: ['sessions_ended', 'everything_ended'],
   [GONE]: ['deactivated', 'deleted'],
 } as const;
-/** What production rests on. */
+/** Events that end the access that production depends on. A recovery is none of them. */
 const GIVEN_FOR_PRODUCTION = {
   [ASKED]: ['credentials_ended', 'everything_ended'],
   [GONE]: ['deactivated', 'deleted'],

@@ -51,7 +51,7 @@ export function applicationCredentials(options: {
     },
     async keep(userId, ids, givenAs) {
       const own = givenAs('api_key');
-      // What a member made stays the member's: only the part of it that rests on the owner is renewed.
+      // A member's credential stays the member's: only the part of its stamp that rests on the owner is renewed.
       const renewed = (given: Given | undefined) =>
         given === undefined || given.by === userId ? own : { ...given, ownerEpoch: own.epoch };
       for (const { id } of await applications.ownedBy(userId)) {

@@ -69,7 +69,7 @@ export function createLogoutNotifications(options: {
 
   return {
     send(logout) {
-      // What describes itself in a document has no place to be notified at, and is not looked up for that.
+      // A client that describes itself in a document has no URI to be notified at, so it is not looked up.
       if (isMetadataDocumentId(logout.clientId)) return;
       if (pending.size >= MAX_PENDING) {
         logger.warn(

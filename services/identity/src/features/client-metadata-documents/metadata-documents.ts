@@ -35,7 +35,7 @@ export type MetadataDocuments = {
    * @param requester the address of the request for which it may be fetched
    */
   find(url: string, requester: string): Promise<Application>;
-  /** What is known of a client that somebody may have allowed, without a request to its server. */
+  /** The last document of a client that somebody may have allowed, without a request to its server. */
   known(url: string): Promise<Application | undefined>;
   /** Keeps the document of a client that somebody has allowed, for when its server is away. */
   keep(url: string): Promise<void>;
@@ -143,7 +143,7 @@ export function createMetadataDocuments(options: {
   };
 }
 
-/** What the developer of the client is told: nothing about the connection, by which strangers could explore networks. */
+/** The error for the developer of the client. It names no address or port: strangers could use it to explore networks. */
 function failureOf(error: unknown): ServiceError {
   const begin = 'The client ID metadata document';
   if (error instanceof ServiceError)

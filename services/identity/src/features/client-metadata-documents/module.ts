@@ -43,14 +43,14 @@ export function clientMetadataDocuments(core: Core): IdentityModule {
     },
   });
 
-  /** What is known of a client; of any other, nothing but that it is a public one, which is enough to end what it has. */
+  /** The client of a stored document; for an unknown document a public client without metadata, which is enough to end its access. */
   async function withoutFetching(id: string): Promise<Application | undefined> {
     if (clientIdProblem(id) !== undefined) return undefined;
     const nameless = { id, name: id, type: 'native', owner: null, scopes: [...scopes] } as const;
     return (await documents.known(id)) ?? newApplication(nameless);
   }
 
-  /** What is granted already works without the document; one that comes in time counts. */
+  /** Consents that exist work without the document. A newer document counts if it arrives in time. */
   async function forTokens(id: string, requester: string): Promise<Application> {
     const known = await documents.known(id);
     const found = documents.find(id, requester);
