@@ -47,7 +47,7 @@ export type Members = {
   add(manager: Manager, clientId: string, user: string, role: MemberRole): Promise<NamedMember>;
   /**
    * Members remove themselves, or the owner removes them and takes over the credentials in `takenOver`. The member's other
-   * credentials end.
+   * credentials end. Throws `invalid` if one is not the member's.
    */
   remove(manager: Manager, clientId: string, userId: string, takenOver: readonly string[]): Promise<void>;
   /** The person's own memberships, with those that wait to be accepted. */
@@ -176,9 +176,12 @@ export function createMembers(
       if (takenOver.length > 0) {
         const application = await findManaged(options, manager, clientId, 'owner');
         const made = (await credentialsBy(manager, application)).get(userId);
-        const ids = new Set(takenOver.filter((id) => made?.some((it) => it.id === id)));
+        if (!takenOver.every((id) => made?.some((it) => it.id === id))) {
+          const message = 'Name only credentials that the member has made.';
+          throw invalidFields([{ field: 'take_over', message }]);
+        }
         const given = await authority.give('api_key', manager, application);
-        await applications.changeGivers(clientId, ids, () => given);
+        await applications.changeGivers(clientId, new Set(takenOver), () => given);
       }
       await members.remove(clientId, userId);
       await recordBy(manager, audit, {

@@ -212,7 +212,12 @@ t.test(
     const { body } = await call('GET', `${path}/members`, admin);
     const [member] = body.data as { user_id: string; credentials: { id: string }[] }[];
     t.same(member?.credentials.map((it) => it.id).toSorted(), [made.id, lost.id, secret.id].toSorted());
-    const remove = `${path}/members/${member?.user_id}?take_over=${made.id},${own.id}`;
+    const remove = `${path}/members/${member?.user_id}?take_over=${made.id}`;
+    t.match(await call('DELETE', `${remove},${own.id}`, admin), {
+      status: 400,
+      body: { error: { details: [{ field: 'take_over' }] } },
+    });
+    t.match(await permissions(lost.api_key), { scopes: ['read:data'] }, 'nothing has ended');
     t.equal((await call('DELETE', remove, developer)).status, 403);
     t.equal((await call('DELETE', remove, admin)).status, 204);
     t.match(await permissions(lost.api_key), { error: String });
