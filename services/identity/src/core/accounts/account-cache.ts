@@ -9,9 +9,9 @@ export type AccountCache = {
 };
 
 /**
- * The owners of applications, for tokens by client credentials, which would otherwise ask the users service each time. Such a token
- * carries the epoch of the owner's account: if that has changed in the meantime, the revocation of the change ends the token. No other
- * token does, and none may be issued by what is cached here.
+ * The givers of standing capabilities (ADR 41), of which each use would otherwise ask the users service. A change of the account removes it
+ * from the cache. A token by client credentials carries the epoch of the owner's account: if that has changed in the meantime, the
+ * revocation of the change ends the token. No other token does, and none may be issued by an account that is cached here.
  */
 export function createAccountCache(accounts: Pick<Accounts, 'find'>): AccountCache {
   const cache = new LRUCache<string, Account>({ max: 1000, ttl: 5000 });
