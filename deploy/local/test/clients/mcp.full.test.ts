@@ -38,7 +38,7 @@ const issuer = demo.base_url;
 const login = await loginToken(issuer, demo.admin);
 
 async function register(path: string, body: object) {
-  const { status, body: made } = await jsonRequest<{ client_id: string }>(
+  const { status, body: made } = await jsonRequest<{ client_id: string; owner: string }>(
     'POST',
     `${issuer}/api/v1/${path}`,
     {
@@ -52,7 +52,7 @@ async function register(path: string, body: object) {
 /** The server of the guide, and its resource. */
 async function startMcpServer(t: Test): Promise<URL> {
   const url = new URL(`http://127.0.0.1:${await freePort()}/mcp`);
-  await register('resources', {
+  const { owner } = await register('resources', {
     ...{ identifier: url.href, name: 'Dice' },
     scopes: [{ name: 'dice:roll', description: 'Roll dice in your name' }],
   });
@@ -66,7 +66,7 @@ async function startMcpServer(t: Test): Promise<URL> {
       ...process.env,
       GATEHOUSE: issuer,
       MCP_SERVER: url.href,
-      MCP_DANGEROUSLY_ALLOW_INSECURE_ISSUER_URL: 'true',
+      GATEHOUSE_OWNER: owner,
     },
   });
   t.teardown(() => child.kill());

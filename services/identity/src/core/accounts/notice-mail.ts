@@ -40,6 +40,8 @@ export type Notice =
   /** `provider` is its name for people. */
   | ({ kind: 'identity_linked' | 'identity_unlinked'; provider: string; removed?: string } & Occasion)
   | ({ kind: 'new_credential'; application: string } & NewCredential)
+  /** Somebody else proved that the URL of the resource is theirs. */
+  | { kind: 'resource_replaced'; resource: string }
   | { kind: 'registration_token_created'; token: string; machines: boolean }
   | {
       kind: 'application_given' | 'application_offered' | 'member_invited' | 'member_invitation_sent';
@@ -206,6 +208,14 @@ export function noticeMail(
         ...undoing,
       ]);
     }
+    case 'resource_replaced':
+      return mail(t('Your API was registered by somebody else'), [
+        t(
+          'The server of the API “{resource}” of your {product} account {username} names another owner, who has registered it. Your registration was deleted, and applications no longer get tokens for it.',
+          { ...account, resource: plainName(notice.resource) },
+        ),
+        t('If the server is yours, somebody else can change what it responds with.'),
+      ]);
     case 'application_given':
       return mail(t('Your application has a new owner'), [
         t(

@@ -6,6 +6,7 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import { nameProblems } from '../../core/applications/application-rules.ts';
 import { isLoopback, isOnHostOf } from '../../core/applications/hosts.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
@@ -14,7 +15,7 @@ import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstParty } from '../../http/first-party.ts';
 import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import { identifierKeyOf, MAX_RESOURCES, type Resource, type ResourceStore } from './registered-resource.ts';
-import type { ResourceVerification } from './resource-verification.ts';
+import { OWNER_MEMBER, type ResourceVerification } from './resource-verification.ts';
 
 const PREFIX = '/api/v1/resources';
 const MAX_SCOPES = 50;
@@ -87,11 +88,12 @@ const view = ({ id, identifier, name, scopes, applications, owner, ...times }: R
 export function resourceRoutes(options: {
   issuer: string;
   store: ResourceStore;
-  verification: Pick<ResourceVerification, 'verify'>;
+  verification: Pick<ResourceVerification, 'read' | 'verify'>;
   audit: Audit;
+  mails: Pick<AccountMails, 'notify'>;
   authenticate(ctx: Context): Promise<Caller>;
 }): Api {
-  const { issuer, store, verification, audit } = options;
+  const { issuer, store, verification, audit, mails } = options;
   const api = createManagedApi(PREFIX, async (ctx) => {
     const caller = await options.authenticate(ctx);
     return { caller, person: requireFirstParty(caller, 'Resources') };
@@ -144,12 +146,29 @@ export function resourceRoutes(options: {
   const record = (ctx: Context, action: 'created' | 'changed' | 'deleted', actor: string, details: object) =>
     audit.record({ action: `resource.${action}`, origin: originOf(ctx), actor, details: { ...details } });
 
+  /** Inserts it in place of the resource of somebody else, whom the metadata at its URL does not name. */
+  async function replaceOther(ctx: Context, resource: Resource) {
+    const other = await store.findByKey(resource.identifierKey);
+    if (other === undefined || other.owner === resource.owner) return 'taken';
+    await store.remove(other.id);
+    const { id, identifier, name, owner } = other;
+    await record(ctx, 'deleted', resource.owner, {
+      resource: id,
+      identifier,
+      owner,
+      replaced_by: resource.id,
+    });
+    void mails.notify(owner, { kind: 'resource_replaced', resource: name });
+    return store.insert(resource);
+  }
+
   api.post('create', '/', {
     summary: 'Register a resource',
     description:
       'An API or MCP server, for which applications then get access tokens with `resource` (RFC 8707). Their `aud` is the identifier. Applications of ' +
       'others get them once the metadata of the server (RFC 9728) names this deployment. It is read now and, if that does not work, ' +
-      'when such an application first asks.',
+      `when such an application first asks. If \`${OWNER_MEMBER}\` in the metadata is your ID, ` +
+      'your resource replaces one that somebody else has registered with this URL; if it is another ID, you cannot register it.',
     body: shape(
       'NewResource',
       Type.Object({
@@ -176,15 +195,22 @@ export function resourceRoutes(options: {
         },
         ...{ owner: person.id, verifiedAt: null, createdAt: now, updatedAt: now },
       };
-      const outcome = await store.insert(resource);
+      const { problem, namedOwner } = await verification.read(resource);
+      if (problem !== undefined && namedOwner !== undefined) throw new ServiceError('conflict', problem);
+      if (problem === undefined) resource.verifiedAt = now;
+      let outcome = await store.insert(resource);
+      if (outcome === 'taken' && namedOwner === person.id) outcome = await replaceOther(ctx, resource);
       if (outcome === 'full') {
         throw new ServiceError('conflict', `You already have ${MAX_RESOURCES} resources.`);
       }
       if (outcome === 'taken')
-        throw new ServiceError('conflict', 'A resource with this URL is registered already.');
+        throw new ServiceError(
+          'conflict',
+          `A resource with this URL is registered already. If it is not yours, add "${OWNER_MEMBER}": "${person.id}" to the metadata of your server, and try again.`,
+        );
       await record(ctx, 'created', person.id, { resource: resource.id, identifier });
       ctx.set('location', `${PREFIX}/${resource.id}`);
-      return view((await verification.verify(resource)).resource);
+      return view(resource);
     },
   });
 
@@ -236,7 +262,8 @@ export function resourceRoutes(options: {
     summary: 'Verify a resource',
     description:
       'Reads the metadata of the server, at `/.well-known/oauth-protected-resource` before the path of the identifier (RFC 9728 §3.1). Its ' +
-      '`resource` must be the identifier, and its `authorization_servers` must contain the issuer of this deployment.',
+      '`resource` must be the identifier, and its `authorization_servers` must contain the issuer of this deployment. ' +
+      `If it has \`${OWNER_MEMBER}\`, that must be the ID of the resource’s owner.`,
     responses: ok('The resource, which is verified.', resourceShape),
     kinds: ['conflict'],
     async handle({ params, person }) {

@@ -36,6 +36,7 @@ const NOTICES: [Notice, subject: string][] = [
   [{ kind: 'application_offered', application: 'Lighthouse' }, 'An application is offered to you'],
   [{ kind: 'member_invited', application: 'Lighthouse' }, 'You are invited to an application'],
   [{ kind: 'member_invitation_sent', application: 'Lighthouse' }, 'Somebody was invited to your application'],
+  [{ kind: 'resource_replaced', resource: 'Calendar' }, 'Your API was registered by somebody else'],
   [{ kind: 'registration_token_created', token: 'CI', machines: true }, 'A registration token was created'],
 ];
 const MAILS: [mail: Mail, subject: string, links: string[]][] = [
@@ -132,6 +133,7 @@ t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
           { kind: 'new_credential', what: 'a client secret', application: name },
           { kind: 'application_given', application: name },
           { kind: 'application_offered', application: name },
+          { kind: 'resource_replaced', resource: name },
           { kind: 'member_invitation_sent', application: name },
         ] as const
       ).map((it) => noticeMail(it, to)),

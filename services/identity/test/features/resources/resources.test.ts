@@ -374,6 +374,39 @@ t.test('a URL is proved by its metadata before the applications of others get to
   t.equal(unknown.status, 404);
 });
 
+t.test('a resource is replaced by that of the person whom the metadata names', async (t) => {
+  const owners: Record<string, string> = {};
+  const named = (path: string) => ({ ...proof(path), gatehouse_owner: owners[path] });
+  Object.assign(site, { metadata: named, status: 200 });
+  const [annId, adminId] = [built.people.ann.id, built.people.admin.id];
+  for (const [name, owner, expected] of [
+    ['names-nobody', undefined, [409, /is registered already/]],
+    ['names-the-first', annId, [409, new RegExp(`must be ${adminId}`)]],
+    ['names-a-third', 'usr_other', [409, new RegExp(`must be ${adminId}`)]],
+    ['names-the-second', adminId, [201, /"verified_at":"20/]],
+  ] as const) {
+    const identifier = `${origin}/${name}`;
+    const first = await register({ identifier });
+    Object.assign(owners, { [`/${name}`]: owner });
+    const second = await call('POST', PATH, admin, { ...CALENDAR, identifier });
+    t.match([second.status, JSON.stringify(second.body)], expected, name);
+    const isReplaced = second.status === 201;
+    t.equal((await call('GET', `${PATH}/${first.id}`, ann)).status, isReplaced ? 404 : 200, name);
+    const back = await call('POST', PATH, ann, { ...CALENDAR, identifier });
+    t.equal(back.status, 409, `${name}: the first owner has it, or cannot take it back`);
+  }
+  const own = await built.createApplication(ann, { name: 'Own', type: 'machine', scopes: ['read:data'] });
+  const request = { grant_type: 'client_credentials', ...own, resource: `${origin}/names-the-second` };
+  t.match((await form(request)).body, { error: 'invalid_target' }, 'nor do their applications get tokens');
+  const { body: log } = await call('GET', '/api/v1/audit?filter[action]=resource.deleted', admin);
+  t.match((log.data as object[])[0], { actor: adminId, details: { owner: annId } });
+
+  const claimed = await register({ identifier: `${origin}/claimed` });
+  Object.assign(owners, { '/claimed': adminId });
+  const claim = await call('POST', `${PATH}/${claimed.id}/verify`, ann);
+  t.match([claim.status, JSON.stringify(claim.body)], [409, new RegExp(`must be ${annId}`)]);
+});
+
 t.test('a server that starts after its registration is verified by the first request for it', async (t) => {
   Object.assign(site, { metadata: proof, status: 503 });
   const late = await register({ identifier: `${origin}/late` });
