@@ -101,6 +101,8 @@ export type Applications = {
   removeSecret(manager: Manager, id: string, secretId: string): Promise<void>;
   /** Finds the live secret with this text, unless its authority has ended; records the use and the address. */
   checkSecret(id: string, secret: string, address?: string): Promise<ClientSecret | undefined>;
+  /** Records the use of a secret, and the address from which it was used. */
+  secretUsed(id: string, secretId: string, address?: string): void;
   /** Records that the application was given tokens. */
   used(id: string, address: string): void;
   /** The role that a person has in an application, which may be less than their own. */
@@ -139,6 +141,8 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     const [id = '', secretId = ''] = ids.split(' ');
     return store.secretUsed(id, secretId, use);
   });
+  const secretUsed: Applications['secretUsed'] = (id, secretId, address) =>
+    recordSecretUse(`${id} ${secretId}`, address);
 
   const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
     recordBy(manager, audit, { action, client, details });
@@ -355,9 +359,11 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       if (found === undefined) return undefined;
       const given = giverNeeded(known, found);
       if (given !== undefined && !(await holds('client_secret', known, given))) return undefined;
-      recordSecretUse(`${id} ${found.id}`, address);
+      secretUsed(id, found.id, address);
       return found;
     },
+
+    secretUsed,
 
     used: recordUse,
 

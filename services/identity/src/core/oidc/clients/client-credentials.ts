@@ -47,7 +47,7 @@ export function createClientCredentials(options: {
   issuer: string;
   /** In seconds. */
   lifetime: number;
-  applications: Pick<Applications, 'find' | 'checkSecret' | 'used'>;
+  applications: Pick<Applications, 'find' | 'secretUsed' | 'used'>;
   accountCache: Pick<AccountCache, 'find'>;
   authority: Pick<Authority<Account>, 'giverOf'>;
   signing: Pick<TokenSigning, 'signer'>;
@@ -74,11 +74,11 @@ export function createClientCredentials(options: {
     const isPlain = asked === '' || asked === scopes.join(' ');
     if (scopes.length === 0 || !isPlain || !scopes.every((scope) => allowed.includes(scope))) return false;
     const info = requestInfo(ctx.req);
-    if ((await applications.checkSecret(id, secret, info.address)) === undefined) return false;
     const scope = scopes.join(' ');
     const claims = machineClaims(application, owner);
     const draft = { subject: id, clientId: id, audience, scope, lifetime, claims };
     const { token } = await options.signing.signer()(draft);
+    applications.secretUsed(id, found.id, info.address);
     applications.used(id, info.address);
     options.onTokenIssued(id);
     info.client = id;
