@@ -17,6 +17,9 @@ export type StandingAccess = {
   name: string | null;
   /** The application that it belongs to. */
   clientId: string | null;
+  clientName?: string;
+  /** Who made it, or added the member, where that may be somebody else. */
+  madeBy?: string | undefined;
   createdAt: Date | null;
   lastUsedAt: Date | null;
 };

@@ -33,18 +33,23 @@ const accessShape = shape(
       description: 'The effect of a revocation of all access on it.',
     }),
     can_be_kept: Type.Boolean({ description: 'Whether a revocation can keep it, by naming it in `except`.' }),
+    made_by: Type.Union([Type.String(), Type.Null()], {
+      description: 'The id of the user who made a credential, or added a member.',
+    }),
     created_at: Time,
     last_used_at: Time,
   }),
   {
     ...{ id: 'key_01m7g9w2k0000c4v8x3r6t5n1z', kind: 'api_key', name: 'Nightly run' },
     ...{ client_id: 'app_01m7g9w2k0000c4v8x3r6t5n1z', effect: 'ends', can_be_kept: true },
+    made_by: 'usr_01m7g9x1h0000d6w2y8s4v7r3t',
     ...{ created_at: '2026-11-02T09:30:00.000Z', last_used_at: null },
   },
 );
 const view = (it: StandingAccess & { canBeKept: boolean }) => ({
   ...{ id: it.id, kind: it.kind, name: it.name, client_id: it.clientId },
   ...{ effect: outcomeOf(it.kind, 'everything_ended') ?? null, can_be_kept: it.canBeKept },
+  made_by: it.madeBy ?? null,
   ...{ created_at: it.createdAt, last_used_at: it.lastUsedAt },
 });
 const Query = Type.Object({
@@ -67,7 +72,7 @@ export function accessRoutes(options: {
     summary: 'List what acts for a person',
     description:
       'Sessions, logins, consents, credentials and members of applications, and registration tokens, with what ' +
-      '`POST /api/v1/users/{user_id}/revocations` does to each.',
+      'the user made in applications of others, and what `POST /api/v1/users/{user_id}/revocations` does to each.',
     query: Query,
     responses: ok('The access that the person has given.', listOf('StandingAccessList', accessShape)),
     kinds: ['not_found'],

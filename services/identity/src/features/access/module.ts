@@ -22,8 +22,11 @@ export function access(core: Core): IdentityModule {
       }),
     ],
   };
-  const ofApplications = applicationCredentials({ ...core, applicationKeys: extensions.applicationKeys });
-  extensions.access.push(signedIn, ofApplications);
+  const { own, elsewhere } = applicationCredentials({
+    ...{ ...core, store: core.applicationStore },
+    applicationKeys: extensions.applicationKeys,
+  });
+  extensions.access.push(signedIn, own, elsewhere);
   const sources = extensions.access;
   return {
     apis: [accessRoutes({ ...core, sources })],

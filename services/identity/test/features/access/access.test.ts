@@ -1,3 +1,4 @@
+import { decodeJwt } from 'jose';
 import t from 'tap';
 import { build } from '../../build.ts';
 
@@ -6,9 +7,10 @@ const { call, people } = built;
 const ann = await built.login('ann');
 let admin = await built.login('admin');
 await built.createPerson('eve');
-const eve = await built.login('eve');
+let eve = await built.login('eve');
+const { sub: eveId } = decodeJwt(eve);
 
-type Row = { id: string; kind: string; effect: string; can_be_kept: boolean };
+type Row = { id: string; kind: string; effect: string; can_be_kept: boolean; made_by: string | null };
 const rowsFor = async (token: string, query = '') =>
   (await call('GET', `/api/v1/access${query}`, token)).body.data as Row[];
 const works = async (key: unknown) =>
@@ -30,7 +32,8 @@ async function everything() {
   return { path, kept, ended, token };
 }
 
-t.test('a key of a member that is kept stays the member’s', async (t) => {
+/** An application of the admin with a key that a developer made. */
+async function shared() {
   const { client_id: id } = await built.createApplication(admin, {
     ...{ name: 'Shared', type: 'machine', scopes: ['read:users'] },
   });
@@ -38,7 +41,16 @@ t.test('a key of a member that is kept stays the member’s', async (t) => {
   await call('POST', `${path}/members`, admin, { user: 'eve', role: 'developer' });
   await call('POST', `/api/v1/memberships/${id}/accept`, eve);
   const key = (await call('POST', `${path}/api-keys`, eve, { name: 'k', scopes: ['read:users'] })).body;
+  return { path, key };
+}
+
+t.test('a key of a member that is kept stays the member’s', async (t) => {
+  const { path, key } = await shared();
   const rows = await rowsFor(admin);
+  t.match(
+    rows.find(({ id }) => id === key.id),
+    { made_by: eveId, can_be_kept: true },
+  );
   const except = [String(key.id), ...rows.filter(({ kind }) => kind === 'member').map((it) => it.id)];
   const revocations = `/api/v1/users/${people.admin.id}/revocations`;
   t.equal((await call('POST', revocations, admin, { except })).status, 204);
@@ -50,6 +62,26 @@ t.test('a key of a member that is kept stays the member’s', async (t) => {
   t.match(member?.credentials, [{ id: key.id }]);
   t.equal((await call('DELETE', `${path}/members/${member?.user_id}`, admin)).status, 204);
   t.notOk(await works(key.api_key));
+});
+
+t.test('what somebody made in an application of others ends, and cannot be kept', async (t) => {
+  const { path, key } = await shared();
+  const secret = (await call('POST', `${path}/secrets`, eve, {})).body;
+  const admins = (await call('POST', `${path}/api-keys`, admin, { name: 'other', scopes: ['read:users'] }))
+    .body;
+  const rows = (await rowsFor(eve)).filter(({ kind }) => kind !== 'login');
+  t.same(rows.map(({ id }) => id).toSorted(), [String(key.id), String(secret.id)].toSorted());
+  for (const row of rows) t.match(row, { effect: 'ends', can_be_kept: false, made_by: eveId });
+  const revocations = `/api/v1/users/${eveId}/revocations`;
+  t.equal((await call('POST', revocations, eve, { except: [String(key.id)] })).status, 400);
+  t.equal((await call('POST', revocations, eve, {})).status, 204);
+  t.notOk(await works(key.api_key));
+  t.ok(await works(admins.api_key), 'what others made there stays');
+  eve = await built.login('eve');
+  t.same(
+    (await rowsFor(eve)).filter(({ kind }) => kind !== 'login'),
+    [],
+  );
 });
 
 t.test('what acts for a person is listed, and ends but for what is kept', async (t) => {

@@ -2,6 +2,7 @@ import { ago, day } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
 import { language, translated } from '@gatehouse/web/language';
 import { tickList } from '@gatehouse/web/tick-list';
+import type { Account } from '../../../core/accounts/account.ts';
 import type { listAccess } from '../../../core/authority/standing-access.ts';
 import type { Question } from '../../../pages/account/confirmation-pages.ts';
 import { type Text, t } from '../../../texts/texts.ts';
@@ -71,15 +72,15 @@ const KEPT_KINDS = [
 
 type Access = Awaited<ReturnType<typeof listAccess>>[number];
 
-/** Before everything that acts for a person ends, but for the entries that they untick. `names` of applications and people are by their ids. */
+/** Before everything that acts for a person ends, but for the entries that they untick. `names` of people are by their ids. */
 export function revokeAccessQuestion(options: {
-  username: string;
+  account: Pick<Account, 'id' | 'username'>;
   access: readonly Access[];
   names: ReadonlyMap<string, string>;
   kept: readonly string[];
   back: string;
 }): Question {
-  const { username, access, names, kept, back } = options;
+  const { account, access, names, kept, back } = options;
   const count = (kind: Access['kind']) => access.filter((it) => it.kind === kind).length;
   const [sessions, logins, consents] = [count('session'), count('login'), count('consent')];
   const parts = [
@@ -87,22 +88,34 @@ export function revokeAccessQuestion(options: {
     logins > 0 && t('{count} logins', { count: logins }),
     consents > 0 && t('{count} applications with access', { count: consents }),
   ].filter((part) => part !== false);
-  const named = (it: string | null) => it !== null && html`<bdi>${names.get(it) ?? it}</bdi>`;
-  const entryOf = ({ id, kind, name, clientId, createdAt, lastUsedAt }: Access) => {
+  const named = (it: string | null | undefined) => it != null && html`<bdi>${names.get(it) ?? it}</bdi>`;
+  const entryOf = ({ id, kind, name, clientName, madeBy, createdAt, lastUsedAt }: Access) => {
     const isCounted = kind === 'api_key' || kind === 'client_secret';
     const use = isCounted && used(lastUsedAt && { at: lastUsedAt, address: null });
     const made = createdAt !== null && t('created on {date}', { date: day(createdAt) });
-    return { id, names: [named(name), named(clientId)], facts: [made, use] };
+    const isOfOther = isCounted && madeBy !== undefined && madeBy !== account.id;
+    const maker = isOfOther && t('made by {name}', { name: named(madeBy) });
+    return {
+      id,
+      names: [named(name), clientName !== undefined && html`<bdi>${clientName}</bdi>`],
+      facts: [made, maker, use],
+    };
   };
   const groups = KEPT_KINDS.map(([kind, title]) => ({
     title: translated(title),
     entries: access.filter((it) => it.canBeKept && it.kind === kind).map(entryOf),
   }));
+  const elsewhere = KEPT_KINDS.flatMap(([kind, title]) =>
+    access
+      .filter((it) => !it.canBeKept && it.kind === kind)
+      .map((it) => ({ title: translated(title), ...entryOf(it) })),
+  );
   return {
     title: t('Revoke all access?'),
-    lost: html`<p>${t('This ends {access}, and all invitations, links and offers of yours. Your webhooks are paused. You are signed out everywhere. Your password, your passkeys and your connected accounts remain.', { access: language().formats.conjunction.format(parts) })}</p>`,
+    lost: html`<p>${t('This ends {access}, and all invitations, links and offers of yours. Your webhooks are paused. You are signed out everywhere. Your password, your passkeys and your connected accounts remain.', { access: language().formats.conjunction.format(parts) })}</p>
+${elsewhere.length > 0 && html`<p>${t('What you made in applications of others ends, too:')}</p><ul>${elsewhere.map(({ title, names: [name, application] }) => html`<li>${title}: ${name !== false && html`${name}, `}${application}</li>`)}</ul>`}`,
     fields: html`${access.some((it) => it.canBeKept) && html`<p>${t('Everything that is ticked ends, too. Remove a tick only if nobody else can know that secret or key.')}</p>`}${tickList(groups, kept)}`,
-    name: username,
+    name: account.username,
     submit: t('Revoke all access'),
     back,
   };

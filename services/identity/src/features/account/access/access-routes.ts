@@ -74,18 +74,14 @@ export function addAccessRoutes(
     { fresh: true },
   );
 
-  /** The names of a person's applications and of their members, by ids. */
+  /** The names of members and of those who made credentials, by ids. */
   async function namesIn(
-    ctx: Context,
-    account: Account,
     access: Awaited<ReturnType<typeof listAccess>>,
   ): Promise<ReadonlyMap<string, string>> {
-    const members = access.flatMap(({ kind, name }) => (kind === 'member' ? (name ?? []) : []));
-    const people = await Promise.all([...new Set(members)].map((id) => options.accounts.find(id)));
-    return new Map([
-      ...(await own.list(account.id, originOf(ctx))).map((it) => [it.clientId, it.name] as const),
-      ...people.flatMap((it) => (it === undefined ? [] : [[it.id, it.username] as const])),
-    ]);
+    const ids = access.flatMap(({ kind, name, madeBy }) => [kind === 'member' ? name : null, madeBy ?? null]);
+    const known = [...new Set(ids)].filter((id) => id !== null);
+    const people = await Promise.all(known.map((id) => options.accounts.find(id)));
+    return new Map(people.flatMap((it) => (it === undefined ? [] : [[it.id, it.username] as const])));
   }
 
   confirmed(
@@ -95,10 +91,9 @@ export function addAccessRoutes(
       const access = await listAccess(options.sources, account);
       const unticked = untickedIn((name) => fields?.get(name));
       const kept = access.filter((it) => it.canBeKept && unticked.includes(it.id)).map(({ id }) => id);
-      const names = await namesIn(ctx, account, access);
-      const { username } = account;
+      const names = await namesIn(access);
       return {
-        ...revokeAccessQuestion({ username, access, names, kept, back: ACCOUNT_PAGES.applications }),
+        ...revokeAccessQuestion({ account, access, names, kept, back: ACCOUNT_PAGES.applications }),
         async act() {
           await own.revokeAccess(account, kept, originOf(ctx));
           sessions.forget(ctx);

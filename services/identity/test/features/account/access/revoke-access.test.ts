@@ -26,7 +26,7 @@ async function person(username: string) {
   const keys = [await make('hourly'), await make('nightly'), await make('later')] as const;
   await call('POST', `/api/v1/applications/${id}/members`, token, { user: 'ann', role: 'viewer' });
   await call('POST', `/api/v1/memberships/${id}/accept`, await built.login('ann'));
-  return { visitor, elsewhere, token, keys };
+  return { visitor, elsewhere, token, keys, id };
 }
 
 t.test('people revoke all access of their own but for what they untick', async (t) => {
