@@ -19,7 +19,8 @@ const Revocation = Type.Object(
     except: Type.Optional(
       Type.Array(Type.String({ maxLength: 254 }), {
         maxItems: 500,
-        description: 'The ids of what is kept, from GET /api/v1/access.',
+        description:
+          'The ids of what is kept, from GET /api/v1/access. A credential that a member made is kept with the member, or not at all.',
       }),
     ),
   },
@@ -76,13 +77,12 @@ export function mountRevocationRoutes(
 
   /** Stamps the kept entries before anything ends, so that they hold afterwards. */
   async function keep(userId: string, ids: readonly string[]): Promise<void> {
-    const { status } = await identity.request('POST', '/kept-access', { user_id: userId, ids });
+    const { status, body } = await identity.request('POST', '/kept-access', { user_id: userId, ids });
     if (status === 204) return;
-    if (status === 400)
-      throw new ServiceError(
-        'invalid',
-        'except can only contain ids that GET /api/v1/access lists with can_be_kept.',
-      );
+    if (status === 400) {
+      const { message } = (body as { error: { message: string } }).error;
+      throw new ServiceError('invalid', `except: ${message}`);
+    }
     throw unavailable(
       'The access cannot be revoked at the moment.',
       new Error(`identity responded with ${status}`),

@@ -42,9 +42,23 @@ export async function listAccess<A extends Giver>(
   return (await Promise.all(lists)).flat();
 }
 
+/** A credential that is kept without the member who made it, and so would end with the member. */
+export function findKeptWithoutMember(
+  access: readonly StandingAccess[],
+  kept: readonly string[],
+): StandingAccess | undefined {
+  const ended = access.filter(({ kind, id }) => kind === 'member' && !kept.includes(id));
+  return access.find(
+    ({ id, kind, clientId, madeBy }) =>
+      kept.includes(id) &&
+      kind !== 'member' &&
+      ended.some((member) => member.clientId === clientId && member.name === madeBy),
+  );
+}
+
 /**
  * Before all access of a person is revoked: stamps entries with the epochs after that, so that they hold. Throws `invalid` unless all ids
- * are of entries that can be kept.
+ * are of entries that can be kept, each with the member who made it.
  */
 export async function keepAccess<A extends Giver>(
   { sources, authority }: { sources: readonly AccessSource<A>[]; authority: Pick<Authority, 'givenBy'> },
@@ -55,6 +69,11 @@ export async function keepAccess<A extends Giver>(
   const listed = await listAccess(keepers, account);
   if (!ids.every((id) => listed.some((it) => it.id === id))) {
     throw new ServiceError('invalid', 'Name only entries of GET /api/v1/access with can_be_kept.');
+  }
+  const lone = findKeptWithoutMember(listed, ids);
+  if (lone !== undefined) {
+    const message = `Keep the member who made ${lone.id} as well, or take it over first.`;
+    throw new ServiceError('invalid', message);
   }
   const afterwards = withRaisedEpochs(account);
   const givenAs = (kind: GivenCapability) => authority.givenBy(kind, afterwards);

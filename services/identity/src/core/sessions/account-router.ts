@@ -205,7 +205,7 @@ export function createAccountRouter(options: {
         fresh && !(await pages.isFresh(ctx, signedIn, listOf(path)));
       const show = (ctx: Context, { frame, form }: AccountPage, question: Question, refused: boolean) => {
         const html = accountQuestionPage({ question, frame, current, refused, form: form(ctx.path) });
-        sendPage(ctx, html, { status: refused ? 400 : 200 });
+        sendPage(ctx, html, { status: refused || question.problem !== undefined ? 400 : 200 });
       };
       pages.get(path, async (ctx, shown) => {
         if (!(await isStale(ctx, shown.signedIn))) show(ctx, shown, await ask(ctx, shown.signedIn), false);
@@ -213,8 +213,9 @@ export function createAccountRouter(options: {
       pages.post(path, async (ctx, signedIn, fields) => {
         if (await isStale(ctx, signedIn)) return undefined;
         const question = await ask(ctx, signedIn, fields);
-        if (isConfirmed(fields.get('confirmation'), question)) return question.act();
-        show(ctx, page(ctx, signedIn), question, true);
+        const isAccepted = isConfirmed(fields.get('confirmation'), question);
+        if (isAccepted && question.problem === undefined) return question.act();
+        show(ctx, page(ctx, signedIn), question, !isAccepted);
         return undefined;
       });
     },

@@ -34,7 +34,8 @@ const accessShape = shape(
     }),
     can_be_kept: Type.Boolean({ description: 'Whether a revocation can keep it, by naming it in `except`.' }),
     made_by: Type.Union([Type.String(), Type.Null()], {
-      description: 'The id of the user who made a credential, or added a member.',
+      description:
+        'The id of the user who made a credential, or added a member. A credential that a member made can be kept only with the member.',
     }),
     created_at: Time,
     last_used_at: Time,

@@ -1,11 +1,15 @@
 import { type Confirmation, confirmation } from '@gatehouse/web/confirmation';
-import type { PageForm } from '@gatehouse/web/form';
+import { alertBox, type PageForm } from '@gatehouse/web/form';
 import { html } from '@gatehouse/web/html';
 import { standalonePage } from '../document.ts';
 import { type AccountFrame, accountDocument } from './account-document.ts';
 
 /** The question before an act that cannot be undone. */
-export type Question = Confirmation & { title: string };
+export type Question = Confirmation & {
+  title: string;
+  /** The reason why the form cannot be accepted as it was sent. */
+  problem?: string | undefined;
+};
 
 type QuestionModel = {
   question: Question;
@@ -17,12 +21,13 @@ type QuestionModel = {
 /** A question among the account pages. */
 export function accountQuestionPage(model: QuestionModel & { frame: AccountFrame; current: string }): string {
   const { question, form, refused, frame, current } = model;
+  const { problem } = question;
   return accountDocument({
     title: question.title,
-    failed: refused,
+    failed: refused || problem !== undefined,
     frame,
     current,
-    body: confirmation(question, form, refused),
+    body: html`${problem !== undefined && alertBox(problem)}${confirmation(question, form, refused)}`,
   });
 }
 

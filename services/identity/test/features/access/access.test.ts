@@ -53,6 +53,10 @@ t.test('a key of a member that is kept stays the member’s', async (t) => {
   );
   const except = [String(key.id), ...rows.filter(({ kind }) => kind === 'member').map((it) => it.id)];
   const revocations = `/api/v1/users/${people.admin.id}/revocations`;
+  const refused = await call('POST', revocations, admin, { except: [String(key.id)] });
+  t.equal(refused.status, 400, 'it would end with the member');
+  t.match(refused.body.error, /^except: Keep the member who made \S+ as well, or take it over first\.$/);
+  t.ok(await works(key.api_key), 'nothing has ended by that');
   t.equal((await call('POST', revocations, admin, { except })).status, 204);
   const permissions = await call('GET', '/api/v1/auth/permissions', String(key.api_key));
   t.match(permissions.body, { roles: ['user'] });

@@ -4,7 +4,11 @@ import { describeProgram, describeUserAgent } from '@gatehouse/web/user-agent';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../../../core/accounts/account.ts';
 import { originOf } from '../../../core/audit/audit.ts';
-import { type AccessSource, listAccess } from '../../../core/authority/standing-access.ts';
+import {
+  type AccessSource,
+  findKeptWithoutMember,
+  listAccess,
+} from '../../../core/authority/standing-access.ts';
 import type { OfAccount } from '../../../core/oidc/adapter/oidc-adapter.ts';
 import type { AuthorizedApplications } from '../../../core/oidc/authorized-applications.ts';
 import type { Device } from '../../../core/oidc/epochs/sign-in-epochs.ts';
@@ -13,6 +17,7 @@ import { type BrowserSessions, MAX_LISTED } from '../../../core/sessions/browser
 import { listPrograms, type ProgramSessions } from '../../../core/sessions/program-sessions.ts';
 import type { KeptSession, SessionEnds } from '../../../core/sessions/session-ends.ts';
 import { sendPage } from '../../../pages/page-response.ts';
+import { t } from '../../../texts/texts.ts';
 import { ACCOUNT_PAGES, END_CREDENTIALS, REVOKE_ACCESS } from '../account-pages.ts';
 import { endCredentialsQuestion, endOthersQuestion, revokeAccessQuestion } from './access-questions.ts';
 import { applicationsPage } from './applications-page.ts';
@@ -92,8 +97,14 @@ export function addAccessRoutes(
       const unticked = untickedIn((name) => fields?.get(name));
       const kept = access.filter((it) => it.canBeKept && unticked.includes(it.id)).map(({ id }) => id);
       const names = await namesIn(access);
+      const lone = findKeptWithoutMember(access, kept);
       return {
         ...revokeAccessQuestion({ account, access, names, kept, back: ACCOUNT_PAGES.applications }),
+        problem:
+          lone &&
+          t(
+            'A secret or key that you keep was made by a member. Keep the member as well, or take it over first.',
+          ),
         async act() {
           await own.revokeAccess(account, kept, originOf(ctx));
           sessions.forget(ctx);

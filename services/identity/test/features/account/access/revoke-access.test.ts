@@ -73,6 +73,38 @@ t.test('people revoke all access of their own but for what they untick', async (
   t.notMatch(left.html, /nightly|<bdi>ann</);
 });
 
+t.test('the key of a member is kept with the member, or not at all', async (t) => {
+  const { visitor, id } = await person('lea');
+  const ann = await built.login('ann');
+  await call('POST', `/api/v1/applications/${id}/members`, await built.login('lea'), {
+    user: 'ann',
+    role: 'developer',
+  });
+  const key = (
+    await call('POST', `/api/v1/applications/${id}/api-keys`, ann, { name: 'of ann', scopes: ['read:data'] })
+  ).body;
+  const page = await visitor.get(PAGE);
+  t.match(textOf(page), /of ann , Night job created on .* UTC , made by ann , never used/);
+  const untick = (html: string) => html.replace(` name="${key.id}"`, '');
+  const refused = await visitor.submit({ ...page, html: untick(page.html) }, { confirmation: 'lea' }, FORM);
+  t.equal(refused.status, 400);
+  t.match(alertOf(refused), 'Keep the member as well, or take it over first.');
+  t.ok(await works(key.api_key), 'nothing has ended by that');
+
+  const anns = await signedIn(built, 'ann');
+  t.match(
+    textOf(await anns.get(PAGE)),
+    'What you made in applications of others ends, too: API keys: of ann , Night job',
+  );
+  const member = / name="(\w+)"[^>]*><label[^>]*><bdi>ann</.exec(refused.html)?.[1];
+  const both = refused.html.replace(` name="${member}"`, '');
+  t.equal(
+    heading(await visitor.submit({ ...refused, html: both }, { confirmation: 'lea' }, FORM)),
+    'You are signed out',
+  );
+  t.ok(await works(key.api_key));
+});
+
 t.test('an entry that came after the page ends, too', async (t) => {
   const { visitor, keys } = await person('joe');
   const page = await visitor.get(PAGE);
