@@ -53,6 +53,12 @@ const Draft = Type.Object({
     description: 'The id, username or verified email address.',
   }),
   role: Role,
+  take_over: Type.Optional(
+    Type.Array(Type.String({ maxLength: 254 }), {
+      maxItems: 100,
+      description: 'The ids of credentials of the member that the owner takes over.',
+    }),
+  ),
 });
 
 const statusOf = ({ isPending }: { isPending: boolean }) => (isPending ? 'invited' : 'accepted');
@@ -89,14 +95,16 @@ export function memberRoutes(options: {
     description:
       'The person gets a mail, and is a member once they accept. A viewer sees the application, its requests, usage and audit log. A developer ' +
       'also changes its name and look, and creates and removes credentials within its present scopes. These never do more than the ' +
-      'role of the developer allows. Only the owner adds scopes, changes URIs, keys and security settings, deletes and transfers it, ' +
+      'role of the developer allows. They end when the developer becomes a viewer, except those that the owner takes over. Only the owner adds scopes, changes URIs, keys and security settings, deletes and transfers it, ' +
       'and chooses its members.',
     body: shape('NewApplicationMember', Draft, { user: 'grace', role: 'developer' }),
     responses: created('The member.', memberShape),
     kinds: ['conflict'],
     async handle({ ctx, caller, manager, params, body }) {
       options.requireFreshSignIn(caller);
-      const member = await members.add(manager, params.client_id, body.user, body.role);
+      const member = await members.add(manager, params.client_id, {
+        ...{ user: body.user, role: body.role, takenOver: body.take_over ?? [] },
+      });
       ctx.set('location', `${APPLICATIONS}/${params.client_id}/members/${member.userId}`);
       return view(member);
     },

@@ -41,10 +41,14 @@ export type Membership = Pick<Member, 'clientId' | 'role' | 'createdAt' | 'isPen
 export type Members = {
   list(manager: Manager, clientId: string): Promise<NamedMember[]>;
   /**
-   * Invites somebody by their id, username or verified address, or changes the role of a member. Throws `invalid`, `conflict` and
-   * `rate_limited`.
+   * Invites somebody by their id, username or verified address, or changes the role of a member. The credentials in `takenOver`
+   * become those of the owner; a member who becomes a viewer loses the others. Throws `invalid`, `conflict` and `rate_limited`.
    */
-  add(manager: Manager, clientId: string, user: string, role: MemberRole): Promise<NamedMember>;
+  add(
+    manager: Manager,
+    clientId: string,
+    member: { user: string; role: MemberRole; takenOver: readonly string[] },
+  ): Promise<NamedMember>;
   /**
    * Members remove themselves, or the owner removes them and takes over the credentials in `takenOver`. The member's other
    * credentials end. Throws `invalid` if one is not the member's.
@@ -104,6 +108,24 @@ export function createMembers(
     );
   }
 
+  /** Makes credentials of a member those of the owner. Throws `invalid` if one is not the member's. */
+  async function takeOver(
+    manager: Manager,
+    application: Application,
+    member: string,
+    ids: readonly string[],
+  ): Promise<void> {
+    if (ids.length === 0) return;
+    const made = (await credentialsBy(manager, application)).get(member);
+    if (!ids.every((id) => made?.some((it) => it.id === id))) {
+      const message = 'Name only credentials that the member has made.';
+      throw invalidFields([{ field: 'take_over', message }]);
+    }
+    const given = await authority.give('api_key', manager, application);
+    await applications.changeGivers(application.id, new Set(ids), () => given);
+  }
+  const namesOf = (takenOver: readonly string[]) => (takenOver.length === 0 ? {} : { taken_over: takenOver });
+
   return {
     async list(manager, clientId) {
       const application = await findManaged(options, manager, clientId, 'viewer');
@@ -117,7 +139,7 @@ export function createMembers(
       );
     },
 
-    async add(manager, clientId, user, role) {
+    async add(manager, clientId, { user, role, takenOver }) {
       const application = await findManaged(options, manager, clientId, 'owner');
       const { id: userId, username } = await named(manager, user);
       if (userId === application.owner) {
@@ -138,6 +160,7 @@ export function createMembers(
         const message = `This user already has ${MAX_INVITED} invitations to applications that are not accepted.`;
         throw new ServiceError('conflict', message);
       }
+      await takeOver(manager, application, userId, takenOver);
       const given = await authority.give('member', manager, application);
       if (manager.id !== application.owner) await options.store.noteGiver(clientId, manager.id);
       if (!(await members.put({ clientId, userId, role, given }))) {
@@ -149,7 +172,7 @@ export function createMembers(
       await recordBy(manager, audit, {
         action: 'member.added',
         client: clientId,
-        details: { user: userId, role },
+        details: { user: userId, role, ...namesOf(takenOver) },
       });
       // The member may have become a viewer, whose credentials end; and the application may have been transferred meanwhile.
       await applications.removeEnded(clientId);
@@ -175,19 +198,13 @@ export function createMembers(
       if (member === undefined) throw new ServiceError('not_found', 'There is no such member.');
       if (takenOver.length > 0) {
         const application = await findManaged(options, manager, clientId, 'owner');
-        const made = (await credentialsBy(manager, application)).get(userId);
-        if (!takenOver.every((id) => made?.some((it) => it.id === id))) {
-          const message = 'Name only credentials that the member has made.';
-          throw invalidFields([{ field: 'take_over', message }]);
-        }
-        const given = await authority.give('api_key', manager, application);
-        await applications.changeGivers(clientId, new Set(takenOver), () => given);
+        await takeOver(manager, application, userId, takenOver);
       }
       await members.remove(clientId, userId);
       await recordBy(manager, audit, {
         action: 'member.removed',
         client: clientId,
-        details: { user: userId, ...(takenOver.length === 0 ? {} : { taken_over: takenOver }) },
+        details: { user: userId, ...namesOf(takenOver) },
       });
       await applications.removeEnded(clientId);
       await options.changed(clientId);

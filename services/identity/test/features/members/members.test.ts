@@ -227,6 +227,27 @@ t.test(
   },
 );
 
+t.test('credentials of a developer who becomes a viewer end unless the owner takes them over', async (t) => {
+  const { id, path } = await shared();
+  const key = async () =>
+    (await call('POST', `${path}/api-keys`, developer, { name: 'key', scopes: ['read:data'] })).body;
+  const statusOf = async (it: Record<string, unknown>) =>
+    (await call('GET', '/api/v1/auth/permissions', String(it.api_key))).status;
+  const [kept, lost] = [await key(), await key()];
+  const { body: own } = await call('POST', `${path}/secrets`, owner, {});
+  const lower = (take_over: unknown[]) =>
+    call('POST', `${path}/members`, owner, { user: 'dev', role: 'viewer', take_over });
+  t.match(await lower([kept.id, own.id]), {
+    status: 400,
+    body: { error: { details: [{ field: 'take_over' }] } },
+  });
+  t.equal(await statusOf(lost), 200, 'nothing has ended');
+  t.equal((await lower([kept.id])).status, 201);
+  t.same([await statusOf(kept), await statusOf(lost)], [200, 401]);
+  const { body } = await call('GET', `/api/v1/audit?filter[client]=${id}`, owner);
+  t.match((body.data as object[])[0], { action: 'member.added', details: { taken_over: [kept.id] } });
+});
+
 t.test('tokens that a developer got end when the developer is demoted', async (t) => {
   const id = await built.createPerson('deputy', 'admin');
   const deputy = await built.login('deputy');
