@@ -269,9 +269,10 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     // Refresh tokens of a confidential client can be extended beyond that, but a code so old is no threat any more.
     keepExchangedCode: config.lifetimes.refreshToken,
   });
-  const notifyCredential: NotifyCredential = ({ owner, name }, credential) => {
+  const notifyCredential: NotifyCredential = ({ owner, name }, credential, maker) => {
     if (owner === null) return;
-    void mails.notify(owner, { kind: 'new_credential', ...credential, application: name });
+    const by = maker?.id === owner ? undefined : maker?.id;
+    void mails.notify(owner, { kind: 'new_credential', ...credential, application: name, by });
   };
   const members = createMemberStore(connection);
   const authority = createAuthority({

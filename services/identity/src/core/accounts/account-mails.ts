@@ -177,6 +177,10 @@ export function createAccountMails(options: {
       attempt(notice.kind, async () => {
         const account = await accounts.find(userId);
         if (account === undefined || account.email === null || !account.email_verified) return;
+        const maker = 'by' in notice ? notice.by : undefined;
+        const by = maker === undefined ? undefined : await accounts.find(maker);
+        // What somebody made ends with their account.
+        if (maker !== undefined && by === undefined) return;
         await options.countMail(account.id, notice.kind);
         const change = CHANGES.find((it) => it === notice.kind);
         const method = ('removed' in notice ? notice.removed : undefined) ?? null;
@@ -187,7 +191,7 @@ export function createAccountMails(options: {
             method,
           }));
         const { username } = account;
-        await mail.send({ to: account.email, ...noticeMail(notice, { username, undo }) });
+        await mail.send({ to: account.email, ...noticeMail(notice, { username, undo, by }) });
       }),
     sendFactorRecovery: (account, about) =>
       attempt(`recovery ${about.stage}`, async () => {

@@ -1,6 +1,7 @@
 import { brand } from '@gatehouse/web/brand';
 import { dateAndTimeText, deviceName } from '@gatehouse/web/formatting';
 import { t } from '../../texts/texts.ts';
+import type { Account } from './account.ts';
 import { type Mail, mail, type Occasion, occasion, plainName, sentences } from './mail-document.ts';
 
 /** For how many hours a link in a mail about a change undoes it. */
@@ -24,6 +25,9 @@ export const CHANGES = [
   'identity_unlinked',
 ] as const;
 
+/** Another person who has done something in an application. */
+type Maker = Pick<Account, 'username' | 'role'>;
+
 /** An event that a person gets a mail about, as somebody else may have caused it. `removed` is the id of what was removed. */
 export type Notice =
   | ({ kind: 'password_changed' } & Occasion)
@@ -39,25 +43,41 @@ export type Notice =
   | ({ kind: 'codes_guessed' } & Occasion)
   /** `provider` is its name for people. */
   | ({ kind: 'identity_linked' | 'identity_unlinked'; provider: string; removed?: string } & Occasion)
-  | ({ kind: 'new_credential'; application: string } & NewCredential)
+  /** All access, or all secrets and keys of the person's applications, have ended by the person or an admin. */
+  | ({ kind: 'access_revoked' | 'credentials_ended' } & Occasion)
+  /** `by` is the id of a person other than the owner, who made it. */
+  | ({ kind: 'new_credential'; application: string; by?: string | undefined } & NewCredential)
   /** Somebody else proved that the URL of the resource is theirs. */
   | { kind: 'resource_replaced'; resource: string }
   | { kind: 'registration_token_created'; token: string; machines: boolean }
   | {
-      kind: 'application_given' | 'application_offered' | 'member_invited' | 'member_invitation_sent';
+      kind:
+        | 'application_given'
+        | 'application_offered'
+        | 'member_invited'
+        | 'member_invitation_sent'
+        | 'member_removed';
       application: string;
-    };
+    }
+  /** `by` is the id of the member. */
+  | { kind: 'member_left'; application: string; by: string };
 
-/** `undo` is the link that undoes it, for one of CHANGES. */
+/** `undo` is the link that undoes it, for one of CHANGES; `by`, the person whose id the notice has. */
 export function noticeMail(
   notice: Notice,
-  { username, undo = '' }: { username: string; undo?: string | undefined },
+  { username, undo = '', by }: { username: string; undo?: string | undefined; by?: Maker | undefined },
 ): Mail {
   const account = { product: brand().name, username: plainName(username) };
   const when = () => ({ ...account, when: 'at' in notice ? occasion(notice) : '' });
   const fine = t('If it was you, you need not do anything.');
   const ask = t(
     'Ask for a new password at once: open the page where you sign in, and choose “Forgotten your password?”. Then remove the passkeys of your account that are not yours.',
+  );
+  const revoke = sentences(
+    t('If it was not you, somebody else may be in your account.'),
+    t(
+      'Choose a new password at once: open the page where you sign in, and choose “Forgotten your password?”. Then revoke all access on the page “Applications” of your account.',
+    ),
   );
   const undoing = [
     t('If it was not you, somebody else may be in your account. Open this link, which undoes it:'),
@@ -99,9 +119,7 @@ export function noticeMail(
           time: dateAndTimeText(notice.at),
         }),
         fine,
-        t(
-          'If it was not you, somebody else can sign in as you. Sign in, change the password, and look at the sessions and passkeys of your account.',
-        ),
+        sentences(t('If it was not you, somebody else can sign in as you.'), ask),
       ]);
     case 'passkey_added':
       return mail(t('A passkey was added to your account'), [
@@ -223,8 +241,10 @@ export function noticeMail(
           { ...account, application: plainName(notice.application) },
         ),
         t('If you transferred it, or an admin told you about it, you need not do anything.'),
-        t(
-          'If not, somebody else may be in your account. Sign in, change the password, and ask an admin to transfer the application back to you.',
+        sentences(
+          t('If not, somebody else may be in your account.'),
+          ask,
+          t('Ask an admin to transfer the application back to you.'),
         ),
       ]);
     case 'application_offered':
@@ -253,9 +273,39 @@ export function noticeMail(
           { ...account, application: plainName(notice.application) },
         ),
         fine,
+        revoke,
+      ]);
+    case 'member_removed':
+      return mail(t('You are no longer a member of an application'), [
         t(
-          'If it was not you, somebody else may be in your account. Remove the member, and change the password.',
+          'Your {product} account {username} was removed from the application “{application}”. The secrets and API keys that you made there have ended, unless its owner took them over.',
+          { ...account, application: plainName(notice.application) },
         ),
+      ]);
+    case 'member_left':
+      return mail(t('A member left your application'), [
+        t(
+          '{name} left the application “{application}” of your {product} account {username}. The secrets and API keys that this member made there have ended. The member may know others: replace them.',
+          { ...account, name: plainName(by?.username ?? ''), application: plainName(notice.application) },
+        ),
+      ]);
+    case 'access_revoked':
+      return mail(t('All access to your account has been revoked'), [
+        t(
+          'All access to your {product} account {username} was revoked on {when}. All sessions, programs, secrets, keys and members have ended, except those that were kept, and webhooks are paused.',
+          when(),
+        ),
+        t('If it was you, or you asked an admin for it, you need not do anything.'),
+        sentences(t('If not, somebody else may be in your account.'), ask),
+      ]);
+    case 'credentials_ended':
+      return mail(t('All secrets and keys of your applications have ended'), [
+        t(
+          'All secrets and keys of your {product} account {username} were ended on {when}. The members of your applications, registration tokens and logins of programs have ended, too, and webhooks are paused.',
+          when(),
+        ),
+        t('If it was you, or you asked an admin for it, you need not do anything.'),
+        sentences(t('If not, somebody else may be in your account.'), ask),
       ]);
     case 'registration_token_created': {
       const token = { ...account, token: plainName(notice.token) };
@@ -270,20 +320,25 @@ export function noticeMail(
               token,
             ),
         fine,
-        t(
-          'If it was not you, somebody else is in your account. Sign in, change the password, and end all secrets and API keys of your applications on the page that follows.',
-        ),
+        revoke,
       ]);
     }
     case 'new_credential':
       return mail(t('A new API credential was created'), [
         sentences(credential(notice), t('It belongs to your {product} account {username}.', account)),
-        fine,
-        t(
-          'If it was not you, somebody else is in your account. Sign in, change the password, and end all secrets and API keys of your applications on the page that follows.',
-        ),
+        ...(by === undefined ? [fine, revoke] : [madeBy(by)]),
       ]);
   }
+}
+
+function madeBy({ username, role }: Maker): string {
+  const name = plainName(username);
+  return sentences(
+    role === 'admin'
+      ? t('The credential was made by {name}, an admin.', { name })
+      : t('The credential was made by {name}, a member of the application.', { name }),
+    t('If you did not expect it, remove it in the dashboard.'),
+  );
 }
 
 function credential(notice: Extract<Notice, { kind: 'new_credential' }>): string {

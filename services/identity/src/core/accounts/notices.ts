@@ -11,8 +11,12 @@ const DEVICE_SECONDS = 365 * DAY;
 
 /** Tells people of what somebody else may have done to their account. Mails are sent without being waited for. */
 export type Notices = {
-  /** An account has a new password, by whatever way; the same epoch may come again. */
-  passwordChanged(account: { id: string; epoch: number }, occasion: Occasion): Promise<void>;
+  /** An account has a new password, or its access has ended, by whatever way; the same epoch may come again. */
+  accountChanged(
+    kind: 'password_changed' | 'access_revoked' | 'credentials_ended',
+    account: { id: string; epoch: number },
+    occasion: Occasion,
+  ): Promise<void>;
   /** `browser` is the id of a browser, for one that has a cookie; `isKnown`, whether that says that it is known. */
   signedIn(account: Account, by: { origin: Origin; browser?: string; isKnown: boolean }): Promise<void>;
 };
@@ -23,9 +27,9 @@ export function createNotices(options: {
 }): Notices {
   const { mails, seen } = options;
   return {
-    async passwordChanged({ id, epoch }, occasion) {
-      if (await seen.isNew(['password', id, String(epoch)], DAY)) {
-        void mails.notify(id, { kind: 'password_changed', ...occasion });
+    async accountChanged(kind, { id, epoch }, occasion) {
+      if (await seen.isNew([kind, id, String(epoch)], DAY)) {
+        void mails.notify(id, { kind, ...occasion });
       }
     },
     async signedIn(account, { origin, browser, isKnown }) {

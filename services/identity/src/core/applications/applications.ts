@@ -45,10 +45,11 @@ import { originsOf } from './redirect-uris.ts';
 import { withRequired } from './security-profile.ts';
 import { createTrusts, onlyAdminsTrust } from './trust.ts';
 
-/** Tells the owner of an application what it has been given. Never rejects. */
+/** Tells the owner of an application what it has been given, and by whom if it was not the owner. Never rejects. */
 export type NotifyCredential = (
   application: Pick<Application, 'owner' | 'name'>,
   credential: NewCredential,
+  maker?: Pick<Manager, 'id'>,
 ) => void;
 
 /** The dependencies of managing applications. */
@@ -299,7 +300,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         });
         if (changed === undefined) return undefined;
         const application = grants ? await settled(changed) : changed;
-        if (changes.jwks !== undefined) options.notifyCredential(changed, { what: 'public keys' });
+        if (changes.jwks !== undefined) options.notifyCredential(changed, { what: 'public keys' }, manager);
         await record(manager, 'application.changed', id, {
           fields: Object.keys(changes),
           ...omitUndefined({ scopes: changes.scopes, trusted: changes.trusted }),
@@ -334,7 +335,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
           `The application already has ${MAX_SECRETS} live secrets: remove one of them first.`,
         );
       }
-      options.notifyCredential(application, { what: 'a client secret' });
+      options.notifyCredential(application, { what: 'a client secret' }, manager);
       await record(manager, 'secret.added', id, { secret: added.id });
       return { ...added, secret };
     },

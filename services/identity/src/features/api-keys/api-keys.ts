@@ -118,7 +118,7 @@ export function createApiKeys(options: {
         lifetime: expiresIn ?? null,
       });
       await insert(made);
-      options.notifyCredential(application, { what: 'an API key', name });
+      options.notifyCredential(application, { what: 'an API key', name }, manager);
       await record(manager, 'api_key.created', clientId, { key: made.id, scopes });
       return { ...made, key };
     },
@@ -172,7 +172,11 @@ export function createApiKeys(options: {
           });
         }, overlapSeconds * 1000).unref();
       }
-      options.notifyCredential(application, { what: 'an API key in place of another', name: old.name });
+      options.notifyCredential(
+        application,
+        { what: 'an API key in place of another', name: old.name },
+        manager,
+      );
       await record(manager, 'api_key.rotated', clientId, { key: id, successor: made.id, overlapSeconds });
       return { ...made, key };
     },

@@ -35,7 +35,7 @@ export function createAccountChangeHandler(options: {
     endBelow(accountId: string, epochs: { epoch: number; signInEpoch: number }): Promise<void>;
   };
   applications: { giverChanged(accountId: string, epoch: number): Promise<void> };
-  notices: Pick<Notices, 'passwordChanged'>;
+  notices: Pick<Notices, 'accountChanged'>;
   audit: Pick<Audit, 'record'>;
   mails: Pick<AccountMails, 'notifyEmailChanged'>;
   accountCache: Pick<AccountCache, 'forget'>;
@@ -50,12 +50,17 @@ export function createAccountChangeHandler(options: {
     if (reason === 'email' && previousEmail !== undefined) {
       void mails.notifyEmailChanged(id, previousEmail, occasion);
     }
+    const isOfEverything = change.details?.scope === 'everything';
     if (!HARMLESS.has(reason)) {
       await revocations.write([{ kind: 'subject', id, epoch }]);
       await sessionEnds.endBelow(id, { epoch, signInEpoch: sign_in_epoch });
       // A password has no bearing on what the person's applications may do.
-      if (reason === 'password') await notices.passwordChanged({ id, epoch }, occasion);
+      if (reason === 'password') await notices.accountChanged('password_changed', { id, epoch }, occasion);
       else await applications.giverChanged(id, epoch);
+      if (reason === 'revoked') {
+        const kind = isOfEverything ? 'access_revoked' : 'credentials_ended';
+        await notices.accountChanged(kind, { id, epoch }, occasion);
+      }
     }
     const isOfPages = by === undefined && (reason === 'password' || reason === 'email');
     if (!isOfPages) await audit.record(entryOf(change));

@@ -71,7 +71,12 @@ export function createMembers(
     audit: Pick<Audit, 'record'>;
     attempts: Pick<RateLimiter, 'count'>;
     /** Writes to somebody by mail. Never rejects. */
-    notify(userId: string, kind: 'member_invited' | 'member_invitation_sent', application: Application): void;
+    notify(
+      userId: string,
+      kind: 'member_invited' | 'member_invitation_sent' | 'member_removed',
+      application: Application,
+    ): void;
+    notifyLeft(owner: string, application: Application, member: string): void;
     /** Makes the other services ask again which applications somebody sees. */
     changed(clientId: string): Promise<void>;
   },
@@ -208,6 +213,10 @@ export function createMembers(
       });
       await applications.removeEnded(clientId);
       await options.changed(clientId);
+      const application = await options.store.findNow(clientId);
+      if (application === undefined || member.isPending) return;
+      if (!isOwn) options.notify(userId, 'member_removed', application);
+      else if (application.owner !== null) options.notifyLeft(application.owner, application, userId);
     },
 
     async ofPerson({ id }) {

@@ -13,6 +13,8 @@ export function members(core: Core): IdentityModule {
     store: applicationStore,
     attempts: createRateLimiter(NAMED_MEMBERS, sharedLimits),
     notify: (userId, kind, { name }) => void mails.notify(userId, { kind, application: name }),
+    notifyLeft: (owner, { name }, by) =>
+      void mails.notify(owner, { kind: 'member_left', application: name, by }),
     changed: async (clientId) => {
       const application = await applicationStore.findNow(clientId);
       // Of the epoch that it has: no token ends, and the other services ask again who sees what.

@@ -13,7 +13,9 @@ import { CHANGES, type Notice, noticeMail } from '../../../src/core/accounts/not
 import { parseMarkup } from '../../pages/markup.ts';
 
 const LINK = 'https://id.example/account/link?a=1&token=x';
-const notice = (it: Notice) => noticeMail(it, { username: 'ada', undo: LINK });
+const MIA = { username: 'mia', role: 'user' as const };
+const notice = (it: Notice, by: Parameters<typeof noticeMail>[1]['by'] = 'by' in it ? MIA : undefined) =>
+  noticeMail(it, { username: 'ada', undo: LINK, by });
 const at = new Date('2026-03-05T14:07:00Z');
 const address = '192.0.2.7';
 const NOTICES: [Notice, subject: string][] = [
@@ -36,6 +38,10 @@ const NOTICES: [Notice, subject: string][] = [
   [{ kind: 'application_offered', application: 'Lighthouse' }, 'An application is offered to you'],
   [{ kind: 'member_invited', application: 'Lighthouse' }, 'You are invited to an application'],
   [{ kind: 'member_invitation_sent', application: 'Lighthouse' }, 'Somebody was invited to your application'],
+  [{ kind: 'member_removed', application: 'Lighthouse' }, 'You are no longer a member of an application'],
+  [{ kind: 'member_left', application: 'Lighthouse', by: 'usr_1' }, 'A member left your application'],
+  [{ kind: 'access_revoked', at, address }, 'All access to your account has been revoked'],
+  [{ kind: 'credentials_ended', at }, 'All secrets and keys of your applications have ended'],
   [{ kind: 'resource_replaced', resource: 'Calendar' }, 'Your API was registered by somebody else'],
   [{ kind: 'registration_token_created', token: 'CI', machines: true }, 'A registration token was created'],
 ];
@@ -89,6 +95,42 @@ t.test('a name adds neither lines nor markup', async (t) => {
   t.match(hostile.text, /“x Go to b evil b” got an API key, “y Go”\./m);
 });
 
+const KEY = {
+  kind: 'new_credential',
+  what: 'an API key',
+  name: 'Nightly',
+  application: 'Lighthouse',
+} as const;
+const OWN_WAY =
+  /somebody else may be in your account\. Choose a new password at once: .*“Forgotten your password\?”/;
+for (const [name, mail, says, not] of [
+  ['made by the owner', notice(KEY), OWN_WAY, 'made by'],
+  [
+    'made by a member',
+    notice({ ...KEY, by: 'usr_1' }),
+    'made by mia, a member of the application.',
+    'in your account',
+  ],
+  [
+    'made by an admin',
+    notice({ ...KEY, by: 'usr_1' }, { ...MIA, role: 'admin' }),
+    'made by mia, an admin.',
+    'in your account',
+  ],
+  [
+    'a member left',
+    notice({ kind: 'member_left', application: 'x', by: 'usr_1' }),
+    'mia left the application',
+    '{',
+  ],
+  ...NOTICES.map(([it]) => [it.kind, notice(it), /./, /change the password[,.]|page that follows/i] as const),
+] as const) {
+  t.test(`what a mail advises: ${name}`, async (t) => {
+    t.match(mail.text, says);
+    t.notMatch(mail.text, not);
+  });
+}
+
 const HOSTILE = [
   'Your account is locked: unlock it at https://evil.example/login',
   'https://evil.example',
@@ -135,8 +177,10 @@ t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
           { kind: 'application_offered', application: name },
           { kind: 'resource_replaced', resource: name },
           { kind: 'member_invitation_sent', application: name },
+          { kind: 'member_removed', application: name },
+          { kind: 'member_left', application: name, by: 'usr_1' },
         ] as const
-      ).map((it) => noticeMail(it, to)),
+      ).map((it) => noticeMail(it, { ...to, by: 'by' in it ? { ...MIA, username: name } : undefined })),
     ];
     for (const { subject, text, html } of mails) {
       const shown = html.replaceAll(/<[^>]+>/g, ' ');

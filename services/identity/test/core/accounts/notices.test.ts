@@ -115,11 +115,70 @@ t.test('each new credential of an application causes a mail to its owner', async
       name,
     );
     if (name === 'a key') t.match(latest, '“Tool” got an API key, “Key”.');
+    if (name === 'a key from an admin') t.match(latest, 'The credential was made by admin, an admin.');
     if (name === 'a rotated key') t.match(latest, 'an API key in place of another, “Key”.');
   }
   for (let i = 0; i < 6; i += 1) await call('POST', `${path}/api-keys`, token, key);
   t.equal((await subjects(3)).length, 3, 'not without end');
 });
+
+t.test('an end of credentials and a revocation of all access each cause a mail', async (t) => {
+  const REVOKED = 'All access to your account has been revoked';
+  const revocations = `/api/v1/users/${people.ann.id}/revocations`;
+  const visitor = browser();
+  await signInAndAllow(visitor, '/account');
+  await subjects(1);
+  const endCredentials = async () => {
+    const page = await visitor.get('/account/applications/end-credentials');
+    return visitor.submit(page, { confirmation: 'ann' }, 'name="confirmation"');
+  };
+  for (const [name, act, subject, says] of [
+    [
+      'by the person, of the credentials',
+      endCredentials,
+      'All secrets and keys of your applications have ended',
+      /UTC, from the address 127/,
+    ],
+    [
+      'by the person',
+      async () => call('POST', revocations, await login('curl/8.5.0'), {}),
+      REVOKED,
+      /UTC, from the address 127/,
+    ],
+    [
+      'by an admin',
+      async () => call('POST', revocations, await built.login('admin'), {}),
+      REVOKED,
+      /UTC\. All/,
+    ],
+  ] as const) {
+    t.ok((await act()).status < 300, name);
+    t.same(await subjects(1), [subject], name);
+    t.match(latest, says, name);
+  }
+});
+
+t.test(
+  'a member who is removed, and the owner of an application that a member leaves, get a mail',
+  async (t) => {
+    const token = await login('curl/8.5.0');
+    const admin = await built.login('admin');
+    const shared = async (owner: string, member: string, user: string) => {
+      const draft = { name: 'Shared', type: 'machine', scopes: ['read:data'] };
+      const { client_id: id } = await createApplication(owner, draft);
+      await call('POST', `/api/v1/applications/${id}/members`, owner, { user, role: 'viewer' });
+      await call('POST', `/api/v1/memberships/${id}/accept`, member);
+      await subjects(owner === token ? 2 : 1);
+      return id;
+    };
+    const ofAdmin = await shared(admin, token, 'ann');
+    await call('DELETE', `/api/v1/applications/${ofAdmin}/members/${people.ann.id}`, admin);
+    t.same(await subjects(1), ['You are no longer a member of an application']);
+    await call('DELETE', `/api/v1/memberships/${await shared(token, admin, 'admin')}`, admin);
+    t.same(await subjects(1), ['A member left your application']);
+    t.match(latest, 'admin left the application');
+  },
+);
 
 t.test('each new password causes a mail, and remaining credentials can be ended', async (t) => {
   const visitor = browser();
