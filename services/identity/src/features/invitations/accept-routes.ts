@@ -11,7 +11,7 @@ import { formProblems } from '../../pages/page-errors.ts';
 import { sendPage } from '../../pages/page-response.ts';
 import type { Invitation, InvitationStore } from './invitation.ts';
 import { invitationAcceptedPage, invitationInvalidPage } from './invitation-pages.ts';
-import { hashOfToken, INVITATION_PAGE } from './invitation-routes.ts';
+import { hashOfToken, INVITATION_PAGE, isGiven } from './invitation-routes.ts';
 
 const CORRECTABLE = new Set(['invalid', 'conflict']);
 
@@ -54,14 +54,10 @@ export function acceptRoutes(options: {
     sendPage(ctx, html, { status: error?.status ?? 200, hasScripts: signUpMethods.length > 0 });
   }
 
-  /** Whether the admin who sent the invitation could still send it. */
-  const holds = async ({ given, invitedBy }: Invitation) =>
-    (await authority.giverOf('invitation', given ?? { by: invitedBy, epoch: 0 })) !== undefined;
-
   router.get(INVITATION_PAGE, async (ctx) => {
     const token = String(ctx.query.token ?? '');
     const invitation = await store.find(hashOfToken(token));
-    return invitation === undefined || !(await holds(invitation))
+    return invitation === undefined || !(await isGiven(invitation, authority))
       ? refuse(ctx)
       : show(ctx, invitation, token);
   });
@@ -70,7 +66,7 @@ export function acceptRoutes(options: {
     const fields = await forms.read(ctx, INVITATION_PAGE);
     const token = fields.get('token') ?? '';
     const invitation = await store.take(hashOfToken(token));
-    if (invitation === undefined || !(await holds(invitation))) return refuse(ctx);
+    if (invitation === undefined || !(await isGiven(invitation, authority))) return refuse(ctx);
     const value = (name: string) => (fields.get(name) ?? '').trim();
     const values = { username: value('username'), name: value('name') };
     const { id, email, invitedBy } = invitation;

@@ -48,6 +48,14 @@ const view = ({ id, email, invitedBy, createdAt, expiresAt }: Invitation) => ({
 
 export const hashOfToken = (token: string) => hash('sha256', token, 'base64url');
 
+/** Whether the admin who sent an invitation could still send it. */
+export async function isGiven(
+  { given, invitedBy }: Invitation,
+  authority: Pick<Authority, 'giverOf'>,
+): Promise<boolean> {
+  return (await authority.giverOf('invitation', given ?? { by: invitedBy, epoch: 0 })) !== undefined;
+}
+
 /** /api/v1/invitations, for admins. Errors are thrown. */
 export function invitationRoutes(options: {
   issuer: string;
@@ -63,6 +71,17 @@ export function invitationRoutes(options: {
     const caller = await options.authenticate(ctx);
     return { caller, person: requireFirstPartyAdmin(caller, 'Invitations') };
   });
+
+  /** Those that can still be accepted. Ended ones do not count towards MAX_INVITATIONS: nobody could see and revoke them. */
+  async function waiting(): Promise<Invitation[]> {
+    const found: Invitation[] = [];
+    // One after the other, so that an admin who sent many is looked up once.
+    for (const it of await store.list()) {
+      if (await isGiven(it, authority)) found.push(it);
+      else await store.remove(it.id);
+    }
+    return found;
+  }
 
   api.post('create', '/', {
     summary: 'Invite somebody',
@@ -90,6 +109,7 @@ export function invitationRoutes(options: {
         createdAt: new Date(now),
         expiresAt: new Date(now + INVITATION_DAYS * 86_400_000),
       };
+      await waiting();
       if (!(await store.put(invitation))) {
         throw new ServiceError(
           'conflict',
@@ -110,14 +130,14 @@ export function invitationRoutes(options: {
       'Those that can still be accepted, the latest first.',
       listOf('Invitations', invitationShape),
     ),
-    handle: async () => ({ data: (await store.list()).map(view) }),
+    handle: async () => ({ data: (await waiting()).map(view) }),
   });
 
   api.get('read', '/:id', {
     summary: 'Read an invitation',
     responses: ok('The invitation.', invitationShape),
     async handle({ params }) {
-      const found = (await store.list()).find(({ id }) => id === params.id);
+      const found = (await waiting()).find(({ id }) => id === params.id);
       if (found === undefined) throw new ServiceError('not_found', 'There is no such invitation.');
       return view(found);
     },

@@ -107,6 +107,25 @@ t.test('a link that was revoked, replaced, or has expired does not work, nor doe
   t.equal((await built.browser().get(second.link)).status, 200);
 });
 
+t.test('an invitation of somebody who is no admin any more is not listed', async (t) => {
+  const id = await built.createPerson('deputy', 'admin');
+  const deputy = await built.login('deputy');
+  const { body } = await call('POST', path, deputy, { email: 'dora@example.org' });
+  const listed = async () =>
+    ((await call('GET', path, admin)).body.data as { id: string }[]).map((it) => it.id);
+  t.ok((await listed()).includes(String(body.id)));
+  for (const role of ['user', 'admin']) {
+    t.equal((await call('PUT', `/v2/users/${id}/role`, admin, { role })).status, 204);
+    t.notOk((await listed()).includes(String(body.id)), role);
+    t.equal((await call('GET', `${path}/${body.id}`, admin)).status, 404);
+  }
+  t.equal(
+    await (await invitations()).countDocuments({ _id: body.id as never }),
+    0,
+    'it makes room for others',
+  );
+});
+
 t.test('an address that somebody else has confirmed since makes no further accounts', async (t) => {
   const { id, link } = await invite('held@example.org');
   const held = { $set: { email: 'ann@example.org' } };
@@ -169,7 +188,7 @@ t.test('who may invite, and whom', async (t) => {
         email: `${i}`,
         email_key: `${i}`,
         token_hash: `${i}`,
-        invited_by: 'usr',
+        invited_by: built.people.admin.id,
       },
       ...{ created_at: now, expires_at: now },
     })),
