@@ -45,6 +45,7 @@ async function login(userAgent: string): Promise<string> {
   return String(((await response.json()) as { token: string }).token);
 }
 
+const WHAT_ENDED = /no longer work\. Their members, .+ have ended, too\. Your webhooks are paused\./;
 const NEW_DEVICE = 'A sign-in from a new device';
 const CHANGED = 'Your password has been changed';
 const CREDENTIAL = 'A new API credential was created';
@@ -241,7 +242,7 @@ t.test('each new password causes a mail, and remaining credentials can be ended'
     const access = (await ofTool()).body.access_token;
     t.same([await statusOf(access), await statusOf(made.body.api_key)], [200, 200], 'these still work');
     const ended = await visitor.confirm(saved, 'end-credentials', { confirmation: 'ann' });
-    t.match(ended.html, 'no longer work');
+    t.match(ended.html, WHAT_ENDED);
     t.same([await statusOf(access), await statusOf(made.body.api_key)], [401, 401]);
     t.equal((await ofTool()).status, 401);
     t.match(ended.html, 'Left behind', 'the applications stay');
@@ -260,16 +261,23 @@ t.test('each new password causes a mail, and remaining credentials can be ended'
     password = next();
     const done = await forgetful.submit(await forgetful.get(link), { new_password: password });
     t.equal(heading(done), 'Your new password is saved');
+    t.match(done.html, /Your registration tokens, .+ have ended, .+ The members, .+ stay\./);
     t.same(await subjects(2), ['A link for a new password was used', CHANGED]);
     const access = (await ofTool()).body.access_token;
     t.equal(await statusOf(access), 200);
     const question = await forgetful.submit(done, {}, 'end-credentials');
     t.equal(heading(question), 'End all secrets and keys?');
+    t.match(
+      question.html,
+      /Their members, your registration tokens, .+ end, too\. Your webhooks are paused\./,
+    );
+    t.match(question.html, 'href="/account/applications/revoke-access"');
     const refused = await forgetful.submit(question, { confirmation: 'bob' }, 'end-credentials');
     t.match(refused, { status: 400, html: /The name does not match/ });
     t.equal(await statusOf(access), 200, 'nothing has ended yet');
     const ended = await forgetful.submit(question, { confirmation: 'ann' }, 'end-credentials');
     t.equal(heading(ended), 'The secrets and keys have ended');
+    t.match(ended.html, WHAT_ENDED);
     t.equal(await statusOf(access), 401);
     t.equal((await ofTool()).status, 401);
     t.equal((await forgetful.submit(done, {}, 'end-credentials')).status, 400, 'once');

@@ -6,6 +6,7 @@ import type { Account } from '../../../core/accounts/account.ts';
 import type { listAccess } from '../../../core/authority/standing-access.ts';
 import type { Question } from '../../../pages/account/confirmation-pages.ts';
 import { type Text, t } from '../../../texts/texts.ts';
+import { REVOKE_ACCESS } from '../account-pages.ts';
 import { type OwnApplicationView, used } from './applications-page.ts';
 
 /** Before all own applications lose what they can authenticate by. It asks for the username. */
@@ -17,6 +18,8 @@ export function endCredentialsQuestion(
   return {
     title: t('End all secrets and keys?'),
     lost: html`<p>${t('All client secrets, API keys and public keys of your applications stop working at once, and so do their access tokens. The applications remain, and you can add new secrets and keys.')}</p>
+<p>${t('Their members, your registration tokens, invitations, links and offers, the logins of your programs and what you made in applications of others end, too. Your webhooks are paused. Your sessions remain, and so does the access of applications that you have allowed.')}</p>
+<p>${t('If somebody else may be in your account, choose {revoke} instead: it ends those as well.', { revoke: html`<a href="${REVOKE_ACCESS}">${t('Revoke all access')}</a>` })}</p>
 <ul>${own.map(lostOf)}</ul>`,
     name: username,
     submit: t('End all secrets and keys'),

@@ -206,7 +206,8 @@ export function addAccessRoutes(
 
 const APPLICATION_NOTICES = {
   revoked: 'The application no longer has access to your account.',
-  credentials_ended: 'The secrets and keys of your own applications no longer work.',
+  credentials_ended:
+    'The secrets and keys of your applications no longer work. Their members, your registration tokens, the logins of your programs and what you made in applications of others have ended, too. Your webhooks are paused.',
 } as const;
 const SESSION_NOTICES = {
   ended: 'The session has ended.',

@@ -99,6 +99,7 @@ export function newPasswordDonePage(model: NewPasswordDoneModel): string {
   return standalonePage({
     title: t('Your new password is saved'),
     body: html`<p>${t('You are signed out everywhere. Sign in with the new password, or go back to your application.')} ${model.isReset ? t('Then add a passkey or an authenticator app in your account.') : t('Your passkeys still work: if somebody else knew your password, look at the passkeys in your account.')}</p>
+${model.endCredentials !== undefined && html`<p>${t('Your registration tokens, invitations, links and offers have ended, too, and your webhooks are paused. The members, secrets and keys of your applications stay.')}</p>`}
 <p class="buttons"><a class="primary" href="${model.links.signIn}">${t('Sign in')}</a></p>
 ${model.endCredentials !== undefined && offerToEndCredentials(form(model.endCredentials, html`<button class="danger">${t('End all secrets and keys')}</button>`))}`,
   });
@@ -107,7 +108,7 @@ ${model.endCredentials !== undefined && offerToEndCredentials(form(model.endCred
 export function credentialsEndedPage(model: { links: { signIn: string } }): string {
   return standalonePage({
     title: t('The secrets and keys have ended'),
-    body: html`<p>${t('The secrets and keys of your applications no longer work. Sign in to see your applications.')}</p>
+    body: html`<p>${t('The secrets and keys of your applications no longer work. Their members, your registration tokens, the logins of your programs and what you made in applications of others have ended, too. Your webhooks are paused.')}</p>
 <p class="buttons"><a class="primary" href="${model.links.signIn}">${t('Sign in')}</a></p>`,
   });
 }
