@@ -239,5 +239,5 @@ function resetObstacle({ email, email_verified, status }: Account): string | und
     email === null
       ? 'The account has no email address.'
       : 'The email address of the account is not confirmed.';
-  return `${problem} Create a recovery link instead.`;
+  return `${problem} Create a set-up link instead.`;
 }

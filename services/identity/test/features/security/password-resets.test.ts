@@ -97,8 +97,8 @@ t.test('who gets no mail, and why', async (t) => {
   const sent = (await mailsOf(built)).length;
   for (const [userId, status, message] of [
     [inactive, 409, 'The account is inactive.'],
-    [nora, 409, /^The account has no email address\. Create a recovery link instead\.$/],
-    [una, 409, /^The email address of the account is not confirmed\. Create a recovery link/],
+    [nora, 409, /^The account has no email address\. Create a set-up link instead\.$/],
+    [una, 409, /^The email address of the account is not confirmed\. Create a set-up link/],
     ['usr_nobody', 404, 'There is no such user.'],
   ] as const) {
     t.match(await reset(userId), { status, body: { error: { message } } }, String(message));
