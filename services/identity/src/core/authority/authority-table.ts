@@ -1,7 +1,7 @@
 /** The epochs of an account; each change that ends something raises one or more of them. */
 export type AccountEpoch = 'epoch' | 'sign_in_epoch' | 'recovery_epoch' | 'authority_epoch';
 
-/** Events of the account that gave a capability, or that it is for. */
+/** Events of the account that gave a capability, or that owns its application. */
 export const ACCOUNT_EVENTS = {
   password_changed: 'the password is changed',
   recovered: 'a link for a new password is used',
@@ -10,7 +10,7 @@ export const ACCOUNT_EVENTS = {
   credentials_ended: 'all secrets and keys are ended',
   everything_ended: 'all access is revoked',
   role_lowered: 'the role is lowered',
-  deactivated: 'the account is deactivated, and activated again',
+  deactivated: 'the account is deactivated',
   deleted: 'the account is deleted',
 } as const;
 /** Events of the application that a capability belongs to. */
@@ -59,16 +59,17 @@ type Row = {
   cells: Partial<Record<Outcome, Cells>>;
 };
 
-const GONE = 'its giver can no longer do anything';
+const GONE = 'its giver can no longer do anything, and activating the account brings nothing back';
 const LIVES = 'nothing that it rests on changes';
 const OTHER_OWNER = 'the new owner did not give it';
 const WITH_APPLICATION = 'it belongs to the application';
-const BY_ROLE = 'it never exceeds the present role of its owner and of its giver';
+const BY_ROLE = 'it never exceeds the present roles of its owner and its giver';
 const BY_SCOPES = 'it never exceeds the present scopes of the application';
 const STOPS_A_THIEF = 'somebody else may have given it';
 const ASKED = 'the person asked for it';
-const MEMBER_GONE = 'its giver could no longer give it; the owner can take it over';
-const KNOWN_TO_OWNER = 'programs in production depend on it; the next page offers to end it';
+const MEMBER_GONE =
+  'its giver could no longer give it; the owner who removes the member, or makes them a viewer, can take it over';
+const KNOWN_TO_OWNER = 'production depends on it; the page after the new password offers to end it';
 
 /** Events that end the access that a person gave to programs and other people. */
 const GIVEN_BY_PERSON = {
@@ -128,7 +129,7 @@ export const AUTHORITY = {
       },
       stays: {
         'pages and tokens ask for the present role': ['role_lowered'],
-        'the person uses it to end the credentials': ['credentials_ended'],
+        'the person uses the session to end them': ['credentials_ended'],
       },
     },
   },
@@ -177,7 +178,10 @@ export const AUTHORITY = {
     restsOn: ['authority_epoch'],
     needs: 'developer',
     cells: {
-      ends: { ...APPLICATION_CREDENTIAL.ends, 'it was removed': ['secret_removed'] },
+      ends: {
+        ...APPLICATION_CREDENTIAL.ends,
+        'the owner, a developer or an admin removed it': ['secret_removed'],
+      },
       bounded: {
         ...APPLICATION_CREDENTIAL.bounded,
         'it then acts with its owner’s role, and its tokens end': ['trust_withdrawn'],
@@ -197,7 +201,7 @@ export const AUTHORITY = {
     cells: {
       ends: {
         ...APPLICATION_CREDENTIAL.ends,
-        'the application gets another one, with what is left': [
+        'the program asks for a new token, and gets it with the rights that remain': [
           'password_changed',
           'recovered',
           'undone',
@@ -240,8 +244,8 @@ export const AUTHORITY = {
     cells: {
       ends: {
         ...APPLICATION_CREDENTIAL.ends,
-        'it was revoked': ['key_revoked'],
-        'it acted in its own right': ['trust_withdrawn'],
+        'the owner, a developer or an admin revoked it': ['key_revoked'],
+        'it acted in its own right, which takes trust': ['trust_withdrawn'],
       },
       bounded: APPLICATION_CREDENTIAL.bounded,
       stays: {
@@ -259,7 +263,7 @@ export const AUTHORITY = {
     cells: {
       ends: {
         ...GIVEN_FOR_PRODUCTION,
-        'it was ended': ['member_removed'],
+        'the owner, an admin or the member ended it': ['member_removed'],
       },
       bounded: { 'it then has the role of a viewer': ['member_lowered'] },
       stays: {
@@ -359,7 +363,10 @@ export const AUTHORITY = {
     cells: {
       ends: {
         'the owner has a lower role than at the grant': ['role_lowered'],
-        [GONE]: ['deactivated', 'deleted'],
+        'its owner can no longer do anything, and activating the account brings nothing back': [
+          'deactivated',
+          'deleted',
+        ],
         [OTHER_OWNER]: ['transferred'],
         'an admin withdrew it': ['trust_withdrawn'],
         [WITH_APPLICATION]: ['application_deleted'],
@@ -416,7 +423,7 @@ export const AUTHORITY = {
     needs: 'account',
     cells: {
       ends: {
-        'it was disconnected': ['provider_unlinked'],
+        'the person disconnected it': ['provider_unlinked'],
         'another issuer may have the same subjects': ['issuer_changed'],
         [GONE]: ['deleted'],
       },
