@@ -70,7 +70,7 @@ export function mountRevocationRoutes(
       const { id: userId } = await users.read(id);
       if (except.length > 0) await keep(userId, except);
       const by = requestedBy(callerOf(request), requestInfo(request.raw));
-      await users.revoke(userId, { everything: true, by });
+      await users.revoke(userId, { everything: true, kept: except, by });
       return reply.code(204).send();
     },
   );

@@ -143,7 +143,9 @@ export function changeSecurity(
         : changeUser(current, { status: change.status }, revision);
     case 'revoked': {
       const raises: readonly Epoch[] = change.everything ? EPOCHS : ['epoch', 'authorityEpoch'];
-      const details = { scope: change.everything ? 'everything' : 'credentials' };
+      const { everything, kept = [] } = change;
+      const scope = everything ? 'everything' : 'credentials';
+      const details = { scope, ...(kept.length > 0 ? { kept } : {}) };
       return updated(current, current, revision, [{ reason: 'revoked', raises, details }]);
     }
   }

@@ -92,9 +92,12 @@ export type UserService = {
   changeStatus(id: string, status: UserStatus, ifVersion?: IfVersion, changedBy?: RequestedBy): Promise<User>;
   /**
    * Ends everything that the person has given: credentials of applications, and access of programs and other people. With `everything`,
-   * their sessions and grants end too.
+   * their sessions and grants end too; `kept` are the ids of what identity has been told to keep.
    */
-  revoke(id: string, change: { everything: boolean; by?: RequestedBy }): Promise<User>;
+  revoke(
+    id: string,
+    change: { everything: boolean; kept?: readonly string[]; by?: RequestedBy },
+  ): Promise<User>;
   /** Throws `conflict` when the address is no longer the current one. */
   verifyEmail(id: string, email: string): Promise<User>;
   /**
@@ -335,7 +338,7 @@ export function createUserService({
     changeStatus: (id, status, ifVersion, changedBy) =>
       changeSecurity(id, { reason: 'status', status }, ifVersion, changedBy),
 
-    revoke: (id, { everything, by }) => changeSecurity(id, { reason: 'revoked', everything }, undefined, by),
+    revoke: (id, { by, ...change }) => changeSecurity(id, { reason: 'revoked', ...change }, undefined, by),
 
     verifyEmail: store.verifyEmail,
 

@@ -77,13 +77,13 @@ export type Epoch = (typeof EPOCHS)[number];
 /**
  * A change that ends tokens. With `currentHash` it is made only if the password is still the one that was checked. A
  * change of the password and a deactivation end sessions, too. A revocation ends what the person has given to programs and
- * people; `everything` ends their sessions as well.
+ * people; `everything` ends their sessions as well, and `kept` has the ids of what it does not end.
  */
 export type SecurityChange =
   | { reason: 'password'; passwordHash: string | null; currentHash?: string | null; isRecovery?: boolean }
   | { reason: 'role'; role: UserRole }
   | { reason: 'status'; status: UserStatus }
-  | { reason: 'revoked'; everything: boolean };
+  | { reason: 'revoked'; everything: boolean; kept?: readonly string[] };
 
 /**
  * The event of a change on which the security of the account depends, or which the audit log is to have, with the epochs
@@ -95,7 +95,7 @@ export type AccountChanged = {
   signInEpoch: number;
   reason: SecurityChange['reason'] | 'created' | 'username' | 'email' | 'email_restored' | 'deleted';
   /** The details for the audit log, such as roles and statuses. Never data that identifies a person, nor a secret. */
-  details?: Readonly<Record<string, string>>;
+  details?: Readonly<Record<string, string | readonly string[]>>;
   /** The verified address before a change of the address. */
   previousEmail?: string;
   /** Who asked for it, and from where. Identity records itself what people do on its own pages. */

@@ -74,7 +74,11 @@ const BY_PERSON = {
 };
 const readByPerson = bodyValidator(Type.Object(BY_PERSON));
 const readRevocation = bodyValidator(
-  Type.Object({ ...BY_PERSON, everything: Type.Optional(Type.Boolean()) }),
+  Type.Object({
+    ...BY_PERSON,
+    everything: Type.Optional(Type.Boolean()),
+    kept: Type.Optional(Type.Array(Text, { maxItems: 500 })),
+  }),
 );
 
 type OneAccount = { Params: { id: string } };
@@ -141,9 +145,9 @@ export function mountAccountRoutes(
 
   app.post<OneAccount>(`${one}/revocations`, guard, async (request, reply) => {
     const { id } = request.params;
-    const { everything = false, ...source } = readRevocation(request.body);
+    const { everything = false, kept = [], ...source } = readRevocation(request.body);
     const by = { ...source, user_id: id };
-    return sendAccount(reply, await users.revoke(id, { everything, by }));
+    return sendAccount(reply, await users.revoke(id, { everything, kept, by }));
   });
 
   // Whoever asks is the person: identity's pages delete nobody else's account.

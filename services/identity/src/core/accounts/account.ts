@@ -66,9 +66,12 @@ export type Accounts = {
   ): Promise<Account>;
   /**
    * Raises the authority epoch and the token epoch, which ends everything that the person gave to programs and other people; with
-   * `everything` all epochs, which ends sessions and consents, too.
+   * `everything` all epochs, which ends sessions and consents, too. The audit log names what is `kept`.
    */
-  revoke(id: string, change: { everything: boolean; by: Omit<RequestedBy, 'user_id'> }): Promise<Account>;
+  revoke(
+    id: string,
+    change: { everything: boolean; kept?: readonly string[]; by: Omit<RequestedBy, 'user_id'> },
+  ): Promise<Account>;
   /** Throws `conflict` when it is no longer the account's address. */
   verifyEmail(id: string, email: string): Promise<Account>;
   /** Gives an earlier address back, verified; ends tokens and sessions and removes the password. */

@@ -42,7 +42,7 @@ export function createUsersClient(internal: InternalClient): Accounts {
         new_password: next,
         ...omitUndefined({ current_password: current, is_recovery: isRecovery }),
       }),
-    revoke: (id, { everything, by }) => required('POST', `${pathOf(id)}/revocations`, { ...by, everything }),
+    revoke: (id, { by, ...change }) => required('POST', `${pathOf(id)}/revocations`, { ...by, ...change }),
     async hasPassword(id) {
       const response = await internal.request('GET', `${pathOf(id)}/password`);
       if (response.status >= 400) throw errorOf(response.status, response.body);

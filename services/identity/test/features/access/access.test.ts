@@ -119,7 +119,7 @@ t.test('what acts for a person is listed, and ends but for what is kept', async 
   const { body } = await call('GET', `/api/v1/audit?filter[subject]=${people.ann.id}`, admin);
   t.match(
     (body.data as { action: string }[]).find(({ action }) => action === 'account.changed'),
-    { actor: people.ann.id, details: { change: 'revoked', scope: 'everything' } },
+    { actor: people.ann.id, details: { change: 'revoked', scope: 'everything', kept: except } },
   );
   t.equal((await call('POST', revocations, admin, {})).status, 204, 'by an admin');
   t.notOk(await works(kept.api_key));

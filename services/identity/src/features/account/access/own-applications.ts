@@ -84,7 +84,7 @@ export function createOwnApplications(options: {
     },
     async revokeAccess(account, except, origin) {
       if (except.length > 0) await keepAccess(options, account, except);
-      await options.accounts.revoke(account.id, { everything: true, by: byPerson(origin) });
+      await options.accounts.revoke(account.id, { everything: true, kept: except, by: byPerson(origin) });
     },
   };
 }

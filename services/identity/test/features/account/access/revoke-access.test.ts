@@ -66,7 +66,7 @@ t.test('people revoke all access of their own but for what they untick', async (
     await built.login('admin'),
   );
   const [entry] = body.data as { client_id: string; details: object }[];
-  t.match(entry, { details: { change: 'revoked', scope: 'everything' } });
+  t.match(entry, { details: { change: 'revoked', scope: 'everything', kept: [hourly.id] } });
 
   const left = await (await signedIn(built, 'kim')).get(PAGE);
   t.match(left.html, 'hourly');
