@@ -1,10 +1,6 @@
 import { html } from '@gatehouse/web/html';
-import {
-  type ApiKey,
-  type ApiSecret,
-  type Application,
-  isConfidential,
-} from '../../api/application-types.ts';
+import { type Application, isConfidential } from '../../api/application-types.ts';
+import { keysOf, secretsOf } from '../../api/credentials.ts';
 import { exactTime, lastUseText } from '../../pages/parts.ts';
 import type { Act, Part, Resource, Target } from '../../resources/resource.ts';
 import { notFound } from '../../routes/dashboard-router.ts';
@@ -27,8 +23,8 @@ export const credentials = ({ publicUrl }: { publicUrl: string }): Part<Applicat
     revoked: 'The API key no longer works.',
   },
   async view(page) {
-    const [secrets, keys] = await Promise.all([secretsOf(page), keysOf(page)]);
-    const { value, visit } = page;
+    const { value, visit, apiPath } = page;
+    const [secrets, keys] = await Promise.all([secretsOf(visit.api, apiPath), keysOf(visit.api, apiPath)]);
     const canChange = value.role !== 'viewer';
     const fresh = (await visit.takeFlashes()).map((text) => JSON.parse(text) as NewCredential);
     return html`${fresh.map((it, at) => newCredential(it, at, { application: value, publicUrl }))}
@@ -73,11 +69,6 @@ export const credentialActions = {
   'credentials/keys': { once: createKey },
 };
 
-const secretsOf = async ({ visit, apiPath }: Target<Application>) =>
-  (await visit.api.get<{ data: ApiSecret[] }>(`${apiPath}/secrets`)).data;
-const keysOf = async ({ visit, apiPath }: Target<Application>) =>
-  (await visit.api.get<{ data: ApiKey[] }>(`${apiPath}/api-keys`)).data;
-
 /** The one that the path names, with its path in the API. */
 function named<T extends { id: string }>(
   { visit, apiPath }: Target<Application>,
@@ -92,8 +83,8 @@ function named<T extends { id: string }>(
 /** The questions before a secret or a key stops working. */
 export const credentialQuestions: NonNullable<Resource<Application>['confirmed']> = {
   async 'credentials/secrets/:credential/remove'(target) {
-    const { visit, value, path } = target;
-    const secrets = await secretsOf(target);
+    const { visit, value, path, apiPath } = target;
+    const secrets = await secretsOf(visit.api, apiPath);
     const secret = named(target, 'secrets', secrets);
     const isLast = secrets.length === 1;
     return {
@@ -109,7 +100,8 @@ ${isLast && html`<p>It is the only secret of <strong><bdi>${value.name}</bdi></s
     };
   },
   async 'credentials/keys/:credential/rotate'(target) {
-    const key = named(target, 'api-keys', await keysOf(target));
+    const { visit, apiPath } = target;
+    const key = named(target, 'api-keys', await keysOf(visit.api, apiPath));
     return {
       title: `Rotate the API key “${key.name}”?`,
       lost: html`<p>A new key with the same scopes replaces it. The old key, ${lastUseText(key)}, stops working after the time that you choose below. Put the new key in place before then.</p>`,
@@ -117,18 +109,14 @@ ${isLast && html`<p>It is the only secret of <strong><bdi>${value.name}</bdi></s
       submit: 'Rotate key',
       async act(fields) {
         const body = { overlap_seconds: Number(fields.required('overlap')) };
-        const rotated = target.visit.api.send<{ api_key: string }>(
-          'POST',
-          `${key.credentialPath}/rotate`,
-          body,
-        );
+        const rotated = visit.api.send<{ api_key: string }>('POST', `${key.credentialPath}/rotate`, body);
         return keepForCredentials(target, { kind: 'rotated_key', text: (await rotated).api_key });
       },
     };
   },
   async 'credentials/keys/:credential/revoke'(target) {
-    const { visit, path } = target;
-    const key = named(target, 'api-keys', await keysOf(target));
+    const { visit, path, apiPath } = target;
+    const key = named(target, 'api-keys', await keysOf(visit.api, apiPath));
     return {
       title: `Revoke the API key “${key.name}”?`,
       lost: html`<p>API key <bdi>${key.name}</bdi>${key.last_four !== null && html` ending in ${lastCharacters(key)}`}, ${lastUseText(key)}. Programs that use it stop working at once.</p>`,

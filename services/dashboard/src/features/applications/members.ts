@@ -1,9 +1,11 @@
-import { type Content, html } from '@gatehouse/web/html';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { ApiApplication, Application, MemberRole } from '../../api/application-types.ts';
+import { keysOf, secretsOf } from '../../api/credentials.ts';
+import type { Fields } from '../../http/forms.ts';
 import { checkbox } from '../../pages/fields.ts';
-import { statusTag, time } from '../../pages/parts.ts';
+import { lastUseText, statusTag, time } from '../../pages/parts.ts';
 import { type Column, table } from '../../pages/table.ts';
-import type { Act, Part, Resource } from '../../resources/resource.ts';
+import type { Act, Part, Resource, Target } from '../../resources/resource.ts';
 import { type FormRow, initialValues, resourceForm, sentValues } from '../../resources/resource-form.ts';
 import { notFound, type Visit } from '../../routes/dashboard-router.ts';
 
@@ -50,6 +52,7 @@ export const members: Part<Application> = {
   notices: {
     invited: 'The person is invited by mail, and is a member once they accept.',
     saved: 'The member has this role now. It applies at once.',
+    withdrawn: 'The invitation is withdrawn.',
     removed: 'The member is removed. Replace other secrets and keys that they have seen.',
   },
   async view(page) {
@@ -58,7 +61,7 @@ export const members: Part<Application> = {
     const list = await membersOf(visit, apiPath);
     const isOwner = role === 'owner';
     const columns: Column<Member>[] = [
-      { title: 'User', show: (it) => html`<bdi>${it.username ?? it.user_id}</bdi>` },
+      { title: 'User', show: (it) => html`<bdi>${nameOf(it)}</bdi>` },
       {
         title: 'Role',
         show: ({ role: of, status }) =>
@@ -71,7 +74,12 @@ export const members: Part<Application> = {
           const isSelf = it.user_id === visit.person.id;
           if (!isOwner && !isSelf) return false;
           const href = `${path}/members/${encodeURIComponent(it.user_id)}/remove`;
-          return html`<a class="button danger" href="${href}" aria-label="${isSelf ? 'Leave the application' : `Remove ${it.username ?? it.user_id}`}">${isSelf ? 'Leave' : 'Remove'}</a>`;
+          const [text, label] = isSelf
+            ? ['Leave', 'Leave the application']
+            : it.status === 'invited'
+              ? ['Withdraw', `Withdraw the invitation of ${nameOf(it)}`]
+              : ['Remove', `Remove ${nameOf(it)}`];
+          return html`<a class="button danger" href="${href}" aria-label="${label}">${text}</a>`;
         },
       },
     ];
@@ -102,44 +110,86 @@ export const addMember: Act<Application> = async ({ visit, path, apiPath }, fiel
 };
 
 export const memberQuestions: NonNullable<Resource<Application>['confirmed']> = {
-  async 'members/:member/remove'({ visit, value, path, apiPath }, sent) {
+  async 'members/:member/remove'(target, sent) {
+    const { visit, value, path, apiPath } = target;
     const list = await membersOf(visit, apiPath);
     const member = list.find((it) => it.user_id === visit.param('member'));
     if (member === undefined) throw notFound();
-    const isSelf = member.user_id === visit.person.id;
-    const name = member.username ?? member.user_id;
+    const memberPath = `${apiPath}/members/${encodeURIComponent(member.user_id)}`;
+    const name = nameOf(member);
+    if (member.user_id === visit.person.id) {
+      return {
+        title: `Leave “${value.name}”?`,
+        lost: html`<p>You no longer see the application. Only its owner can invite you again.</p>${lostCredentials(member)}`,
+        submit: 'Leave application',
+        async act() {
+          await visit.api.send('DELETE', memberPath);
+          return '/dashboard/applications?done=left';
+        },
+      };
+    }
+    if (member.status === 'invited') {
+      return {
+        title: `Withdraw the invitation of ${name} to “${value.name}”?`,
+        lost: html`<p><bdi>${name}</bdi> can no longer accept the invitation. You can invite them again.</p>`,
+        submit: 'Withdraw invitation',
+        async act() {
+          await visit.api.send('DELETE', memberPath);
+          return `${path}/members?done=withdrawn`;
+        },
+      };
+    }
     return {
-      title: isSelf ? `Leave “${value.name}”?` : `Remove ${name} from “${value.name}”?`,
-      lost: isSelf
-        ? html`<p>You no longer see the application. Only its owner can invite you again.</p>${lostCredentials(member)}`
-        : html`<p><bdi>${name}</bdi> ${member.status === 'invited' ? 'can no longer accept the invitation' : 'no longer sees the application'}. Other secrets and API keys that <bdi>${name}</bdi> has seen keep working: replace them.</p>`,
-      ...(isSelf ? {} : { fields: madeCredentials(member, sent?.fields.all('take_over') ?? []) }),
-      submit: isSelf ? 'Leave application' : 'Remove member',
+      title: `Remove ${name} from “${value.name}”?`,
+      lost: html`<p><bdi>${name}</bdi> no longer sees the application.</p>`,
+      fields: await madeCredentials(target, member, sent?.fields),
+      submit: 'Remove member',
       async act(fields) {
         const kept = fields.all('take_over').join(',');
         const query = kept === '' ? '' : `?${new URLSearchParams({ take_over: kept })}`;
-        await visit.api.send('DELETE', `${apiPath}/members/${encodeURIComponent(member.user_id)}${query}`);
-        return isSelf ? '/dashboard/applications?done=left' : `${path}/members?done=removed`;
+        await visit.api.send('DELETE', `${memberPath}${query}`);
+        return `${path}/members?done=removed`;
       },
     };
   },
 };
 
-const credentialName = ({ kind, name, id }: Member['credentials'][number]) =>
-  html`${kind === 'api_key' ? 'API key' : 'Client secret'} <bdi>${name ?? id}</bdi>`;
+const nameOf = ({ username, user_id: id }: Member) => username ?? id;
+const KINDS = { api_key: 'API key', client_secret: 'Client secret' } as const;
 
 /** The credentials that end when a member leaves. */
 function lostCredentials({ credentials }: Member): Content {
   if (credentials.length === 0) return false;
-  return html`<p>These credentials, which you have made, stop working at once:</p><ul>${credentials.map((it) => html`<li>${credentialName(it)}</li>`)}</ul>`;
+  return html`<p>These credentials, which you have made, stop working at once:</p>
+<ul>${credentials.map(({ id, kind, name }) => html`<li>${KINDS[kind]} <bdi>${name ?? id}</bdi></li>`)}</ul>
+<p>To keep them working, ask the owner to remove you and take them over.</p>`;
 }
 
-/** The credentials that end with a membership, each with a box by which the owner takes it over. */
-function madeCredentials({ credentials, username, user_id: id }: Member, kept: readonly string[]): Content {
-  if (credentials.length === 0) return false;
-  return html`<p>These credentials, which <bdi>${username ?? id}</bdi> has made, stop working at once, except those that you tick.</p>
-${credentials.map(
-  (it) => html`<fieldset><legend>${credentialName(it)}</legend>
-${checkbox({ name: 'take_over', value: it.id, label: 'Keep it working: take it over', checked: kept.includes(it.id) })}</fieldset>`,
-)}`;
+/** The credentials that a member has made, each with a box by which the owner takes it over. */
+async function madeCredentials(
+  { visit: { api }, apiPath }: Pick<Target<Application>, 'visit' | 'apiPath'>,
+  member: Member,
+  sent: Fields | undefined,
+): Promise<Html> {
+  const name = html`<bdi>${nameOf(member)}</bdi>`;
+  const ids = new Set(member.credentials.map(({ id }) => id));
+  if (ids.size === 0) {
+    return html`<p>Secrets and API keys that ${name} has seen keep working: replace them.</p>`;
+  }
+  const [secrets, keys] = await Promise.all([secretsOf(api, apiPath), keysOf(api, apiPath)]);
+  const made = [
+    ...secrets.map((it) => ({ ...it, kind: KINDS.client_secret, name: it.label })),
+    ...keys.map((it) => ({ ...it, kind: KINDS.api_key })),
+  ].filter(({ id }) => ids.has(id));
+  const taken = sent?.all('take_over') ?? [];
+  return html`<fieldset><legend>Credentials to take over</legend>
+<p>The credentials that ${name} has made stop working at once. Those that you tick keep working, as your own.</p>
+<div class="checks">${made.map((it) =>
+    checkbox({
+      ...{ name: 'take_over', value: it.id, checked: taken.includes(it.id) },
+      label: html`<bdi>${it.name ?? it.id}</bdi>`,
+      hint: html`${it.kind}${it.last_four !== null && html` …${it.last_four}`}, created ${time(it.created_at)}, ${lastUseText(it)}`,
+    }),
+  )}</div>
+<p>${name} still knows the credentials that you take over: replace them. Other secrets and API keys that ${name} has seen keep working: replace them, too.</p></fieldset>`;
 }

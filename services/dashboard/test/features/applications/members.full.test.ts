@@ -100,14 +100,20 @@ t.test('members leave and are removed after a question', async (t) => {
   const [kept, ended] = [await key('nightly'), await key('hourly')];
   const members = await ann.get(`${path}/members`);
   const asked = await ann.get(/href="([^"]*\/members\/[^"]*\/remove)"/.exec(members.html)?.[1] ?? '');
-  t.match(textOf(asked), /Other secrets and API keys that editor has seen keep working/);
-  t.match(textOf(asked), /API key nightly Keep it working: take it over API key hourly/);
+  t.match(
+    textOf(asked),
+    /no longer sees the application\. .*that you tick keep working.* nightly API key …\w{4}, created [^,]*,[^,]*, never used hourly API key .* still knows the credentials that you take over: replace them\. Other secrets/,
+  );
   const removed = await ann.submit(asked, { take_over: kept.body.id }, '/remove"');
   t.match(textOf(removed), /The member is removed.*There are no members yet/);
   await join(id, 'developer');
   await key('weekly');
   const leave = await bob.get(`${path}/members/${built.people.editor.id}/remove`);
-  t.match(textOf(leave), /stop working at once: API key weekly/, 'a member sees what ends');
+  t.match(
+    textOf(leave),
+    /stop working at once: API key weekly To keep them working, ask the owner/,
+    'a member sees what ends',
+  );
   t.notMatch(leave.html, 'take_over');
   const { body } = await built.call<{ data: { id: string }[] }>('GET', `${API}/${id}/api-keys`, 'ann');
   t.match(
@@ -119,4 +125,18 @@ t.test('members leave and are removed after a question', async (t) => {
     false,
     'the other key has ended',
   );
+});
+
+t.test('the owner withdraws an invitation, and reads nothing about credentials then', async (t) => {
+  const { body } = await built.call<{ client_id: string }>('POST', API, 'ann', {
+    ...{ name: 'Other', type: 'machine', scopes: ['read:data'] },
+  });
+  await built.call('POST', `${API}/${body.client_id}/members`, 'ann', { user: 'editor', role: 'developer' });
+  const members = await ann.get(`/dashboard/applications/${body.client_id}/members`);
+  t.match(textOf(members), /Invited .* Withdraw/);
+  const asked = await ann.get(/href="([^"]*\/members\/[^"]*\/remove)"/.exec(members.html)?.[1] ?? '');
+  t.equal(heading(asked), 'Withdraw the invitation of editor to “Other”?');
+  t.notMatch(textOf(asked), /secret|API key|Remove member/);
+  const withdrawn = await ann.submit(asked, {}, '/remove"');
+  t.match(textOf(withdrawn), /The invitation is withdrawn.*There are no members yet/);
 });
