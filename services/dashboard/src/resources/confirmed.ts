@@ -28,21 +28,22 @@ export function addConfirmed(
   path: string,
   ask: (visit: Visit, sent?: SentForm) => Promise<Question>,
 ): void {
-  get(path, async (visit) => view(visit, await ask(visit)));
+  get(path, async (visit) => questionView(visit, await ask(visit)));
 
   postOnce(path, async (visit, fields) => {
     const question = await ask(visit, { fields });
-    if (!isConfirmed(fields.text('confirmation'), question)) return view(visit, question, { fields });
+    if (!isConfirmed(fields.text('confirmation'), question)) return questionView(visit, question, { fields });
     try {
       return await question.act(fields);
     } catch (thrown) {
       const sent = { fields, error: errorOf(thrown) };
-      return view(visit, await ask(visit, sent), sent);
+      return questionView(visit, await ask(visit, sent), sent);
     }
   });
 }
 
-function view(visit: Visit, question: Question, sent?: SentForm): View {
+/** The page that asks. Its form is sent to the path of the visit: a form there may also lead to it, with its fields as hidden ones. */
+export function questionView(visit: Visit, question: Omit<Question, 'act'>, sent?: SentForm): View {
   const { ctx, csrf } = visit;
   const { title, section, trail = [], hidden = {}, rows = [] } = question;
   const isUnconfirmed = sent !== undefined && sent.error === undefined;

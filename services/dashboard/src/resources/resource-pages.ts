@@ -240,7 +240,8 @@ function addActions<T extends Entity>(resource: Resource<T>, router: DashboardRo
       const target = await targetOf(resource, visit);
       try {
         const outcome = await act(target, fields);
-        return typeof outcome === 'string' ? outcome : pageOf(resource, target, part, outcome);
+        if (typeof outcome === 'string' || 'body' in outcome) return outcome;
+        return pageOf(resource, target, part, outcome);
       } catch (error) {
         return detailView(resource, target, part, { action: { action, fields, error: errorOf(error) } });
       }

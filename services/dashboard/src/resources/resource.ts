@@ -6,6 +6,7 @@ import type { Names } from '../api/names.ts';
 import type { ApiPage } from '../api/pages.ts';
 import type { RefusedForm } from '../http/changes.ts';
 import type { Fields } from '../http/forms.ts';
+import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Visit } from '../routes/dashboard-router.ts';
 import type { Question, SentForm } from './confirmed.ts';
 import type { FormRow, FormValues } from './resource-form.ts';
@@ -50,8 +51,8 @@ export type Part<T> = {
   view(page: PartView<T>): Content | Promise<Content>;
 };
 
-/** The action of a button or form. Returns the page to go on to, or the one to show in place of the page with the form. */
-export type Act<T> = (target: Target<T>, fields: Fields) => Promise<string | Html>;
+/** The action of a button or form. Returns the page to go on to, the content to show in place of that of the form, or a page that asks. */
+export type Act<T> = (target: Target<T>, fields: Fields) => Promise<string | Html | View>;
 
 /** One of several kinds of a new thing, which is chosen before its form is shown. */
 export type Kind = {

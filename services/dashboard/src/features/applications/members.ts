@@ -1,3 +1,5 @@
+import { foldedKey, loginKey } from '@gatehouse/domain/folded-key';
+import { isConfirmed } from '@gatehouse/web/confirmation';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { ApiApplication, Application, MemberRole } from '../../api/application-types.ts';
 import { keysOf, secretsOf } from '../../api/credentials.ts';
@@ -5,6 +7,7 @@ import type { Fields } from '../../http/forms.ts';
 import { checkbox } from '../../pages/fields.ts';
 import { lastUseText, statusTag, time } from '../../pages/parts.ts';
 import { type Column, table } from '../../pages/table.ts';
+import { type Question, questionView } from '../../resources/confirmed.ts';
 import type { Act, Part, Resource, Target } from '../../resources/resource.ts';
 import { type FormRow, initialValues, resourceForm, sentValues } from '../../resources/resource-form.ts';
 import { notFound, type Visit } from '../../routes/dashboard-router.ts';
@@ -50,7 +53,7 @@ export async function roleIn(
 export const members: Part<Application> = {
   title: 'Members',
   notices: {
-    invited: 'The person is invited by mail, and is a member once they accept.',
+    invited: 'The person is invited, and gets a mail if their address is confirmed.',
     saved: 'The member has this role now. It applies at once.',
     withdrawn: 'The invitation is withdrawn.',
     removed: 'The member is removed. Replace other secrets and keys that they have seen.',
@@ -92,7 +95,7 @@ export const members: Part<Application> = {
 ${list.length === 0 ? html`<p class="empty"><strong>There are no members yet.</strong> ${isOwner && 'Invite the people who work on this application with you.'}</p>` : table(columns, list)}
 ${
   isOwner &&
-  html`<section><h2>Invite a member</h2><p class="hint">The person gets a mail, and has to accept. A developer can create credentials, and so do what the application may do, as far as the developer’s own role allows it. For a machine, that is to read and change your data within its scopes. These credentials end with the membership.</p>
+  html`<section><h2>Invite a member</h2><p class="hint">The person has to accept. A developer can create credentials, and so do what the application may do, as far as the developer’s own role allows it. For a machine, that is to read and change your data within its scopes. These credentials end with the membership.</p>
 ${resourceForm({
   ...{ rows: FIELDS, submit: 'Invite', inline: true, error: sent?.error },
   target: { action: `${path}/members`, csrf: visit.csrf },
@@ -102,12 +105,59 @@ ${resourceForm({
   },
 };
 
-/** Invites a member, or changes the role of one. */
-export const addMember: Act<Application> = async ({ visit, path, apiPath }, fields) => {
-  const body = { user: fields.text('user'), role: fields.text('role') };
+/** Invites a member, or changes the role of one. The credentials of a developer who becomes a viewer end, which it asks about. */
+export const addMember: Act<Application> = async (target, fields) => {
+  const { visit, path, apiPath } = target;
+  const [user, role, taken] = [fields.text('user'), fields.text('role'), fields.all('take_over')];
+  if (role === 'viewer' && !isConfirmed(fields.text('confirmation'), {})) {
+    const question = await viewerQuestion(target, user);
+    if (question !== undefined) return questionView(visit, question);
+  }
+  const body = { user, role, ...(taken.length > 0 && { take_over: taken }) };
   const { status } = await visit.api.send<Member>('POST', `${apiPath}/members`, body);
   return `${path}/members?done=${status === 'invited' ? status : 'saved'}`;
 };
+
+/** The question before a developer becomes a viewer; undefined where that ends nothing. */
+async function viewerQuestion(
+  target: Target<Application>,
+  user: string,
+): Promise<Omit<Question, 'act'> | undefined> {
+  const { visit, value, path, apiPath } = target;
+  const list = await membersOf(visit, apiPath);
+  const known = list.find((it) => it.user_id === user || foldedKey(it.username ?? '') === loginKey(user));
+  const developers = (known === undefined ? list : [known]).filter(
+    ({ role, status }) => role === 'developer' && status === 'accepted',
+  );
+  const page = {
+    ...{ section: 'applications', back: `${path}/members`, hidden: { user, role: 'viewer' } },
+    trail: [
+      { href: '/dashboard/applications', title: 'Applications' },
+      { href: `${path}/members`, title: value.name },
+    ],
+  };
+  const [developer] = developers;
+  if (known !== undefined && developer !== undefined) {
+    const name = nameOf(developer);
+    return {
+      ...page,
+      title: `Make ${name} a viewer of “${value.name}”?`,
+      lost: html`<p><bdi>${name}</bdi> no longer changes the application or its credentials.</p>`,
+      fields: await madeCredentials(target, developer),
+      submit: 'Make viewer',
+    };
+  }
+  // Only the API knows whose address it is.
+  const endangered = developers.filter(({ credentials }) => credentials.length > 0);
+  if (known !== undefined || !user.includes('@') || endangered.length === 0) return undefined;
+  return {
+    ...page,
+    title: `Invite ${user} as a viewer of “${value.name}”?`,
+    lost: html`<p>If this is the address of a developer below, the credentials that the developer has made stop working at once. To take them over, cancel and enter the username.</p>
+<ul>${endangered.map((it) => html`<li><bdi>${nameOf(it)}</bdi>: ${it.credentials.length === 1 ? '1 credential' : `${it.credentials.length} credentials`}</li>`)}</ul>`,
+    submit: 'Invite viewer',
+  };
+}
 
 export const memberQuestions: NonNullable<Resource<Application>['confirmed']> = {
   async 'members/:member/remove'(target, sent) {
@@ -169,7 +219,7 @@ function lostCredentials({ credentials }: Member): Content {
 async function madeCredentials(
   { visit: { api }, apiPath }: Pick<Target<Application>, 'visit' | 'apiPath'>,
   member: Member,
-  sent: Fields | undefined,
+  sent?: Fields,
 ): Promise<Html> {
   const name = html`<bdi>${nameOf(member)}</bdi>`;
   const ids = new Set(member.credentials.map(({ id }) => id));
@@ -184,12 +234,13 @@ async function madeCredentials(
   const taken = sent?.all('take_over') ?? [];
   return html`<fieldset><legend>Credentials to take over</legend>
 <p>The credentials that ${name} has made stop working at once. Those that you tick keep working, as your own.</p>
-<div class="checks">${made.map((it) =>
-    checkbox({
+<div class="checks">${made.map((it) => {
+    const kind = html`${it.kind} …${it.last_four ?? it.id}`;
+    return checkbox({
       ...{ name: 'take_over', value: it.id, checked: taken.includes(it.id) },
-      label: html`<bdi>${it.name ?? it.id}</bdi>`,
-      hint: html`${it.kind}${it.last_four !== null && html` …${it.last_four}`}, created ${time(it.created_at)}, ${lastUseText(it)}`,
-    }),
-  )}</div>
+      label: it.name === null ? kind : html`<bdi>${it.name}</bdi>`,
+      hint: html`${it.name !== null && html`${kind}, `}created ${time(it.created_at)}, ${lastUseText(it)}`,
+    });
+  })}</div>
 <p>${name} still knows the credentials that you take over: replace them. Other secrets and API keys that ${name} has seen keep working: replace them, too.</p></fieldset>`;
 }

@@ -28,7 +28,10 @@ t.test('the owner invites a member, who sees and does what the role allows', asy
   t.match([refused.status, textOf(refused)], [400, /No active account has this username/]);
   t.match(refused.html, /value="nobody-here"/, 'what was typed is kept');
   const added = await ann.submit(empty, { user: 'editor', role: 'viewer' }, 'name="user"');
-  t.match(textOf(added), /The person is invited by mail.*editor Viewer Invited/);
+  t.match(
+    textOf(added),
+    /The person is invited, and gets a mail if their address is confirmed\..*editor Viewer Invited/,
+  );
 
   t.equal((await bob.get(path)).status, 404, 'an invitation gives nothing yet');
   const declined = await bob.submit(await bob.get('/dashboard/applications'), {}, '/decline"');
@@ -102,7 +105,7 @@ t.test('members leave and are removed after a question', async (t) => {
   const asked = await ann.get(/href="([^"]*\/members\/[^"]*\/remove)"/.exec(members.html)?.[1] ?? '');
   t.match(
     textOf(asked),
-    /no longer sees the application\. .*that you tick keep working.* nightly API key …\w{4}, created [^,]*,[^,]*, never used hourly API key .* still knows the credentials that you take over: replace them\. Other secrets/,
+    /no longer sees the application\. .*that you tick keep working.* nightly API key …[\w-]{4}, created [^,]*,[^,]*, never used hourly API key .* still knows the credentials that you take over: replace them\. Other secrets/,
   );
   const removed = await ann.submit(asked, { take_over: kept.body.id }, '/remove"');
   t.match(textOf(removed), /The member is removed.*There are no members yet/);
@@ -139,4 +142,51 @@ t.test('the owner withdraws an invitation, and reads nothing about credentials t
   t.notMatch(textOf(asked), /secret|API key|Remove member/);
   const withdrawn = await ann.submit(asked, {}, '/remove"');
   t.match(textOf(withdrawn), /The invitation is withdrawn.*There are no members yet/);
+});
+
+t.test('a developer becomes a viewer after a question about the credentials', async (t) => {
+  const { body: app } = await built.call<{ client_id: string }>('POST', API, 'ann', {
+    ...{ name: 'Jobs', type: 'machine', scopes: ['read:data'] },
+  });
+  const [api, page] = [`${API}/${app.client_id}`, `/dashboard/applications/${app.client_id}/members`];
+  const { id } = built.people.editor;
+  const listed = async () => {
+    const { body } = await built.call<{ data: { role: string; credentials: { id: string }[] }[] }>(
+      ...(['GET', `${api}/members`, 'ann'] as const),
+    );
+    return body.data.map(({ role, credentials }) => [role, credentials.length]);
+  };
+  const invite = async (user: string, role = 'viewer') =>
+    ann.submit(await ann.get(page), { user, role }, 'name="user"');
+  await invite('editor', 'developer');
+  t.match(textOf(await invite('editor')), /The person is invited/, 'an invitation has no credentials');
+  await join(app.client_id, 'developer');
+  const address = 'someone@example.org';
+  t.match((await invite(address)).status, 400, 'no developer has a credential');
+  await built.call('POST', `${api}/api-keys`, 'editor', { name: 'nightly', scopes: ['read:data'] });
+  await built.call('POST', `${api}/secrets`, 'editor', {});
+  const listing = / Client secret …[\w-]{4} created [^,]*,[^,]*, never used nightly API key …/;
+  const make = 'Make editor a viewer of “Jobs”?';
+  const questions = [
+    ['editor', make, listing],
+    [' EDITOR', make, listing],
+    [id, make, listing],
+    [
+      address,
+      `Invite ${address} as a viewer of “Jobs”?`,
+      /the address of a developer below.* editor : 2 credentials /,
+    ],
+  ] as const;
+  for (const [user, title, text] of questions) {
+    const asked = await invite(user);
+    t.equal(asked.status, 200);
+    t.equal(heading(asked), title);
+    t.match(textOf(asked), text);
+    t.strictSame(await listed(), [['developer', 2]], 'nothing has changed');
+  }
+  t.match(textOf(await invite('nobody-here')), /No active account has this username/);
+  t.match(textOf(await invite('editor', 'developer')), /The member has this role now/);
+  const done = await ann.submit(await invite('editor'), {}, 'confirmation');
+  t.match([done.url.pathname, textOf(done)], [page, /The member has this role now.*editor Viewer/]);
+  t.strictSame(await listed(), [['viewer', 0]]);
 });
