@@ -1,7 +1,7 @@
 import { type Html, html } from '@gatehouse/web/html';
 import { tickList, untickedIn } from '@gatehouse/web/tick-list';
 import { namesOfApplications, namesOfUsers } from '../../api/names.ts';
-import { time } from '../../pages/parts.ts';
+import { exactTime, time } from '../../pages/parts.ts';
 import type { SentForm } from '../../resources/confirmed.ts';
 import type { Resource, ResourceQuestion, Target } from '../../resources/resource.ts';
 import type { ApiUser } from './user-list.ts';
@@ -12,6 +12,7 @@ type ApiAccess = {
   kind: keyof typeof KINDS;
   name: string | null;
   client_id: string | null;
+  made_by?: string | null;
   can_be_kept: boolean;
   created_at: string | null;
   last_used_at: string | null;
@@ -43,26 +44,29 @@ export const accessQuestions: NonNullable<Resource<ApiUser>['confirmed']> = {
     const { api } = visit;
     const id = visit.id('usr');
     const { data } = await api.get<{ data: ApiAccess[] }>('/api/v1/access', { user_id: id });
-    const members = data.filter(({ kind }) => kind === 'member').map(({ name }) => name);
+    const named = data.flatMap(({ kind, name, made_by: maker = null }) => [
+      kind === 'member' ? name : null,
+      maker,
+    ]);
     const [applications, people] = await Promise.all([
       namesOfApplications(api, id),
-      namesOfUsers(api, members),
+      namesOfUsers(api, named),
     ]);
-    const entryOf = ({
-      id,
-      kind,
-      name,
-      client_id: client,
-      created_at: made,
-      last_used_at: used,
-    }: ApiAccess) => {
-      const isCounted = kind === 'api_key' || kind === 'client_secret';
+    const entryOf = (it: ApiAccess) => {
+      const { name, client_id: client, made_by: maker = null, created_at: made, last_used_at: used } = it;
+      const isCounted = it.kind === 'api_key' || it.kind === 'client_secret';
+      const created = made !== null && html`created ${time(made)}`;
+      // Two secrets without a name differ by the seconds.
+      const isUnnamedSecret = it.kind === 'client_secret' && name === null;
       const names = [
+        isUnnamedSecret && html`Client secret, created ${exactTime(made)}`,
         name !== null && html`<bdi>${people.get(name) ?? name}</bdi>`,
         client !== null && html`<bdi>${applications.get(client) ?? client}</bdi>`,
       ];
+      const verb = it.kind === 'member' ? 'added' : 'made';
+      const by = maker !== null && maker !== id && html`${verb} by <bdi>${people.get(maker) ?? maker}</bdi>`;
       const use = isCounted && (used === null ? 'never used' : html`last used ${time(used)}`);
-      return { id, names, facts: [made !== null && html`created ${time(made)}`, use] };
+      return { id: it.id, names, facts: [by, !isUnnamedSecret && created, use] };
     };
     const groups = Object.entries(KINDS).map(([kind, title]) => ({
       title,
@@ -79,9 +83,9 @@ export const accessQuestions: NonNullable<Resource<ApiUser>['confirmed']> = {
     const name = value.username ?? value.id;
     return {
       title: `Revoke all access of ${name}?`,
-      lost: html`<p>All sessions, logins, invitations, links and offers end, and so does the access of applications. Webhooks are paused. The password, passkeys and connected accounts remain.</p>
-${counts.length > 0 && html`<ul>${counts.map(({ title, count }) => html`<li>${title}: ${count}</li>`)}</ul>`}`,
-      fields: html`${data.some((it) => it.can_be_kept) && html`<p>Everything that is ticked ends, too. Remove a tick only if nobody else can know that secret or key.</p>`}${tickList(kept, unticked)}`,
+      lost: html`<p>All sessions, logins, invitations, links and offers end, and so does the access of applications. The password, passkeys and connected accounts remain.</p>
+<ul>${counts.map(({ title, count }) => html`<li>${title}: ${count}</li>`)}<li>Webhooks pause until ${name} resumes them</li></ul>`,
+      fields: html`${data.some((it) => it.can_be_kept) && html`<p>Everything that is ticked ends, too. Remove the tick of a secret or key only if nobody else can know it, and that of a member only if ${name} confirms the membership.</p>`}${tickList(kept, unticked)}`,
       name,
       submit: 'Revoke all access',
       async act() {

@@ -19,6 +19,7 @@ const key = (name: string) => ask('POST', `${path}/api-keys`, 'ann', { name, sco
 const [hourly, nightly] = [await key('hourly'), await key('nightly')];
 await ask('POST', `${path}/members`, 'ann', { user: 'editor', role: 'viewer' });
 await ask('POST', `/api/v1/memberships/${app}/accept`, 'editor');
+await ask('POST', `${path}/secrets`, 'ann', { label: 'Deploy' });
 const works = async ({ api_key: key }: Record<string, string>) =>
   (await fetch(`${built.base}/api/v1/items`, { headers: { authorization: `Bearer ${key}` } })).status === 200;
 
@@ -27,9 +28,15 @@ t.test('an admin revokes all access of a user but for what is unticked', async (
   t.match(page.html, `href="${PAGE}/revoke-access"`);
   const question = await admin.get(`${PAGE}/revoke-access`);
   t.equal(heading(question), 'Revoke all access of ann?');
-  t.match(textOf(question), /Sessions: 1 .*Everything that is ticked ends/);
+  t.match(
+    textOf(question),
+    /Sessions: 1 .*Webhooks pause until ann resumes them .*Everything that is ticked ends.* and that of a member only if ann confirms/,
+  );
   t.match(textOf(question), /API keys hourly , Night job created .* , never used nightly , Night job/);
-  t.match(textOf(question), /Client secrets .*Night job created .* Members editor , Night job/);
+  t.match(
+    textOf(question),
+    /Client secrets Client secret, created .*:\d\d:\d\d , Night job never used Deploy , Night job created .* Members editor , Night job/,
+  );
 
   const unticked = { ...question, html: question.html.replace(` name="${hourly.id}"`, '') };
   t.not(unticked.html, question.html);
