@@ -121,7 +121,10 @@ const ACTS: Act[] = [
     state: async () => (await read<Listed>(openSessions)).data.length,
   },
   {
-    ...{ path: `/users/${ben.id}/deactivate`, says: /There are no open sessions/ },
+    ...{
+      path: `/users/${ben.id}/deactivate`,
+      says: /There are no open sessions.*Activating the account does not bring them back/s,
+    },
     state: statusOf(`/v2/users/${ben.id}`),
   },
   {

@@ -144,7 +144,8 @@ async function deactivation({ visit, value }: Target<User>): Promise<ResourceQue
   const open = openText(value.sessions ?? (await sessionsOf(visit)));
   return {
     title: `Deactivate ${name}?`,
-    lost: html`<p>${name} can no longer sign in. ${open} Their applications stop working, too. Nothing is deleted: an admin can activate the account again.</p>`,
+    lost: html`<p>${name} can no longer sign in. ${open} Their applications stop working, and their webhooks pause. An admin can activate the account again.</p>
+<p>The secrets, API keys, members and invitations that ${name} gave end. Activating the account does not bring them back.</p>`,
     submit: 'Deactivate account',
     act: () => changeStatus(visit, 'inactive'),
   };
