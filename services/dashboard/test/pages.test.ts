@@ -356,7 +356,7 @@ t.test('pages of the dashboard', async (t) => {
     );
     const log = await admin.browser.get(`/dashboard/audit?subject=${id}&action=account.changed`);
     t.match(textOf(log), /Account changed .* Details? .*change role from user to editor/);
-    await admin.browser.submit(await admin.browser.get(`/dashboard/users/${id}`), { role: 'user' }, '/role');
+    await built.call('PUT', `/v2/users/${id}/role`, 'admin', { role: 'user' });
   });
 
   await t.test('somebody is invited, and the invitation revoked', async (t) => {

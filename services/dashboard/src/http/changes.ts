@@ -48,7 +48,7 @@ export function shownFields(values: Values, refused?: Partial<RefusedForm>): { [
  * The values that the person has changed, so that a form overwrites nothing that it did not show.
  * Throws ApiError (409) for a field that somebody else has changed meanwhile, to something else.
  */
-export function changes(fields: Fields, sent: Values, current: Values): Record<string, unknown> {
+export function changes<T extends Values>(fields: Fields, sent: T, current: Values): Partial<T> {
   const first: Values = { ...digests(current), ...shownBy(fields) };
   const changed = Object.entries(sent).filter(([name, value]) => digest(value) !== first[name]);
   const taken = changed.filter(([name, value]) => {
@@ -64,5 +64,5 @@ export function changes(fields: Fields, sent: Values, current: Values): Record<s
       })),
     });
   }
-  return Object.fromEntries(changed);
+  return Object.fromEntries(changed) as Partial<T>;
 }

@@ -1,7 +1,8 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { html } from '@gatehouse/web/html';
 import type { Imported } from '../../resources/resource.ts';
-import { ROLES, type User } from './user-page.ts';
+import type { User } from './user-page.ts';
+import { ROLES } from './user-role.ts';
 
 /** Accounts from a CSV file. Each has a password that nobody knows. */
 export const userImport: Imported<User> = {

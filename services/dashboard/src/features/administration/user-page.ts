@@ -13,6 +13,7 @@ import { type ConsentList, consentSection } from './user-consents.ts';
 import { type FactorList, factorSection, newLink, type SetUpLink } from './user-factors.ts';
 import type { ApiUser } from './user-list.ts';
 import { accessSection } from './user-revocation.ts';
+import { ROLES } from './user-role.ts';
 
 export type ApiSession = {
   id: string;
@@ -29,12 +30,6 @@ export type User = ApiUser & {
   factors?: Outcome<FactorList> | undefined;
   consents?: Outcome<ConsentList> | undefined;
 };
-
-export const ROLES = [
-  ['user', 'user: manages their own data and applications'],
-  ['editor', 'editor: manages all data'],
-  ['admin', 'admin: manages all data, users and settings'],
-] as const;
 
 /** The facts about a user and, for admins, the forms that change the account. */
 export async function userPage({ value: user, visit, path, deletion }: ResourceView<User>): Promise<Html> {

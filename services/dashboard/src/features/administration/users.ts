@@ -1,8 +1,10 @@
+import { isConfirmed } from '@gatehouse/web/confirmation';
 import { html } from '@gatehouse/web/html';
 import { ApiError } from '../../api/api-error.ts';
 import { attempt } from '../../api/attempt.ts';
 import { changes } from '../../http/changes.ts';
 import { statusTag, time } from '../../pages/parts.ts';
+import { questionView } from '../../resources/confirmed.ts';
 import type { ResourceQuestion, Target } from '../../resources/resource.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { DashboardRouter, Visit } from '../../routes/dashboard-router.ts';
@@ -11,8 +13,9 @@ import type { FactorList } from './user-factors.ts';
 import { factorQuestions, factorsPath } from './user-factors.ts';
 import { userImport } from './user-import.ts';
 import { findUser, listUsers, withLastSignIns } from './user-list.ts';
-import { type ApiSession, openText, ROLES, type User, userPage } from './user-page.ts';
+import { type ApiSession, openText, type User, userPage } from './user-page.ts';
 import { accessQuestions } from './user-revocation.ts';
+import { ROLES, roleQuestion } from './user-role.ts';
 
 /** Users, for editors to see and for admins to manage. */
 export const users = resourcePages<User>({
@@ -176,7 +179,12 @@ function addUserRoutes({ post }: DashboardRouter): void {
   post('/users/:id/role', async (visit, fields) => {
     const id = anotherPerson(visit);
     const user = await findUser(visit.api, id);
-    const { role = user.role } = changes(fields, { role: fields.text('role') }, { role: user.role });
+    const sent = { role: fields.text('role') };
+    const { role = user.role ?? '' } = changes(fields, sent, { role: user.role });
+    const question = roleQuestion(user, role, pathOf(visit));
+    if (question !== undefined && !isConfirmed(fields.text('confirmation'), question)) {
+      return questionView(visit, question);
+    }
     await visit.api.send('PUT', `/v2/users/${id}/role`, { role }, user.etag);
     return `${pathOf(visit)}?done=role`;
   });
