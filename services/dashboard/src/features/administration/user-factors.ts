@@ -55,13 +55,14 @@ ${isSelf ? html`<p>Manage your own on the page <a href="/account/security">Secur
 }
 
 /** The ways back for somebody who cannot sign in. */
-function recoveryLinks({ email, status }: ApiUser, path: string): Html {
-  return html`<div class="row-buttons">${email !== null && status === 'active' && html`<a class="button secondary" href="${path}/password-reset">Send a link to choose a new password</a>`}<a class="button secondary" href="${path}/set-up-link">Create a recovery link</a></div>`;
+function recoveryLinks({ email, status }: ApiUser, path: string): Content {
+  if (status !== 'active') return false;
+  return html`<div class="row-buttons">${email !== null && html`<a class="button secondary" href="${path}/password-reset">Send a link to choose a new password</a>`}<a class="button secondary" href="${path}/set-up-link">Create a set-up link</a></div>`;
 }
 
 /** A link that has just been created. */
 export function newLink({ url, expires_at: expiresAt }: SetUpLink): Html {
-  return html`<section class="panel new-secret" role="status"><h2>Copy the recovery link now</h2>${copyable('set-up-link', url)}<p>The link is not shown again. Give it to the person in a way by which nobody else gets it. It works once, until ${exactTime(expiresAt)}.</p></section>`;
+  return html`<section class="panel new-secret" role="status"><h2>Copy the set-up link now</h2>${copyable('set-up-link', url)}<p>The link is not shown again. Give it to the person in a way by which nobody else gets it. It works once, until ${exactTime(expiresAt)}.</p></section>`;
 }
 
 /** The factors of the user whose page it is. */
@@ -97,7 +98,7 @@ export const factorQuestions: NonNullable<Resource<ApiUser>['confirmed']> = {
     },
   }),
   'set-up-link': ({ visit, value, path }: Target<ApiUser>): ResourceQuestion => ({
-    title: `Create a recovery link for ${nameOf(value)}?`,
+    title: `Create a set-up link for ${nameOf(value)}?`,
     lost: html`<p>Whoever opens the link chooses a new password for the account. Its passkeys, its connected accounts, its authenticator app with the recovery codes, and all its sessions end then. Until somebody opens it, nothing changes.</p>
 <p>The link works once, for 24 hours, and replaces an earlier link. The person is told by mail that a link was created; the mail does not contain it. Verify who is asking: the link alone is enough to get into the account.</p>`,
     submit: 'Create the link',

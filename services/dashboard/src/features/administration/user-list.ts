@@ -15,8 +15,6 @@ export type ApiUser = {
   createdAt?: string;
   /** In the list of an admin, as far back as the audit log goes. */
   lastSignIn?: string;
-  /** The names, when one user is read by itself. */
-  profile?: { first_name: string | null; last_name: string | null };
 };
 
 /** The orders of the list, by their names in the URL. */
@@ -76,11 +74,12 @@ function findBy(q: string): Record<string, string> {
   return q.includes('@') && !q.startsWith('@') ? beginsWith('email', q) : { q: q.replace(/^@/, '') };
 }
 
-/** One user, with the role and the entity tag. */
+/** One user, with the name, the role and the entity tag. */
 export async function findUser(api: Api, id: string): Promise<ApiUser & { etag: string | null }> {
-  const [{ value: user, etag }, { data }] = await Promise.all([
+  const [{ value: user, etag }, { data }, named] = await Promise.all([
     api.read<ApiUser & { created_at: string }>(`/v2/users/${encodeURIComponent(id)}`),
     api.get<ApiPage<ApiUser>>('/kb/api/v1/users', { cursor: '', ...filters({ id }) }),
+    rowsWith<ApiUser>(api, '/users', 'id', [id]),
   ]);
-  return { ...data[0], ...user, createdAt: user.created_at, etag };
+  return { ...named[0], ...data[0], ...user, createdAt: user.created_at, etag };
 }

@@ -34,13 +34,12 @@ export type User = ApiUser & {
 /** The facts about a user and, for admins, the forms that change the account. */
 export async function userPage({ value: user, visit, path, deletion }: ResourceView<User>): Promise<Html> {
   const { csrf, person } = visit;
-  const { first_name: first, last_name: last } = user.profile ?? {};
   const isSelf = user.id === person.id;
   const links = user.factors === undefined ? [] : await visit.takeFlashes();
   return html`${links.map((text) => newLink(JSON.parse(text) as SetUpLink))}<section class="panel">${facts([
     ['User ID', copyable('user-id', user.id)],
     ['Email', user.email ?? 'none'],
-    ['Name', [first, last].filter(Boolean).join(' ') || '–'],
+    ['Name', user.name === undefined ? '–' : html`<bdi>${user.name}</bdi>`],
     ['Role', user.role ?? '–'],
     ['Status', user.status === undefined ? '–' : statusTag(user.status)],
     ['Created', time(user.createdAt)],
