@@ -93,7 +93,18 @@ type Credentials = {
   fresh: readonly NewCredential[];
   /** Whether the person may create and remove them, as viewers of the application may not. */
   canChange: boolean;
+  /** The names of the members who made credentials, by the ids of these. */
+  makers: ReadonlyMap<string, string>;
 };
+
+/** The time at which a credential was made, and the member who made it. */
+function createdBy(
+  { id, created_at: at }: Pick<ApiKey, 'id' | 'created_at'>,
+  makers: Credentials['makers'],
+): Html {
+  const maker = makers.get(id);
+  return html`${exactTime(at)}${maker !== undefined && html` <span class="hint">by <bdi>${maker}</bdi></span>`}`;
+}
 
 /** The form of a new credential, which the action of this name makes. */
 function newForm(
@@ -112,7 +123,7 @@ function newForm(
 
 /** The client secrets: two can be valid at once, so that one can replace the other. */
 export function secretSection(it: Credentials & { secrets: readonly ApiSecret[] }): Html {
-  const { secrets, fresh, canChange } = it;
+  const { secrets, fresh, canChange, makers } = it;
   const { value, path, refused } = it.page;
   if (value.token_endpoint_auth_method === 'private_key_jwt') {
     return html`<section><h2>Public keys</h2><p>The application authenticates with assertions that it signs with its own key. It has no client secret. Its public keys are in its <a href="${path}#jwks">settings</a>.</p></section>`;
@@ -123,7 +134,7 @@ export function secretSection(it: Credentials & { secrets: readonly ApiSecret[] 
       show: (secret) =>
         html`${secret.label !== null && html`<bdi>${secret.label}</bdi> `}${secret.last_four === null ? html`<code>${secret.id}</code>` : lastCharacters(secret)}${newTag(secret, fresh)}`,
     },
-    { title: 'Created', show: ({ created_at: at }) => exactTime(at) },
+    { title: 'Created', show: (it) => createdBy(it, makers) },
     { title: 'Expires', show: ({ expires_at: at }) => exactTime(at, 'never') },
     { title: 'Last used', show: (secret) => lastUsed(secret) },
     ...only<ApiSecret>(canChange, {
@@ -140,7 +151,7 @@ ${canChange && secrets.length < 2 ? newForm(it, { action: 'credentials/secrets',
 
 /** The API keys, with which the application calls without asking for tokens. */
 export function keySection(it: Credentials & { keys: readonly ApiKey[] }): Html | false {
-  const { keys, fresh, canChange } = it;
+  const { keys, fresh, canChange, makers } = it;
   const { value, path, refused } = it.page;
   if (!hasSetting(value.type, 'scopes')) return false;
   if (value.dpop_bound_access_tokens) {
@@ -154,7 +165,7 @@ export function keySection(it: Credentials & { keys: readonly ApiKey[] }): Html 
         html`<bdi>${key.name}</bdi> ${key.rotated_to !== null && statusTag('replaced')}${newTag(key, fresh)}<br><code>${key.prefix}…${key.last_four}</code>`,
     },
     { title: 'Scopes', show: ({ scopes }) => scopes.join(' ') },
-    { title: 'Created', show: ({ created_at: at }) => exactTime(at) },
+    { title: 'Created', show: (it) => createdBy(it, makers) },
     { title: 'Expires', show: ({ expires_at: at }) => exactTime(at, 'never') },
     { title: 'Last used', show: (key) => lastUsed(key) },
     ...only<ApiKey>(canChange, { title: 'Change', show: (key) => keyLinks(key, `${path}/${action}`) }),

@@ -12,6 +12,7 @@ import {
   OVERLAPS,
   secretSection,
 } from './credential-sections.ts';
+import { membersOf, nameOf } from './members.ts';
 
 /** Client secrets and API keys of an application. New ones are shown on the page that follows, once. */
 export const credentials = ({ publicUrl }: { publicUrl: string }): Part<Application> => ({
@@ -24,13 +25,20 @@ export const credentials = ({ publicUrl }: { publicUrl: string }): Part<Applicat
   },
   async view(page) {
     const { value, visit, apiPath } = page;
-    const [secrets, keys] = await Promise.all([secretsOf(visit.api, apiPath), keysOf(visit.api, apiPath)]);
+    const [secrets, keys, members] = await Promise.all([
+      secretsOf(visit.api, apiPath),
+      keysOf(visit.api, apiPath),
+      membersOf(visit, apiPath),
+    ]);
+    const makers = new Map(
+      members.flatMap((member) => member.credentials.map(({ id }) => [id, nameOf(member)] as const)),
+    );
     const canChange = value.role !== 'viewer';
     const fresh = (await visit.takeFlashes()).map((text) => JSON.parse(text) as NewCredential);
     return html`${fresh.map((it, at) => newCredential(it, at, { application: value, publicUrl }))}
 ${!canChange && html`<p>You are a viewer of this application. Its owner and its developers create and remove its secrets and API keys.</p>`}
-${isConfidential(value) && secretSection({ page, secrets, fresh, canChange })}
-${keySection({ page, keys, fresh, canChange })}`;
+${isConfidential(value) && secretSection({ page, secrets, fresh, canChange, makers })}
+${keySection({ page, keys, fresh, canChange, makers })}`;
   },
 });
 

@@ -3,6 +3,7 @@ import { isConfirmed } from '@gatehouse/web/confirmation';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { ApiApplication, Application, MemberRole } from '../../api/application-types.ts';
 import { keysOf, secretsOf } from '../../api/credentials.ts';
+import { namesOfUsers } from '../../api/names.ts';
 import type { Fields } from '../../http/forms.ts';
 import { checkbox } from '../../pages/fields.ts';
 import { lastUseText, statusTag, time } from '../../pages/parts.ts';
@@ -11,6 +12,8 @@ import { type Question, questionView } from '../../resources/confirmed.ts';
 import type { Act, Part, Resource, Target } from '../../resources/resource.ts';
 import { type FormRow, initialValues, resourceForm, sentValues } from '../../resources/resource-form.ts';
 import { notFound, type Visit } from '../../routes/dashboard-router.ts';
+import { hasRole } from '../../sessions/session.ts';
+import { ownerText } from './application-page.ts';
 
 /** A member as the API returns it. */
 type Member = {
@@ -35,7 +38,8 @@ const FIELDS: readonly FormRow[] = [
   { name: 'role', label: 'Role', required: true, options: ROLES },
 ];
 
-const membersOf = async ({ api }: Pick<Visit, 'api'>, apiPath: string) =>
+/** The members of the application at a path in the API, and those who are invited. */
+export const membersOf = async ({ api }: Pick<Visit, 'api'>, apiPath: string) =>
   (await api.get<{ data: Member[] }>(`${apiPath}/members`)).data;
 
 /** The role of the visitor in an application. */
@@ -61,7 +65,12 @@ export const members: Part<Application> = {
   async view(page) {
     const { path, apiPath, visit, refused, value } = page;
     const { role } = value;
-    const list = await membersOf(visit, apiPath);
+    const { api, person } = visit;
+    const [list, people] = await Promise.all([
+      membersOf(visit, apiPath),
+      // Others may not list users.
+      hasRole(person, 'editor') ? namesOfUsers(api, [value.owner]) : new Map(),
+    ]);
     const isOwner = role === 'owner';
     const columns: Column<Member>[] = [
       { title: 'User', show: (it) => html`<bdi>${nameOf(it)}</bdi>` },
@@ -71,10 +80,11 @@ export const members: Part<Application> = {
           html`${of === 'viewer' ? 'Viewer' : 'Developer'} ${status === 'invited' && statusTag('Invited')}`,
       },
       { title: 'Added', show: (it) => time(it.created_at) },
+      { title: 'Credentials', number: true, show: (it) => it.credentials.length },
       {
-        title: 'Remove',
+        title: 'End membership',
         show: (it) => {
-          const isSelf = it.user_id === visit.person.id;
+          const isSelf = it.user_id === person.id;
           if (!isOwner && !isSelf) return false;
           const href = `${path}/members/${encodeURIComponent(it.user_id)}/remove`;
           const [text, label] = isSelf
@@ -92,6 +102,7 @@ export const members: Part<Application> = {
         ? 'Members use this application with their own accounts, once they accept the invitation. Viewers see its settings, requests and usage. Developers also change its name and look, remove scopes, and create and remove its secrets and API keys. Only the owner changes everything else, deletes and transfers the application, and chooses its members.'
         : `You are a ${role} of this application. Only its owner can add members.`
     }</p>
+${value.owner !== person.id && html`<p>Owner: ${ownerText({ owner: value.owner, person, people })}</p>`}
 ${list.length === 0 ? html`<p class="empty"><strong>There are no members yet.</strong> ${isOwner && 'Invite the people who work on this application with you.'}</p>` : table(columns, list)}
 ${
   isOwner &&
@@ -204,7 +215,7 @@ export const memberQuestions: NonNullable<Resource<Application>['confirmed']> = 
   },
 };
 
-const nameOf = ({ username, user_id: id }: Member) => username ?? id;
+export const nameOf = ({ username, user_id: id }: Member) => username ?? id;
 const KINDS = { api_key: 'API key', client_secret: 'Client secret' } as const;
 
 /** The credentials that end when a member leaves. */

@@ -47,7 +47,11 @@ t.test('the owner invites a member, who sees and does what the role allows', asy
   t.equal(seen.status, 200);
   t.notMatch(textOf(seen), /Transfer application|Delete application/);
   const members = await bob.get(`${path}/members`);
-  t.match(textOf(members), /You are a viewer of this application/);
+  t.match(
+    textOf(members),
+    /You are a viewer of this application.* Owner: ann .* Credentials End membership /,
+  );
+  t.notMatch(textOf(members), /Remove/);
   t.notMatch(members.html, /name="user"/);
   t.match(textOf(seen), /You are a viewer of this application/);
   for (const part of ['', '/credentials', '/users', '/members', '/profiles', '/usage']) {
@@ -167,6 +171,10 @@ t.test('a developer becomes a viewer after a question about the credentials', as
   await built.call('POST', `${api}/secrets`, 'editor', {});
   const listing = / Client secret …[\w-]{4} created [^,]*,[^,]*, never used nightly API key …/;
   const make = 'Make editor a viewer of “Jobs”?';
+  const credentials = await ann.get(page.replace('members', 'credentials'));
+  t.match(textOf(credentials), /…[\w-]{4} .* by editor .* nightly .* by editor /);
+  t.equal(credentials.html.match(/>by <bdi>/g)?.length, 2, 'and not the first secret, of the owner');
+  t.match(textOf(await ann.get(page)), / editor Developer .* 2 Remove /);
   const questions = [
     ['editor', make, listing],
     [' EDITOR', make, listing],
