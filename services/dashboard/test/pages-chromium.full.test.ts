@@ -45,6 +45,19 @@ await inChromium(t, async (browser) => {
     t.same(complaints, []);
   });
 
+  t.test('open details of the audit log widen no table', async (t) => {
+    const { page } = await openPage(t, browser, SCREENS[0]);
+    const draft = { name: 'Wilhelmina_Theodora', type: 'machine', scopes: ['read:data'] };
+    await built.call('POST', '/api/v1/applications', 'admin', draft);
+    await signIn(page);
+    await page.goto(url('/dashboard/audit?action=application.created'));
+    await page.locator('td summary').first().click();
+    const [scroll, client] = await page
+      .locator('.table')
+      .evaluate(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth]);
+    t.equal(scroll, client);
+  });
+
   t.test('the first view is light and fast, and runs under its policy', async (t) => {
     const { page } = await openPage(t, browser);
     await signIn(page);

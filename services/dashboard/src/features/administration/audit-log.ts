@@ -43,7 +43,7 @@ export const auditLog = listSection<Entry>({
   ],
   find: entriesOf,
   async names({ api, person }, rows) {
-    const ids = rows.flatMap(({ actor, subject }) => [actor, subject]);
+    const ids = rows.flatMap((it) => [it.actor, it.subject, memberIn(it)]);
     const [people, applications] = await Promise.all([
       // Others may not list users.
       hasRole(person, 'editor') ? namesOfUsers(api, ids) : new Map([[person.id, person.name]]),
@@ -87,7 +87,12 @@ async function entriesOf({ api }: Visit, query: ListQuery): Promise<ApiPage<Entr
   });
 }
 
-const ABOUT_APPLICATIONS = /^(?:application|secret|api_key|consent|grant)\./;
+const ABOUT_APPLICATIONS = /^(?:application|secret|api_key|consent|grant)\.|^member\.accepted$/;
+
+/** The id of the person who was invited, given another role or removed; null in other entries. */
+function memberIn({ action, details: { user } }: Pick<Entry, 'action' | 'details'>): string | null {
+  return action.startsWith('member.') && typeof user === 'string' ? user : null;
+}
 
 function actionOf({ action, details: { change, scope } }: Entry): string {
   if (action !== 'account.changed' || change !== 'revoked') return ACTIONS[action] ?? action;
@@ -97,6 +102,8 @@ function actionOf({ action, details: { change, scope } }: Entry): string {
 /** The object of the action: an application, an account, or neither. */
 function objectOf({ action, subject, actor, client, details: more }: Entry, names: Names): Content {
   if (ABOUT_APPLICATIONS.test(action) && client !== null) return applicationLink(client, names);
+  const member = memberIn({ action, details: more });
+  if (member !== null) return userLink(member, names);
   if (subject === null) return nameIn(more);
   return subject === actor ? 'own account' : userLink(subject, names);
 }

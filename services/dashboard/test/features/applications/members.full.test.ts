@@ -198,3 +198,14 @@ t.test('a developer becomes a viewer after a question about the credentials', as
   t.match([done.url.pathname, textOf(done)], [page, /The member has this role now.*editor Viewer/]);
   t.strictSame(await listed(), [['viewer', 0]]);
 });
+
+t.test('the audit log names the member as the object', async (t) => {
+  const { browser: admin } = await built.signedIn('admin');
+  for (const [action, row] of [
+    ['member.added', /given another role \d+ \w+ \d+, [\d:]+ ann editor Jobs /],
+    ['member.removed', /removed from an application \d+ \w+ \d+, [\d:]+ ann editor Other /],
+    ['member.accepted', /application accepted \d+ \w+ \d+, [\d:]+ editor Jobs Jobs /],
+  ] as const) {
+    t.match(textOf(await admin.get(`/dashboard/audit?action=${action}`)), row, action);
+  }
+});
