@@ -82,7 +82,7 @@ export function pathOf(name: string): string {
 
 function roleText({ role }: Person): string {
   return {
-    user: 'You are a developer here.',
+    user: 'You manage your own data and applications.',
     editor: 'You are an editor.',
     admin: 'You are an administrator.',
   }[role];
