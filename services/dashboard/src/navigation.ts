@@ -6,6 +6,7 @@ import { queues } from './features/administration/queues.ts';
 import { signingKeys } from './features/administration/signing-keys.ts';
 import { users } from './features/administration/users.ts';
 import { applications } from './features/applications/applications.ts';
+import { invitationNotice } from './features/applications/memberships.ts';
 import { registrationTokens } from './features/applications/registration-tokens.ts';
 import { requests } from './features/applications/requests.ts';
 import { resources } from './features/applications/resources.ts';
@@ -26,7 +27,7 @@ export function dashboardSections(config: Config): [heading: string, sections: S
     [
       'Develop',
       [
-        overview(config),
+        overview({ ...config, invitationNotice }),
         applications(config),
         registrationTokens,
         resources,

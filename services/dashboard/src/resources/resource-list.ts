@@ -102,6 +102,8 @@ export async function listView<T>(it: ResourceList<T>, visit: Visit, refused?: A
   const mayCreate = create !== undefined && hasRole(person, create.role);
   const { title = `New ${noun[0]}`, invitation } = create ?? {};
   const page = outcome.value;
+  // The text in the place of the rows says that there are none, and has the link.
+  const isEmpty = page?.data.length === 0 && !isSearched && cursor === '';
   const rows = async (): Promise<Content> => {
     if (page === undefined) return problem(found, outcome.error);
     const columns = valueFor(visit, it.columns).filter(({ role }) => hasRole(person, role));
@@ -121,7 +123,9 @@ export async function listView<T>(it: ResourceList<T>, visit: Visit, refused?: A
       it.imported &&
         hasRole(person, it.imported.role) &&
         html`<a class="secondary" href="${path}/import">Import CSV</a>`,
-      mayCreate && html`<a class="primary" href="${path}/new">${title}</a>`,
+      mayCreate &&
+        !(isEmpty && invitation !== undefined) &&
+        html`<a class="primary" href="${path}/new">${title}</a>`,
     ],
     body: html`${await valueFor(visit, introduction)}
 ${formProblem(refused)}
@@ -132,7 +136,7 @@ ${controls}
 <button class="secondary">Search</button>
 </form>`
 }
-<p class="count" id="count" role="status">${page && countText(found, page)}</p>
+<p class="count" id="count" role="status">${page && !isEmpty && countText(found, page)}</p>
 <div class="results" id="results">${await rows()}</div>`,
   };
 }

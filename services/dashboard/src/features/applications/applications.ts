@@ -21,7 +21,7 @@ import { TYPES } from './application-texts.ts';
 import { applicationUserQuestions, applicationUsers } from './application-users.ts';
 import { credentialActions, credentialQuestions, credentials, keepForCredentials } from './credentials.ts';
 import { addMember, memberQuestions, members, roleIn } from './members.ts';
-import { addMembershipRoutes, invitationNotice } from './memberships.ts';
+import { addMembershipRoutes, invitationNotice, membershipsOf } from './memberships.ts';
 import { pinProfiles, profiles } from './profiles.ts';
 import { quickStart } from './quick-start/quick-start.ts';
 import { endRegistration } from './registered-client.ts';
@@ -75,7 +75,14 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
       { name: 'q', label: 'Name or client ID' },
       { name: 'owner', label: 'Owner', hint: USER_HINT, role: 'admin' },
     ],
-    find: findApplications,
+    async find(visit, query) {
+      const [page, memberships] = await Promise.all([
+        findApplications(visit, query),
+        membershipsOf(visit.api),
+      ]);
+      const roles = new Map(memberships.map((it) => [it.client_id, it.role]));
+      return { ...page, data: page.data.map((it) => ({ ...it, role: roles.get(it.id) ?? 'owner' })) };
+    },
     search: (visit, text) => findApplications(visit, { q: text, cursor: '' }),
     columns: ({ person }) => [
       {
@@ -87,6 +94,8 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
         title: 'Type',
         show: ({ type, trusted }) => html`${TYPES[type].short} ${trusted && statusTag('trusted')}`,
       },
+      // Admins are owners everywhere.
+      ...(person.role === 'admin' ? [] : [{ title: 'Your role', show: roleText }]),
       { title: 'Owner', role: 'admin', show: ({ owner }, people) => ownerText({ owner, person, people }) },
       { title: 'Created', show: ({ created_at: at }) => time(at) },
       { title: 'Last used', show: (it) => lastUsed(it) },
@@ -156,6 +165,8 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
     },
   });
 }
+
+const roleText = ({ role }: Application) => (role === 'owner' ? 'owner' : statusTag(role ?? ''));
 
 const CLIENT_ID = /^[\w.-]+$/;
 

@@ -18,14 +18,24 @@ type Membership = {
 const API = '/api/v1/memberships';
 const LIST = '/dashboard/applications';
 
+/** The memberships of the person, and the invitations; none if they cannot be had. */
+export async function membershipsOf(api: Api): Promise<readonly Membership[]> {
+  const { value } = await attempt(api.get<{ data: Membership[] }>(API));
+  return value?.data ?? [];
+}
+
+const PERMISSIONS: Readonly<Record<MemberRole, string>> = {
+  viewer: 'A viewer sees its settings, requests and usage.',
+  developer: 'A developer also changes its name and look, and creates and removes its secrets and API keys.',
+};
+
 /** The invitations to applications that wait for the person, each with buttons to accept and decline it. */
 export async function invitationNotice(api: Api, csrf: string): Promise<Content> {
-  const { value } = await attempt(api.get<{ data: Membership[] }>(API));
-  const invitations = value?.data.filter(({ status }) => status === 'invited') ?? [];
+  const invitations = (await membershipsOf(api)).filter(({ status }) => status === 'invited');
   if (invitations.length === 0) return false;
   return html`<section class="panel"><h2>Invitations to applications</h2><ul>${invitations.map((it) => {
     const path = `/dashboard/memberships/${encodeURIComponent(it.client_id)}`;
-    return html`<li><bdi>${it.name}</bdi>, as a ${it.role}, ${time(it.created_at)}
+    return html`<li><bdi>${it.name}</bdi>, as a ${it.role}, ${time(it.created_at)}<br><span class="hint">${PERMISSIONS[it.role]}</span>
 <div class="row-buttons">${form({ action: `${path}/accept`, csrf }, html`<button class="primary" aria-label="${`Accept the invitation to ${it.name}`}">Accept</button>`)}
 ${form({ action: `${path}/decline`, csrf }, html`<button class="secondary" aria-label="${`Decline the invitation to ${it.name}`}">Decline</button>`)}</div></li>`;
   })}</ul></section>`;

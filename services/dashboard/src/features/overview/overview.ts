@@ -1,5 +1,6 @@
 import { form } from '@gatehouse/web/form';
-import { html } from '@gatehouse/web/html';
+import { type Content, html } from '@gatehouse/web/html';
+import type { Api } from '../../api/api.ts';
 import { attempt } from '../../api/attempt.ts';
 import type { ApiPage } from '../../api/pages.ts';
 import { choiceLinks } from '../../pages/parts.ts';
@@ -28,15 +29,23 @@ const MEASURES: readonly Measure[] = [
 ];
 
 /** The first page: how things have been going. */
-export function overview({ sampleData = false }: { sampleData?: boolean }): Section {
+export function overview({
+  sampleData = false,
+  invitationNotice,
+}: {
+  sampleData?: boolean;
+  /** The invitations to applications that wait for the person. */
+  invitationNotice(api: Api, csrf: string): Promise<Content>;
+}): Section {
   async function view({ api, person, query, csrf }: Visit): Promise<View> {
     const range = rangeOf(query('range'));
     const measures = MEASURES.filter(({ isOfAll }) => person.role !== 'user' || !isOfAll);
     const metrics = [...REQUEST_METRICS, ...measures.map(({ metric }) => metric)];
     const mayFill = sampleData && person.role === 'admin';
-    const [series, progress, products] = await Promise.all([
+    const [series, progress, invitations, products] = await Promise.all([
       loadSeries(api, metrics, { range }),
       progressOf(api),
+      invitationNotice(api, csrf),
       mayFill ? attempt(api.get<ApiPage<unknown>>('/v2/products', { limit: 1 })) : undefined,
     ]);
     const isNew = progress !== undefined && progress.application === undefined;
@@ -64,7 +73,7 @@ export function overview({ sampleData = false }: { sampleData?: boolean }): Sect
       section: 'overview',
       charts: true,
       notice: query('done') === 'samples' ? 'The sample data is created.' : undefined,
-      body: html`${progress && firstSteps(progress)}${products?.value?.data.length === 0 && sampleOffer(csrf)}
+      body: html`${invitations}${progress && firstSteps(progress)}${products?.value?.data.length === 0 && sampleOffer(csrf)}
 ${!(isNew && person.role === 'user') && usage}
 <section><h2>Shortcuts</h2>
 ${choiceLinks(SHORTCUTS)}</section>`,

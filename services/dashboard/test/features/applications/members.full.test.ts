@@ -16,9 +16,19 @@ const join = async (id: string, role: string) => {
 };
 const accept = async () => {
   const list = await bob.get('/dashboard/applications');
-  t.match(textOf(list), /Invitations to applications Shared , as a viewer/);
+  t.match(textOf(list), /Invitations to applications Shared , as a viewer, [^.]* A viewer sees its settings/);
+  const first = await bob.get('/dashboard');
+  t.match(textOf(first), /You are an editor.* Invitations to applications Shared /);
+  t.match(textOf(await ann.get('/dashboard')), /You manage your own data and applications\./);
   return bob.submit(list, {}, '/accept"');
 };
+
+t.test('an empty list has one link and one sentence', async (t) => {
+  const page = await bob.get('/dashboard/applications');
+  t.equal(page.html.split('New application').length, 2);
+  t.match(textOf(page), /You have no applications yet/);
+  t.notMatch(textOf(page), /No applications/);
+});
 
 t.test('the owner invites a member, who sees and does what the role allows', async (t) => {
   t.equal((await bob.get(path)).status, 404);
@@ -42,7 +52,8 @@ t.test('the owner invites a member, who sees and does what the role allows', asy
   t.match([joined.url.pathname, textOf(joined)], [path, /You are a member of the application now/]);
   t.notMatch(textOf(await ann.get(`${path}/members`)), /Viewer Invited/);
 
-  t.match(textOf(await bob.get('/dashboard/applications')), /Shared/);
+  t.match(textOf(await bob.get('/dashboard/applications')), / Your role .* Shared \S+ machine viewer /);
+  t.match(textOf(await ann.get('/dashboard/applications')), / Shared \S+ machine owner /);
   const seen = await bob.get(path);
   t.equal(seen.status, 200);
   t.notMatch(textOf(seen), /Transfer application|Delete application/);
