@@ -11,7 +11,7 @@ export type ServiceEntry = {
    * match the filter.
    */
   eventConsumers?: readonly { reader: string; name: string; filter: string }[];
-  /** Whether it has job queues, which are streams of its account at NATS. */
+  /** Whether it has job queues, which it announces to its replicas by NATS. */
   hasJobQueues?: boolean;
   /** The options of Node and the variables that its process is started with, and why. */
   process?: { reason: string; options: readonly string[]; environment: Readonly<Record<string, string>> };

@@ -21,7 +21,7 @@ import {
   TIMEOUT_MS,
 } from './jetstream-streams.ts';
 import { createStuckConsumers } from './jetstream-stuck-consumers.ts';
-import { backoff } from './run-job.ts';
+import { backoff } from './run-attempt.ts';
 
 const PULL = { max_messages: 50, expires: 5000 };
 /** One message at a time; what a process had that was killed comes again soon, since the others wait for it. */

@@ -4,7 +4,6 @@ import {
   JetStreamApiError,
   type JetStreamManager,
   jetstreamManager,
-  type MsgRequest,
   type StreamConfig,
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -86,26 +85,6 @@ export async function ensureConsumer(
     await manager.consumers.delete(stream, name);
   }
   await manager.consumers.add(stream, config);
-}
-
-/** The first message with the subject, which may have wildcards, whose sequence number is at least `seq`; null when there is none. */
-export function nextMessage({ manager }: JetStream, stream: string, seq: number, subject: string) {
-  // The client passes on what its type does not know; servers have it since 2.9.
-  const query = { seq, next_by_subj: subject } as MsgRequest;
-  return manager.streams.getMessage(stream, query);
-}
-
-/**
- * The number of subjects of a stream that match the filter, of which the server has an index. The client would fetch them all:
- * this asks for what comes after the last one, and gets the total (JSApiStreamInfoResponse of
- * https://github.com/nats-io/jsm.go/tree/main/schema_source/jetstream/api/v1).
- */
-export async function countSubjects({ nats }: JetStream, stream: string, filter: string): Promise<number> {
-  const query = JSON.stringify({ subjects_filter: filter, offset: Number.MAX_SAFE_INTEGER });
-  const response = await nats.request(`$JS.API.STREAM.INFO.${stream}`, query, { timeout: TIMEOUT_MS });
-  const { error, total = 0 } = response.json<{ error?: { description: string }; total?: number }>();
-  if (error !== undefined) throw new Error(`NATS says: ${error.description}`);
-  return total;
 }
 
 /** Undefined when the server says that there is none. */

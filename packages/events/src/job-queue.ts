@@ -1,96 +1,36 @@
-import type { Job, JobHandler, JobStateStore, Priority } from './job.ts';
-import type { EventTransport } from './local-events.ts';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import { type JobDocument, type JobState, PRIORITIES, type Priority } from '@gatehouse/data/job-document';
+import type { Broadcast } from './broadcast.ts';
+import type { Job } from './job.ts';
+import { createJobCollection, type JobCollection, type JobKind } from './job-collection.ts';
+import { createJobWorker, type JobWorker, type WorkOptions } from './job-worker.ts';
+import type { OwnerJobs } from './owner-turns.ts';
 
-/** The description of a queue, the same in every process of the service. */
-export type JobQueueOptions = {
-  /** One word of lower-case letters, unique in the service. */
-  name: string;
-  /**
-   * Independent parts of the queue, each a word of lower-case letters: a lane that is paused, slow or full of bad jobs
-   * holds up no other.
-   */
-  lanes: readonly string[];
-  jobStates: JobStateStore;
-  /** After this time, 10 seconds unless given, another process takes over the jobs of one that was killed. */
-  leaseMs?: number;
-};
-
-/**
- * A durable queue of jobs, each worked on at least once. A document says which jobs there are, and createJobPublisher
- * publishes them: outboxEvent(queue.subject('high', 'email'), data) is a job.
- */
-export type JobQueue = EventTransport & {
-  readonly name: string;
-  /** `jobs.{service}.{queue}.{priority}.{lane}`, the subject of events that are jobs of this queue. */
-  subject(priority: Priority, lane: string): string;
-  /**
-   * Resolves when the job is durably stored; rejects with `unavailable` to be called again. An event that is published
-   * again, while the job waits, is stored once; a job that is published again later is recognized by its state. Throws a
-   * TypeError for a subject of another queue.
-   */
-  publish: EventTransport['publish'];
-  /** Makes a worker for one lane, to be started. Several workers, in one process or many, share the jobs of a lane. */
-  work(options: WorkOptions): JobWorker;
-  /** The jobs of each lane and priority, counted. */
-  depth(): Promise<Depth[]>;
-  deadLetters: DeadLetters;
-};
-
-/** Makes a queue of a service, each once and before the database of the service starts. */
-export type JobQueues = (options: JobQueueOptions) => JobQueue;
-
-export type WorkOptions = {
-  lane: string;
-  handler: JobHandler;
-  /** Handlers that run at the same time in this process. As many jobs again may wait for their outcome to be recorded. */
-  slots: number;
-  /**
-   * The longest time of an attempt. Then its signal is aborted, the attempt has failed, and its slot is free, even when
-   * the handler goes on.
-   */
-  timeoutMs: number;
-  /** 8 unless given. A job that has failed so often becomes a dead letter. */
-  maxAttempts?: number;
-  /** Shares of the slots while jobs of every priority wait; each at least 1. 6, 3 and 1 unless given. */
-  weights?: Readonly<Record<Priority, number>>;
-  /** The pause after the first failed attempt, and the longest one. Between them it doubles, with jitter. */
-  backoffMs?: { first: number; max: number };
-  /**
-   * Jobs of this lane and priority that need not wait for those before them, `max` at most: for a queue in which one sender's jobs
-   * must not keep another's waiting. They are in the queue, too, where their states say that they have ended. While jobs
-   * wait it is asked for half of what is taken; a failure counts as none.
-   */
-  overtaking?: (priority: Priority, max: number) => Promise<Job[]>;
-  /** While it returns true, jobs stay in the queue and burn no attempts. It is called often. */
-  paused?: () => boolean;
-};
-
-export type JobWorker = {
-  /** Starts to take jobs, in the background, for as long as it takes to reach the queue. */
-  start(): void;
-  /**
-   * Takes no more jobs, and resolves when those under way have ended, which takes 5 seconds at most: then their signals
-   * are aborted, and other processes repeat them.
-   */
-  stop(): Promise<void>;
-};
+/** The lease of a job unless the queue has another, in milliseconds. */
+const LEASE_MS = 10_000;
+/** How often the jobs of an owner are announced to other processes at most. */
+const ANNOUNCE_MS = 50;
 
 /** The state of one lane and priority. */
 export type Depth = {
   lane: string;
   priority: Priority;
-  /** Jobs that no worker has taken yet. */
+  /** Jobs that are due, and that no worker has claimed. */
   waiting: number;
-  /** Jobs that a worker has taken and that have not ended: it works on them, or they wait for their next attempt. */
+  /** Jobs that a worker has claimed and that have not ended: it works on them, or they wait for their next attempt. */
   inFlight: number;
-  /** The time since the first of all these jobs was published; 0 when there is none. */
+  /** The time since the first of all these jobs was accepted; 0 when there is none. */
   oldestMs: number;
   deadLetters: number;
 };
 
-/** A job whose attempts all failed. It is identified by the id of its job. */
-export type DeadLetter = {
-  job: Job;
+/** A job whose attempts all failed. */
+export type DeadLetter = Pick<Job, 'id' | 'lane' | 'priority'> & {
+  /** Its document: what it is, and its id. */
+  data: Readonly<Record<string, string>>;
+  /** When it was accepted. */
+  at: Date;
   attempts: number;
   /** The message of the last error. */
   error: string;
@@ -106,10 +46,158 @@ export type DeadLetters = {
    */
   list(options: { limit: number; after?: string }): Promise<{ data: DeadLetter[]; next?: string }>;
   read(id: string): Promise<DeadLetter | undefined>;
-  /** Puts the job back into its queue, with all its attempts; resolves to false when there is none with this id. */
+  /** Makes the job due again, with all its attempts; resolves to false when there is none with this id. */
   replay(id: string): Promise<boolean>;
   /** Resolves to false when there is none with this id. */
   remove(id: string): Promise<boolean>;
   /** Removes all of the queue, or of one lane; resolves to their number. */
   purge(lane?: string): Promise<number>;
 };
+
+/** A durable queue of jobs, each of which is a document of a collection, and is worked on at least once. */
+export type JobQueue<D extends JobDocument = JobDocument, R = unknown> = {
+  readonly name: string;
+  /** To be called when a job was written, which workers of all processes then claim. It is not waited for. */
+  announce(job: Pick<JobState, 'lane' | 'priority' | 'owner' | 'due'>): void;
+  /** Makes a worker for one lane, to be started. Several workers, in one process or many, share the jobs of a lane. */
+  work(options: WorkOptions<D, R>): JobWorker;
+  /** The jobs of each lane and priority, counted. */
+  depth(): Promise<Depth[]>;
+  deadLetters: DeadLetters;
+};
+
+/** Makes a queue of a service. */
+export type JobQueues = <D extends JobDocument, R>(options: {
+  /** One word of lower-case letters, unique in the service. */
+  name: string;
+  /**
+   * Independent parts of the queue, each a word of lower-case letters: a lane that is paused, slow or full of bad jobs
+   * holds up no other.
+   */
+  lanes: readonly string[];
+  kind: JobKind<D, R>;
+  /** After this time, 10 seconds unless given, another process takes over the jobs of one that was killed. */
+  leaseMs?: number | undefined;
+}) => JobQueue<D, R>;
+
+/** @param service.broadcast tells other processes of jobs; undefined for a service that is one process */
+export function createJobQueues(service: {
+  name: string;
+  broadcast: Pick<Broadcast, 'publish' | 'subscribe'> | undefined;
+  logger: Logger;
+}): JobQueues {
+  return <D extends JobDocument, R>({
+    name,
+    lanes,
+    kind,
+    leaseMs = LEASE_MS,
+  }: Parameters<JobQueues>[0] & { kind: JobKind<D, R> }): JobQueue<D, R> => {
+    const jobs = createJobCollection(name, kind);
+    const workers: { lane: string; announced: ReturnType<typeof createJobWorker>['announced'] }[] = [];
+    const announcements = createAnnouncements(
+      `jobs.${service.name}.${name}`,
+      service.broadcast,
+      (lane, of) => {
+        for (const worker of workers) if (worker.lane === lane) worker.announced(of);
+      },
+    );
+    return {
+      name,
+      announce: announcements.announce,
+      work(options) {
+        if (!lanes.includes(options.lane)) throw new TypeError(`${name} has no lane '${options.lane}'.`);
+        const logger = service.logger.child({ queue: name, lane: options.lane });
+        const worker = createJobWorker({ ...options, jobs, leaseMs, logger });
+        workers.push({ lane: options.lane, announced: worker.announced });
+        return worker;
+      },
+      depth: () =>
+        Promise.all(lanes.flatMap((lane) => PRIORITIES.map((priority) => jobs.depth(lane, priority)))),
+      deadLetters: deadLettersOf(jobs, kind.noun, announcements.announce),
+    };
+  };
+}
+
+/** Tells the workers of this process of a job at once, and those of others at most every ANNOUNCE_MS for each owner. */
+function createAnnouncements(
+  subject: string,
+  broadcast: Pick<Broadcast, 'publish' | 'subscribe'> | undefined,
+  tell: (lane: string, of: OwnerJobs & { due: Date }) => void,
+) {
+  const recent = new Map<string, { isAgain: boolean }>();
+  type Announced = { lane: string; priority: Priority; owner: string; due: string };
+
+  function publish(key: string, message: Announced): void {
+    const known = recent.get(key);
+    if (known !== undefined) {
+      known.isAgain = true;
+      return;
+    }
+    const own = { isAgain: false };
+    recent.set(key, own);
+    // What is lost is found by the sweep of the workers.
+    broadcast?.publish(subject, message).catch(() => {});
+    setTimeout(() => {
+      recent.delete(key);
+      if (own.isAgain) publish(key, message);
+    }, ANNOUNCE_MS).unref();
+  }
+
+  broadcast?.subscribe(subject, (message) => {
+    const { lane, priority, owner, due } = message as Announced;
+    tell(lane, { priority, owner, due: new Date(due) });
+  });
+  return {
+    announce({ lane, priority, owner, due }: Pick<JobState, 'lane' | 'priority' | 'owner' | 'due'>): void {
+      const at = due ?? new Date();
+      tell(lane, { priority, owner, due: at });
+      if (broadcast === undefined) return;
+      const isDue = at.getTime() <= Date.now();
+      const key = `${lane} ${priority} ${owner} ${isDue ? '' : at.getTime()}`;
+      publish(key, { lane, priority, owner, due: at.toISOString() });
+    },
+  };
+}
+
+function deadLettersOf<D extends JobDocument, R>(
+  jobs: JobCollection<D, R>,
+  noun: string,
+  announce: JobQueue['announce'],
+): DeadLetters {
+  const letterOf = ({ _id: id, job }: JobDocument): DeadLetter => {
+    const { lane, priority, since, attempts, dead } = job as JobState;
+    return {
+      ...{ id, lane, priority, data: { [noun]: id }, at: since, attempts },
+      ...{ error: dead?.error ?? '', failedAt: dead?.at ?? since },
+    };
+  };
+  return {
+    async list({ limit, after }) {
+      const found = await jobs.deadLetters(limit + 1, after === undefined ? undefined : positionOf(after));
+      const page = found.slice(0, limit).map(letterOf);
+      const last = page.at(-1);
+      if (found.length <= limit || last === undefined) return { data: page };
+      return { data: page, next: `${last.failedAt.getTime()}-${last.id}` };
+    },
+    async read(id) {
+      const found = await jobs.deadLetter(id);
+      return found && letterOf(found);
+    },
+    async replay(id) {
+      const found = await jobs.deadLetter(id);
+      const isReplayed = found !== undefined && (await jobs.replay(id));
+      if (isReplayed) announce({ ...(found.job as JobState), due: new Date() });
+      return isReplayed;
+    },
+    remove: async (id) => (await jobs.forget({ id })) === 1,
+    purge: (lane) => jobs.forget(lane === undefined ? {} : { lane }),
+  };
+}
+
+/** The place of a dead letter in its list. */
+function positionOf(cursor: string): { at: Date; id: string } {
+  const [, ms, id] = /^(\d{1,15})-([\w-]{1,100})$/.exec(cursor) ?? [];
+  if (id !== undefined) return { at: new Date(Number(ms)), id };
+  const details = [{ field: 'cursor', message: 'is not a cursor of this list' }];
+  throw new ServiceError('invalid', 'The cursor is not valid.', { details });
+}

@@ -1,11 +1,50 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/core/logger';
+import { createPeriodicTask } from '@gatehouse/core/periodic';
+import type { JobDocument, Priority } from '@gatehouse/data/job-document';
 import { jobExclusion } from './exclusive-jobs.ts';
 import { createFailureLog } from './failure-log.ts';
-import { type JobStateStore, PRIORITIES, type Priority } from './job.ts';
-import type { JobWorker, WorkOptions } from './job-queue.ts';
-import type { Delivery, JobStore } from './job-store.ts';
-import { backoff, type RunningJob, runJob } from './run-job.ts';
+import type { Job, JobHandler, Outcome } from './job.ts';
+import type { JobCollection } from './job-collection.ts';
+import { createOwnerTurns, type OwnerJobs, type Turn } from './owner-turns.ts';
+import { backoff, runAttempt } from './run-attempt.ts';
+
+export type WorkOptions<D extends JobDocument, R> = {
+  lane: string;
+  handler: JobHandler<D, R>;
+  /** Handlers that run at the same time in this process. As many jobs again may wait for their outcome to be recorded. */
+  slots: number;
+  /**
+   * The longest time of an attempt. Then its signal is aborted, the attempt has failed, and its slot is free, even when
+   * the handler goes on.
+   */
+  timeoutMs: number;
+  /** 8 unless given. A job that has failed so often becomes a dead letter. */
+  maxAttempts?: number;
+  /** Shares of the slots while jobs of every priority wait; each at least 1. 6, 3 and 1 unless given. */
+  weights?: Readonly<Record<Priority, number>>;
+  /** The pause after the first failed attempt, and the longest one. Between them it doubles, with jitter. */
+  backoffMs?: { first: number; max: number };
+  /** While it returns true, no job is claimed. It is called often. */
+  paused?: () => boolean;
+  /** Called with the outcome of each attempt that counts or was postponed, before it is recorded; it may be called again. */
+  onEnding?(job: Job<D>, outcome: Outcome, result: R | undefined): Promise<void>;
+  /** Called once it is recorded. */
+  onEnded?(job: Job<D>, outcome: Outcome, result: R | undefined): void;
+};
+
+export type JobWorker = {
+  /** Starts to claim jobs, in the background, for as long as it takes to reach the database. */
+  start(): void;
+  /**
+   * Claims no more jobs, and resolves when those under way have ended, which takes 5 seconds at most: then their signals
+   * are aborted, and other processes repeat them.
+   */
+  stop(): Promise<void>;
+};
+
+/** A job that is worked on. `isLost`: it is gone, or somebody else works on it. */
+type Running<D extends JobDocument> = { job: Job<D>; isLost: boolean; abort(reason: Error): void };
 
 const DEFAULT_WEIGHTS = { high: 6, normal: 3, low: 1 };
 const DEFAULT_BACKOFF_MS = { first: 1000, max: 15 * 60_000 };
@@ -14,195 +53,254 @@ const DEFAULT_MAX_ATTEMPTS = 8;
 const PAUSED_POLL_MS = 100;
 /** How long stop() waits before it aborts the attempts under way. */
 const STOP_MS = 5000;
-const STORE_RETRY_MS = { first: 100, max: 5000 };
+const RETRY_MS = { first: 100, max: 5000 };
+/** How often jobs are looked for that nobody has announced, such as those of a process that was killed, while there are jobs or not. */
+const SWEEP_MS = { active: 5000, rest: 60_000 };
+/** How often leases are prolonged, and it is noticed that a job is gone. */
+const RENEW_MS = 1500;
+/** Timers for jobs that are due later. The sweep finds the others. */
+const MAX_TIMERS = 10_000;
+const TIMER_MS = 20;
 
-/**
- * A worker of one lane. It asks each priority for as many jobs as its share of the free slots, so none is taken that would
- * have to wait here; what a priority leaves goes to the others. A priority that is found empty is waited for with one
- * request, and takes no part in the shares until that brings a job.
- */
-export function createJobWorker(
-  options: WorkOptions & { store: JobStore; jobStates: JobStateStore; logger: Logger },
-): JobWorker {
-  const { lane, store, logger, slots, paused = () => false } = options;
+/** A worker of one lane: claims the jobs whose owners have a turn, and runs them. */
+export function createJobWorker<D extends JobDocument, R>(
+  options: WorkOptions<D, R> & { jobs: JobCollection<D, R>; leaseMs: number; logger: Logger },
+): JobWorker & { announced(of: OwnerJobs & { due: Date }): void } {
+  const { lane, jobs, leaseMs, slots, logger, paused = () => false } = options;
   const stopping = new AbortController();
   const shutdown = new AbortController();
   const logOf = (message: string) => createFailureLog(logger, message, stopping.signal);
   const logUnreachable = logOf('the jobs of a queue cannot be reached; trying again');
-  const nextPriority = createShares(options.weights ?? DEFAULT_WEIGHTS);
-  const run = {
+  const logUnrenewed = logOf('the leases of jobs could not be prolonged');
+  const attempts = {
     ...options,
     maxAttempts: options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
     backoffMs: options.backoffMs ?? DEFAULT_BACKOFF_MS,
     shutdown: shutdown.signal,
-    logUnsettled: logOf('a job could not be settled; it is delivered again'),
-    logUnrenewed: logOf('the lease of a job could not be renewed'),
-    running: new Set<RunningJob>(),
   };
+  const turns = createOwnerTurns(slots, options.weights ?? DEFAULT_WEIGHTS);
+  const running = new Map<string, Running<D>>();
   /** The running jobs, with those whose outcome is not recorded yet. */
   const unsettled = new Set<Promise<void>>();
-  /** The number of handlers that have not ended. */
-  let occupied = 0;
-  /** The priorities that take no part in the shares, and what ends that. */
-  const waiting = new Map<Priority, Promise<void>>();
+  /** For jobs that are due later, by when and whose they are. */
+  const timers = new Map<string, NodeJS.Timeout>();
   let woken = Promise.withResolvers<void>();
+  let activeUntil = 0;
   let loop: Promise<void> | undefined;
-  let extending: NodeJS.Timeout | undefined;
+  /** While jobs that were interrupted are run. */
+  let alone: Promise<void> | undefined;
+  let renewing: NodeJS.Timeout | undefined;
   let failures = 0;
-  /** The priorities of which more jobs wait than were taken last. */
-  const crowded = new Set<Priority>();
-  /** The jobs that have overtaken others and have not ended, by id; and what the store has handed out of them meanwhile. */
-  const ahead = new Map<string, Delivery | undefined>();
-  let roundUp = 0;
+  /** The owners who were announced while jobs were claimed, by which it is not known whether they have more. */
+  let announcedMeanwhile = new Set<string>();
 
-  const mayTake = () => !stopping.signal.aborted && !paused() && !jobExclusion.closed();
+  const keyOf = ({ priority, owner }: OwnerJobs) => `${priority} ${owner}`;
   const wake = () => {
     woken.resolve();
     woken = Promise.withResolvers();
   };
 
-  /** While the outcome of a job is recorded, its slot is free for another; but not for ever more of them. */
-  const free = () => Math.min(slots - occupied, 2 * slots - unsettled.size);
-
-  function start(delivery: Delivery): void {
-    let isOccupied = true;
-    occupied += 1;
-    const leaveSlot = () => {
-      if (isOccupied) occupied -= 1;
-      isOccupied = false;
-      wake();
-    };
-    const ended = runJob(delivery, run, leaveSlot).finally(() => {
-      unsettled.delete(ended);
-      leaveSlot();
-    });
-    unsettled.add(ended);
-  }
-
-  async function pull(priority: Priority, max: number, waitMs: number): Promise<'more' | 'empty' | 'failed'> {
-    try {
-      const deliveries = await store.pull({ lane, priority, max, waitMs, signal: stopping.signal });
-      failures = 0;
-      for (const delivery of deliveries) {
-        if (ahead.has(delivery.job.id)) ahead.set(delivery.job.id, delivery);
-        // One that was waited for may come when it can no longer be taken.
-        else if (free() > 0 && mayTake()) start(delivery);
-        else await delivery.retry(0).catch(() => {});
-      }
-      return deliveries.length === max ? 'more' : 'empty';
-    } catch (error) {
-      failures += 1;
-      logUnreachable(error);
-      return 'failed';
-    }
-  }
-
-  /** Starts jobs that need not wait, half of `max`; returns how many. */
-  async function overtake(priority: Priority, max: number): Promise<number> {
-    if (options.overtaking === undefined || !crowded.has(priority)) return 0;
-    roundUp = 1 - roundUp;
-    const half = Math.floor((max + roundUp) / 2);
-    const jobs = half === 0 ? [] : await options.overtaking(priority, half).catch(() => []);
-    const started = jobs.filter(({ id }) => !ahead.has(id) && free() > 0 && mayTake());
-    for (const job of started) {
-      ahead.set(job.id, undefined);
-      // If the queue has delivered it meanwhile, that delivery is settled here; else when it comes.
-      const settled = () => {
-        const delivery = ahead.get(job.id);
-        ahead.delete(job.id);
-        return delivery;
-      };
-      start({
-        job,
-        deliveries: 1,
-        done: async () => settled()?.done(),
-        retry: async (afterMs) => settled()?.retry(afterMs),
-        working: () => ahead.get(job.id)?.working(),
-      });
-    }
-    return started.length;
-  }
-
-  async function waitFor(priority: Priority, result: 'empty' | 'failed'): Promise<void> {
-    const failed = result === 'failed' || (await pull(priority, 1, store.waitMs)) === 'failed';
-    if (failed) await pause(backoff(failures, STORE_RETRY_MS));
-    waiting.delete(priority);
+  function ready(of: OwnerJobs): void {
+    announcedMeanwhile.add(keyOf(of));
+    turns.ready(of);
     wake();
   }
 
-  /** Fills the free slots. */
-  async function fill(open: readonly Priority[]): Promise<void> {
-    const wanted = new Map<Priority, number>();
-    for (let left = free(); left > 0; left -= 1) {
-      const priority = nextPriority(open);
-      wanted.set(priority, (wanted.get(priority) ?? 0) + 1);
+  function announced({ due, ...of }: OwnerJobs & { due: Date }): void {
+    if (stopping.signal.aborted) return;
+    activeUntil = performance.now() + SWEEP_MS.rest;
+    const ms = due.getTime() - Date.now();
+    if (ms <= 0) {
+      ready(of);
+      return;
     }
-    const pulls = [...wanted].map(async ([priority, max]) => {
-      const left = max - (await overtake(priority, max));
-      const result = left === 0 ? 'more' : await pull(priority, left, 0);
-      if (result === 'more') crowded.add(priority);
-      else {
-        crowded.delete(priority);
-        waiting.set(priority, waitFor(priority, result));
+    // Those that are due at about the same time share a timer.
+    const at = Math.ceil(due.getTime() / TIMER_MS) * TIMER_MS;
+    const key = `${at} ${keyOf(of)}`;
+    if (timers.has(key) || timers.size >= MAX_TIMERS) return;
+    const fire = () => {
+      timers.delete(key);
+      announced({ ...of, due: new Date(at) });
+    };
+    timers.set(key, setTimeout(fire, Math.min(at - Date.now(), 2 ** 31 - 1)).unref());
+  }
+
+  /** Runs a job that was claimed, and records its outcome. Calls `handled` when the handler has ended, once. */
+  async function run(job: Job<D>, enter: () => Promise<() => void>, handled: (ms: number) => void) {
+    const own: Running<D> = { job, isLost: false, abort() {} };
+    running.set(job.id, own);
+    const leave = await enter();
+    const begun = performance.now();
+    try {
+      const { outcome, result } = await runAttempt(job, attempts, (abort) => {
+        own.abort = abort;
+      });
+      handled(performance.now() - begun);
+      if (outcome.result === 'dead') {
+        logger.error(
+          { job: job.id, attempts: job.attempt, error: outcome.error },
+          'a job has become a dead letter',
+        );
       }
+      await persist(async () => {
+        if (own.isLost) return;
+        await options.onEnding?.(job, outcome, result);
+        await jobs.settle(job, outcome, result);
+        options.onEnded?.(job, outcome, result);
+      });
+      if ('retryInMs' in outcome) {
+        const { priority, owner } = job;
+        announced({ priority, owner, due: new Date(Date.now() + outcome.retryInMs) });
+      }
+    } catch (error) {
+      // The worker stops, and another process repeats the job after its lease.
+      logUnreachable(error, { job: job.id });
+    } finally {
+      running.delete(job.id);
+      leave();
+    }
+  }
+
+  /** Repeats an action until it succeeds; rejects with its error when that is not before the attempts must end. */
+  async function persist(action: () => Promise<void>): Promise<void> {
+    for (let count = 1; ; count += 1) {
+      try {
+        return await action();
+      } catch (error) {
+        if (shutdown.signal.aborted) throw error;
+        logUnreachable(error);
+        await sleep(backoff(count, RETRY_MS), undefined, { signal: shutdown.signal }).catch(() => {});
+      }
+    }
+  }
+
+  function track(task: Promise<void>): void {
+    const tracked = task.finally(() => {
+      unsettled.delete(tracked);
+      wake();
     });
-    await Promise.all(pulls);
+    unsettled.add(tracked);
+  }
+
+  function start(job: Job<D>, turn: Turn): void {
+    const leaveSlot = (ms: number) => {
+      turns.ended(turn, ms);
+      wake();
+    };
+    track(run(job, jobExclusion.enter, leaveSlot));
+  }
+
+  /** Claims jobs for these turns and starts them. The turns for which there is no job end. */
+  async function claim(taken: readonly Turn[]): Promise<void> {
+    announcedMeanwhile = new Set();
+    const byOwner = Map.groupBy(taken, keyOf);
+    const wanted = [...byOwner.values()].map((same) => ({ ...(same[0] as Turn), max: same.length }));
+    let claimed: Job<D>[] = [];
+    try {
+      claimed = await jobs.claim(lane, wanted, { leaseMs, except: running });
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      logUnreachable(error);
+      for (const turn of taken) turns.ended(turn, undefined);
+      await pause(backoff(failures, RETRY_MS));
+      return;
+    }
+    for (const job of claimed) {
+      const turn = byOwner.get(keyOf(job))?.pop();
+      if (turn !== undefined) start(job, turn);
+    }
+    for (const [key, unused] of byOwner) {
+      const [first] = unused;
+      if (first === undefined) continue;
+      for (const turn of unused) turns.ended(turn, undefined);
+      if (!announcedMeanwhile.has(key)) turns.drained(first);
+    }
   }
 
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => {});
 
   async function work(): Promise<void> {
     while (!stopping.signal.aborted) {
-      const open = PRIORITIES.filter((priority) => !waiting.has(priority));
-      if (!mayTake()) await pause(PAUSED_POLL_MS);
-      else if (free() > 0 && open.length > 0) await fill(open);
-      else await woken.promise;
+      const heard = woken.promise;
+      if (paused() || jobExclusion.closed()) await pause(PAUSED_POLL_MS);
+      else {
+        const taken = turns.take(Math.min(turns.free(), 2 * slots - unsettled.size));
+        if (taken.length > 0) await claim(taken);
+        else await heard;
+      }
       // Slots that become free in the same turn of the event loop are filled together.
       await nextTurn();
     }
   }
 
+  /** Runs the jobs that were interrupted, each alone: it may be what ended its process. */
+  async function runInterrupted(): Promise<void> {
+    while (!stopping.signal.aborted && !paused() && (await jobs.hasInterrupted(lane))) {
+      const leave = await jobExclusion.enterExclusively();
+      if (leave === undefined) return;
+      const job = await jobs.claimInterrupted(lane, leaseMs).catch(logUnreachable);
+      if (job)
+        await run(
+          job,
+          async () => leave,
+          () => {},
+        );
+      else leave();
+    }
+  }
+
+  const sweeping = createPeriodicTask({
+    immediately: true,
+    everyMs: () => (performance.now() < activeUntil ? Math.min(SWEEP_MS.active, leaseMs) : SWEEP_MS.rest),
+    async run() {
+      for (const of of await jobs.dueTimes(lane)) announced(of);
+      // Not waited for: it may take long.
+      alone ??= runInterrupted()
+        .catch(logUnreachable)
+        .finally(() => {
+          alone = undefined;
+        });
+    },
+    onError: (error) => logUnreachable(error),
+  });
+
+  async function renew(): Promise<void> {
+    if (running.size === 0) return;
+    const held = [...running.values()];
+    const lost = new Set(
+      await jobs.renew(
+        held.map(({ job }) => job),
+        leaseMs,
+      ),
+    );
+    for (const it of held) {
+      if (!lost.has(it.job)) continue;
+      it.isLost = true;
+      it.abort(new Error('The job is gone, or another process has taken it over.'));
+    }
+  }
+
   return {
+    announced,
     start() {
       if (loop !== undefined) return;
-      extending = setInterval(() => {
-        for (const job of run.running) job.extend();
-      }, store.leaseMs / 3);
+      renewing = setInterval(() => void renew().catch(logUnrenewed), Math.min(RENEW_MS, leaseMs / 3)).unref();
       loop = work();
+      sweeping.start();
     },
     async stop() {
       stopping.abort();
       wake();
+      for (const timer of timers.values()) clearTimeout(timer);
       const timer = setTimeout(() => {
         shutdown.abort();
-        for (const job of run.running) job.abort(new Error('The worker has stopped.'));
+        for (const { abort } of running.values()) abort(new Error('The worker has stopped.'));
       }, STOP_MS);
-      await loop;
-      await Promise.all([...waiting.values(), ...unsettled]);
+      await Promise.all([loop, sweeping.stop()]);
+      await Promise.all([...unsettled, alone]);
       clearTimeout(timer);
-      clearInterval(extending);
+      clearInterval(renewing);
     },
-  };
-}
-
-/**
- * Returns a function that says which of the open priorities is next, so that each is as often as its weight and they
- * alternate as evenly as possible: the smooth weighted round-robin of nginx.
- */
-export function createShares(weights: Readonly<Record<Priority, number>>) {
-  for (const priority of PRIORITIES) {
-    if (!(weights[priority] >= 1)) throw new RangeError(`The weight of ${priority} must be at least 1.`);
-  }
-  const current = { high: 0, normal: 0, low: 0 };
-  return (open: readonly Priority[]): Priority => {
-    let best = open[0] ?? 'high';
-    let total = 0;
-    for (const priority of open) {
-      current[priority] += weights[priority];
-      total += weights[priority];
-      if (current[priority] > current[best]) best = priority;
-    }
-    current[best] -= total;
-    return best;
   };
 }

@@ -1,27 +1,26 @@
-/** From the highest to the lowest. */
-export const PRIORITIES = ['high', 'normal', 'low'] as const;
-export type Priority = (typeof PRIORITIES)[number];
+import type { JobDocument, Priority } from '@gatehouse/data/job-document';
 
-/** A job of a queue. `data` is small: it refers to documents, which hold the content. */
-export type Job = {
-  /** The id of the event that it was published as. */
+/** A job that somebody works on. */
+export type Job<D extends JobDocument = JobDocument> = {
   id: string;
-  /** When the event was made. */
-  at: Date;
   queue: string;
-  priority: Priority;
   lane: string;
-  data: Record<string, unknown>;
-  /** The trace context of its cause, when traces are recorded. */
-  traceparent?: string | undefined;
+  priority: Priority;
+  owner: string;
+  /** The number of this attempt, from 1; after a replay, from 1 again. */
+  attempt: number;
+  holder: string;
+  traceparent: string | undefined;
+  /** As it was when it was claimed. */
+  document: D;
 };
 
 /** One run of a job's handler. */
-export type Attempt = {
-  /** From 1; after a replay, from 1 again. */
-  number: number;
-  /** Aborted when the attempt has taken too long, has been taken over by another process, or the worker stops. */
+export type Attempt<R = unknown> = {
+  /** Aborted when the attempt has taken too long, the job is gone or taken over, or the worker stops. */
   signal: AbortSignal;
+  /** Passed to `changesOf` (see JobKind), also when the handler rejects. */
+  note(result: R): void;
 };
 
 /**
@@ -34,7 +33,10 @@ export type Attempt = {
  * - PermanentError: no repetition would help; the job has ended, without a dead letter;
  * - PostponedError: the job waits, and the attempt does not count.
  */
-export type JobHandler = (job: Job, attempt: Attempt) => unknown;
+export type JobHandler<D extends JobDocument = JobDocument, R = unknown> = (
+  job: Job<D>,
+  attempt: Attempt<R>,
+) => unknown;
 
 /** The attempt has failed, and the next one must not come before `retryInMs`, as a Retry-After demands. */
 export class RetryLaterError extends Error {
@@ -67,42 +69,8 @@ export type Outcome =
   /** Another attempt follows after this time. */
   | { result: 'failed'; error: string; retryInMs: number }
   /** It was the last attempt, and the job is a dead letter. */
-  | { result: 'dead'; error: string }
+  | { result: 'dead'; error: string; attempts: number }
   /** The handler rejected with PermanentError. */
   | { result: 'rejected'; error: string }
   /** The attempt does not count. */
   | { result: 'postponed'; error: string; retryInMs: number };
-
-/**
- * The result of `begin`:
- *
- * - `attempt`: its number; the attempt is counted now;
- * - 'exclusive': an earlier attempt never ended. Its process died, perhaps because of this job, which is therefore begun again with
- *   `exclusive`, when no other job runs beside it that could be interrupted, too. Nothing is counted;
- * - `busyMs`: another process works on the job, and its lease ends after this time at the latest;
- * - 'ended': there is nothing to do. The job has succeeded, was rejected, cancelled or superseded, or is a dead letter.
- */
-export type BeginResult = { attempt: number } | 'exclusive' | { busyMs: number } | 'ended';
-
-/**
- * The states of the jobs of a queue, kept where their documents are: a queue alone cannot know whether a job that is
- * delivered again was tried before, or has ended. Each method is one atomic write. createJobStateStore makes one for jobs
- * without a document of their own.
- */
-export type JobStateStore = {
-  /**
-   * Counts an attempt and leases the job for `leaseMs`, unless it has ended, another process holds the lease, or it must run
-   * alone. The handler is not called for an attempt above the worker's `maxAttempts`: the one before was the last, and
-   * never ended.
-   */
-  begin(job: Job, options: { leaseMs: number; exclusive: boolean }): Promise<BeginResult>;
-  /** Extends the lease of a long attempt. Resolves to false when the job is no longer that attempt's. */
-  renew(job: Job, attempt: number, leaseMs: number): Promise<boolean>;
-  /**
-   * Records the outcome, ends the lease, and for 'postponed' takes the attempt back. Changes nothing unless this attempt
-   * is the latest one, begun after the latest reset.
-   */
-  end(job: Job, attempt: number, outcome: Outcome): Promise<void>;
-  /** Before a replay: the job has not ended, and its attempts are counted from 1 again. */
-  reset(job: Job): Promise<void>;
-};

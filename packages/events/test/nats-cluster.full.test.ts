@@ -1,20 +1,18 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createDatabase } from '@gatehouse/data/database';
 import { type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
 import { skip, startNatsCluster } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { logger } from '@gatehouse/testing/test-logger';
-import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { jetstreamManager } from '@nats-io/jetstream';
 import t from 'tap';
-import { createJetStreamJobQueues } from '../src/jetstream-job-queue.ts';
-import { createJobStateStore } from '../src/job-state-store.ts';
+import { createStreamConsumer } from '../src/jetstream-consumer.ts';
+import { createJetStreamEvents } from '../src/jetstream-events.ts';
 import { createNatsBroadcast } from '../src/nats-broadcast.ts';
 
 t.setTimeout(300_000);
-const JOBS = 3000;
+const EVENTS = 3000;
 
 /** Passes connections on to the first port that accepts one, as a host name with several addresses does. */
 async function startRelay(t: { teardown(action: () => unknown): void }, ports: readonly number[]) {
@@ -43,8 +41,7 @@ async function startRelay(t: { teardown(action: () => unknown): void }, ports: r
   return (server.address() as AddressInfo).port;
 }
 
-t.test('a cluster goes on, and loses no job, when each server in turn is killed', { skip }, async (t) => {
-  const database = createDatabase({ uri: await testDatabase(t), name: 'test', logger });
+t.test('a cluster goes on, and loses no event, when each server in turn is killed', { skip }, async (t) => {
   const servers = await startNatsCluster(t);
   const url = new URL(servers[0]?.urlOf('notifications') ?? '');
   url.port = `${await startRelay(
@@ -53,65 +50,55 @@ t.test('a cluster goes on, and loses no job, when each server in turn is killed'
   )}`;
   const broadcast = createNatsBroadcast({ name: 'notifications', url: url.href, logger });
   const { connection } = broadcast;
-  const queues = createJetStreamJobQueues({ connection, name: 'notifications', logger });
-  const queue = queues({
-    name: 'messages',
-    lanes: ['email'],
-    leaseMs: 1000,
-    jobStates: createJobStateStore(database.connection),
+  const stream = { name: 'ORDERED', subject: 'notifications.ordered.*', maxAgeMs: 3_600_000 };
+  const done = new Set<number>();
+  const consumer = createStreamConsumer({
+    ...{ connection, logger, stream, durable: 'reader' },
+    handle: async ({ data }) => void done.add(Number(data.n)),
   });
-  await Promise.all([database.start(), broadcast.start()]);
+  const events = createJetStreamEvents({ connection });
+  await broadcast.start();
+  consumer.start();
+  t.teardown(async () => {
+    await consumer.stop();
+    await broadcast.stop();
+  });
 
   let stored = 0;
   async function publishUntilStored(event: OutboxEvent): Promise<void> {
     for (;;) {
-      const error = await queue.publish(event).catch((reason: unknown) => reason);
+      const error = await events.publish(event).catch((reason: unknown) => reason);
       if (error === undefined) break;
       await sleep(50);
     }
     stored += 1;
   }
-  const done = new Set<number>();
-  const worker = queue.work({
-    ...{ lane: 'email', slots: 20, timeoutMs: 1000, maxAttempts: 8 },
-    handler({ data }) {
-      done.add(Number(data.n));
-    },
-  });
-  t.teardown(async () => {
-    await worker.stop();
-    await broadcast.stop();
-    await database.stop();
-  });
-
   /** Whether every server has all that is stored. */
   async function isReplicated(): Promise<boolean> {
     const nats = connection();
     if (nats === undefined) return false;
     const manager = await jetstreamManager(nats, { checkAPI: false, timeout: 1000 });
-    const { cluster, config } = await manager.streams.info('NOTIFICATIONS_MESSAGES_NORMAL');
+    const { cluster, config } = await manager.streams.info(stream.name);
     return config.num_replicas === 3 && cluster?.replicas?.every(({ current }) => current) === true;
   }
   const untilReplicated = () => until(() => isReplicated().catch(() => false), 60_000);
 
-  const events = Array.from({ length: JOBS }, (_, n) => outboxEvent(queue.subject('normal', 'email'), { n }));
+  const all = Array.from({ length: EVENTS }, (_, n) => outboxEvent('notifications.ordered.event', { n }));
   const publishing = (async () => {
-    for (let i = 0; i < JOBS; i += 20) await Promise.all(events.slice(i, i + 20).map(publishUntilStored));
+    for (let i = 0; i < EVENTS; i += 20) await Promise.all(all.slice(i, i + 20).map(publishUntilStored));
   })();
   await until(() => stored > 0, 30_000);
   for (const [i, server] of servers.entries()) {
-    await until(() => stored >= (JOBS * (i + 1)) / 4, 60_000);
+    await until(() => stored >= (EVENTS * (i + 1)) / 4, 60_000);
     await untilReplicated();
     await server.kill();
     const before = stored;
-    // Of the two that are left, one leads: jobs are accepted all the same.
-    await until(() => stored > before || stored === JOBS, 30_000);
+    // Of the two that are left, one leads: events are accepted all the same.
+    await until(() => stored > before || stored === EVENTS, 30_000);
     await server.start();
     await untilReplicated();
   }
   await publishing;
-  worker.start();
-  await until(() => done.size === JOBS, 60_000);
-  t.equal(done.size, JOBS, 'every job that was accepted is done');
-  t.equal((await queue.deadLetters.list({ limit: 1 })).data.length, 0);
+  await until(() => done.size === EVENTS, 60_000);
+  t.equal(done.size, EVENTS, 'every event that was accepted is handled');
 });

@@ -1,16 +1,12 @@
 import { outboxEvent } from '@gatehouse/data/outbox';
 import { skip, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
-import { startTestDatabase } from '@gatehouse/testing/start-test-database';
-import { logger } from '@gatehouse/testing/test-logger';
 import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import t from 'tap';
 import { createJetStreamEvents } from '../src/jetstream-events.ts';
-import { createJetStreamJobQueues } from '../src/jetstream-job-queue.ts';
-import { createJobStateStore } from '../src/job-state-store.ts';
 
-/** What deploy/docker/nats.conf lets a service with queues do, and what not. */
+/** The permissions that deploy/docker/nats.conf gives to a service with queues. */
 
 const failure = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
@@ -25,37 +21,19 @@ t.test('permissions', { skip }, async (t) => {
   }
   const nats = await connectAs('notifications');
 
-  t.test('a service has its queues and its dead letters', async (t) => {
-    const { store: jobStates } = await startTestDatabase(t, { define: createJobStateStore });
-    const queues = createJetStreamJobQueues({ connection: () => nats, name: 'notifications', logger });
-    const lanes = ['email', 'sms'];
-    const queue = queues({ name: 'messages', lanes, jobStates });
-    const done: unknown[] = [];
-    let broken = true;
-    const worker = queue.work({
-      ...{ lane: 'email', slots: 2, timeoutMs: 1000, maxAttempts: 1 },
-      handler({ data }) {
-        if (broken && data.n === 2) throw new Error('broken');
-        done.push(data.n);
-      },
-    });
-    worker.start();
-    const ids: string[] = [];
-    for (let n = 0; n < 4; n += 1) {
-      const event = outboxEvent(queue.subject('high', 'email'), { n });
-      await queue.publish(event);
-      ids.push(event.id);
+  t.test('a service announces its jobs to its replicas, and to nobody else', async (t) => {
+    const subject = 'jobs.notifications.messages';
+    const [replica, users] = [await connectAs('notifications'), await connectAs('users')];
+    const heard: string[] = [];
+    for (const [name, client] of Object.entries({ replica, users })) {
+      client.subscribe(subject, { callback: (error) => void (error === null && heard.push(name)) });
+      await client.flush().catch(() => {});
     }
-    const { deadLetters } = queue;
-    const isDead = async () => (await deadLetters.list({ limit: 9 })).data.length === 1;
-    await until(async () => done.length === 3 && (await isDead()), 5000);
-    t.match(await queue.depth(), [{ lane: 'email', priority: 'high', waiting: 0, deadLetters: 1 }]);
-    t.equal(await deadLetters.replay(`${ids[2]}`), true);
-    await until(isDead, 5000);
-    t.equal(await deadLetters.remove(`${ids[2]}`), true);
-    broken = false;
-    t.equal(await deadLetters.purge(), 0);
-    await worker.stop();
+    users.publish(subject, '{}');
+    nats.publish(subject, '{}');
+    await until(() => heard.length > 0, 5000);
+    await nats.flush();
+    t.strictSame(heard, ['replica']);
   });
 
   t.test('it reads the orders of commerce with its own consumer, and nothing else of others', async (t) => {
@@ -105,20 +83,25 @@ t.test('permissions', { skip }, async (t) => {
     }
   });
 
-  t.test('it deletes no stream and no job', async (t) => {
+  t.test('it deletes no stream, and no event', async (t) => {
+    const events = createJetStreamEvents({
+      connection: () => nats,
+      stream: { name: 'NOTIFICATIONS', subjects: ['notifications.>'] },
+    });
+    await events.publish(outboxEvent('notifications.thing.made', {}));
     for (const subject of [
-      '$JS.API.STREAM.DELETE.NOTIFICATIONS_MESSAGES_HIGH',
-      '$JS.API.STREAM.PURGE.NOTIFICATIONS_MESSAGES_HIGH',
-      '$JS.API.STREAM.UPDATE.NOTIFICATIONS_MESSAGES_HIGH',
-      '$JS.API.STREAM.MSG.DELETE.NOTIFICATIONS_MESSAGES_HIGH',
+      '$JS.API.STREAM.DELETE.NOTIFICATIONS',
+      '$JS.API.STREAM.PURGE.NOTIFICATIONS',
+      '$JS.API.STREAM.UPDATE.NOTIFICATIONS',
+      '$JS.API.STREAM.MSG.DELETE.NOTIFICATIONS',
       'JS.COMMERCE.API.STREAM.DELETE.COMMERCE',
       'JS.COMMERCE.API.CONSUMER.DELETE.COMMERCE.notifications_analytics',
       'commerce.order.created',
-      'jobs.other.messages.high.email',
+      'jobs.other.messages',
     ]) {
       t.ok((await failure(nats.request(subject, '', { timeout: 300 }))) instanceof Error, subject);
     }
     const { streams } = await jetstreamManager(nats, { checkAPI: false });
-    t.match(await streams.info('NOTIFICATIONS_MESSAGES_HIGH'), { state: { messages: 0 } });
+    t.match(await streams.info('NOTIFICATIONS'), { state: { messages: 1 } });
   });
 });

@@ -5,23 +5,19 @@
 import { newId } from '@gatehouse/core/ids';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
-import { OPEN_JOBS_INDEX } from '@gatehouse/data/open-jobs';
+import { JOB_INDEXES, newJob } from '@gatehouse/data/job-document';
 import { outboxEvent } from '@gatehouse/data/outbox';
 import { createStreamConsumer } from '@gatehouse/events/jetstream-consumer';
 import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
-import { createJetStreamJobQueues } from '@gatehouse/events/jetstream-job-queue';
-import { createJobPublisher } from '@gatehouse/events/job-publisher';
+import { createJobQueues } from '@gatehouse/events/job-queue';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { natsServer, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import type { Channel } from '../src/notifications/channels/channel.ts';
-import { createNotificationJobStates } from '../src/notifications/notification-job-states.ts';
+import { notificationJobs } from '../src/notifications/notification-jobs.ts';
 import { createNotificationService } from '../src/notifications/notification-service.ts';
-import { createSenderRoundRobin, type JobEventOf } from '../src/notifications/sender-round-robin.ts';
 import { createSender } from '../src/notifications/sending.ts';
-import { createNotificationAttempts } from '../src/notifications/store/notification-attempts.ts';
-import { COLLECTION, type NotificationDocument } from '../src/notifications/store/notification-document.ts';
 import { createNotificationStore } from '../src/notifications/store/notification-store.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
@@ -61,30 +57,9 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
   const { connection } = database;
 
   const notifications = { sent: 0 };
-  const attempts = createNotificationAttempts(connection);
-  const jobStates = createNotificationJobStates({
-    attempts,
-    onOutcome() {
-      notifications.sent += 1;
-    },
-  });
-  const queues = createJetStreamJobQueues({ connection: broadcast.connection, name: 'bench', logger });
-  const queue = queues({ name: 'messages', lanes: ['sms'], jobStates });
-  const jobEvent: JobEventOf = ({ id, job, type, priority }) => ({
-    ...{ id: `${id}-${job}`, subject: queue.subject(priority, type), data: { notification: id, job } },
-  });
-  const jobs = createJobPublisher<NotificationDocument>({
-    ...{ queue, collection: connection.collection(COLLECTION), logger },
-    projection: { job: 1, type: 1, priority: 1 },
-    eventOf: ({ _id: id, ...job }) => ({ ...jobEvent({ ...job, id }), at: new Date() }),
-  });
-  const store = createNotificationStore(connection, {
-    publish(notification) {
-      const { subject, data, id } = jobEvent(notification);
-      jobs.publish(outboxEvent(subject, data, id));
-    },
-    logger,
-  });
+  const queues = createJobQueues({ name: 'bench', broadcast, logger });
+  const queue = queues({ name: 'messages', lanes: ['sms'], kind: notificationJobs({ connection }) });
+  const store = createNotificationStore(connection, { announce: queue.announce, logger });
   const service = createNotificationService({
     store,
     userExists: async () => true,
@@ -97,9 +72,13 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
     async check() {},
     stop() {},
   };
-  const handler = createSender({ jobStates, channels: new Map([['sms', channel]]), logger });
-  const overtaking = createSenderRoundRobin({ attempts, queue: queue.name, jobEvent })('sms');
-  const worker = queue.work({ lane: 'sms', handler, overtaking, slots: CONCURRENCY, timeoutMs: 30_000 });
+  const worker = queue.work({
+    ...{ lane: 'sms', slots: CONCURRENCY, timeoutMs: 30_000 },
+    handler: createSender({ channels: new Map([['sms', channel]]), logger }),
+    onEnded() {
+      notifications.sent += 1;
+    },
+  });
 
   const raw = { sent: 0 };
   const events = createJetStreamEvents({ connection: broadcast.connection });
@@ -112,8 +91,8 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
   });
   await database.start();
   const collection = connection.collection<{ _id: string }>('raw');
-  await collection.createIndex(OPEN_JOBS_INDEX.fields, OPEN_JOBS_INDEX.options);
-  for (const part of [jobs, worker, reader]) part.start();
+  await collection.createIndex(JOB_INDEXES.due.fields, JOB_INDEXES.due.options);
+  for (const part of [worker, reader]) part.start();
   await until(
     () =>
       events.publish(outboxEvent('raw.first', {})).then(
@@ -131,7 +110,7 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
     const [_id, now] = [newId('ntf'), new Date()];
     await collection.insertOne({
       ...{ _id, ...draft, status: 'queued', reason: null, attempts: [], created_at: now, updated_at: now },
-      ...{ version: 1, job: 1, job_attempts: 0, holder: null, lease_until: null, due_at: now, check_at: now },
+      ...{ version: 1, job: newJob({ lane: 'sms', priority: 'normal', owner: 'app_1' }) },
     } as { _id: string });
     await events.publish(outboxEvent('raw.job', { notification: _id, job: 1 }));
   }
@@ -164,7 +143,7 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
       `${`${kind}${unit}`.padEnd(11)} insert and publish ${column('raw')}   notifications ${column('notifications')}   ratio ${ratio}\n`,
     );
   }
-  for (const part of [worker, reader, jobs]) await part.stop();
+  for (const part of [worker, reader]) await part.stop();
   await database.stop();
   await broadcast.stop();
 }

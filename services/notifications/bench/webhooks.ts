@@ -11,7 +11,7 @@ import { createDatabase } from '@gatehouse/data/database';
 import { outboxEvent } from '@gatehouse/data/outbox';
 import { createStreamConsumer } from '@gatehouse/events/jetstream-consumer';
 import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
-import { createJetStreamJobQueues } from '@gatehouse/events/jetstream-job-queue';
+import { createJobQueues } from '@gatehouse/events/job-queue';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createOutbound } from '@gatehouse/outbound/outbound';
 import { natsServer, startJetStream } from '@gatehouse/testing/nats-server';
@@ -32,7 +32,7 @@ const GROUP = 20;
 const RATE = 10;
 /** Deliveries of a measurement of the rate, at the endpoints that are good. */
 const ROUND = 4000;
-const ROUNDS = 3;
+const ROUNDS = 5;
 const NETWORKS = ['127.0.0.0/8'];
 const logger = createLogger({ name: 'bench', level: 'error', readable: false });
 
@@ -73,7 +73,7 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
       connection,
       logger,
       identity: { request: () => Promise.reject(new Error('not asked')) },
-      queues: createJetStreamJobQueues({ connection: broadcast.connection, name: 'bench', logger }),
+      queues: createJobQueues({ name: 'bench', broadcast, logger }),
     },
     {
       masterKeys,

@@ -1,6 +1,5 @@
 import { newId } from '@gatehouse/core/ids';
-import type { Job } from '@gatehouse/events/job';
-import { createLocalDeadLetters, defineDeadLetters } from '@gatehouse/events/local-dead-letters';
+import type { JobState } from '@gatehouse/data/job-document';
 import { until } from '@gatehouse/testing/processes';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
@@ -12,18 +11,19 @@ const { queueActions } = issuer;
 const admin = await issuer.person('usr_admin', 'admin', ALL);
 const key = issuer.apiKey({ scopes: ['write:data'], trusted: false, owner: 'usr_boss', role: 'admin' }).key;
 
-const { store, connection } = await startTestDatabase(t, {
-  uri: mongodbUri,
-  define: (connection) => createLocalDeadLetters(defineDeadLetters(connection), 'messages'),
-});
+const { connection } = await startTestDatabase(t, { uri: mongodbUri });
 const lanes = connection.collection<{ _id: string; outbox?: unknown[] }>('lanes');
 
 /** A new dead letter; returns its id. */
 async function deadLetter(lane: string): Promise<string> {
-  const id = `${newId('ntf')}-1`;
-  const job: Job = { id, queue: 'messages', priority: 'high', lane, data: {}, at: new Date() };
-  await store.put({ job, attempts: 8, error: 'The gateway failed.', failedAt: new Date() });
-  return id;
+  const [_id, now] = [newId('ntf'), new Date()];
+  const dead = { at: now, error: 'The gateway failed.' };
+  const place = { lane, priority: 'high', owner: 'usr_ann', since: now, due: null, holder: null } as const;
+  const job: JobState = { ...place, attempts: 8, dead };
+  await connection
+    .collection<{ _id: string }>('notifications')
+    .insertOne({ _id, status: 'failed', version: 1, job } as never);
+  return _id;
 }
 
 const LANE = '/api/v1/queues/messages/sms';
@@ -55,7 +55,7 @@ t.test('identity has each action when it is answered, and none that changes noth
     ['paused again', 'PUT', LANE, { paused: true }, 200, [['queue.paused', sms]]],
     ['an unknown lane', 'PUT', '/api/v1/queues/messages/fax', { paused: true }, 404, []],
     [
-      ...(['replayed', 'POST', LETTERS, { ids: [a, 'ntf_unknown-1', b, c, a] }, 200] as const),
+      ...(['replayed', 'POST', LETTERS, { ids: [a, 'ntf_unknown', b, c, a] }, 200] as const),
       [
         ['dead_letters.replayed', { ...sms, ids: [a, c] }],
         ['dead_letters.replayed', { ...sms, lane: 'email', ids: [b] }],

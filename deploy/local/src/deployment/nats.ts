@@ -16,8 +16,8 @@ const HEADER = `\
 # dead.
 # A service publishes its events to a JetStream stream of its own, which it makes when there is none. That takes an account
 # of its own: a stream can republish what it stores under any subject of its account, whatever its maker may publish.
-# Job queues are streams, one for each priority, with a consumer for each lane. Dead letters are removed one by one or
-# together, jobs only by being done. A consumer that gives out nothing any more is removed and made again.
+# A service with job queues announces its jobs to its other replicas. The dead letters of a former release, which were a stream,
+# are read and removed one by one.
 # A service that reads the events of another may pull from one consumer, which the other makes, and no more. JetStream of the
 # other account is at a prefix of its own, since $JS.API is that of this account.
 # Every other service sends its usage counts to the stream ANALYTICS of ${ANALYTICS}, which answers with its
@@ -83,7 +83,7 @@ ${isAnnouncer ? '' : hasJobQueues ? queueSubjects(name) : streamSubjects(name)}\
 ${own.map(ownConsumerSubjects).join('')}${read.map(readConsumerSubjects).join('')}\
             "${usageSubject(name)}"
           ]
-          subscribe: ["${REVOCATIONS_SUBJECT}", "_INBOX.>"]
+          subscribe: ["${REVOCATIONS_SUBJECT}", ${hasJobQueues ? `"jobs.${name}.>", ` : ''}"_INBOX.>"]
         }
       }
     ]
@@ -111,15 +111,13 @@ const streamSubjects = (name: string) => `\
             "$JS.API.STREAM.CREATE.${accountOf(name)}"
 `;
 
-/** Queues are streams; its stream of events is among them. */
+/** Announcements of jobs, and the streams of its account. */
 const queueSubjects = (name: string) => `\
             "jobs.${name}.>"
-            "dead-letters.${name}.>"
             "$JS.API.STREAM.INFO.*"
             "$JS.API.STREAM.CREATE.*"
             "$JS.API.STREAM.MSG.GET.*"
             "$JS.API.STREAM.MSG.DELETE.${accountOf(name)}_DEAD_LETTERS"
-            "$JS.API.STREAM.PURGE.${accountOf(name)}_DEAD_LETTERS"
             "$JS.API.CONSUMER.INFO.*.*"
             "$JS.API.CONSUMER.CREATE.>"
             "$JS.API.CONSUMER.DELETE.*.*"

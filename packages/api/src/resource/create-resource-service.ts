@@ -9,10 +9,8 @@ import type { Migration } from '@gatehouse/data/migrations';
 import { createRateLimitStore, RATE_LIMIT_BOUND, RATE_LIMITS } from '@gatehouse/data/rate-limit-store';
 import { createSweeper } from '@gatehouse/data/sweeper';
 import { createJetStreamEvents, type EventConsumer } from '@gatehouse/events/jetstream-events';
-import { createJetStreamJobQueues } from '@gatehouse/events/jetstream-job-queue';
-import type { JobQueues } from '@gatehouse/events/job-queue';
+import { createJobQueues, type JobQueues } from '@gatehouse/events/job-queue';
 import type { EventTransport, LocalEvents } from '@gatehouse/events/local-events';
-import { createLocalJobQueues } from '@gatehouse/events/local-job-queue';
 import { createNatsBroadcast, type NatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createServiceUsage } from '@gatehouse/events/service-usage';
 import type { Service } from '@gatehouse/server/service';
@@ -83,7 +81,7 @@ export type ResourceContext = {
   subscribe: LocalEvents['subscribe'] | undefined;
   /** The current connection to NATS, if there is one; undefined if the process has no NATS. */
   nats: NatsBroadcast['connection'] | undefined;
-  /** Makes the queues of the service, each once, before it starts: in NATS JetStream, or in the database without NATS. */
+  /** Makes the queues of the service, each once, before it starts. Jobs are announced to other replicas by NATS, if there is one. */
   queues: JobQueues;
 };
 
@@ -128,7 +126,7 @@ export function createResourceService(
   const { mongodbUri: uri, migrateAtStart } = config;
   const database = createDatabase({ uri, name, logger, migrations, migrateAtStart });
   const { connection } = database;
-  const messaging = createMessaging(definition, config, dependencies, { connection, logger });
+  const messaging = createMessaging(definition, config, dependencies, logger);
   const { usage } = messaging;
   const clientOf = internalClients(name, config);
   const identity = clientOf('identity', config.identityUrl);
@@ -217,7 +215,7 @@ function createMessaging(
   { name, consumers = [] }: ResourceServiceDefinition,
   { natsUrl }: ResourceConfig,
   { broadcast, events: given }: ResourceDependencies,
-  { connection, logger }: { connection: Database['connection']; logger: Logger },
+  logger: Logger,
 ) {
   const own = broadcast === undefined ? natsBroadcast(natsUrl, name, logger) : undefined;
   const nats = own?.connection;
@@ -230,10 +228,7 @@ function createMessaging(
     context: {
       events: given ?? (nats && createJetStreamEvents({ connection: nats, stream })),
       subscribe: given !== undefined && 'subscribe' in given ? given.subscribe : undefined,
-      queues:
-        nats === undefined
-          ? createLocalJobQueues({ connection, name, logger })
-          : createJetStreamJobQueues({ connection: nats, name, logger }),
+      queues: createJobQueues({ name, broadcast: own, logger }),
       nats,
     },
   };

@@ -1,13 +1,11 @@
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
-import { outboxEvent } from '@gatehouse/data/outbox';
-import { createJobPublisher } from '@gatehouse/events/job-publisher';
 import { isPublicHost } from '@gatehouse/outbound/public-address';
 import type { Announce } from '../events/announce.ts';
 import { createChannels } from './channels/create-channels.ts';
 import { vapidPublicKey } from './channels/push-provider.ts';
 import { NOTIFICATION_TYPES } from './notification.ts';
-import { createNotificationJobStates } from './notification-job-states.ts';
+import { notificationJobs, recordedOutcome } from './notification-jobs.ts';
 import { createNotificationService } from './notification-service.ts';
 import { createNotificationResource, NOTIFICATION_PATHS } from './profiles/notification-resource.ts';
 import { createEndedSubscriptions } from './push/ended-subscriptions.ts';
@@ -15,11 +13,8 @@ import { createPushResource, mountPushKey, PUSH_PATHS } from './push/push-resour
 import { createPushSubscriptionStore } from './push/push-subscription-store.ts';
 import { createRevokedSubscriptions } from './push/revoked-subscriptions.ts';
 import { createRecipients } from './recipients.ts';
-import { createSenderRoundRobin, type JobEventOf } from './sender-round-robin.ts';
 import { ATTEMPT_MS, createSender, RESPONSE_MS, type SendingSettings } from './sending.ts';
-import { createNotificationAttempts } from './store/notification-attempts.ts';
 import { createNotificationCounts } from './store/notification-counts.ts';
-import { COLLECTION, type NotificationDocument } from './store/notification-document.ts';
 import { createNotificationStore } from './store/notification-store.ts';
 
 export { NOTIFICATION_PATHS, PUSH_PATHS };
@@ -50,55 +45,17 @@ export function createNotificationsModule(
     domain: new URL(publicUrl).hostname,
   });
 
-  const attempts = createNotificationAttempts(connection);
-  const jobStates = createNotificationJobStates({
-    attempts,
-    onOutcome: ({ type }, outcome) => lanes.count(QUEUE, type, outcome),
-    onEnding: ({ id, userId, type }, status) =>
-      options.announce(
-        `notifications.notification.${status}`,
-        { notification_id: id, user_id: userId, type, status },
-        id,
-      ),
-  });
   const queue = queues({
-    name: QUEUE,
-    lanes: NOTIFICATION_TYPES,
-    jobStates,
-    ...(leaseMs === undefined ? {} : { leaseMs }),
+    ...{ name: QUEUE, lanes: NOTIFICATION_TYPES, leaseMs },
+    kind: notificationJobs({ connection }),
   });
-  const jobEvent: JobEventOf = ({ id, job, type, priority }) => ({
-    id: `${id}-${job}`,
-    subject: queue.subject(priority, type),
-    data: { notification: id, job },
-  });
-
-  const jobs = createJobPublisher<NotificationDocument>({
-    queue,
-    collection: connection.collection(COLLECTION),
-    projection: { job: 1, type: 1, priority: 1, traceparent: 1 },
-    eventOf: ({ _id: id, traceparent, ...job }) => ({
-      ...jobEvent({ ...job, id }),
-      at: new Date(),
-      ...(traceparent && { traceparent }),
-    }),
-    logger,
-    ...sending.republishing,
-  });
-  const store = createNotificationStore(connection, {
-    publish(notification) {
-      const { subject, data, id } = jobEvent(notification);
-      jobs.publish(outboxEvent(subject, data, id));
-    },
-    logger,
-  });
+  const store = createNotificationStore(connection, { announce: queue.announce, logger });
   const notifications = createNotificationService({
     store,
     userExists: recipients.exists,
     types: new Set(channels.keys()),
   });
-  const handler = createSender({ jobStates, channels, logger, responseTimeoutMs });
-  const roundRobinOf = createSenderRoundRobin({ attempts, queue: QUEUE, jobEvent });
+  const handler = createSender({ channels, logger, responseTimeoutMs });
   const workers = [...(slots === 0 ? [] : channels)].map(([lane, channel]) =>
     queue.work({
       lane,
@@ -106,8 +63,15 @@ export function createNotificationsModule(
       slots,
       timeoutMs: responseTimeoutMs + (ATTEMPT_MS - RESPONSE_MS),
       backoffMs,
-      overtaking: roundRobinOf(lane),
       paused: () => lanes.isPaused(QUEUE, lane) || channel.isOpen(),
+      // Before the end is recorded, so that it is certain.
+      async onEnding({ id, document: { user_id } }, outcome, result) {
+        if ('retryInMs' in outcome) return;
+        const status = recordedOutcome(outcome, result) === 'accepted' ? 'sent' : 'failed';
+        const data = { notification_id: id, user_id, type: lane, status };
+        await options.announce(`notifications.notification.${status}`, data, id);
+      },
+      onEnded: (_job, outcome, result) => lanes.count(QUEUE, lane, recordedOutcome(outcome, result)),
     }),
   );
   const stopChannels = {
@@ -136,10 +100,7 @@ export function createNotificationsModule(
     },
     // Stopped in the reverse order: the channels when no worker uses them any more.
     onRevocation: revokedSubscriptions.add,
-    background: [
-      ...[stopChannels, jobs, revokedSubscriptions, endedSubscriptions, store.keySweeper],
-      ...workers,
-    ],
+    background: [...[stopChannels, revokedSubscriptions, endedSubscriptions, store.keySweeper], ...workers],
   };
   return {
     parts,

@@ -62,8 +62,6 @@ export const NOTIFICATION = {
     /** The id that the provider gave the message. */
     providerId: text().default(null),
   }),
-  /** The number of its current job, from 1; jobs with other numbers are void. */
-  job: number(),
   version: number().default(0),
   createdAt: date().list(),
   updatedAt: date(),
@@ -84,10 +82,10 @@ export type NotificationStore = ListSource<NotificationField, Notification> & {
   findById(id: string, userId?: string): Promise<Notification | undefined>;
   /** The notification that was created with a key, as it is now. */
   findByKey(key: IdempotencyKey): Promise<EarlierCreation<Notification> | undefined>;
-  /** Stores it with its key and who sends it, and publishes its job. Throws `conflict` if the key is taken. */
+  /** Stores it with its key and who sends it, and announces its job. Throws `conflict` if the key is taken. */
   add(notification: Notification, by: { sender: string; key: IdempotencyKey | undefined }): Promise<void>;
   /**
-   * Calls `decide` with the current notification, and publishes its job if it has a new one. Throws `not_found`,
+   * Calls `decide` with the current notification, and announces its job if its priority changes. Throws `not_found`,
    * `precondition_failed`, and what `decide` throws.
    */
   update(
@@ -128,17 +126,11 @@ export function change(current: Notification, { status, priority }: Notification
   if (current.status !== 'queued') {
     throw new ServiceError('conflict', `This notification is not queued any more, it is ${current.status}.`);
   }
-  const moved = priority !== undefined && priority !== current.priority;
-  return {
-    ...current,
-    status: status ?? current.status,
-    priority: priority ?? current.priority,
-    job: moved ? current.job + 1 : current.job,
-  };
+  return { ...current, status: status ?? current.status, priority: priority ?? current.priority };
 }
 
 /** The state of a notification that has just been accepted. */
-export const ACCEPTED = { status: 'queued', reason: null, attempts: [], job: 1, version: 1 } as const;
+export const ACCEPTED = { status: 'queued', reason: null, attempts: [], version: 1 } as const;
 
 /** A notification as it was when it was accepted. */
 export function asAccepted(notification: Notification, priority: NotificationPriority): Notification {

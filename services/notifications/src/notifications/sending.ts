@@ -5,7 +5,8 @@ import type { ProviderSettings } from './channels/create-channels.ts';
 import { ProviderError } from './channels/provider.ts';
 import { withDeadline } from './deadline.ts';
 import type { Notification } from './notification.ts';
-import type { NotificationJobStates } from './notification-job-states.ts';
+import type { SendingResult } from './notification-jobs.ts';
+import { type NotificationDocument, notifications } from './store/notification-document.ts';
 
 /** How notifications are sent. */
 export type SendingSettings = {
@@ -17,8 +18,6 @@ export type SendingSettings = {
   backoffMs?: { first: number; max: number };
   /** How long a provider has to answer. */
   responseTimeoutMs?: number;
-  /** How often it is looked for lost jobs, and how late they are then. */
-  republishing?: { everyMs: number; overdueMs: number };
   /** After this time, another process takes over what one that was killed was sending. */
   leaseMs?: number;
 };
@@ -31,19 +30,19 @@ export const ATTEMPT_MS = 30_000;
 
 /** The handler of the jobs that are notifications: sends them by the channel of their type. */
 export function createSender(options: {
-  jobStates: NotificationJobStates;
   channels: ReadonlyMap<Notification['type'], Channel>;
   logger: Logger;
   responseTimeoutMs?: number;
-}): JobHandler {
-  const { jobStates, channels, logger, responseTimeoutMs = RESPONSE_MS } = options;
-  return async (job, { number, signal }) => {
-    const attempt = jobStates.currentAttempt(job, number);
-    const { notification } = attempt;
+}): JobHandler<NotificationDocument, SendingResult> {
+  const { channels, logger, responseTimeoutMs = RESPONSE_MS } = options;
+  return async ({ document }, { signal, note }) => {
+    const notification = notifications.read(document);
+    const result: SendingResult = { mayBeAccepted: false, providerId: null };
+    note(result);
     const channel = channels.get(notification.type);
     if (channel === undefined) throw new Error(`no provider is set up for ${notification.type}`);
     const mayBeAccepted = (may: boolean) => {
-      attempt.mayBeAccepted = may;
+      result.mayBeAccepted = may;
     };
     try {
       const { providerId } = await withDeadline(
@@ -51,7 +50,7 @@ export function createSender(options: {
         (inTime) => channel.send(notification, { signal: inTime, mayBeAccepted }),
         signal,
       );
-      attempt.providerId = providerId;
+      result.providerId = providerId;
     } catch (error) {
       const waitedMs = Date.now() - notification.createdAt.getTime();
       if (!isUserFacing(error)) {

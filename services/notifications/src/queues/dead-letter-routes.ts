@@ -14,7 +14,7 @@ const DeadLetter = Type.Object({
   lane: Type.String(),
   priority: Type.String(),
   data: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'The data of the job: the ids of its objects.',
+    description: 'What is to be done: the kind and the id of its object.',
   }),
   attempts: Type.Integer(),
   error: Type.String({ description: 'The message of the last error.' }),
@@ -53,11 +53,11 @@ const writeReplayed = serializer(Replayed);
 const writeRemoved = serializer(Removed);
 
 const EXAMPLE = {
-  id: 'ntf_06f2k1c8w0h3v5n7q9t1x3z5b7-1',
+  id: 'ntf_06f2k1c8w0h3v5n7q9t1x3z5b7',
   queue: 'messages',
   lane: 'email',
   priority: 'high',
-  data: { notification: 'ntf_06f2k1c8w0h3v5n7q9t1x3z5b7', job: 1 },
+  data: { notification: 'ntf_06f2k1c8w0h3v5n7q9t1x3z5b7' },
   attempts: 8,
   error: 'The mail server did not say whether it has accepted the message.',
   created_at: '2026-03-01T09:30:00.000Z',
@@ -182,16 +182,10 @@ function linkTo(cursor: string, { queue, limit }: { queue: string | undefined; l
   return `${DEAD_LETTERS_PATH}?${query}`;
 }
 
-function show({ job, queue, attempts, error, failedAt }: QueuedDeadLetter) {
+function show({ id, queue, lane, priority, data, attempts, error, at, failedAt }: QueuedDeadLetter) {
   return {
-    id: job.id,
-    queue,
-    lane: job.lane,
-    priority: job.priority,
-    data: job.data,
-    attempts,
-    error,
-    created_at: job.at.toISOString(),
+    ...{ id, queue, lane, priority, data, attempts, error },
+    created_at: at.toISOString(),
     failed_at: failedAt.toISOString(),
   };
 }

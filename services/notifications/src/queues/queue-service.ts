@@ -57,7 +57,7 @@ export type QueueService = {
 
 type FoundLetter = { queue: JobQueue; letter: DeadLetter };
 
-const laneOf = ({ queue, letter }: FoundLetter) => laneKey(queue.name, letter.job.lane);
+const laneOf = ({ queue, letter }: FoundLetter) => laneKey(queue.name, letter.lane);
 
 export function createQueueService(operated: readonly QueueAdmin[], lanes: Lanes): QueueService {
   const missing = (what: string) => new ServiceError('not_found', `There is no such ${what}.`);
@@ -100,8 +100,8 @@ export function createQueueService(operated: readonly QueueAdmin[], lanes: Lanes
     const [first] = letters;
     if (first === undefined) return;
     const { queue, letter } = first;
-    const { lane } = letter.job;
-    const ids = letters.map(({ letter }) => letter.job.id);
+    const { lane } = letter;
+    const ids = letters.map(({ letter }) => letter.id);
     await lanes.record(queue.name, lane, { action, details: { queue: queue.name, lane, ids }, by });
   }
 
@@ -168,8 +168,7 @@ export function createQueueService(operated: readonly QueueAdmin[], lanes: Lanes
       for (const letters of Map.groupBy(found, laneOf).values()) {
         await record('dead_letters.replayed', letters, by);
         for (const { queue, letter } of letters) {
-          const { id } = letter.job;
-          if (await queue.deadLetters.replay(id)) replayed.add(id);
+          if (await queue.deadLetters.replay(letter.id)) replayed.add(letter.id);
         }
       }
       return unique.filter((id) => !replayed.has(id));

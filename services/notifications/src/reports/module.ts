@@ -1,17 +1,14 @@
 import { v2Body } from '@gatehouse/api/http/error-bodies';
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
-import { outboxEvent } from '@gatehouse/data/outbox';
-import { createJobPublisher } from '@gatehouse/events/job-publisher';
-import { createJobStateStore, JOB_ATTEMPTS } from '@gatehouse/events/job-state-store';
 import type { Announce } from '../events/announce.ts';
 import { createDelegationClient } from './delegation-client.ts';
-import { eraseReports, expireReport } from './report.ts';
+import { eraseReports, expireReport, type Report } from './report.ts';
 import { createReportFileStore } from './report-file-store.ts';
 import { mountReports, PREFIXES } from './report-routes.ts';
 import { createReportService } from './report-service.ts';
-import { createReportStore, newJobId, REPORTS, type ReportDocument } from './report-store.ts';
-import { createReportHandler, removeUnused, reportJobStates } from './report-worker.ts';
+import { createReportStore, jobOf, LANE, REPORTS } from './report-store.ts';
+import { createReportHandler, endReport } from './report-worker.ts';
 
 /** The paths of this module, with the error bodies of their routes. */
 export const REPORT_PATHS = PREFIXES.map((prefix) => ({
@@ -20,7 +17,6 @@ export const REPORT_PATHS = PREFIXES.map((prefix) => ({
 }));
 
 const QUEUE = 'reports';
-const LANE = 'all';
 /** Reports that a process makes at the same time: each takes memory, and load on the other services. */
 const SLOTS = 2;
 /** The longest time that making a report may take. */
@@ -43,39 +39,23 @@ export function createReportsModule(
   const { lanes } = config;
   const delegations = createDelegationClient(identity);
   const files = createReportFileStore(connection);
-  const jobStates = reportJobStates(createJobStateStore(connection), {
-    async onFailed(id, error) {
-      await announceEnd(id, 'failed');
-      return store.fail(id, error);
+  const store = createReportStore(connection);
+  const queue = queues({
+    ...{ name: QUEUE, lanes: [LANE] },
+    kind: {
+      ...{ collection: store.collection, noun: 'report', mayEndProcess: true },
+      changesOf: () => ({ set: {} }),
+      reset: { status: 'queued', error: null, progress: 0, rows: 0 },
     },
-    onCompleted: (id) => announceEnd(id, 'completed'),
-    onRequeued: (id) => store.requeue(id),
-    onOutcome: (outcome) => lanes.count(QUEUE, LANE, outcome),
-    removeUnused: (id) => removeUnused(id, { store, files }),
   });
-  /** Nothing about one that was cancelled. */
-  async function announceEnd(id: string, status: 'completed' | 'failed'): Promise<void> {
-    const report = await store.findById(id);
-    const isEnding = status === 'completed' ? report?.status === status : report?.status !== 'cancelled';
-    if (report === undefined || !isEnding) return;
-    const data = { report_id: id, requester: report.requester, type: report.type, status };
+  async function announceEnd({ id, requester, type }: Report, status: 'completed' | 'failed') {
+    const data = { report_id: id, requester, type, status };
     await config.announce(`notifications.report.${status}`, data, id);
   }
-  const queue = queues({ name: QUEUE, lanes: [LANE], jobStates });
-  const store = createReportStore(connection);
-  const subject = queue.subject('normal', LANE);
-  const jobs = createJobPublisher<ReportDocument>({
-    queue,
-    collection: store.collection,
-    logger,
-    projection: { job_id: 1 },
-    eventOf: ({ _id: report, job_id: id }) => ({ id, subject, at: new Date(), data: { report } }),
-  });
   const reports = createReportService({
     store,
     files,
-    newJobId,
-    publish: ({ id: report, jobId: id }) => jobs.publish(outboxEvent(subject, { report }, id)),
+    announce: (report) => queue.announce(jobOf(report)),
     usageDays: config.usageDays,
   });
   const handler = createReportHandler({
@@ -102,6 +82,8 @@ export function createReportsModule(
     timeoutMs: TIMEOUT_MS,
     maxAttempts: MAX_ATTEMPTS,
     paused: () => lanes.isPaused(QUEUE, LANE),
+    onEnding: ({ id }, outcome) => endReport(id, outcome, { store, files, announce: announceEnd }),
+    onEnded: (_job, { result }) => lanes.count(QUEUE, LANE, result),
   });
 
   const parts: ResourceParts = {
@@ -109,9 +91,8 @@ export function createReportsModule(
       mountReports(app, { reports, files, delegate: delegations.create, mountOptions });
     },
     erase: (userId, requestedAt) => eraseReports(userId, requestedAt, store, files),
-    prepare: store.checkOpen,
-    background: [jobs, sweeper, worker],
-    expiring: [REPORTS, JOB_ATTEMPTS],
+    background: [sweeper, worker],
+    expiring: [REPORTS],
   };
   return { parts, operated: { queue, lanes: [LANE] } };
 }

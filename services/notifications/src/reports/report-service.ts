@@ -54,13 +54,12 @@ const NO_TIMES = { startedAt: null, completedAt: null, expiresAt: null };
 export function createReportService(options: {
   store: ReportStore;
   files: Pick<ReportFileStore, 'removeOthers'>;
-  newJobId: () => string;
-  /** Publishes the job of a report that was stored. */
-  publish: (report: Report) => void;
+  /** Announces the job of a report that was stored. */
+  announce: (report: Report) => void;
   /** How many days back a report of values by day may go. */
   usageDays: number;
 }): ReportService {
-  const { store, files, publish, usageDays } = options;
+  const { store, files, announce, usageDays } = options;
 
   async function read(id: string, requester: Requester): Promise<Report> {
     requireStaff(requester);
@@ -95,7 +94,6 @@ export function createReportService(options: {
         ...request,
         role: requester.person?.role ?? null,
         delegation: await delegate(),
-        jobId: options.newJobId(),
         ...NEW,
         ...NO_TIMES,
         createdAt: now,
@@ -107,7 +105,7 @@ export function createReportService(options: {
           `${MAX_UNFINISHED} of your reports are not finished: wait for one, or cancel one.`,
         );
       }
-      publish(report);
+      announce(report);
       return report;
     },
 

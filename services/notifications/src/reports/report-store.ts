@@ -1,11 +1,10 @@
 import { ServiceError } from '@gatehouse/core/errors';
-import { newId } from '@gatehouse/core/ids';
 import type { IndexDefinition, StoredDocument } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { createDocumentStore } from '@gatehouse/data/document-store';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import { FORMER_JOBS_INDEX, JOB_INDEXES, type JobState, newJob } from '@gatehouse/data/job-document';
 import { createListPlan } from '@gatehouse/data/list-plan';
-import { OPEN_JOBS_INDEX } from '@gatehouse/data/open-jobs';
 import { insertInSlot } from '@gatehouse/data/slots';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
@@ -20,8 +19,8 @@ export type ReportDocument = StoredOf<typeof REPORT> &
     unfinished?: { requester: string; slot: number } | null;
     /** The requester, while it is made: of each, one is made at a time. */
     making?: string | null;
-    /** When it is checked whether its job is still there, while it has not ended. */
-    check_at?: Date;
+    /** Null once it has ended. */
+    job?: JobState | null;
     /** When the report itself is forgotten. */
     expires_at: Date;
   };
@@ -33,8 +32,6 @@ const UNFINISHED = ['queued', 'running'] as const;
 /** How long a report is remembered after its end or that of its file, and one that never ends. */
 const KEPT_MS = 90 * 86_400_000;
 
-/** After this time without progress, the job of a report is published again. */
-const SILENCE_MS = 10 * 60_000;
 /** The number of reports of one sweep; the next one does the rest. */
 const SWEEP_LIMIT = 100;
 
@@ -60,26 +57,30 @@ export function createReportStore(
     name: REPORTS,
     noun: 'report',
     plan: LISTS,
-    indexes: [OPEN_JOBS_INDEX, FILE_INDEX, UNFINISHED_INDEX, MAKING_INDEX, EXPIRY_INDEX],
+    indexes: [
+      ...Object.values(JOB_INDEXES),
+      FORMER_JOBS_INDEX,
+      FILE_INDEX,
+      UNFINISHED_INDEX,
+      MAKING_INDEX,
+      EXPIRY_INDEX,
+    ],
     projection,
     read,
     write: fieldsOf,
     duplicate: () => new ServiceError('conflict', 'This report already exists.'),
   });
   const reports = connection.collection<StoredDocument>(REPORTS);
-  /** Unless it is advanced until then, the job of a report that is made is published again. */
-  const checkedLater = () => ({ check_at: new Date(Date.now() + SILENCE_MS) });
 
   /** One conditional write, which raises the version. */
   async function change(
     id: string,
     from: readonly ReportStatus[],
     fields: Partial<ReportDocument>,
-    more: Record<string, unknown> = {},
   ): Promise<Report | undefined> {
     const document = await reports.findOneAndUpdate(
       { _id: id, status: { $in: [...from] } },
-      { $set: { ...fields, updated_at: new Date() }, $inc: { version: 1 }, ...more } as never,
+      { $set: { ...fields, updated_at: new Date() }, $inc: { version: 1 } } as never,
       { returnDocument: 'after' },
     );
     return document === null ? undefined : read(document as unknown as ReportDocument);
@@ -97,7 +98,6 @@ export function createReportStore(
     making: null,
     expires_at: new Date(Date.now() + KEPT_MS),
   });
-  const unchecked = { $unset: { check_at: '' } };
 
   return {
     collection: connection.collection(REPORTS),
@@ -107,7 +107,7 @@ export function createReportStore(
     within: store.within,
     findById: store.findById,
     async insert(report) {
-      const { id, requester, updatedAt } = report;
+      const { id, requester } = report;
       return insertInSlot({
         limit: MAX_UNFINISHED,
         field: 'unfinished.requester',
@@ -120,7 +120,7 @@ export function createReportStore(
           reports.insertOne({
             ...fieldsOf(report),
             _id: id,
-            check_at: updatedAt,
+            job: jobOf(report),
             unfinished: { requester, slot },
           } as unknown as StoredDocument),
       });
@@ -132,7 +132,6 @@ export function createReportStore(
         return await change(id, UNFINISHED, {
           status: 'running',
           started_at: new Date(),
-          ...checkedLater(),
           progress: 0,
           rows: 0,
           making: String(found.requester),
@@ -148,7 +147,7 @@ export function createReportStore(
     async advance(id, progress, rows) {
       const { matchedCount } = await reports.updateOne(
         { _id: id, status: 'running' },
-        { $set: { progress, rows, ...checkedLater() } },
+        { $set: { progress, rows } },
         // Progress that is lost in a crash is made again.
         { writeConcern: { w: 1, journal: false } },
       );
@@ -164,31 +163,21 @@ export function createReportStore(
         // Not before its file is removed, which is found by the report.
         expires_at: new Date(expiresAt.getTime() + KEPT_MS),
       };
-      return (await change(id, ['running'], { ...fields, status: 'completed' }, unchecked)) !== undefined;
+      return (await change(id, ['running'], { ...fields, status: 'completed' })) !== undefined;
     },
     async fail(id, error) {
       // The delegation is kept: it may be made after all.
       const { delegation: _, ...fields } = ended();
-      return (await change(id, UNFINISHED, { ...fields, status: 'failed', error }, unchecked)) !== undefined;
-    },
-    async requeue(id) {
-      const fields = { status: 'queued', error: null, progress: 0, rows: 0, check_at: new Date() } as const;
-      return (await change(id, ['failed'], fields)) !== undefined;
+      return (await change(id, UNFINISHED, { ...fields, status: 'failed', error })) !== undefined;
     },
     cancel: async (id) =>
-      (await change(id, [...UNFINISHED, 'failed'], { ...ended(), status: 'cancelled' }, unchecked)) !==
+      (await change(id, [...UNFINISHED, 'failed'], { ...ended(), status: 'cancelled', job: null })) !==
       undefined,
     async expire(id) {
       await change(id, ['completed'], { status: 'expired', file_expires_at: new Date() });
     },
     async fileRemoved(id) {
       await reports.updateOne({ _id: id, status: 'expired' }, { $unset: { file_expires_at: '' } } as never);
-    },
-    async checkOpen() {
-      const open = { 'unfinished.slot': { $gte: 0 }, check_at: { $exists: false } };
-      await reports.updateMany(open, { $set: { check_at: new Date() } });
-      const hasEnded = { check_at: { $gt: new Date(0) }, status: { $nin: [...UNFINISHED] } };
-      await reports.updateMany(hasEnded, unchecked as never);
     },
     expiredBy: (now) => idsOf({ file_expires_at: { $lte: now } }, SWEEP_LIMIT),
     about: (userId) =>
@@ -205,8 +194,11 @@ export function createReportStore(
   };
 }
 
-/** An id for the job of a report. */
-export const newJobId = () => newId('job');
+/** The lane of the reports. */
+export const LANE = 'all';
+
+export const jobOf = ({ requester, updatedAt }: Pick<Report, 'requester' | 'updatedAt'>) =>
+  newJob({ lane: LANE, priority: 'normal', owner: requester }, updatedAt);
 
 function fieldsOf(report: Report): Omit<ReportDocument, '_id'> {
   return { ...write(report), expires_at: new Date(report.createdAt.getTime() + KEPT_MS) };

@@ -175,7 +175,6 @@ export const EXAMPLE: Report = {
   requester: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
   role: 'admin',
   delegation: null,
-  jobId: 'job_1',
   status: 'completed',
   progress: 100,
   rows: 1250,

@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
-import {
-  type Attempt,
-  type Job,
-  type JobStateStore,
-  type Outcome,
-  PermanentError,
-  PostponedError,
-} from '@gatehouse/events/job';
+import { type Attempt, type Job, type Outcome, PermanentError, PostponedError } from '@gatehouse/events/job';
 import { createApiReader } from './api-reader.ts';
 import type { DelegationClient } from './delegation-client.ts';
 import { amountsAsText } from './formats/amounts.ts';
@@ -35,7 +28,7 @@ export function createReportHandler(options: {
   origins: Parameters<typeof createApiReader>[0]['origins'];
   /** How long files are kept, in seconds. */
   fileSeconds: number;
-}): (job: Job, attempt: Pick<Attempt, 'signal'>) => Promise<void> {
+}): (job: Pick<Job, 'id'>, attempt: Pick<Attempt, 'signal'>) => Promise<void> {
   const { store, files, delegations } = options;
 
   /** Writes the file; resolves to the number of rows. */
@@ -76,8 +69,7 @@ export function createReportHandler(options: {
     }
   }
 
-  return async ({ data }, { signal }) => {
-    const id = String(data.report);
+  return async ({ id }, { signal }) => {
     const report = await store.start(id);
     if (report === 'waits') {
       throw new PostponedError('Another report of the same requester is being made.', TURN_MS);
@@ -118,36 +110,27 @@ export async function removeUnused(
   else if (fileId !== undefined) await files.remove(fileId);
 }
 
-/** Job states that also mark the report as failed after its last attempt, and as queued again when it is replayed. */
-export function reportJobStates(
-  jobStates: JobStateStore,
-  callbacks: {
-    onFailed: ReportStore['fail'];
-    onCompleted(id: string): Promise<void>;
-    onRequeued: ReportStore['requeue'];
-    onOutcome(outcome: Outcome['result']): void;
-    /** Removes the files that the attempts of a failed report have left. */
-    removeUnused(id: string): Promise<void>;
+/** Marks a report as failed after its last attempt. Calls `announce` with the end of each. May be called again. */
+export async function endReport(
+  id: string,
+  outcome: Outcome,
+  options: {
+    store: Pick<ReportStore, 'findById' | 'fail'>;
+    files: Pick<ReportFileStore, 'remove' | 'removeOthers'>;
+    announce(report: Report, status: 'completed' | 'failed'): Promise<void>;
   },
-): JobStateStore {
-  return {
-    ...jobStates,
-    async end(job, attempt, outcome) {
-      if (outcome.result === 'dead' || outcome.result === 'rejected') {
-        const id = String(job.data.report);
-        await callbacks.onFailed(id, outcome.result === 'dead' ? FAILED : outcome.error);
-        await callbacks.removeUnused(id);
-      }
-      if (outcome.result === 'succeeded') await callbacks.onCompleted(String(job.data.report));
-      callbacks.onOutcome(outcome.result);
-      await jobStates.end(job, attempt, outcome);
-    },
-    async reset(job) {
-      // First, as the job of a report that is queued is published, and would be taken for one that has ended.
-      await jobStates.reset(job);
-      await callbacks.onRequeued(String(job.data.report));
-    },
-  };
+): Promise<void> {
+  if ('retryInMs' in outcome) return;
+  const report = await options.store.findById(id);
+  // Nothing about one that was cancelled.
+  if (report === undefined || report.status === 'cancelled') return;
+  if (outcome.result === 'succeeded') {
+    if (report.status === 'completed') await options.announce(report, 'completed');
+    return;
+  }
+  await options.announce(report, 'failed');
+  await options.store.fail(id, outcome.result === 'dead' ? FAILED : outcome.error);
+  await removeUnused(id, options);
 }
 
 /** Somebody has cancelled the report. */

@@ -31,8 +31,6 @@ export const REPORT = {
   role: text().default(null),
   /** The delegation by which it is read for them; a secret, forgotten when the report has ended. */
   delegation: text().default(null),
-  /** The id of the job that makes it. */
-  jobId: text(),
   status: oneOf(REPORT_STATUSES).list(),
   /** The share that is done, in percent. */
   progress: number(),
@@ -71,18 +69,11 @@ export type ReportStore = ListSource<ReportField, Report> & {
     file: { fileId: string; rows: number; bytes: number; expiresAt: Date },
   ): Promise<boolean>;
   fail(id: string, error: string): Promise<boolean>;
-  /** Failed becomes queued, to be made after all. */
-  requeue(id: string): Promise<boolean>;
   cancel(id: string): Promise<boolean>;
   /** Completed becomes expired; its file is to be removed. */
   expire(id: string): Promise<void>;
   /** The file of an expired report is gone. */
   fileRemoved(id: string): Promise<void>;
-  /**
-   * Has the jobs of all reports checked that have not ended, and of no others. An earlier version, which may run beside this one
-   * while it is replaced, stores reports without that.
-   */
-  checkOpen(): Promise<void>;
   /** The reports whose file is to be removed. */
   expiredBy(now: Date): Promise<string[]>;
   /** The reports that a person has requested, or that are filtered by the person. */

@@ -1,32 +1,38 @@
-import { derivedId } from '@gatehouse/core/ids';
 import { createBatches } from '@gatehouse/data/batches';
 import { type DocumentCollection, defineCollection } from '@gatehouse/data/collection';
 import { createCounts } from '@gatehouse/data/counts';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { insertNew } from '@gatehouse/data/insert-new';
+import {
+  FORMER_JOBS_INDEX,
+  IS_OPEN,
+  JOB_INDEXES,
+  type JobState,
+  newJob,
+  type Priority,
+} from '@gatehouse/data/job-document';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { createListSource } from '@gatehouse/data/list-source';
-import { OPEN_JOBS_INDEX } from '@gatehouse/data/open-jobs';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
 import { KEPT_DAYS, type StoredEvent } from '../events/event.ts';
-import { DELIVERY, type Delivery, type DeliveryField, GIVE_UP_MS } from './delivery.ts';
+import { DELIVERY, type Delivery, type DeliveryField, deliveryIdOf, GIVE_UP_MS } from './delivery.ts';
 
 export const DELIVERIES = 'webhook_deliveries';
 
 export type DeliveryDocument = StoredOf<typeof DELIVERY> & {
-  /** The attempts of this run, with the one that has begun. */
-  begun: number;
-  /** Who made the last attempt, and until when nobody else makes another. */
-  holder: string | null;
-  leased_until: Date;
-  /** When it is checked whether its job is still there; null once it has ended. */
-  check_at: Date | null;
+  /** Null once it has ended. */
+  job: JobState | null;
   expires_at: Date;
 };
 
+/** A delivery to be made: of an event to a webhook of this owner. */
+export type NewDelivery = { webhook: string; owner: string; event: StoredEvent };
+
+/** The lane of the deliveries. */
+export const LANE = 'all';
+
 const MAX_BATCH = 1000;
-export const FREE = new Date(0);
 
 export const deliveryDocuments = createDocumentMapper(DELIVERY);
 const { projection, read, write, listFields } = deliveryDocuments;
@@ -39,10 +45,12 @@ export function createDeliveryStore(connection: Connection) {
   const collection = defineCollection<DeliveryDocument>(connection, DELIVERIES, [
     // The one list: of one webhook, the latest first.
     ...LISTS.indexes.filter(({ fields }) => 'webhook' in fields && 'created_at' in fields),
-    OPEN_JOBS_INDEX,
+    JOB_INDEXES.due,
+    JOB_INDEXES.since,
+    FORMER_JOBS_INDEX,
     {
       fields: { webhook: 1, aggregate: 1, sequence: 1 },
-      options: { name: 'order', partialFilterExpression: { check_at: { $gt: FREE } } },
+      options: { name: 'order', partialFilterExpression: { 'job.due': IS_OPEN } },
     },
     { fields: { expires_at: 1 }, options: { name: 'expires_at' } },
   ]);
@@ -67,36 +75,50 @@ export function createDeliveryStore(connection: Connection) {
       const found = await collection.findOne({ _id: id, webhook });
       return found === null ? undefined : read(found);
     },
-    /** Adds those that are new; with `again`, those that have ended begin once more. Returns all that are pending now. */
-    async add(of: readonly { webhook: string; event: StoredEvent }[], again = false): Promise<Delivery[]> {
-      if (of.length === 0) return [];
-      const documents = of.map(({ webhook, event }) => newDocument(webhook, event));
+    /** Adds those that are new. Returns their jobs. */
+    async add(of: readonly NewDelivery[], priority: Priority = 'normal'): Promise<JobState[]> {
+      const jobs = of.map((it) => newJob({ lane: LANE, priority, owner: it.owner }));
+      const documents = of.map((it, i) => newDocument(it, jobs[i] as JobState));
       const isNew = await Promise.all(documents.map(insert));
-      const added = documents.filter((_, i) => isNew[i]);
-      const ids = documents.filter((_, i) => !isNew[i]).map(({ _id }) => _id);
-      if (!again || ids.length === 0) return added.map(read);
+      return jobs.filter((_, i) => isNew[i]);
+    },
+    /**
+     * The same, and those that have ended begin once more. With `now`, those that wait for their next attempt do not wait
+     * any longer. Returns the jobs of all that are due then.
+     */
+    async addAgain(
+      of: readonly NewDelivery[],
+      priority: Priority,
+      { now: isNow = false } = {},
+    ): Promise<JobState[]> {
+      const added = await this.add(of, priority);
       const now = new Date();
-      await collection.updateMany(
-        { _id: { $in: ids }, status: { $ne: 'pending' } },
-        {
-          $set: {
-            status: 'pending',
-            reason: null,
-            begun_at: now,
-            updated_at: now,
-            begun: 0,
-            ...waiting(now, 0),
-          },
-          $inc: { run: 1, version: 1 },
-        },
-      );
-      const found = await collection.find({ _id: { $in: ids }, status: 'pending' }).toArray();
-      return [...added, ...found].map(read);
+      const again = of.map((it) => {
+        const { _id, job } = newDocument(it, newJob({ lane: LANE, priority, owner: it.owner }));
+        const begun = { status: 'pending' as const, reason: null, begun_at: now };
+        const update = {
+          $set: { ...begun, updated_at: now, next_attempt_at: now, job },
+          $inc: { version: 1 },
+        };
+        return {
+          job,
+          operation: { updateOne: { filter: { _id, status: { $ne: 'pending' as const } }, update } },
+        };
+      });
+      if (again.length > 0) await collection.bulkWrite(again.map(({ operation }) => operation));
+      const ids = of.map((it) => deliveryIdOf(it));
+      if (isNow) {
+        await collection.updateMany(
+          { _id: { $in: ids }, 'job.due': IS_OPEN, 'job.holder': null },
+          { $set: { 'job.due': now, next_attempt_at: now } },
+        );
+      }
+      return added.length === of.length ? added : again.flatMap(({ job }) => job ?? []);
     },
     /** The first that is pending of those before this one about the same aggregate. */
     async before({ webhook, aggregate, sequence, id }: Delivery): Promise<Delivery | undefined> {
       const found = await collection
-        .find({ webhook, aggregate, sequence: { $lt: sequence }, check_at: { $gt: FREE }, _id: { $ne: id } })
+        .find({ webhook, aggregate, sequence: { $lt: sequence }, 'job.due': IS_OPEN, _id: { $ne: id } })
         .sort({ sequence: 1 })
         .limit(1)
         .toArray();
@@ -122,23 +144,17 @@ export function createDeliveryStore(connection: Connection) {
   };
 }
 
-/** The fields of a delivery that is due after this time. */
-export const waiting = (now: Date, ms: number) => {
-  const at = new Date(now.getTime() + ms);
-  return { next_attempt_at: at, check_at: at, leased_until: FREE, holder: null };
-};
-
-function newDocument(webhook: string, event: StoredEvent): DeliveryDocument {
+function newDocument(of: NewDelivery, job: JobState): DeliveryDocument {
+  const { webhook, event } = of;
   const now = new Date();
-  const id = derivedId('dlv', `${webhook} ${event.id}`);
+  const id = deliveryIdOf(of);
   const { type, aggregate, sequence } = event;
   const times = { begunAt: now, createdAt: now, updatedAt: now, nextAttemptAt: now };
   const delivery = { id, webhook, event: event.id, type, aggregate, sequence, reason: null, attempts: [] };
   return {
     _id: id,
-    ...write({ ...delivery, ...times, status: 'pending', run: 1, version: 1 }),
-    ...waiting(now, 0),
-    begun: 0,
+    ...write({ ...delivery, ...times, status: 'pending', version: 1 }),
+    job,
     expires_at: new Date(now.getTime() + KEPT_DAYS * 86_400_000),
   };
 }

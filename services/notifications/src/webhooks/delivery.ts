@@ -1,3 +1,4 @@
+import { derivedId } from '@gatehouse/core/ids';
 import {
   date,
   type EntityOf,
@@ -24,8 +25,6 @@ export const DELIVERY = {
   status: oneOf(DELIVERY_STATUSES).list(),
   /** Why it failed or was skipped, or the last attempt failed. */
   reason: text().default(null),
-  /** From 1, when it is sent again by somebody's wish. */
-  run: number(),
   /** When the run began. */
   begunAt: date(),
   /** The last ones. */
@@ -77,3 +76,7 @@ export function pauseAfter(
   const pause = Math.max(seconds * 1000 * scale * (1 + Math.random() / 4), least);
   return Math.min(pause, left);
 }
+
+/** The id of the delivery of an event to a webhook. */
+export const deliveryIdOf = (of: { webhook: string; event: { id: string } }): string =>
+  derivedId('dlv', `${of.webhook} ${of.event.id}`);

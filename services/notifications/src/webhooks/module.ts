@@ -1,19 +1,17 @@
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import { createBatches } from '@gatehouse/data/batches';
-import { createJobPublisher } from '@gatehouse/events/job-publisher';
 import { isPublicHost } from '@gatehouse/outbound/public-address';
 import type { EventStore, StoredEvent } from '../events/event.ts';
 import { mayRead, type Owners, type ReadingRights } from '../events/reading-rights.ts';
 import { createReportedActions } from '../reported-actions.ts';
-import type { Delivery } from './delivery.ts';
-import { createDeliveryJobStates } from './delivery-job-states.ts';
-import { createDeliveryStore, DELIVERIES, type DeliveryDocument } from './delivery-store.ts';
+import { deliveryJobs } from './delivery-jobs.ts';
+import { createDeliveryStore, DELIVERIES, LANE } from './delivery-store.ts';
 import { createEndpoints } from './endpoint.ts';
 import { createWebhookSecrets } from './secrets.ts';
 import { createWebhookSender } from './sender.ts';
 import type { WebhookSettings } from './settings.ts';
-import type { WebhookAction } from './webhook.ts';
+import { deliveryOwnerOf, type WebhookAction } from './webhook.ts';
 import { createWebhookAuthority } from './webhook-authority.ts';
 import type { createWebhookNotices } from './webhook-notices.ts';
 import { createWebhookResource, WEBHOOK_PATHS } from './webhook-resource.ts';
@@ -24,7 +22,6 @@ import { createWebhookStore, WEBHOOK_ACTION, WEBHOOKS } from './webhook-store.ts
 export { WEBHOOK_PATHS };
 
 const QUEUE = 'webhooks';
-const LANE = 'all';
 const TIMEOUT_MS = 15_000;
 /** Deliveries end by time, and not by their number of attempts. */
 const MAX_ATTEMPTS = 100_000;
@@ -65,33 +62,8 @@ export function createWebhooksModule(
       if (action.action === 'webhook.created') await notices.created(action);
     },
   });
-  const states = createDeliveryJobStates(deliveries);
   const secrets = createWebhookSecrets(options.masterKeys);
-  const queue = queues({
-    name: QUEUE,
-    lanes: [LANE],
-    jobStates: {
-      ...states.jobStates,
-      async end(job, attempt, outcome) {
-        await states.jobStates.end(job, attempt, outcome);
-        if (outcome.result !== 'postponed') lanes.count(QUEUE, LANE, outcome.result);
-      },
-    },
-  });
-  const subject = queue.subject('normal', LANE);
-  const eventOf = ({ id, run }: Pick<Delivery, 'id' | 'run'>) => ({
-    ...{ id: `${id}-${run}`, subject, at: new Date(), data: { delivery: id, run } },
-  });
-  const jobs = createJobPublisher<DeliveryDocument>({
-    queue,
-    collection: connection.collection(DELIVERIES),
-    projection: { run: 1 },
-    eventOf: ({ _id: id, run }) => eventOf({ id, run }),
-    logger,
-  });
-  const publish = (added: readonly Delivery[]) => {
-    for (const delivery of added) jobs.publish(eventOf(delivery));
-  };
+  const queue = queues({ name: QUEUE, lanes: [LANE], kind: deliveryJobs({ connection }) });
 
   const subscribed = createBatches<string, Awaited<ReturnType<typeof webhooks.subscribed>>>({
     max: 1000,
@@ -110,12 +82,14 @@ export function createWebhooksModule(
     const told = candidates.filter(({ reader }) => entitled.has(reader));
     const holding = await Promise.all(told.map(authority.holds));
     const to = told.filter((_, i) => holding[i]);
-    publish(await deliveries.add(to.map(({ id }) => ({ webhook: id, event }))));
+    const added = to.map((it) => ({ webhook: it.id, owner: deliveryOwnerOf(it), event }));
+    for (const job of await deliveries.add(added)) queue.announce(job);
   });
 
   const isAllowedHost = (hostname: string) => networks.length > 0 || isPublicHost(hostname);
   const service = createWebhookService({
-    ...{ webhooks, authority, deliveries, secrets, isAllowedHost, publish, report: actions.send },
+    ...{ webhooks, authority, deliveries, secrets, isAllowedHost, announce: queue.announce },
+    report: actions.send,
     events: events.store,
     rights: events.rights,
   });
@@ -123,7 +97,7 @@ export function createWebhooksModule(
   const worker = queue.work({
     lane: LANE,
     handler: createWebhookSender({
-      ...{ webhooks, authority, deliveries, states, secrets, endpoints, scale },
+      ...{ webhooks, authority, deliveries, secrets, endpoints, scale },
       events: events.store,
       rights: events.rights,
     }),
@@ -133,6 +107,9 @@ export function createWebhooksModule(
     maxAttempts: MAX_ATTEMPTS,
     backoffMs: { first: BACKOFF_MS.first * scale, max: BACKOFF_MS.max * scale },
     paused: () => lanes.isPaused(QUEUE, LANE),
+    onEnded(_job, { result }) {
+      if (result !== 'postponed') lanes.count(QUEUE, LANE, result);
+    },
   });
 
   /** After a change of the master key, so that the former one is no longer needed. */
@@ -156,7 +133,7 @@ export function createWebhooksModule(
       });
     },
     prepare: reseal,
-    background: [jobs, actions, ...(options.slots === 0 ? [] : [worker])],
+    background: [actions, ...(options.slots === 0 ? [] : [worker])],
     expiring: [DELIVERIES],
     async erase(userId) {
       for (const id of await webhooks.removeAllOf(userId)) await deliveries.removeAllOf(id);

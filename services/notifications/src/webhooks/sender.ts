@@ -1,3 +1,4 @@
+import { createBatches } from '@gatehouse/data/batches';
 import { type JobHandler, PermanentError, PostponedError, RetryLaterError } from '@gatehouse/events/job';
 import { LRUCache } from 'lru-cache';
 import type { EventStore, StoredEvent } from '../events/event.ts';
@@ -5,15 +6,12 @@ import { payloadOf } from '../events/event-resource.ts';
 import { TEST_TYPE } from '../events/event-types.ts';
 import { mayRead, type ReadingRights } from '../events/reading-rights.ts';
 import { type Delivery, type DeliveryResult, pauseAfter } from './delivery.ts';
-import type { DeliveryJobStates } from './delivery-job-states.ts';
-import type { DeliveryStore } from './delivery-store.ts';
+import { type DeliveryDocument, type DeliveryStore, deliveryDocuments } from './delivery-store.ts';
 import type { createEndpoints } from './endpoint.ts';
 import type { WebhookSecrets } from './secrets.ts';
-import type { PauseReason, Webhook, WebhookStore } from './webhook.ts';
+import type { Webhook, WebhookStore } from './webhook.ts';
 import type { WebhookAuthority } from './webhook-authority.ts';
 
-/** How long a webhook is used as it was read, in milliseconds: a change takes effect that late. */
-const WEBHOOK_MS = 1000;
 /** When identity is asked again what may be read, after it could not be. */
 const RIGHTS_MS = 5000;
 /** When it is looked again whether the delivery before has ended. */
@@ -21,65 +19,55 @@ const ORDER_MS = { first: 500, max: 60_000 };
 
 /** Makes the attempts to deliver events. */
 export function createWebhookSender(options: {
-  webhooks: Pick<WebhookStore, 'findById'>;
+  webhooks: Pick<WebhookStore, 'findByIds'>;
   authority: Pick<WebhookAuthority, 'holds' | 'pause'>;
   deliveries: Pick<DeliveryStore, 'before' | 'hasSucceededSince'>;
-  states: Pick<DeliveryJobStates, 'heldBy' | 'note'>;
   events: Pick<EventStore, 'findById'>;
   rights: Pick<ReadingRights, 'ofOwner'>;
   secrets: Pick<WebhookSecrets, 'sign'>;
   endpoints: ReturnType<typeof createEndpoints>;
   scale: number;
-}): JobHandler {
-  const { webhooks, authority, deliveries, states, endpoints, scale } = options;
-  const known = new LRUCache<string, Promise<Webhook | undefined>>({ max: 5000, ttl: WEBHOOK_MS });
+}): JobHandler<DeliveryDocument, DeliveryResult> {
+  const { webhooks, authority, deliveries, endpoints, scale } = options;
+  /** Each attempt uses the webhook as it is then; those that begin together read it together. */
+  const findWebhook = createBatches<string, Webhook | undefined>({
+    max: 500,
+    async run(ids) {
+      const found = new Map((await webhooks.findByIds([...new Set(ids)])).map((it) => [it.id, it]));
+      return ids.map((id) => found.get(id));
+    },
+  });
   const knownEvents = new LRUCache<string, Promise<StoredEvent | undefined>>({ max: 500, ttl: 10_000 });
 
-  /** What several deliveries need at the same time is read once. */
-  function once<T extends object | undefined>(
-    cache: LRUCache<string, Promise<T>>,
-    id: string,
-    find: (id: string) => Promise<T>,
-  ): Promise<T> {
-    const found = cache.get(id);
+  /** An event does not change, and is read once for its deliveries. */
+  function findEvent(id: string): Promise<StoredEvent | undefined> {
+    const found = knownEvents.get(id);
     if (found !== undefined) return found;
-    const finding = find(id);
-    cache.set(id, finding);
-    finding.catch(() => cache.delete(id));
+    const finding = options.events.findById(id);
+    knownEvents.set(id, finding);
+    finding.catch(() => knownEvents.delete(id));
     return finding;
   }
 
   /** The webhook and the event; or why nothing is delivered any more. */
   async function subjectOf({ webhook: id, event: eventId, type }: Delivery) {
-    const webhook = await once(known, id, webhooks.findById);
+    const webhook = await findWebhook(id);
     if (webhook === undefined) return 'The webhook was removed.';
     if (webhook.status !== 'active') return 'The webhook is paused.';
-    const event = await once(knownEvents, eventId, options.events.findById);
+    const event = await findEvent(eventId);
     if (event === undefined) return 'The event was erased.';
     const asking = Promise.all([authority.holds(webhook), options.rights.ofOwner(webhook.reader)]);
     const [holds, rights] = await asking.catch((error: unknown) => {
       throw new PostponedError('Identity cannot be asked at the moment.', RIGHTS_MS, { cause: error });
     });
-    if (!holds) {
-      known.delete(id);
-      return 'The webhook has ended with what it rested on.';
-    }
+    if (!holds) return 'The webhook has ended with what it rested on.';
     if (type !== TEST_TYPE && !mayRead(rights, event))
       return 'The applications of the owner may not read this event.';
     return { webhook, event };
   }
 
-  async function pause(webhook: Webhook, reason: PauseReason): Promise<void> {
-    known.delete(webhook.id);
-    await authority.pause(webhook, reason);
-  }
-
-  return async (job, { signal, number }) => {
-    const delivery = states.heldBy(job);
-    // Another process has taken over.
-    if (delivery === undefined)
-      throw new PostponedError('The delivery is made by another process.', ORDER_MS.first);
-    const note = (result: DeliveryResult) => states.note(job, result);
+  return async ({ document, attempt: number }, { signal, note }) => {
+    const delivery = deliveryDocuments.read(document);
     const subject = await subjectOf(delivery);
     if (typeof subject === 'string') {
       note({ status: 'skipped', reason: subject });
@@ -121,7 +109,7 @@ export function createWebhookSender(options: {
     }
     // "The endpoint is gone": it wants no more.
     if (status === 410) {
-      await pause(webhook, 'gone');
+      await authority.pause(webhook, 'gone');
       note({ attempt, status: 'failed', reason: error });
       throw new PermanentError(error);
     }
@@ -143,7 +131,8 @@ export function createWebhookSender(options: {
     { attempt }: Pick<DeliveryResult, 'attempt'>,
   ): Promise<never> {
     const reason = 'The endpoint has failed for three days.';
-    if (!(await deliveries.hasSucceededSince(webhook.id, delivery.begunAt))) await pause(webhook, 'failing');
+    if (!(await deliveries.hasSucceededSince(webhook.id, delivery.begunAt)))
+      await authority.pause(webhook, 'failing');
     note({ status: 'failed', reason, ...(attempt && { attempt }) });
     throw new PermanentError(reason);
   }

@@ -2,6 +2,7 @@ import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { leastIdAt, newId, timeOfId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import type { JobState, Priority } from '@gatehouse/data/job-document';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import type { RequestedBy, RequestInfo } from '@gatehouse/server/requests';
@@ -10,10 +11,11 @@ import { requestedBy } from '@gatehouse/tokens/requested-by';
 import type { EventStore, StoredEvent } from '../events/event.ts';
 import { EVENT_TYPE_NAMES, TEST_TYPE } from '../events/event-types.ts';
 import { conditionsOf, mayRead, mayReadType, type ReadingRights } from '../events/reading-rights.ts';
-import type { Delivery } from './delivery.ts';
+import { type Delivery, deliveryIdOf } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { WebhookSecrets } from './secrets.ts';
 import {
+  deliveryOwnerOf,
   type NewWebhook,
   personOf,
   WEBHOOK_LIMITS,
@@ -36,17 +38,17 @@ export type WebhookService = ReturnType<typeof createWebhookService>;
 export function createWebhookService(options: {
   webhooks: WebhookStore;
   authority: Pick<WebhookAuthority, 'basisOf' | 'holds'>;
-  deliveries: Pick<DeliveryStore, 'add' | 'findById' | 'within' | 'removeAllOf'>;
+  deliveries: Pick<DeliveryStore, 'addAgain' | 'findById' | 'within' | 'removeAllOf'>;
   events: EventStore;
   rights: ReadingRights;
   secrets: Pick<WebhookSecrets, 'rotated'>;
   isAllowedHost: (hostname: string) => boolean;
-  /** Publishes the jobs of deliveries that were stored. */
-  publish: (deliveries: readonly Delivery[]) => void;
+  /** Announces the job of a delivery that was stored. */
+  announce: (job: JobState) => void;
   /** Reports what was done to a webhook to identity. */
   report: (id: string) => void;
 }) {
-  const { webhooks, authority, deliveries, events, rights, secrets, publish, report } = options;
+  const { webhooks, authority, deliveries, events, rights, secrets, report } = options;
 
   /**
    * Whose webhooks these are, and whose rights decide. Of people, who use Gatehouse itself or one of their own applications: an
@@ -93,15 +95,22 @@ export function createWebhookService(options: {
     if (problems.length > 0) throw invalidFields(problems);
   }
 
-  async function send(webhook: Webhook, of: readonly StoredEvent[]): Promise<Delivery[]> {
+  /** Sends events now, also those that were delivered, or wait for their next attempt. Returns how many are due. */
+  async function send(webhook: Webhook, of: readonly StoredEvent[], priority: Priority): Promise<number> {
     if (webhook.status !== 'active')
       throw new ServiceError('conflict', 'The webhook is paused. Resume it first.');
-    const added = await deliveries.add(
-      of.map((event) => ({ webhook: webhook.id, event })),
-      true,
-    );
-    publish(added);
-    return added;
+    const owner = deliveryOwnerOf(webhook);
+    const to = of.map((event) => ({ webhook: webhook.id, owner, event }));
+    const due = await deliveries.addAgain(to, priority, { now: priority !== 'low' });
+    for (const job of due) options.announce(job);
+    return due.length;
+  }
+
+  async function sendOne(webhook: Webhook, event: StoredEvent): Promise<Delivery> {
+    await send(webhook, [event], 'normal');
+    const sent = await deliveries.findById(deliveryIdOf({ webhook: webhook.id, event }), webhook.id);
+    if (sent === undefined) throw new ServiceError('not_found', 'There is no such webhook.');
+    return sent;
   }
 
   return {
@@ -223,8 +232,7 @@ export function createWebhookService(options: {
         },
         ...{ readers: [], source: newId('evt'), version: 1 },
       });
-      const [delivery] = await send(webhook, [event]);
-      return delivery as Delivery;
+      return sendOne(webhook, event);
     },
 
     async resend(id: string, deliveryId: string, caller: Caller): Promise<Delivery> {
@@ -233,7 +241,7 @@ export function createWebhookService(options: {
       const event = delivery && (await events.findById(delivery.event));
       if (event === undefined)
         throw new ServiceError('not_found', 'There is no such delivery, or its event is gone.');
-      return (await send(webhook, [event]))[0] ?? (delivery as Delivery);
+      return sendOne(webhook, event);
     },
 
     /** Sends what happened since, also what was delivered; `next` is where another request goes on, if there is more. */
@@ -260,7 +268,7 @@ export function createWebhookService(options: {
         );
         const [first] = page.items;
         if (first !== undefined && replayed >= REPLAY.max) return { replayed, next: timeOfId(first.id) };
-        replayed += (await send(webhook, page.items)).length;
+        replayed += await send(webhook, page.items, 'low');
         if (!page.hasNext || page.last === undefined) return { replayed, next: undefined };
         after = { position: page.last, direction: 'next', inclusive: false };
       }

@@ -49,6 +49,12 @@ export function createWebhookStore(connection: Connection): WebhookStore {
   return {
     within: store.within,
     findById: store.findById,
+    async findByIds(ids) {
+      const found = await collection
+        .find<WebhookDocument>({ _id: { $in: [...ids] }, deleted_at: null })
+        .toArray();
+      return found.map(documents.read);
+    },
     insert: (webhook, action) =>
       insertInSlot({
         limit: WEBHOOK_LIMITS.perOwner,

@@ -73,6 +73,10 @@ export type WebhookAction = {
   subject?: string;
 };
 
+/** The owner of the deliveries of a webhook, who takes turns with others: all applications of a person are one. */
+export const deliveryOwnerOf = ({ owner, basis }: Pick<Webhook, 'owner' | 'basis'>): string =>
+  basis?.owner ?? owner;
+
 /** The person to whom a webhook belongs, by way of an application or not. */
 export const personOf = ({ owner, basis }: Pick<Webhook, 'owner' | 'basis'>): string | undefined =>
   basis?.owner ?? (isUserId(owner) ? owner : undefined);
@@ -80,6 +84,7 @@ export const personOf = ({ owner, basis }: Pick<Webhook, 'owner' | 'basis'>): st
 export type WebhookStore = {
   within(owner: string): ListSource<WebhookField, Webhook>;
   findById(id: string, owner?: string): Promise<Webhook | undefined>;
+  findByIds(ids: readonly string[]): Promise<Webhook[]>;
   /** Returns whether there was room. The action is stored in the same write, as with the writes below. */
   insert(webhook: Webhook, action: WebhookAction): Promise<boolean>;
   /** Undefined leaves it as it is. Throws `not_found`, or `precondition_failed` unless it is at one of the versions. */

@@ -2,15 +2,14 @@ import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@gatehouse/core/ids';
-import type { Job, JobStateStore } from '@gatehouse/events/job';
 import { listen } from '@gatehouse/testing/listen';
 import { until } from '@gatehouse/testing/processes';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import { REPORT_FORMATS, type Report, type ReportStore } from '../../src/reports/report.ts';
 import { createReportFileStore } from '../../src/reports/report-file-store.ts';
-import { createReportStore, newJobId } from '../../src/reports/report-store.ts';
-import { createReportHandler, removeUnused, reportJobStates } from '../../src/reports/report-worker.ts';
+import { createReportStore } from '../../src/reports/report-store.ts';
+import { createReportHandler, endReport } from '../../src/reports/report-worker.ts';
 
 const { store, connection } = await startTestDatabase(t, {
   define: createReportStore,
@@ -43,14 +42,13 @@ function processWith(changed: Partial<ReportStore> = {}) {
     origins: { users: origin, commerce: origin, notifications: origin },
     fileSeconds: 60,
   });
-  return (id: string) =>
-    handler({ data: { report: id } } as unknown as Job, { signal: AbortSignal.timeout(20_000) });
+  return (id: string) => handler({ id }, { signal: AbortSignal.timeout(20_000) });
 }
 
 async function add(changed: Partial<Report> = {}): Promise<string> {
   const [id, now] = [newId('rpt'), new Date()];
   const report: Report = {
-    ...{ id, requester: id, role: 'editor', delegation: 'handle', jobId: newJobId() },
+    ...{ id, requester: id, role: 'editor', delegation: 'handle' },
     ...{ type: 'orders', format: 'json', from: null, to: null, filters: {} },
     ...{ status: 'queued', progress: 0, rows: 0, bytes: null, fileId: null, error: null, version: 1 },
     ...{ createdAt: now, updatedAt: now, startedAt: null, completedAt: null, expiresAt: null },
@@ -115,19 +113,21 @@ t.test('the file is kept when the report is completed, and only the answer to th
 });
 
 t.test('files of killed processes are removed when a report fails for good', async (t) => {
-  const jobStates = reportJobStates({ end: async () => {} } as unknown as JobStateStore, {
-    onFailed: store.fail,
-    onRequeued: store.requeue,
-    async onCompleted() {},
-    onOutcome() {},
-    removeUnused: (id) => removeUnused(id, { store, files }),
-  });
-  for (const result of ['dead', 'rejected'] as const) {
+  const announced: string[] = [];
+  for (const outcome of [
+    { result: 'dead', error: 'It was killed.', attempts: 5 },
+    { result: 'rejected', error: 'It was killed.' },
+  ] as const) {
     const id = await add();
     await files.write(`${id}.killed`, chunks(), AbortSignal.timeout(5000));
-    await jobStates.end({ data: { report: id } } as unknown as Job, 6, { result, error: 'It was killed.' });
+    await endReport(id, outcome, {
+      store,
+      files,
+      announce: async (report, status) => void announced.push(`${report.id} ${status}`),
+    });
     t.match(await store.findById(id), { status: 'failed' });
-    t.equal(await filesOf(id), 0, result);
+    t.equal(await filesOf(id), 0, outcome.result);
+    t.equal(announced.at(-1), `${id} failed`);
   }
 });
 

@@ -27,8 +27,7 @@ t.test('files of a killed process are removed after the end of the report', asyn
       origins: { users: '', commerce: '', notifications: '' },
       fileSeconds: 60,
     });
-    const job = { data: { report: 'rpt_1' } } as unknown as Parameters<typeof handler>[0];
-    await handler(job, { signal: AbortSignal.timeout(5000) });
+    await handler({ id: 'rpt_1' }, { signal: AbortSignal.timeout(5000) });
     t.same(removed, [['rpt_1', kept]], ended?.status ?? 'forgotten');
   }
 });

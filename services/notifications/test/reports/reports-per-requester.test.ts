@@ -2,7 +2,7 @@ import { newId } from '@gatehouse/core/ids';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import type { Report } from '../../src/reports/report.ts';
-import { createReportStore, newJobId } from '../../src/reports/report-store.ts';
+import { createReportStore } from '../../src/reports/report-store.ts';
 
 const { store } = await startTestDatabase(t, {
   define: createReportStore,
@@ -11,7 +11,7 @@ const { store } = await startTestDatabase(t, {
 async function add(requester: string): Promise<string> {
   const [id, now] = [newId('rpt'), new Date()];
   const report: Report = {
-    ...{ id, requester, role: 'editor', delegation: 'handle', jobId: newJobId() },
+    ...{ id, requester, role: 'editor', delegation: 'handle' },
     ...{ type: 'orders', format: 'csv', from: null, to: null, filters: {} },
     ...{ status: 'queued', progress: 0, rows: 0, bytes: null, fileId: null, error: null, version: 1 },
     ...{ createdAt: now, updatedAt: now, startedAt: null, completedAt: null, expiresAt: null },

@@ -1,7 +1,5 @@
-import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import t from 'tap';
 import { MAX_UNFINISHED } from '../../src/reports/report.ts';
-import { createReportStore } from '../../src/reports/report-store.ts';
 import { ADMIN, ALL, build } from './service.ts';
 
 const { call, base, elsewhere, issuer, token, generate, ended, download } = await build(t);
@@ -322,22 +320,4 @@ t.test('bad requests name the field', async (t) => {
   t.ok(many.text.length < 10_000, `an answer of ${many.text.length} characters`);
   t.equal((await call('GET', '/v2/reports/rpt_nothing', token)).status, 404);
   t.equal((await fetch(`${base}/v2/reports`)).status, 401);
-});
-
-t.test('reports of an earlier version are checked until they have ended', async (t) => {
-  const { store, connection } = await startTestDatabase(t, { define: createReportStore });
-  const report = { requester: 'usr_1', created_at: new Date(), updated_at: new Date(), version: 1 };
-  await connection.collection('reports').insertMany([
-    { ...report, _id: 'rep_open', status: 'queued', unfinished: { requester: 'usr_1', slot: 0 } },
-    { ...report, _id: 'rep_ended', status: 'completed', check_at: new Date() },
-  ] as never[]);
-  await store.checkOpen();
-  const checked = await connection
-    .collection('reports')
-    .find({ check_at: { $exists: true } })
-    .toArray();
-  t.strictSame(
-    checked.map(({ _id }) => String(_id)),
-    ['rep_open'],
-  );
 });

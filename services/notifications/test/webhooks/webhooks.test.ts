@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing/processes';
 import { Webhook as Verifier } from 'standardwebhooks';
 import t from 'tap';
 import { ANN, BOB, build, SCOPES, type Webhook } from './build.ts';
 
-const { hooks, create, delivered, deliveries, publish, order, issuer, at, behave, origin } = await build(t);
+const { hooks, create, delivered, deliveries, publish, order, issuer, at, behave, origin } = await build(t, { timeoutMs: 5000 });
 const bob = await issuer.person(BOB, 'user', `${SCOPES} manage:apps`);
 
 t.test('an event is delivered, signed, once to each webhook that subscribes to it', async (t) => {
@@ -150,4 +151,43 @@ t.test('where asked, the events about one thing come in order', async (t) => {
   await delivered(hook.id, 4);
   const versions = at('/ordered').map(({ body }) => JSON.parse(body).data.version);
   t.same(versions, [1, 1, 1, 1, 2, 3, 4]);
+});
+
+t.test('a deletion, a pause and a new secret take effect at once', async (t) => {
+  for (const [name, change] of [
+    ['deleted', (id: string) => hooks('DELETE', `/${id}`)],
+    ['paused', (id: string) => hooks('PATCH', `/${id}`, { status: 'paused' })],
+  ] as const) {
+    const hook = await create(`/${name}`);
+    behave(`/${name}`, (_request, response) => response.writeHead(503).end());
+    for (let n = 0; n < 5; n += 1) await publish('commerce.order.created', order(`ord_${name}_${n}`, ANN));
+    await until(() => at(`/${name}`).length > 0, 5000);
+    await change(hook.id);
+    const count = at(`/${name}`).length;
+    await sleep(500);
+    // Those that were under way then.
+    t.ok(at(`/${name}`).length <= count + 5, name);
+  }
+  const hook = await create('/rotated');
+  await hooks('POST', `/${hook.id}/test`);
+  await delivered(hook.id, 1);
+  const { body } = await hooks<Webhook>('POST', `/${hook.id}/rotate`, { overlap_seconds: 0 });
+  await hooks('POST', `/${hook.id}/test`);
+  await delivered(hook.id, 2);
+  const last = at('/rotated').at(-1);
+  t.ok(new Verifier(body.secret).verify(last?.body ?? '', last?.headers ?? {}), 'signed by the new secret');
+});
+
+t.test('an attempt ends soon after its webhook is deleted', async () => {
+  const hook = await create('/hanging');
+  let closed = 0;
+  behave('/hanging', (request) => {
+    request.socket.on('close', () => {
+      closed += 1;
+    });
+  });
+  await hooks('POST', `/${hook.id}/test`);
+  await until(() => at('/hanging').length === 1, 5000);
+  await hooks('DELETE', `/${hook.id}`);
+  await until(() => closed > 0, 2000);
 });

@@ -268,7 +268,6 @@ const EXAMPLE: Notification = {
       providerId: null,
     },
   ],
-  job: 1,
   version: 3,
   createdAt: ACCEPTED,
   updatedAt: new Date('2026-03-01T09:30:01Z'),

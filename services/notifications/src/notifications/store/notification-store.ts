@@ -8,8 +8,8 @@ import { createDocumentKeys, IDEMPOTENCY_INDEXES, idempotencyFields } from '@gat
 import { createDocumentStore } from '@gatehouse/data/document-store';
 import { inBatches } from '@gatehouse/data/erasures';
 import { insertNew } from '@gatehouse/data/insert-new';
+import { FORMER_JOBS_INDEX, JOB_INDEXES, type JobState, newJob } from '@gatehouse/data/job-document';
 import { createListPlan } from '@gatehouse/data/list-plan';
-import { OPEN_JOBS_INDEX } from '@gatehouse/data/open-jobs';
 import type { Connection } from 'mongoose';
 import {
   asAccepted,
@@ -18,13 +18,7 @@ import {
   type NotificationStore,
 } from '../notification.ts';
 import { COUNTS_INDEX } from './notification-counts.ts';
-import {
-  COLLECTION,
-  type NotificationDocument,
-  notifications,
-  SENDERS_INDEX,
-  UNLEASED,
-} from './notification-document.ts';
+import { COLLECTION, type NotificationDocument, notifications } from './notification-document.ts';
 
 const LISTS = createListPlan({ fields: notifications.listFields, prefix: 'user_id' });
 
@@ -35,20 +29,20 @@ const MAX_BATCH = 100;
 export function createNotificationStore(
   connection: Connection,
   options: {
-    /** Publishes the current job of a notification that was written. */
-    publish: (notification: Notification) => void;
+    /** Announces the job of a notification that was written. */
+    announce: (job: JobState) => void;
     logger: Logger;
   },
 ) {
-  const { publish, logger } = options;
+  const { announce, logger } = options;
   const store = createDocumentStore<NotificationField, Notification, NotificationDocument>(connection, {
     name: COLLECTION,
     noun: 'notification',
     plan: LISTS,
-    indexes: [OPEN_JOBS_INDEX, SENDERS_INDEX, COUNTS_INDEX, ...IDEMPOTENCY_INDEXES],
+    indexes: [...Object.values(JOB_INDEXES), FORMER_JOBS_INDEX, COUNTS_INDEX, ...IDEMPOTENCY_INDEXES],
     projection: notifications.projection,
     read: notifications.read,
-    write: (notification) => writeChange(notification) as NotificationDocument,
+    write: (notification) => writeChange(notification) as unknown as NotificationDocument,
   });
   const collection = connection.collection<StoredDocument>(COLLECTION);
   const keys = createDocumentKeys<NotificationDocument>(collection, {
@@ -72,17 +66,14 @@ export function createNotificationStore(
     },
 
     async add(notification, { sender, key }) {
-      const traceparent = currentTraceparent();
-      const document = {
-        ...writeNew(notification),
-        sender,
-        ...idempotencyFields(key),
-        ...(traceparent && { traceparent }),
-      };
+      const { type: lane, priority, createdAt } = notification;
+      const place = { lane, priority, owner: sender, traceparent: currentTraceparent() };
+      const job = newJob(place, createdAt);
+      const document = { ...writeNew(notification), job, ...idempotencyFields(key) };
       if (!(await insert(document))) {
         throw new ServiceError('conflict', 'This notification already exists.');
       }
-      publish(notification);
+      announce(job);
     },
 
     async update(id, decide, ifVersion) {
@@ -97,7 +88,10 @@ export function createNotificationStore(
         },
         ifVersion,
       );
-      if (change !== undefined && change.next.job !== current?.job) publish(change.next);
+      if (change !== undefined && change.next.priority !== current?.priority) {
+        const found = await collection.findOne({ _id: id }, { projection: { job: 1 } });
+        if (found?.job) announce(found.job as JobState);
+      }
       return change?.next ?? (current as unknown as Notification);
     },
 
@@ -117,9 +111,7 @@ const ANONYMOUS = [
       message: '',
       reason: null,
       attempts: [],
-      sender: null,
-      ...UNLEASED,
-      check_at: null,
+      job: null,
       status: { $cond: [{ $in: ['$status', ['queued', 'sending']] }, 'cancelled', '$status'] },
       version: { $add: [{ $ifNull: ['$version', 0] }, 1] },
     },
@@ -128,22 +120,12 @@ const ANONYMOUS = [
 ];
 
 /** The stored fields of a change by a person. */
-function writeChange({ priority, status, job }: Notification) {
-  // A new job is published after the write, or by the next sweep.
-  const rest =
-    status === 'cancelled' ? { check_at: null, sender: null, reason: null } : { check_at: new Date() };
-  return { priority, status, job, ...rest };
+function writeChange({ priority, status }: Notification) {
+  const job = status === 'cancelled' ? { job: null, reason: null } : { 'job.priority': priority };
+  return { priority, status, ...job };
 }
 
-function writeNew(notification: Notification): NotificationDocument {
-  const { id: _id, priority, createdAt } = notification;
-  return {
-    _id,
-    ...notifications.write(notification),
-    first_priority: priority,
-    job_attempts: 0,
-    ...UNLEASED,
-    due_at: createdAt,
-    check_at: createdAt,
-  };
+function writeNew(notification: Notification) {
+  const { id: _id, priority } = notification;
+  return { _id, ...notifications.write(notification), first_priority: priority };
 }

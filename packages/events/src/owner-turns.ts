@@ -1,0 +1,136 @@
+import { PRIORITIES, type Priority } from '@gatehouse/data/job-document';
+
+/** The jobs of an owner with one priority. */
+export type OwnerJobs = { priority: Priority; owner: string };
+/** The turn of an owner: one job, and the slot-time that was expected of it, in milliseconds. */
+export type Turn = OwnerJobs & { expectedMs: number };
+
+type Owner = {
+  inFlight: number;
+  /** The slot-time that it has used, in milliseconds, on the clock of all owners (start-time fair queueing). */
+  used: number;
+  /** The slot-time of its last jobs. */
+  costMs: number;
+};
+
+/** The part of the slots that an owner gets while others wait, and that is kept for owners who have no job under way. */
+const SHARE = 1 / 8;
+const INITIAL_COST_MS = 10;
+
+/**
+ * Says whose job is next. Each priority gets its share of the turns. Of its owners, the one comes first that has used the least
+ * slot-time. An owner with an eighth of the slots waits for those who have less; and the last eighth of the slots is for
+ * owners who have few jobs under way, so that nobody waits for the slow jobs of another.
+ */
+export function createOwnerTurns(slots: number, weights: Readonly<Record<Priority, number>>) {
+  const share = Math.max(1, Math.floor(slots * SHARE));
+  const reserved = Math.floor(slots * SHARE);
+  const quantum = Math.max(1, Math.floor(share / 2));
+  const fewInFlight = Math.max(1, Math.floor(reserved / 4));
+  const nextPriority = createShares(weights);
+  const owners = new Map<string, Owner>();
+  /** By priority: the owners who may have jobs that are due. */
+  const ready = { high: new Set<string>(), normal: new Set<string>(), low: new Set<string>() };
+  let occupied = 0;
+  /** The clock of all owners: somebody who comes back has used as much as whoever had a turn last. */
+  let clock = 0;
+
+  /** Whether only the slots are left that are kept for owners with few jobs. */
+  const isCrowded = () => slots - occupied <= reserved;
+
+  function ownerOf(id: string): Owner {
+    const known = owners.get(id) ?? { inFlight: 0, used: clock, costMs: INITIAL_COST_MS };
+    owners.set(id, known);
+    return known;
+  }
+
+  function forget(id: string): void {
+    const { inFlight = 0, used = 0 } = owners.get(id) ?? {};
+    if (inFlight === 0 && used <= clock && PRIORITIES.every((it) => !ready[it].has(id))) owners.delete(id);
+  }
+
+  /** The owner of this priority whose turn it is. */
+  function nextOwner(priority: Priority): string | undefined {
+    const isReserved = isCrowded();
+    let best: { id: string; isOver: boolean; used: number } | undefined;
+    for (const id of ready[priority]) {
+      const { inFlight, used } = ownerOf(id);
+      if (isReserved && inFlight >= fewInFlight) continue;
+      const isOver = inFlight >= share;
+      const isBetter =
+        best === undefined || (isOver === best.isOver ? used < best.used : best.isOver && !isOver);
+      if (isBetter) best = { id, isOver, used };
+    }
+    return best?.id;
+  }
+
+  return {
+    /** The owner may have jobs that are due. */
+    ready({ priority, owner }: OwnerJobs): void {
+      if (ready[priority].has(owner)) return;
+      const known = ownerOf(owner);
+      if (known.inFlight === 0) known.used = Math.max(known.used, clock);
+      ready[priority].add(owner);
+    },
+    /** The owner has no more of them. */
+    drained({ priority, owner }: OwnerJobs): void {
+      ready[priority].delete(owner);
+      forget(owner);
+    },
+    /** Takes up to `max` turns, each of which occupies a slot until it has ended. */
+    take(max: number): Turn[] {
+      const turns: Turn[] = [];
+      while (turns.length < max && occupied < slots) {
+        const candidates = new Map(PRIORITIES.map((priority) => [priority, nextOwner(priority)]));
+        const open = PRIORITIES.filter((priority) => candidates.get(priority) !== undefined);
+        if (open.length === 0) break;
+        const priority = nextPriority(open);
+        const owner = candidates.get(priority) as string;
+        const known = ownerOf(owner);
+        clock = Math.max(clock, known.used);
+        // Several at a time, as jobs are claimed by owner.
+        const limit = isCrowded() ? fewInFlight : share;
+        const count = Math.min(quantum, max - turns.length, slots - occupied, limit - known.inFlight);
+        for (let i = 0; i < Math.max(1, count); i += 1) {
+          known.used += known.costMs;
+          known.inFlight += 1;
+          occupied += 1;
+          turns.push({ priority, owner, expectedMs: known.costMs });
+        }
+      }
+      return turns;
+    },
+    /** The turn has ended after this time; undefined if there was no job. */
+    ended({ owner, expectedMs }: Turn, ms: number | undefined): void {
+      const known = ownerOf(owner);
+      known.inFlight -= 1;
+      known.used += (ms ?? 0) - expectedMs;
+      if (ms !== undefined) known.costMs = Math.max(1, (known.costMs + ms) / 2);
+      occupied -= 1;
+      forget(owner);
+    },
+    free: () => slots - occupied,
+  };
+}
+
+/**
+ * Returns a function that says which of the open priorities is next, so that each is as often as its weight and they
+ * alternate as evenly as possible: the smooth weighted round-robin of nginx.
+ */
+export function createShares(weights: Readonly<Record<Priority, number>>) {
+  for (const priority of PRIORITIES) {
+    if (!(weights[priority] >= 1)) throw new RangeError(`The weight of ${priority} must be at least 1.`);
+  }
+  const current = { high: 0, normal: 0, low: 0 };
+  return (open: readonly Priority[]): Priority => {
+    let best = open[0] ?? 'high';
+    let total = 0;
+    for (const priority of open) {
+      current[priority] += weights[priority];
+      total += weights[priority];
+      if (current[priority] > current[best]) best = priority;
+    }
+    current[best] -= total;
+    return best;
+  };
+}
