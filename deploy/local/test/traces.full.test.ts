@@ -33,7 +33,7 @@ function follow(t: Test, spans: readonly ReceivedSpan[], chain: Chain): void {
 }
 
 t.test(
-  'one trace leads from a request through NATS to the mail, and holds nobody’s data',
+  'one trace leads from a request through the queue to the mail, and holds nobody’s data',
   { skip },
   async (t) => {
     const collector = await startOtlpReceiver(t);
@@ -86,11 +86,6 @@ t.test(
     const notify = { process: 'notifications', name: 'POST /v2/notifications', kind: 'server' } as const;
     const job = [
       notify,
-      {
-        process: 'notifications',
-        name: 'publish jobs.notifications.messages.normal.email',
-        kind: 'producer',
-      },
       { process: 'notifications', name: 'process messages.normal.email', kind: 'consumer' },
     ] as const;
     follow(t, of(order), [...job, { process: 'notifications', name: 'send mail', kind: 'client' }]);
