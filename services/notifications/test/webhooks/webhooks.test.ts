@@ -4,7 +4,9 @@ import { Webhook as Verifier } from 'standardwebhooks';
 import t from 'tap';
 import { ANN, BOB, build, SCOPES, type Webhook } from './build.ts';
 
-const { hooks, create, delivered, deliveries, publish, order, issuer, at, behave, origin } = await build(t, { timeoutMs: 5000 });
+const { hooks, create, delivered, deliveries, publish, order, issuer, at, behave, origin } = await build(t, {
+  timeoutMs: 5000,
+});
 const bob = await issuer.person(BOB, 'user', `${SCOPES} manage:apps`);
 
 t.test('an event is delivered, signed, once to each webhook that subscribes to it', async (t) => {
