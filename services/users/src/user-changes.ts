@@ -42,6 +42,7 @@ type AccountEvent = {
     reason: AccountChanged['reason'];
     details?: NonNullable<AccountChanged['details']>;
     previous_email?: string;
+    restorable?: true;
     by?: RequestedBy;
   };
 };
@@ -89,17 +90,64 @@ export function changeUser(
   const next = { ...current, ...omitUndefined(changes) };
   if (next.email === current.email) return updated(current, next, revision);
   // A new address is not verified.
-  return updated(current, { ...next, emailVerified: false, emailContested: false }, revision);
+  const address = { emailVerified: false, emailContested: false, ...replacedEmail(current, next, revision) };
+  return updated(current, { ...next, ...address }, revision);
+}
+
+/** For how long a link gives an address back, and an address must have been there for a link to give it back. */
+const RESTORABLE_MS = 72 * 3600_000;
+
+/**
+ * Whether a link gives the address back when it is replaced. One that itself took the place of another in the last 72 hours may be a
+ * thief's, who would get the account back from the owner.
+ */
+function isRestorable(
+  { email, emailVerified, earlierEmail, emailReplacedAt }: Account,
+  { updatedAt }: Revision,
+): boolean {
+  const isRecent =
+    emailReplacedAt !== null && updatedAt.getTime() - emailReplacedAt.getTime() < RESTORABLE_MS;
+  return emailVerified && (!isRecent || email === earlierEmail);
+}
+
+/** Whether somebody else made a change: an admin. A machine may act for the person, and so for a thief. */
+function isByAdmin({ id }: Account, { by }: Revision): boolean {
+  return by !== undefined && by.user_id !== null && by.user_id !== id;
+}
+
+/** What is kept about the addresses of an account that gets another one. An admin decides whose the account is, and no link undoes that. */
+function replacedEmail(current: Account, next: Account, revision: Revision) {
+  const { email, emailVerified, earlierEmail, emailReplacedAt } = current;
+  const isFirst = !emailVerified && emailReplacedAt === null;
+  const kept = isRestorable(current, revision) ? email : earlierEmail;
+  return {
+    earlierEmail: isByAdmin(current, revision) ? next.email : kept,
+    emailReplacedAt: isFirst ? null : revision.updatedAt,
+  };
+}
+
+/** An account that an admin has given back: no link gives back an address of before, the present one included. */
+function givenBack(account: Account, { updatedAt }: Revision): Account {
+  const { email, earlierEmail, emailReplacedAt } = account;
+  const isUndisputed = emailReplacedAt === null || email === earlierEmail;
+  return isUndisputed ? account : { ...account, earlierEmail: null, emailReplacedAt: updatedAt };
 }
 
 /**
  * Undoes a change of the address. The person who made it may know the password and be signed in, so both end: a new password
- * is set by a link to the address.
+ * is set by a link to the address. Throws `conflict` when the address is neither the present one nor the one that a link gives back.
  */
 export function restoreEmail(current: Account, email: string, revision: Revision): AccountUpdate {
+  const isPresent = current.emailVerified && current.email === email;
+  if (!isPresent && current.earlierEmail !== email) {
+    throw new ServiceError('conflict', 'This email address cannot be restored any more.');
+  }
   const restored = { email, emailVerified: true, emailContested: false, passwordHash: null };
   return updated(current, { ...current, ...restored }, revision, [
-    { reason: 'email_restored', raises: ['epoch', 'signInEpoch', 'recoveryEpoch'] },
+    {
+      ...{ reason: 'email_restored', raises: ['epoch', 'signInEpoch', 'recoveryEpoch'] },
+      ...(isPresent ? {} : previousOf(current)),
+    },
   ]);
 }
 
@@ -130,10 +178,11 @@ export function changeSecurity(
 ): AccountUpdate | undefined {
   switch (change.reason) {
     case 'password': {
-      const { reason: _, isRecovery = false, ...changes } = change;
+      const { reason: _, isRecovery = false, isSetUp = false, ...changes } = change;
       const update = changeUser(current, changes, revision);
+      const next = isSetUp ? givenBack(update.next, revision) : update.next;
       const recoveryEpoch = current.recoveryEpoch + (isRecovery ? 1 : 0);
-      return { ...update, next: { ...update.next, recoveryEpoch } };
+      return { ...update, next: { ...next, recoveryEpoch } };
     }
     case 'role':
       return change.role === current.role ? undefined : changeUser(current, { role: change.role }, revision);
@@ -168,30 +217,38 @@ export function deleteUser(current: Account, { version, by }: Revision) {
 
 /** Nothing that a deactivation ends comes back with a later activation. */
 const DEACTIVATION: readonly Epoch[] = ['epoch', 'signInEpoch', 'authorityEpoch'];
+/** By these an admin gives an account back. Those that its own password or its mailbox can cause are open to a thief as well. */
+const GIVING_BACK: ReadonlySet<AccountChanged['reason']> = new Set(['password', 'status', 'revoked']);
 
 type Reason = {
   reason: AccountChanged['reason'];
   raises: readonly Epoch[];
   details?: NonNullable<AccountChanged['details']>;
   previousEmail?: string;
+  isRestorable?: true;
 };
 
 function updated(
   current: Account,
-  next: Account,
-  { by, ...revision }: Revision,
-  reasons = reasonsOf(current, next, by),
+  changed: Account,
+  made: Revision,
+  reasons = reasonsOf(current, changed, made),
 ): AccountUpdate {
+  const { by, ...revision } = made;
+  const isGivenBack = isByAdmin(current, made) && reasons.some(({ reason }) => GIVING_BACK.has(reason));
+  const next = isGivenBack ? givenBack(changed, made) : changed;
   const epochs = Object.fromEntries(EPOCHS.map((name) => [name, current[name]])) as Record<Epoch, number>;
   const accountChanges = reasons.map(({ raises, ...reason }): AccountChanged => {
     for (const name of raises) epochs[name] += 1;
     const { epoch, signInEpoch } = epochs;
     return { userId: current.id, epoch, signInEpoch, ...reason, ...omitUndefined({ by }) };
   });
-  const changed = NAMES_IN_EVENTS.filter(({ field }) => next[field] !== current[field]).map(
-    ({ name }) => name,
-  );
-  const data = { user_id: current.id, version: revision.version, changed };
+  const names = NAMES_IN_EVENTS.filter(({ field }) => next[field] !== current[field]);
+  const data = {
+    user_id: current.id,
+    version: revision.version,
+    changed: names.map(({ name }) => name),
+  };
   return {
     next: { ...next, ...epochs, ...revision },
     accountChanges,
@@ -203,13 +260,15 @@ function updated(
  * The effects of the change on tokens and sessions, and its entry for the audit log: what one signs in with, and what
  * one may do. In order, as if each had been a change of its own. Identity's own pages record themselves what ends nothing.
  */
-function reasonsOf(current: Account, next: Account, by: RequestedBy | undefined): Reason[] {
+function reasonsOf(current: Account, next: Account, revision: Revision): Reason[] {
   const reasons: Reason[] = [];
-  const { email, emailVerified, role, status } = current;
-  // An address that nobody has confirmed may be a stranger's, whom the account does not concern.
-  const previous = email !== null && emailVerified ? { previousEmail: email } : undefined;
-  if (next.email !== email && (previous ?? by) !== undefined)
-    reasons.push({ reason: 'email', raises: [], ...previous });
+  const { email, role, status } = current;
+  const { by } = revision;
+  const previous = previousOf(current);
+  if (next.email !== email && (previous ?? by) !== undefined) {
+    const restorable = email !== null && next.earlierEmail === email ? { isRestorable: true as const } : {};
+    reasons.push({ reason: 'email', raises: [], ...previous, ...restorable });
+  }
   if (next.username !== current.username && by !== undefined)
     reasons.push({ reason: 'username', raises: [] });
   if (next.role !== role) {
@@ -225,8 +284,13 @@ function reasonsOf(current: Account, next: Account, by: RequestedBy | undefined)
   return reasons;
 }
 
+/** An address that nobody has confirmed may be a stranger's, whom the account does not concern. */
+function previousOf({ email, emailVerified }: Account): { previousEmail: string } | undefined {
+  return email !== null && emailVerified ? { previousEmail: email } : undefined;
+}
+
 function accountEvent(change: AccountChanged): AccountEvent {
-  const { userId, epoch, signInEpoch, reason, details, previousEmail, by } = change;
+  const { userId, epoch, signInEpoch, reason, details, previousEmail, isRestorable, by } = change;
   return {
     subject: subjectOf(change),
     data: {
@@ -234,7 +298,7 @@ function accountEvent(change: AccountChanged): AccountEvent {
       epoch,
       sign_in_epoch: signInEpoch,
       reason,
-      ...omitUndefined({ details, previous_email: previousEmail, by }),
+      ...omitUndefined({ details, previous_email: previousEmail, restorable: isRestorable, by }),
     },
   };
 }

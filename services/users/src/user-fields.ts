@@ -43,6 +43,10 @@ export const USER = {
   recoveryEpoch: number().default(0),
   /** Standing capabilities that the person has given with a lower one have ended (ADR 41). Never decreases. */
   authorityEpoch: number().default(0),
+  /** The address that a mailed link gives back, and that gets such a link when it is replaced again (ADR 32). */
+  earlierEmail: text().default(null),
+  /** When a confirmed address was last replaced, or an admin last gave back an account where one was. */
+  emailReplacedAt: date().default(null),
   /** Raised by every write; 0 for users stored before versions were introduced. */
   version: number().default(0),
   createdAt: date().list(),

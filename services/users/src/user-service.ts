@@ -102,7 +102,7 @@ export type UserService = {
   verifyEmail(id: string, email: string): Promise<User>;
   /**
    * Gives a person, who has proved that the address is theirs, an earlier address back, verified. Ends all tokens and
-   * sessions and removes the password.
+   * sessions and removes the password. Throws `conflict` when it cannot be given back any more.
    */
   restoreEmail(id: string, email: string): Promise<User>;
 };
@@ -127,6 +127,8 @@ type PasswordChange = Omit<Changer, 'own'> & {
   currentPassword?: string | null;
   /** Whether the person used a link because they could not sign in. */
   isRecovery?: boolean;
+  /** Whether an admin made that link. */
+  isSetUp?: boolean;
 };
 
 export function createUserService({
@@ -317,7 +319,11 @@ export function createUserService({
       return (await store.findByLogin(loginOf(login)))?.user;
     },
 
-    async changePassword(id, { newPassword, currentPassword, isRecovery = false, ...by }, ifVersion) {
+    async changePassword(
+      id,
+      { newPassword, currentPassword, isRecovery = false, isSetUp = false, ...by },
+      ifVersion,
+    ) {
       assertValid(
         fieldProblems({ password: newPassword }).map(({ message }) => ({ field: 'new_password', message })),
       );
@@ -326,7 +332,7 @@ export function createUserService({
           ? { currentHash: await checkCurrent(id, currentPassword, by) }
           : omitUndefined({ currentHash: currentPassword });
       const passwordHash = await hashNew(newPassword, 'new_password');
-      const change = { reason: 'password', passwordHash, isRecovery, ...checked } as const;
+      const change = { reason: 'password', passwordHash, isRecovery, isSetUp, ...checked } as const;
       const changed = await changeSecurity(id, change, ifVersion, by.changedBy);
       if (by.source === undefined) await forgive(id);
       return changed;

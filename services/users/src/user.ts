@@ -80,7 +80,13 @@ export type Epoch = (typeof EPOCHS)[number];
  * people; `everything` ends their sessions as well, and `kept` has the ids of what it does not end.
  */
 export type SecurityChange =
-  | { reason: 'password'; passwordHash: string | null; currentHash?: string | null; isRecovery?: boolean }
+  | {
+      reason: 'password';
+      passwordHash: string | null;
+      currentHash?: string | null;
+      isRecovery?: boolean;
+      isSetUp?: boolean;
+    }
   | { reason: 'role'; role: UserRole }
   | { reason: 'status'; status: UserStatus }
   | { reason: 'revoked'; everything: boolean; kept?: readonly string[] };
@@ -98,6 +104,8 @@ export type AccountChanged = {
   details?: Readonly<Record<string, string | readonly string[]>>;
   /** The verified address before a change of the address. */
   previousEmail?: string;
+  /** Whether a link gives the previous address back. */
+  isRestorable?: true;
   /** Who asked for it, and from where. Identity records itself what people do on its own pages. */
   by?: RequestedBy;
 };
@@ -151,7 +159,10 @@ export type UserStore = ListSource<UserField, User> & {
    * no longer the current one, and a TakenError when another user has verified it.
    */
   verifyEmail(id: string, email: string): Promise<User>;
-  /** Gives the account an address back, verified as by verifyEmail; ends tokens and sessions, and removes the password. */
+  /**
+   * Gives the account an address back, verified as by verifyEmail; ends tokens and sessions, and removes the password. Throws `conflict`
+   * when it is neither the present one nor the earlier one.
+   */
   restoreEmail(id: string, email: string): Promise<{ user: User; events: AccountChanged[] }>;
   /** Undefined when nothing changes; throws a WrongPasswordError when currentHash is no longer the current one. */
   changeSecurity(

@@ -1,3 +1,4 @@
+import type { RequestedBy } from '@gatehouse/server/requests';
 import fc from 'fast-check';
 import t from 'tap';
 import { type Account, type SecurityChange, type UserChanges, WrongPasswordError } from '../src/user.ts';
@@ -29,6 +30,8 @@ const ANN: Account = {
   signInEpoch: 2,
   recoveryEpoch: 1,
   authorityEpoch: 3,
+  earlierEmail: null,
+  emailReplacedAt: null,
   version: 7,
   createdAt: new Date('2026-01-01T00:00:00Z'),
   updatedAt: new Date('2026-01-02T00:00:00Z'),
@@ -73,10 +76,11 @@ t.test('the effects of a change', async (t) => {
     const update = changeUser(ANN, changes, REVISION);
     const [epoch, signInEpoch] = ends.at(-1)?.slice(1) ?? [5, 2];
     const emailVerified = !changed.includes('email_verified');
+    const address = emailVerified ? {} : { earlierEmail: ANN.email, emailReplacedAt: REVISION.updatedAt };
     const authorityEpoch = changes.status === 'inactive' ? 4 : 3;
     t.strictSame(
       update.next,
-      { ...ANN, ...changes, emailVerified, epoch, signInEpoch, authorityEpoch, ...REVISION },
+      { ...ANN, ...changes, ...address, emailVerified, epoch, signInEpoch, authorityEpoch, ...REVISION },
       about,
     );
     t.strictSame(learned(update), [ends, changed], about);
@@ -229,13 +233,100 @@ t.test('a recovery and revocations raise the epochs of what they end', async (t)
 });
 
 t.test('an address that is given back ends whatever the account was open to', async (t) => {
-  const taken = { ...ANN, email: 'thief@example.org' };
+  const taken = { ...ANN, email: 'thief@example.org', earlierEmail: 'ann@example.org' };
   const update = restoreEmail(taken, 'ann@example.org', REVISION);
   const closed = { passwordHash: null, epoch: 6, signInEpoch: 3, recoveryEpoch: 2 };
-  t.strictSame(update.next, { ...ANN, ...closed, ...REVISION });
+  t.strictSame(update.next, { ...ANN, ...closed, earlierEmail: ANN.email, ...REVISION });
+  t.match(update.accountChanges, [{ previousEmail: 'thief@example.org', isRestorable: undefined }]);
   t.strictSame(learned(update), [[['email_restored', 6, 3]], ['email', 'password']]);
   const without = restoreEmail({ ...taken, passwordHash: null }, 'ann@example.org', REVISION);
   t.match(without.next, closed, 'an account without a password, too');
+});
+
+const HOUR = 3600_000;
+/** The changes of an address over the hours, and what links then give back. Each begins with the confirmed address A. */
+type Step =
+  | { at?: number; to: string; by?: RequestedBy }
+  | { at?: number; security: SecurityChange; by?: RequestedBy }
+  | { at?: number; restore: string };
+const BY = { client_id: 'app_1', address: '192.0.2.1', user_agent: null, request_id: 'req_1' };
+const [OWN, ADMIN, MACHINE] = ['usr_ann', 'usr_admin', null].map((user_id) => ({ ...BY, user_id })) as [
+  RequestedBy,
+  RequestedBy,
+  RequestedBy,
+];
+const PASSWORD = { reason: 'password', passwordHash: 'next' } as const;
+const REVOKED = { reason: 'revoked', everything: true } as const;
+const CLOSED = { reason: 'status', status: 'inactive' } as const;
+const SET_UP = { ...PASSWORD, isRecovery: true, isSetUp: true };
+const RECOVERED = { ...PASSWORD, isRecovery: true };
+const STOLEN = { to: 'T', at: 0 };
+const KEPT = { to: 'A', at: 80 };
+/** The name, the steps, the addresses that got a link, and the one that a link gives back at the end. */
+const STORIES: [string, Step[], links: string, restorable: string | null][] = [
+  ['a thief has the account', [STOLEN], 'A', 'A'],
+  ['who takes a further address', [STOLEN, { to: 'T2' }], 'A', 'A'],
+  ['at the end of the time', [STOLEN, { to: 'T2', at: 71 }, { to: 'O', at: 73 }], 'A', 'A'],
+  ['another password', [STOLEN, { security: PASSWORD }, { security: PASSWORD, by: OWN }], 'A', 'A'],
+  ['a link for a new password', [STOLEN, { security: RECOVERED }], 'A', 'A'],
+  ['a revocation of all access', [STOLEN, { security: REVOKED, by: OWN }], 'A', 'A'],
+  ['a password through an application', [STOLEN, { security: PASSWORD, by: MACHINE }], 'A', 'A'],
+  ['a link that undoes another change', [STOLEN, { restore: 'T' }], 'A', 'A'],
+  ['the owner sets it back', [STOLEN, { to: 'A', at: 5 }, { security: PASSWORD }], 'A', 'A'],
+  ['and loses it again', [STOLEN, { to: 'A', at: 60 }, { to: 'T2', at: 90 }], 'AA', 'A'],
+  ['an admin sets it back', [STOLEN, { to: 'A', by: ADMIN }, { security: PASSWORD, by: ADMIN }], 'A', 'A'],
+  ['in the other order', [STOLEN, { security: PASSWORD, by: ADMIN }, { to: 'A', by: ADMIN }], 'A', 'A'],
+  ['an admin sets another one', [STOLEN, { to: 'O', by: ADMIN }], 'A', 'O'],
+  ['and a thief changes it', [STOLEN, { to: 'O', by: ADMIN }, { to: 'T2' }], 'AO', 'O'],
+  ['a link restores it', [STOLEN, { to: 'T2' }, { restore: 'A' }], 'A', 'A'],
+  ['an admin revokes all access', [STOLEN, { security: REVOKED, by: ADMIN }], 'A', null],
+  ['deactivates', [STOLEN, { security: CLOSED, by: ADMIN }], 'A', null],
+  ['sets the password', [STOLEN, { security: PASSWORD, by: ADMIN }], 'A', null],
+  ['a set-up link, and another address', [STOLEN, { security: SET_UP }, { to: 'O' }], 'A', null],
+  ['after days the owner sets it back', [STOLEN, KEPT], 'AT', 'T'],
+  ['and uses a link for a new password', [STOLEN, KEPT, { security: RECOVERED }], 'AT', 'T'],
+  ['and an admin revokes all access', [STOLEN, KEPT, { security: REVOKED, by: ADMIN }], 'AT', null],
+  ['and uses a set-up link', [STOLEN, KEPT, { security: SET_UP }], 'AT', null],
+  ['after days an admin sets it back', [STOLEN, { ...KEPT, by: ADMIN }], 'A', 'A'],
+  ['after days by a set-up link', [STOLEN, { security: SET_UP, at: 80 }, KEPT], 'A', null],
+  ['an admin sets the first password', [{ security: SET_UP, by: ADMIN }, STOLEN], 'A', 'A'],
+];
+t.test('the link to the address that was there for 72 hours, and no other, gives it back', async (t) => {
+  for (const [name, steps, links, restorable] of STORIES) {
+    let [account, hours]: [Account, number] = [{ ...ANN, email: 'A' }, 0];
+    const linked: string[] = [];
+    for (const step of steps) {
+      hours = step.at ?? hours;
+      const by = 'by' in step ? step.by : undefined;
+      const revision = { version: 8, updatedAt: new Date(REVISION.updatedAt.getTime() + hours * HOUR), by };
+      const update =
+        'restore' in step
+          ? restoreEmail(account, step.restore, revision)
+          : 'to' in step
+            ? changeUser(account, { email: step.to }, revision)
+            : changeSecurity(account, step.security, revision);
+      linked.push(
+        ...(update?.accountChanges ?? []).flatMap(({ isRestorable, previousEmail = '' }) =>
+          isRestorable ? [previousEmail] : [],
+        ),
+      );
+      account = { ...(update?.next ?? account), emailVerified: true };
+    }
+    t.equal(linked.join(''), links, `${name}: who gets a link`);
+    for (const email of ['A', 'T', 'T2', 'O'].filter((it) => it !== account.email)) {
+      const restore = () => restoreEmail(account, email, REVISION);
+      if (email === restorable) t.equal(restore().next.email, email, `${name}: ${email} comes back`);
+      else t.throws(restore, { message: /cannot be restored/ }, `${name}: ${email} does not come back`);
+    }
+    t.equal(account.earlierEmail, restorable, name);
+  }
+});
+
+t.test('an address that nobody had confirmed is no earlier one', async (t) => {
+  const typo = { ...ANN, email: 'typo', emailVerified: false };
+  const { next } = changeUser(typo, { email: 'A' }, REVISION);
+  const { accountChanges } = changeUser({ ...next, emailVerified: true }, { email: 'T' }, REVISION);
+  t.match(accountChanges, [{ previousEmail: 'A', isRestorable: true }], 'so that the next one gets a link');
 });
 
 t.test('a deletion ends tokens and sessions', async (t) => {

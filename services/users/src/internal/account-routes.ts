@@ -9,7 +9,7 @@ import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import type { User } from '../user.ts';
-import { USER } from '../user-fields.ts';
+import { CHANGEABLE_FIELDS, USER } from '../user-fields.ts';
 import type { UserService } from '../user-service.ts';
 
 const PREFIX = internalPrefix('users');
@@ -17,7 +17,7 @@ const PREFIX = internalPrefix('users');
 const Nullable = Type.Union([Type.String(), Type.Null()]);
 const SCHEMAS = { boolean: Type.Boolean(), number: Type.Integer(), date: Type.String() };
 /** The properties of a user in responses, and their names there. */
-const { version: _, ...SHOWN } = USER;
+const { version: _, emailReplacedAt: __, ...SHOWN } = USER;
 const PROPERTIES = Object.entries(SHOWN).map(([property, { definition }]) => ({
   property: property as keyof User,
   name: inSnakeCase(property),
@@ -43,7 +43,9 @@ const readNew = bodyValidator(
 );
 /** The fields that a person may remove from their account. */
 const REMOVABLE = PROPERTIES.filter(
-  ({ property }) => property !== 'email' && USER[property].definition.fallback === null,
+  ({ property }) =>
+    CHANGEABLE_FIELDS.some((it) => it === property && it !== 'email') &&
+    USER[property].definition.fallback === null,
 );
 /** A field of a form: null and the empty string remove the value. */
 const Field = Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'] }));
@@ -61,6 +63,7 @@ const readPassword = bodyValidator(
     new_password: Text,
     current_password: Type.Optional(Type.Union([Text, Type.Null()])),
     is_recovery: Type.Optional(Type.Boolean()),
+    is_set_up: Type.Optional(Type.Boolean()),
   }),
 );
 const readEmail = bodyValidator(Type.Object({ email: Text }));
@@ -138,8 +141,9 @@ export function mountAccountRoutes(
 
   app.put<OneAccount>(`${one}/password`, guard, async (request, reply) => {
     const body = readPassword(request.body);
-    const { new_password: newPassword, current_password: currentPassword, is_recovery: isRecovery } = body;
-    const change = { newPassword, ...omitUndefined({ currentPassword, isRecovery }) };
+    const { new_password: newPassword, current_password: currentPassword } = body;
+    const { is_recovery: isRecovery, is_set_up: isSetUp } = body;
+    const change = { newPassword, ...omitUndefined({ currentPassword, isRecovery, isSetUp }) };
     return sendAccount(reply, await users.changePassword(request.params.id, change));
   });
 

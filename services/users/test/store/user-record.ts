@@ -21,6 +21,8 @@ export function userRecord(over: Partial<UserRecord> = {}): UserRecord & { passw
     signInEpoch: 0,
     recoveryEpoch: 0,
     authorityEpoch: 0,
+    earlierEmail: null,
+    emailReplacedAt: null,
     version: 1,
     createdAt: now,
     updatedAt: now,
