@@ -2,7 +2,7 @@ import { isConfirmed } from '@gatehouse/web/confirmation';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
-import type { OneTimeLinks } from '../../core/accounts/one-time-link.ts';
+import { isCurrentLink, type OneTimeLinks } from '../../core/accounts/one-time-link.ts';
 import { originOf } from '../../core/audit/audit.ts';
 import { standaloneQuestionPage } from '../../pages/account/confirmation-pages.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
@@ -24,11 +24,12 @@ export function factorRecoveryRoutes(options: {
   const router = new Router({ sensitive: true });
   const refuse = (ctx: Context) => sendPage(ctx, recoveryOutcomePage('invalid'), { status: 400 });
 
-  /** The account that a link is about, if its recovery is under way. */
+  /** The account that a link is about, if its recovery is under way, and not one of another address. */
   async function accountOf(purpose: 'stop_recovery' | 'remove_factors', token: string) {
     const link = await links.peek(purpose, token);
     const account = link === undefined ? undefined : await options.accounts.find(link.userId);
-    const recovery = account && (await recoveries.find(account));
+    if (account === undefined || !isCurrentLink(link, account)) return undefined;
+    const recovery = await recoveries.find(account);
     if (recovery === undefined || (purpose === 'remove_factors' && !isReady(recovery))) return undefined;
     return account;
   }

@@ -223,3 +223,14 @@ t.test('the store: of many that begin or take at once, one does, and others void
   await store.remove('usr_many');
   await until(async () => (await recoveries.countDocuments({ _id: 'usr_many' })) === 0, 1000);
 });
+
+t.test('a link that was sent to another address removes and stops nothing', async (t) => {
+  const it = await person('moved');
+  const { stop } = await begin(it);
+  const remove = await passTime(it);
+  // As if the account had had another address, and a recovery of its own, when the mails were sent.
+  const links = database.collection('one_time_links');
+  await links.updateMany({ user_id: it.id }, { $set: { email: 'moved-thief@example.org' } });
+  for (const link of [stop, remove]) t.equal(heading(await browser().get(link)), OVER);
+  t.ok((await hasApp(it)) && (await isUnderWay(it)));
+});
