@@ -35,7 +35,14 @@ import { withStores } from './store-set-up.ts';
 /** What no test here is about. */
 const NOBODY = {
   ...{ email: null, email_verified: false, first_name: null, last_name: null, phone: null, picture: null },
-  ...{ created_at: '', updated_at: '', sign_in_epoch: 0, recovery_epoch: 0, authority_epoch: 0 },
+  ...{
+    created_at: '',
+    updated_at: '',
+    sign_in_epoch: 0,
+    recovery_epoch: 0,
+    authority_epoch: 0,
+    earlier_email: null,
+  },
 };
 
 type Body = Record<string, unknown> & { data: Record<string, unknown>[] };

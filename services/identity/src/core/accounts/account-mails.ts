@@ -49,8 +49,12 @@ export type AccountMails = {
    * sign in has a link that undoes it.
    */
   notify(userId: string, notice: Notice): Promise<void>;
-  /** Sends a link that undoes the change to the address that the account had before. */
-  notifyEmailChanged(userId: string, previousEmail: string, occasion: Occasion): Promise<void>;
+  /** Tells the address that the account had before, with a link that gives it back if it is restorable. */
+  notifyEmailChanged(
+    userId: string,
+    previous: { email: string; isRestorable: boolean },
+    occasion: Occasion,
+  ): Promise<void>;
   /** Tells the owner of an account whose second factors are lost, with a link that stops their removal, or at last removes them. */
   sendFactorRecovery(account: Account, mail: FactorRecoveryMail): Promise<void>;
   /** A link for an admin to give to the owner, who sets up how they sign in again; tells the owner by mail that there is one. */
@@ -156,22 +160,14 @@ export function createAccountMails(options: {
         await options.countMail(loginKey(email), 'invitation');
         await mail.send({ to: email, ...invitationMail({ link, days }) });
       }),
-    notifyEmailChanged: (userId, previousEmail, occasion) =>
+    notifyEmailChanged: (userId, { email, isRestorable }, occasion) =>
       attempt('email changed', async () => {
         const account = await accounts.find(userId);
         if (account === undefined) return;
-        const link = await linkTo(
-          '/account/undo-email-change',
-          account,
-          previousEmail,
-          'undo_email_change',
-          UNDO_SECONDS,
-        );
+        const [path, purpose] = ['/account/undo-email-change', 'undo_email_change'] as const;
+        const link = isRestorable ? await linkTo(path, account, email, purpose, UNDO_SECONDS) : undefined;
         const { username } = account;
-        await mail.send({
-          to: previousEmail,
-          ...emailChangedMail({ link, username, ...occasion }),
-        });
+        await mail.send({ to: email, ...emailChangedMail({ link, username, ...occasion }) });
       }),
     notify: (userId, notice) =>
       attempt(notice.kind, async () => {

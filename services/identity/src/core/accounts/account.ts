@@ -22,6 +22,8 @@ export type Account = {
   recovery_epoch: number;
   /** Raised when everything ends that the person has given to programs and other people. */
   authority_epoch: number;
+  /** The address that a mailed link gives back. */
+  earlier_email: string | null;
   created_at: string;
   updated_at: string;
 };
@@ -58,11 +60,12 @@ export type Accounts = {
   remove(id: string, by: Omit<RequestedBy, 'user_id'>): Promise<void>;
   /**
    * Without the current password only for a person who has been identified in another way; null: for an account that has none, else
-   * `forbidden`. With `isRecovery` for a person who has used a link because they could not sign in.
+   * `forbidden`. With `isRecovery` for a person who has used a link because they could not sign in, and with
+   * `isSetUp` if an admin made it.
    */
   changePassword(
     id: string,
-    passwords: { next: string; current?: string | null; isRecovery?: boolean },
+    passwords: { next: string; current?: string | null; isRecovery?: boolean; isSetUp?: boolean },
   ): Promise<Account>;
   /**
    * Raises the authority epoch and the token epoch, which ends everything that the person gave to programs and other people; with
@@ -74,6 +77,9 @@ export type Accounts = {
   ): Promise<Account>;
   /** Throws `conflict` when it is no longer the account's address. */
   verifyEmail(id: string, email: string): Promise<Account>;
-  /** Gives an earlier address back, verified; ends tokens and sessions and removes the password. */
+  /**
+   * Gives an earlier address back, verified; ends tokens and sessions and removes the password. Throws `conflict` when it is neither the present
+   * one nor the earlier one.
+   */
   restoreEmail(id: string, email: string): Promise<Account>;
 };

@@ -138,18 +138,28 @@ export function factorRecoveryMail(
   }
 }
 
-/** For the address that the account had before. */
-export function emailChangedMail(model: { link: string; username: string } & Occasion): Mail {
+const restoring = (link: string) => [
+  t('If it was not you, somebody else may be in your account. Open this link to restore this address:'),
+  { link, label: t('Restore this address') },
+  t(
+    'It works once, for {hours} hours. It ends all sessions of the account, removes its passkeys, and an authenticator app that was set up lately, and you get a link to choose a new password. Give the link to nobody.',
+    { hours: UNDO_HOURS },
+  ),
+];
+
+/** For the address that the account had before; without a link if none gives it back. */
+export function emailChangedMail(model: { link: string | undefined; username: string } & Occasion): Mail {
   const { link } = model;
   const values = { product: brand().name, username: plainName(model.username), when: occasion(model) };
   return mail(t('Your email address has been changed'), [
     t('The {product} account {username} got a new email address in place of this one on {when}.', values),
     t('If it was you, you need not do anything.'),
-    t('If it was not you, somebody else may be in your account. Open this link to restore this address:'),
-    { link, label: t('Restore this address') },
-    t(
-      'It works once, for {hours} hours. It ends all sessions of the account, removes its passkeys, and an authenticator app that was set up lately, and you get a link to choose a new password. Give the link to nobody.',
-      { hours: UNDO_HOURS },
-    ),
+    ...(link === undefined
+      ? [
+          t(
+            'If it was not you, tell the people who run this site. Where the account had another address in the last 72 hours, a link in the mail to that address restores it.',
+          ),
+        ]
+      : restoring(link)),
   ]);
 }

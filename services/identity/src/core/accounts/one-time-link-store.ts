@@ -66,22 +66,18 @@ export function createOneTimeLinkStore(connection: Connection): OneTimeLinkStore
         await links.deleteMany({ _id: idsOfMany(purpose, userId) });
       }
     },
-    async removeAfter(purpose, userId, time) {
-      await links.deleteMany({ _id: idsOfMany(purpose, userId), expires_at: { $gt: time } });
-    },
   };
 }
 
 const idPrefix = (purpose: LinkPurpose, userId: string) => `${purpose}:${userId}`;
-/** The ids of the links of a person and purpose that differ by their address or their change. */
+/** The ids of the links of a person and purpose that differ by their change. */
 const idsOfMany = (purpose: LinkPurpose, userId: string) => ({
   $gte: `${idPrefix(purpose, userId)}:`,
   $lt: `${idPrefix(purpose, userId)};`,
 });
 
-/** A further mail must not void the link in the first one: each address, each other change, and each stop has its own. */
-function idOf({ purpose, userId, email, tokenHash }: StoredLink): string {
+/** A further mail must not void the link in the first one: each change, and each stop has its own. An account has one earlier address. */
+function idOf({ purpose, userId, tokenHash }: StoredLink): string {
   const prefix = idPrefix(purpose, userId);
-  if (purpose === 'undo_change' || purpose === 'stop_recovery') return `${prefix}:${tokenHash}`;
-  return purpose === 'undo_email_change' ? `${prefix}:${email}` : prefix;
+  return purpose === 'undo_change' || purpose === 'stop_recovery' ? `${prefix}:${tokenHash}` : prefix;
 }

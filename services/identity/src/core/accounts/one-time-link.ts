@@ -41,8 +41,8 @@ export type StoredLink = EntityOf<typeof STORED_LINK>;
 export type OneTimeLinkStore = {
   collection: string;
   /**
-   * Replaces the person's earlier one of the same purpose; to undo a change of the address, only one to the same address, and
-   * to undo other changes, and to stop a recovery, none.
+   * Replaces the person's earlier one of the same purpose, but none to undo a change other than of the address, and none to stop a
+   * recovery.
    * Durable when it resolves.
    */
   put(link: StoredLink): Promise<void>;
@@ -54,8 +54,6 @@ export type OneTimeLinkStore = {
   take(purpose: LinkPurpose, tokenHash: string): Promise<OneTimeLink | undefined>;
   /** Removes all links of a person. */
   removeAllOf(userId: string): Promise<void>;
-  /** Removes the person's links of this purpose that expire after the time. */
-  removeAfter(purpose: LinkPurpose, userId: string, time: Date): Promise<void>;
 };
 
 export type LinkDraft = Omit<OneTimeLink, 'expiresAt' | 'change' | 'method' | 'given'> &
@@ -72,8 +70,6 @@ export type OneTimeLinks = {
   restore(purpose: LinkPurpose, token: string, link: OneTimeLink): Promise<void>;
   /** Consumes a link for the action; returns whether there was one. When the action fails, the link works again. */
   use(purpose: LinkPurpose, token: string, action: () => Promise<unknown>): Promise<boolean>;
-  /** Voids the person's links of this purpose that were made after this one. */
-  voidLater(purpose: LinkPurpose, link: OneTimeLink): Promise<void>;
 };
 
 /** 256 bits as base64url. */
@@ -104,8 +100,6 @@ export function createOneTimeLinks(store: OneTimeLinkStore): OneTimeLinks {
       });
       return true;
     },
-    // All links of a purpose work for the same time.
-    voidLater: (purpose, { userId, expiresAt }) => store.removeAfter(purpose, userId, expiresAt),
   };
   return links;
 }

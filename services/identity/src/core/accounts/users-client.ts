@@ -37,10 +37,10 @@ export function createUsersClient(internal: InternalClient): Accounts {
       const response = await internal.request('DELETE', pathOf(id), by);
       if (response.status >= 400) throw errorOf(response.status, response.body);
     },
-    changePassword: (id, { next, current, isRecovery }) =>
+    changePassword: (id, { next, current, isRecovery, isSetUp }) =>
       required('PUT', `${pathOf(id)}/password`, {
         new_password: next,
-        ...omitUndefined({ current_password: current, is_recovery: isRecovery }),
+        ...omitUndefined({ current_password: current, is_recovery: isRecovery, is_set_up: isSetUp }),
       }),
     revoke: (id, { by, ...change }) => required('POST', `${pathOf(id)}/revocations`, { ...by, ...change }),
     async hasPassword(id) {

@@ -16,8 +16,9 @@ type AccountChange = {
   reason: string;
   /** The details for the audit log beside the reason. */
   details?: Readonly<Record<string, unknown>>;
-  /** The verified address before, if the reason is a new address. */
+  /** The verified address before, if the reason is another address, and whether a link gives it back. */
   previous_email?: string;
+  restorable?: boolean;
   /** Who made it through the API, and from where. Changes on our own pages are recorded there. */
   by?: RequestedBy;
 };
@@ -42,13 +43,13 @@ export function createAccountChangeHandler(options: {
 }): (change: AccountChange) => Promise<void> {
   const { revocations, sessionEnds, applications, notices, audit, mails } = options;
   return async (change) => {
-    const { user_id: id, epoch, sign_in_epoch, reason, previous_email: previousEmail, by } = change;
+    const { user_id: id, epoch, sign_in_epoch, reason, previous_email: email, restorable, by } = change;
     options.accountCache.forget(id);
     // Where an admin is, or a machine, is no business of the person's.
     const occasion = { at: timeOfId(change.id), address: by?.user_id === id ? by.address : undefined };
     // Not awaited: a slow mail server must not delay what else the users service reports.
-    if (reason === 'email' && previousEmail !== undefined) {
-      void mails.notifyEmailChanged(id, previousEmail, occasion);
+    if (email !== undefined) {
+      void mails.notifyEmailChanged(id, { email, isRestorable: restorable === true }, occasion);
     }
     const isOfEverything = change.details?.scope === 'everything';
     if (!HARMLESS.has(reason)) {

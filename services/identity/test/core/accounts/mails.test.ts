@@ -49,6 +49,7 @@ const MAILS: [mail: Mail, subject: string, links: string[]][] = [
   [verifyEmailMail({ link: LINK, username: 'ada' }), 'Confirm your email address', [LINK]],
   [newPasswordMail({ link: LINK, minutes: 30 }), 'Choose a new password', [LINK]],
   [emailChangedMail({ link: LINK, username: 'ada', at }), 'Your email address has been changed', [LINK]],
+  [emailChangedMail({ link: undefined, username: 'ada', at }), 'Your email address has been changed', []],
   ...(['requested', 'soon', 'ready'] as const).map((stage, i): [Mail, string, string[]] => [
     factorRecoveryMail({ stage, readyAt: at, address }, { link: LINK, username: 'ada' }),
     [

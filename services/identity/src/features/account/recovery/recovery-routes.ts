@@ -151,7 +151,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       const origin = originOf(ctx);
       try {
         const used = await links.use(purpose, token, () =>
-          accounts.changePassword(id, { next, isRecovery: true }),
+          accounts.changePassword(id, { next, isRecovery: true, isSetUp: isReset }),
         );
         if (!used) return refuseLink(ctx);
       } catch (error) {

@@ -42,13 +42,19 @@ export function undoRoutes(options: {
   const refuse = (ctx: Context) =>
     sendPage(ctx, linkInvalidPage({ purpose: 'undo', links: { retry: '/account' } }), { status: 400 });
 
-  /** No later change voids it, but one of the address: what follows is for whoever reads the mail there. */
+  /**
+   * A change that a thief can make voids no link, but for one of the address: what follows is for whoever reads the mail there. An address
+   * comes back only while the account keeps it as the earlier one, which users checks again in the write.
+   */
   async function find(purpose: keyof typeof PATHS, token: string) {
     const link = await links.peek(purpose, token);
     const account = link === undefined ? undefined : await accounts.find(link.userId);
     if (link === undefined || account?.status !== 'active') return undefined;
-    const isCurrent = account.email_verified && account.email === link.email;
-    return isCurrent || purpose === 'undo_email_change' ? { link, account } : undefined;
+    const isCurrent =
+      purpose === 'undo_email_change'
+        ? account.earlier_email === link.email
+        : account.email_verified && account.email === link.email;
+    return isCurrent ? { link, account } : undefined;
   }
 
   /** Ends what somebody else may have got into the account by; returns the details for the audit log. */
@@ -98,8 +104,6 @@ export function undoRoutes(options: {
         // Afterwards, as until then somebody who is signed in could add another one; and then the sessions that they began meanwhile.
         details = await endMethods(link, isEmail);
         await options.sessionEnds.endAll(link.userId, { action: 'session.ended', origin });
-        // The addresses that the account has had since are not this person's.
-        if (isEmail) await links.voidLater(purpose, link);
       });
       if (!used || account === undefined) return refuse(ctx);
       const action = isEmail ? 'email.restored' : 'change.undone';
