@@ -16,6 +16,8 @@ export type ResolvedKey = {
   /** The person who owns the application, and their role; null if there is none. */
   owner: string | null;
   role: Role | null;
+  /** Who made the key, if that was somebody else than the owner. */
+  given_by?: string;
   profiles?: object;
   epoch: { client: number; subject?: number };
   /** An ISO 8601 time; null for a key that does not expire. */
@@ -119,6 +121,7 @@ function callerOf(key: ResolvedKey): Caller | undefined {
     clientId: key.client_id,
     scopes: new Set(key.scopes),
     person: key.trusted || key.owner === null ? undefined : { id: key.owner, role: key.role ?? 'user' },
+    ...(key.given_by === undefined ? {} : { givenBy: key.given_by }),
     expiresAt: key.expires_at === null ? now + VALID_KEY_TTL_SECONDS : Date.parse(key.expires_at) / 1000,
     issuedAt: now,
     tokenId: undefined,

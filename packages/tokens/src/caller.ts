@@ -12,6 +12,8 @@ export type Caller = {
    * trusted.
    */
   person: { id: string; role: Role } | undefined;
+  /** `given_by`: who made the secret or key of an application, if that was somebody else than the application's owner. */
+  givenBy?: string;
   /** `exp`, in seconds since the epoch; for an API key that does not expire, when it must be resolved again. */
   expiresAt: number;
   /** `iat`, in seconds since the epoch; for an API key, when it was resolved. */

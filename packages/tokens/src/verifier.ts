@@ -141,6 +141,7 @@ function callerOf(claims: JWTPayload): Caller {
     scope,
     trusted,
     roles,
+    given_by: givenBy,
     gid,
     api_key: keyId,
     auth_time: authTime,
@@ -160,6 +161,9 @@ function callerOf(claims: JWTPayload): Caller {
   if (keyId !== undefined && typeof keyId !== 'string') {
     throw new errors.JWTInvalid('api_key must be a string');
   }
+  if (givenBy !== undefined && typeof givenBy !== 'string') {
+    throw new errors.JWTInvalid('given_by must be a string');
+  }
   const isMachine = sub === clientId;
   const role = Array.isArray(roles) ? ROLES.findLast((name) => roles.includes(name)) : undefined;
   // A machine that is not trusted acts under its owner, so the token must name one.
@@ -173,6 +177,7 @@ function callerOf(claims: JWTPayload): Caller {
     clientId,
     scopes: new Set(typeof scope === 'string' ? parseScope(scope) : []),
     person: isMachine && trusted === true ? undefined : person,
+    ...(givenBy === undefined ? {} : { givenBy }),
     expiresAt: exp,
     issuedAt: iat,
     tokenId: jti,

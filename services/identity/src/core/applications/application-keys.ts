@@ -52,6 +52,8 @@ export type ResolvedApiKey = {
   trusted: boolean;
   owner: string | null;
   role: 'user' | 'editor' | 'admin' | null;
+  /** Who made it, if that was somebody else than the owner. */
+  given_by?: string;
   profiles?: Readonly<Record<string, string>>;
   epoch: { client: number; subject?: number };
   expires_at: string | null;

@@ -27,6 +27,8 @@ export type OwnerPermissions<O extends Owner = Owner> = {
   owner: O | undefined;
   /** False when the owner is inactive or gone: then the application may do nothing. */
   active: boolean;
+  /** Who gave the credential, if that was somebody else than the owner. */
+  givenBy?: string;
   /** The scopes of a list that the owner may have, in the list's order. */
   within(scopes: readonly string[]): string[];
 };
@@ -74,14 +76,15 @@ export async function credentialPermissions<O extends Owner & Giver>(
   const given = giverNeeded(application, credential);
   const giver = given && (await authority.giverOf(credential.kind, given, application));
   if (given !== undefined && giver === undefined) return undefined;
-  if (giver === undefined || giver.id === application.owner || giver.role === 'admin') {
-    return ownerPermissions(application, findOwner);
-  }
+  if (giver === undefined || giver.id === application.owner) return ownerPermissions(application, findOwner);
+  const givenBy = giver.id;
+  if (giver.role === 'admin') return { ...(await ownerPermissions(application, findOwner)), givenBy };
   const owner = application.owner === null ? giver : await findOwner(application.owner);
   const role = owner && lowerRole(owner.role, giver.role);
   return {
     owner: owner && role && { ...owner, role },
     active: owner?.status === 'active',
+    givenBy,
     within: (scopes) => (role === undefined ? [] : withinCeiling(scopes, role)),
   };
 }

@@ -170,8 +170,8 @@ export function createPermissions(
     }
     const isForOthers = token.resourceServer !== undefined && token.resourceServer.audience !== api;
     if (token.accountId === undefined) {
-      const claims = machineClaims(application, owner);
-      return isForOthers ? { ...claims, roles: undefined, profiles: undefined } : claims;
+      const claims = machineClaims(application, permitted);
+      return isForOthers ? { ...claims, given_by: undefined, roles: undefined, profiles: undefined } : claims;
     }
     const { account } = ctx.oidc.entities.Account as ProviderAccount;
     const epoch = { client: application.epoch, subject: account.epoch };

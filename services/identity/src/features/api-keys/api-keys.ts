@@ -188,7 +188,7 @@ export function createApiKeys(options: {
       if (!mayHaveApiKeys(application)) return undefined;
       const permissions = await permissionsBy(application, key.given);
       if (permissions?.active !== true) return undefined;
-      const { owner, within } = permissions;
+      const { owner, givenBy, within } = permissions;
       recordUse(key.id, address);
       recordApplicationUse(application.id, address);
       return {
@@ -198,6 +198,7 @@ export function createApiKeys(options: {
         trusted: owner === undefined,
         owner: owner?.id ?? null,
         role: owner?.role ?? null,
+        ...(givenBy === undefined ? {} : { given_by: givenBy }),
         ...(Object.keys(application.profiles).length === 0 ? {} : { profiles: application.profiles }),
         epoch: { client: application.epoch, ...(owner === undefined ? {} : { subject: owner.epoch }) },
         expires_at: key.expiresAt?.toISOString() ?? null,

@@ -12,6 +12,7 @@ export const DELEGATION = {
   subject: text(),
   clientId: text(),
   person: group({ id: text().stored('person_id'), role: oneOf(ROLES) }).optional(),
+  givenBy: text().optional(),
   grantId: text().optional(),
   keyId: text().optional(),
   epoch: group({ client: number().stored('client_epoch'), subject: number().stored('subject_epoch') }),
@@ -68,13 +69,14 @@ export function createDelegations(options: {
   return {
     find,
 
-    async create({ subject, clientId, person, grantId, keyId, epoch, scopes }, actor) {
+    async create({ subject, clientId, person, givenBy, grantId, keyId, epoch, scopes }, actor) {
       const handle = randomBytes(32).toString('base64url');
       await store.insert(hashOf(handle), {
         actor,
         subject,
         clientId,
         person,
+        givenBy,
         grantId,
         keyId,
         epoch,
@@ -101,8 +103,20 @@ export function createDelegations(options: {
 }
 
 /** The claims of the caller's own token, the API key that it ends with, and the service that uses it (RFC 8693 §4.1). */
-function claimsOf({ actor, subject, person, grantId, keyId, epoch }: Delegation): Record<string, unknown> {
-  const origin = { act: { sub: actor }, ...(keyId === undefined ? {} : { api_key: keyId }) };
+function claimsOf({
+  actor,
+  subject,
+  person,
+  givenBy,
+  grantId,
+  keyId,
+  epoch,
+}: Delegation): Record<string, unknown> {
+  const origin = {
+    act: { sub: actor },
+    given_by: givenBy,
+    ...(keyId === undefined ? {} : { api_key: keyId }),
+  };
   if (person === undefined) return { ...origin, trusted: true, epoch };
   const common = { ...origin, roles: [person.role], epoch };
   return person.id === subject ? { ...common, gid: grantId } : { ...common, owner: person.id };

@@ -96,6 +96,18 @@ t.test('errors', async (t) => {
   t.equal(await apiKeys.resolve('x'.repeat(43)), undefined);
 });
 
+t.test('a key says who made it, if that was somebody else than the owner', async (t) => {
+  const { id } = await make();
+  for (const [who, expected] of [
+    ['usr_ann', undefined],
+    ['usr_root', 'usr_root'],
+  ] as const) {
+    const { body } = await call('POST', `/${id}/api-keys`, { name: 'x', scopes: ['read:data'] }, who);
+    const { owner, given_by } = (await resolve(body.api_key)) ?? {};
+    t.same([owner, given_by], ['usr_ann', expected], who);
+  }
+});
+
 t.test('a key never goes beyond its application and its owner', async (t) => {
   people.set('usr_ed', { role: 'editor', status: 'active', epoch: 1 });
   const made = await call('POST', '', { ...WEB, scopes: ['read:all', 'read:data', 'openid'] }, 'usr_ed');

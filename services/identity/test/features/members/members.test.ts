@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing/processes';
-import { exportJWK, generateKeyPair } from 'jose';
+import { decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import t from 'tap';
 import { MAX_INVITED, MAX_INVITED_BY_ONE } from '../../../src/core/applications/member.ts';
 import { build } from '../../build.ts';
@@ -8,7 +8,12 @@ import { mailsOf } from '../../pages.ts';
 
 const built = await build(t);
 const { call } = built;
-for (const name of ['olga', 'vic', 'dev', 'eve']) await built.createPerson(name);
+const [, , devId] = [
+  await built.createPerson('olga'),
+  await built.createPerson('vic'),
+  await built.createPerson('dev'),
+  await built.createPerson('eve'),
+];
 const owner = await built.login('olga');
 const viewer = await built.login('vic');
 const developer = await built.login('dev');
@@ -208,6 +213,10 @@ t.test(
     const client = { client_id: String(id), client_secret: String(secret.client_secret) };
     const { body: issued } = await built.form({ grant_type: 'client_credentials', ...client });
     t.match(await permissions(issued.access_token), { roles: ['user'], scopes: ['read:data'] });
+    const asked = { grant_type: 'client_credentials', ...client, resource: `${built.base}/api` };
+    for (const { access_token } of [issued, (await built.form(asked)).body]) {
+      t.match(decodeJwt(String(access_token)), { given_by: devId }, 'services know who gave it');
+    }
 
     const { body } = await call('GET', `${path}/members`, admin);
     const [member] = body.data as { user_id: string; credentials: { id: string }[] }[];

@@ -5,7 +5,7 @@ import type { Account } from '../../accounts/account.ts';
 import type { AccountCache } from '../../accounts/account-cache.ts';
 import { type Application, findSecret, grantTypesOf } from '../../applications/application.ts';
 import type { Applications } from '../../applications/applications.ts';
-import { credentialPermissions } from '../../applications/ownership.ts';
+import { credentialPermissions, type OwnerPermissions } from '../../applications/ownership.ts';
 import type { Authority } from '../../authority/authority.ts';
 import type { TokenSigning } from '../../tokens/token-signing.ts';
 
@@ -25,14 +25,17 @@ export function pinnedProfiles({ profiles }: Pick<Application, 'profiles'>): { p
 /** The claims of a token that an application has for itself: under its owner, or trusted. */
 export function machineClaims(
   application: Pick<Application, 'epoch' | 'profiles'>,
-  owner: Pick<Account, 'id' | 'role' | 'epoch'> | undefined,
+  {
+    owner,
+    givenBy,
+  }: Pick<OwnerPermissions<Pick<Account, 'id' | 'role' | 'status' | 'epoch'>>, 'owner' | 'givenBy'>,
 ): Record<string, unknown> {
   const { epoch: client } = application;
   const of =
     owner === undefined
       ? { trusted: true, epoch: { client } }
       : { owner: owner.id, roles: [owner.role], epoch: { client, subject: owner.epoch } };
-  return { ...pinnedProfiles(application), ...of };
+  return { ...pinnedProfiles(application), ...of, given_by: givenBy };
 }
 
 /**
@@ -67,15 +70,14 @@ export function createClientCredentials(options: {
     const by = { kind: 'client_secret', given: found.given } as const;
     const permissions = await credentialPermissions(application, by, { authority, findOwner });
     if (permissions?.active !== true) return false;
-    const { owner, within } = permissions;
-    const allowed = within(application.scopes);
+    const allowed = permissions.within(application.scopes);
     const asked = form.get('scope') ?? '';
     const scopes = asked === '' ? allowed : parseScope(asked);
     const isPlain = asked === '' || asked === scopes.join(' ');
     if (scopes.length === 0 || !isPlain || !scopes.every((scope) => allowed.includes(scope))) return false;
     const info = requestInfo(ctx.req);
     const scope = scopes.join(' ');
-    const claims = machineClaims(application, owner);
+    const claims = machineClaims(application, permissions);
     const draft = { subject: id, clientId: id, audience, scope, lifetime, claims };
     const { token } = await options.signing.signer()(draft);
     applications.secretUsed(id, found.id, info.address);
