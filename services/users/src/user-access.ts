@@ -2,7 +2,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { UserRole } from './user.ts';
 
 /** The caller: a person, limited by role and ownership, or a machine (undefined), which is not. */
-export type Actor = { person: { id: string; role: UserRole } | undefined };
+export type Actor = { person: { id: string; role: UserRole } | undefined; givenBy?: string };
 
 /**
  * The rules of access to users, in addition to the scope that an operation needs. Each function throws `forbidden`, even
@@ -19,13 +19,13 @@ export function authorizeCreate({ person }: Actor): void {
     throw forbidden('create users', 'admins and trusted applications');
 }
 
-export function authorizeRead({ person }: Actor, id: string): void {
-  if (person !== undefined && person.role === 'user' && person.id !== id)
+export function authorizeRead(actor: Actor, id: string): void {
+  if (actor.person?.role === 'user' && !isOwn(actor, id))
     throw forbidden('read this user', 'the person, editors, admins and trusted applications');
 }
 
-export function authorizeChange({ person }: Actor, id: string): void {
-  if (person !== undefined && person.role !== 'admin' && person.id !== id)
+export function authorizeChange(actor: Actor, id: string): void {
+  if (!hasAdminRights(actor) && !isOwn(actor, id))
     throw forbidden('change this user', 'the person, admins and trusted applications');
 }
 
@@ -63,12 +63,15 @@ export function authorizeOwnEmailChange({ firstParty }: { firstParty: boolean })
  * their role: a token alone does not prove who is using it.
  */
 export function needsCurrentPassword(actor: Actor, id: string): boolean {
-  return isOwn(actor, id) || !hasAdminRights(actor);
+  return actor.person?.id === id || !hasAdminRights(actor);
 }
 
-/** Whether people act on their own record, by whatever credential. */
-export function isOwn({ person }: Actor, id: string): boolean {
-  return person?.id === id;
+/**
+ * Whether people act on their own record: by a sign-in, a consent, or a credential that they made themselves. One that somebody else made
+ * in their application works with their data, and is not them.
+ */
+export function isOwn({ person, givenBy }: Actor, id: string): boolean {
+  return person?.id === id && givenBy === undefined;
 }
 
 function forbidden(action: string, permitted: string): ServiceError {

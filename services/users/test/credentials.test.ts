@@ -89,6 +89,36 @@ t.test('API keys by both headers', async (t) => {
   await until(async () => (await statusWith({ authorization: `Bearer ${trusted.key}` })) === 401, 1000);
 });
 
+t.test('only what the owner of an application made acts as the owner on their account', async (t) => {
+  const key = (owner: string, more: object) =>
+    issuer.apiKey({ scopes: ALL.split(' '), trusted: false, owner, role: 'user', ...more }).key;
+  const token = (owner: string, more: object) =>
+    issuer.sign({ sub: 'app_own', client_id: 'app_own', owner, roles: ['user'], scope: ALL, ...more });
+  const by = { given_by: 'usr_member' };
+  for (const [name, credential, more] of [
+    ['own key', key, {}],
+    ['own token', token, {}],
+    ['key of a member', key, by],
+    ['token of a member', token, by],
+    ['key of an editor', key, { ...by, role: 'editor' }],
+    ['token of an editor', token, { ...by, roles: ['editor'] }],
+  ] as const) {
+    const { id } = await created();
+    const authorization = await credential(id, more);
+    for (const [method, path, body, status] of [
+      ['PUT', `/v2/users/${id}`, { username: `renamed-${randomUUID()}` }, 200],
+      ['PUT', `/v1/users/${id}`, { username: `renamed-${randomUUID()}` }, 200],
+      ['PUT', `/v1/users/${id}/password`, { new_password: 'another horse' }, 400],
+      ['GET', `/v2/users/${id}`, undefined, 200],
+      ['DELETE', `/v1/users/${id}`, undefined, 204],
+    ] as const) {
+      const isStaff = name.endsWith('editor') && method === 'GET';
+      const expected = 'given_by' in more && !isStaff ? 403 : status;
+      t.equal((await call(method, path, authorization, body)).status, expected, `${name}: ${method} ${path}`);
+    }
+  }
+});
+
 t.test('a DPoP-bound token needs a proof (RFC 9449)', async (t) => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });

@@ -41,7 +41,7 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
       read: {
         scopes: READ_OWN,
         description: 'The scopes read:profile and profile give access to the record of the person only.',
-        scopesFor: (caller, id) => (caller.person?.id === id ? READ_OWN : READ),
+        scopesFor: (caller, id) => (isOwn(caller, id) ? READ_OWN : READ),
         authorize: authorizeRead,
         run: users.read,
       },
