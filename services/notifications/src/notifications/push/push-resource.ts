@@ -180,8 +180,9 @@ export function mountPushKey(
   );
 }
 
-function ownerOf({ person }: Pick<Caller, 'person'>): string {
-  if (person !== undefined) return person.id;
+/** Not for what somebody else made in the application of a person: it would read along in a browser of its own. */
+function ownerOf({ person, givenBy }: Pick<Caller, 'person' | 'givenBy'>): string {
+  if (person !== undefined && givenBy === undefined) return person.id;
   throw new ServiceError('forbidden', 'Push subscriptions belong to people.');
 }
 
