@@ -1,7 +1,7 @@
 import type { Application, ApplicationStore } from '../../core/applications/application.ts';
 import type { ApplicationWrites } from '../../core/applications/application-writes.ts';
 import type { Audit } from '../../core/audit/audit.ts';
-import type { Registration, RegistrationStore } from './registration.ts';
+import { isSelfManaged, type Registration, type RegistrationStore } from './registration.ts';
 
 const DAY_MS = 86_400_000;
 /** How long a registered client stays that nobody uses. */
@@ -36,13 +36,12 @@ export function createRegistrationExpiry(options: {
   }
 
   /** Ends a client, or notes when to look again. `until` says when one ends that is as it is now. */
-  async function check(
-    { id, owner }: Registration,
-    until: (application: Application) => Date,
-  ): Promise<void> {
+  async function check(registration: Registration, until: (application: Application) => Date): Promise<void> {
+    const { id, owner } = registration;
     const application = await applicationStore.findNow(id);
-    // With another owner it is an application like any other.
-    if (application === undefined || application.owner !== owner) return registrations.remove(id);
+    // Once it was transferred it is an application like any other.
+    if (application === undefined || !isSelfManaged(registration, application))
+      return registrations.remove(id);
     const { lastUse } = application;
     const checkAt = until(application);
     if (checkAt > new Date()) return registrations.checked(id, { isUsed: lastUse !== null, checkAt });

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { boolean, date, type EntityOf, id, number, oneOf, text, value } from '@gatehouse/domain/fields';
-import { hashSecret } from '../../core/applications/application.ts';
+import { type Application, hashSecret } from '../../core/applications/application.ts';
 
 /** How clients authenticate at the token endpoint (RFC 7591 §2). */
 export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
@@ -12,10 +12,7 @@ export const REGISTRATION = {
   id: id(),
   /** The hash of the registration access token, with which the client manages its registration (RFC 7592 §1.2). */
   tokenHash: text(),
-  /**
-   * The owner at the registration; null for a client that needed no initial access token. With another owner, the registration
-   * access token has ended.
-   */
+  /** The owner at the registration; null for a client that needed no initial access token. */
   owner: value<string | null>(),
   /** The sum of the epochs of the owner's account that it rests on (see AUTHORITY). */
   ownerEpoch: number().default(0),
@@ -46,6 +43,17 @@ export type RegistrationStore = {
   unusedOfNobody(except: number): Promise<Registration[]>;
   checked(id: string, result: Pick<Registration, 'isUsed' | 'checkAt'>): Promise<void>;
 };
+
+/**
+ * Whether the application still manages its registration. A transfer ends that for good, also if the application is given back: a
+ * registered application begins with the consent epoch 0, and each transfer raises it.
+ */
+export function isSelfManaged(
+  { owner }: Pick<Registration, 'owner'>,
+  application: Pick<Application, 'owner' | 'consentEpoch'>,
+): boolean {
+  return application.owner === owner && application.consentEpoch === 0;
+}
 
 /** Whether this is the registration access token, compared in constant time. */
 export function isRegistrationToken({ tokenHash }: Registration, token: string): boolean {

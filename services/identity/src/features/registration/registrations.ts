@@ -28,6 +28,7 @@ import { endOf, type RegistrationExpiry } from './expiry.ts';
 import {
   type AuthMethod,
   isRegistrationToken,
+  isSelfManaged,
   type Registration,
   type RegistrationStore,
 } from './registration.ts';
@@ -54,7 +55,7 @@ export type Registrations = {
   registerOpenly(metadata: Metadata, origin: Origin): Promise<RegisteredClient>;
   /**
    * The client with its registration access token. Throws `unauthenticated` when that is not the token, or the client is gone or
-   * has another owner (RFC 7592 §2.1).
+   * was transferred (RFC 7592 §2.1).
    */
   read(id: string, token: string): Promise<RegisteredClient>;
   /**
@@ -152,7 +153,7 @@ export function createRegistrations(options: {
     const registration = await registrations.find(id);
     const isToken = registration !== undefined && isRegistrationToken(registration, token);
     const application = isToken ? await applicationStore.findNow(id) : undefined;
-    if (!isToken || application?.owner !== registration.owner) {
+    if (!isToken || application === undefined || !isSelfManaged(registration, application)) {
       throw unauthenticated(
         'This is not the registration access token of a registered client.',
         'invalid_token',

@@ -548,11 +548,17 @@ t.test('a client keeps to the token that it registered with, and ends with its o
   const accepted = await call('POST', `/api/v1/transfers/${offered.body.id}/accept`, who);
   t.ok(accepted.status < 300, JSON.stringify(accepted.body));
   t.equal((await call('GET', application, who)).body.owner, tim);
-  for (const method of ['GET', 'PUT', 'DELETE']) {
-    const sent = method === 'PUT' ? { client_id, ...metadata() } : undefined;
-    t.equal((await manage(method, kept, sent)).status, 401, `${method} after the transfer`);
-  }
+  const assertEnded = async (when: string) => {
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      const sent = method === 'PUT' ? { client_id, ...metadata() } : undefined;
+      t.equal((await manage(method, kept, sent)).status, 401, `${method} ${when}`);
+    }
+  };
+  await assertEnded('after the transfer');
   t.equal((await call('GET', application, who)).status, 200);
+  const back = (await call('POST', `${application}/transfer`, who, { to: 'ann' })).body;
+  t.ok((await call('POST', `/api/v1/transfers/${back.id}/accept`, ann)).status < 300);
+  await assertEnded('after it was given back');
 });
 
 t.test('the owner finds in the request log why a change was refused', async (t) => {
