@@ -318,6 +318,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     cookieKeys,
     applications,
     findResource,
+    callerOfHandle: handles.callerOf,
     acceptsService,
     authority,
     store,

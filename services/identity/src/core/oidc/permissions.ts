@@ -5,6 +5,7 @@ import {
   type Client,
   type ClientCredentials,
   errors,
+  type Grant,
   type KoaContextWithOIDC,
   type RefreshToken,
   type ResourceServer,
@@ -27,6 +28,7 @@ import { accessTokenAlgorithm } from './clients/fapi.ts';
 import { notedSecret } from './clients/noted-secret.ts';
 import { isOfConsentEpoch, roleByGrant, scopesInForce } from './epochs/consent-epochs.ts';
 import type { StampedSession } from './epochs/sign-in-epochs.ts';
+import type { ProtectedResource } from './protected-resource.ts';
 import type { ProviderOptions } from './provider-options.ts';
 
 export const DASHBOARD_SCOPES = [...ALL_SCOPES, MANAGE_APPS];
@@ -48,6 +50,7 @@ export function createPermissions(
     | 'acceptsService'
     | 'authority'
     | 'findResource'
+    | 'callerOfHandle'
   >,
 ) {
   const { issuer } = options;
@@ -123,6 +126,27 @@ export function createPermissions(
     return person === undefined ? scopes : scopesFor(clientId, scopes, person.account);
   }
 
+  /**
+   * The resource of somebody else that a token is for, if a refresh would give the application the same scopes of it now, or a machine a
+   * token like this one. A resource that is registered again with the same URL has no tokens from before.
+   */
+  async function resourceInForce(
+    ctx: KoaContextWithOIDC,
+    token: AccessToken | ClientCredentials,
+    application: Application,
+  ): Promise<ProtectedResource | undefined> {
+    const caller = options.callerOfHandle(String(ctx.oidc.params?.token));
+    if (caller === undefined) return undefined;
+    const { subject, clientId, grantId, issuedAt, scopes } = caller;
+    const audience = String(token.aud);
+    const found = await options.findResource(audience, { ...application, isMachine: subject === clientId });
+    if (found === undefined || issuedAt < Math.floor(found.createdAt.getTime() / 1000)) return undefined;
+    const grant = grantId === undefined ? undefined : await ctx.oidc.provider.Grant.find(grantId);
+    if (grantId !== undefined && grant === undefined) return undefined;
+    const inForce = scopesOf(found, audience, grant);
+    return [...scopes].every((scope) => inForce.includes(scope)) ? found : undefined;
+  }
+
   /** A client may introspect its own tokens, and a resource server the access tokens of the API (RFC 7662 §2.1). */
   async function mayIntrospect(
     ctx: KoaContextWithOIDC,
@@ -130,16 +154,21 @@ export function createPermissions(
     token: AccessToken | ClientCredentials | RefreshToken,
   ): Promise<boolean> {
     if (client.clientAuthMethod === 'none') return false;
-    if (token.clientId === client.clientId) return true;
-    if (token.kind === 'RefreshToken') return false;
+    const { clientId = '' } = token;
+    const isOwn = clientId === client.clientId;
+    if (token.kind === 'RefreshToken') return isOwn;
+    const isOurs = audiencesOf(clientId).includes(String(token.aud));
+    if (isOurs && isOwn) return true;
     // The token of a login is of no application, and for nobody but us.
-    if ((await options.applications.find(token.clientId ?? '')) === undefined) return false;
+    const application = await options.applications.find(clientId);
+    if (application === undefined) return false;
+    const resource = isOurs ? undefined : await resourceInForce(ctx, token, application);
+    if (!isOurs && resource === undefined) return false;
+    if (isOwn) return true;
     const introspecting = (await permissions(ctx, client.clientId))?.application;
     if (introspecting?.type !== 'resource') return false;
     // That of a resource of others is for whoever has registered it.
-    return (
-      token.aud === api || (await options.findResource(String(token.aud)))?.owner === introspecting.owner
-    );
+    return isOurs || resource?.owner === introspecting.owner;
   }
 
   async function accessTokenClaims(
@@ -200,8 +229,7 @@ export function createPermissions(
     if (found === undefined)
       throw new errors.InvalidTarget('no such resource, not for this application, or not verified yet');
     const { Grant: grant } = ctx.oidc.entities;
-    const scopes =
-      grant === undefined ? found.scopes.map(({ name }) => name) : scopesInForce(grant, resource, found);
+    const scopes = scopesOf(found, resource, grant);
     if (scopes.length === 0 && grant?.getResourceScope(resource) !== '') {
       throw new errors.InvalidGrant('the resource has changed since: ask the person again');
     }
@@ -238,6 +266,13 @@ export function createPermissions(
   }
 
   return { isService, mayIntrospect, accessTokenClaims, assertResource, defaultResource, resourceServer };
+}
+
+/** The scopes of a resource that a token can have: for a person, those that they have allowed as they are now. */
+function scopesOf(resource: ProtectedResource, indicator: string, grant: Grant | undefined): string[] {
+  return grant === undefined
+    ? resource.scopes.map(({ name }) => name)
+    : scopesInForce(grant, indicator, resource);
 }
 
 /** How and when the person signed in (RFC 9470 §6.1), which a refresh does not change. */

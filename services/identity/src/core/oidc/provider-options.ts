@@ -8,6 +8,7 @@ import type { Account, Accounts } from '../accounts/account.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Authority } from '../authority/authority.ts';
 import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
+import type { AccessTokenHandles } from './adapter/access-token-handles.ts';
 import type { OidcStore } from './adapter/oidc-adapter.ts';
 import type { SignOuts } from './epochs/sign-outs.ts';
 import type { FindResource } from './protected-resource.ts';
@@ -33,6 +34,8 @@ export type ProviderOptions = {
   applications: Pick<Applications, 'find' | 'checkSecret' | 'used'>;
   /** Finds a resource of somebody else, that tokens can be for. */
   findResource: FindResource;
+  /** The caller whose token is introspected, by the handle that stands for it. */
+  callerOfHandle: AccessTokenHandles['callerOf'];
   accounts: Pick<Accounts, 'find'>;
   /** Whether this is the secret of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;

@@ -3,7 +3,7 @@ import { isOnHostOf } from '../../core/applications/hosts.ts';
 import type { Core } from '../../core/core.ts';
 import type { ResourceRequester } from '../../core/oidc/protected-resource.ts';
 import type { IdentityModule } from '../../identity-module.ts';
-import { identifierKeyOf, type Resource } from './registered-resource.ts';
+import { identifierKeyOf, isListed, type Resource } from './registered-resource.ts';
 import { createResourceStore } from './registered-resource-store.ts';
 import { resourceRoutes } from './resource-routes.ts';
 import { createResourceVerification, MAX_METADATA, METADATA_TIMEOUT_MS } from './resource-verification.ts';
@@ -39,8 +39,8 @@ export function resources(core: Core): IdentityModule {
 }
 
 /** Whether an application may ask for tokens for a resource, by the settings of the resource. */
-function mayRequest({ applications, owner }: Resource, requester: ResourceRequester): boolean {
-  if (applications !== null) return applications.includes(requester.id);
+function mayRequest(resource: Resource, requester: ResourceRequester): boolean {
+  if (resource.applications !== null) return isListed(resource, requester);
   // No consent page bounds what a machine gets.
-  return !requester.isMachine || requester.owner === owner;
+  return !requester.isMachine || requester.owner === resource.owner;
 }

@@ -1,4 +1,5 @@
 import { date, type EntityOf, id, text, value } from '@gatehouse/domain/fields';
+import type { Application } from '../../core/applications/application.ts';
 
 /** An API or MCP server for which applications get access tokens here (RFC 8707). */
 export const RESOURCE = {
@@ -11,6 +12,8 @@ export const RESOURCE = {
   scopes: value<readonly ResourceScope[]>(),
   /** The client_ids of the applications that may ask for it; null for all that sign people in, and the machines of its owner. */
   applications: value<readonly string[] | null>(),
+  /** The consent epochs that these applications had when they were listed. Undefined for a list of an earlier version. */
+  listedEpochs: value<readonly number[]>().optional(),
   owner: text(),
   /** When the metadata at its URL named this issuer; null until then, and undefined for one of an earlier version. */
   verifiedAt: date().default(null).optional(),
@@ -34,13 +37,22 @@ export type ResourceStore = {
   /** Undefined when it is gone. */
   change(
     id: string,
-    changes: Partial<Pick<Resource, 'name' | 'scopes' | 'applications' | 'verifiedAt'>>,
+    changes: Partial<Pick<Resource, 'name' | 'scopes' | 'applications' | 'listedEpochs' | 'verifiedAt'>>,
   ): Promise<Resource | undefined>;
   /** Notes when its URL was proved, which is no change of it. */
   noteVerified(id: string, at: Date): Promise<void>;
   remove(id: string): Promise<boolean>;
   removeAllOf(owner: string): Promise<void>;
 };
+
+/** Whether an application is listed, and has the owner that it had then: a transfer raises its consent epoch. */
+export function isListed(
+  { applications, listedEpochs }: Pick<Resource, 'applications' | 'listedEpochs'>,
+  { id, consentEpoch }: Pick<Application, 'id' | 'consentEpoch'>,
+): boolean {
+  const index = applications?.indexOf(id) ?? -1;
+  return index >= 0 && (listedEpochs?.[index] ?? consentEpoch) === consentEpoch;
+}
 
 /** The normal form of the URL of a resource; undefined for a text that is no URL. */
 export function identifierKeyOf(identifier: string): string | undefined {

@@ -7,6 +7,7 @@ import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import type { ApplicationStore } from '../../core/applications/application.ts';
 import { nameProblems } from '../../core/applications/application-rules.ts';
 import { isLoopback, isOnHostOf } from '../../core/applications/hosts.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
@@ -14,7 +15,13 @@ import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.t
 import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstParty } from '../../http/first-party.ts';
 import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
-import { identifierKeyOf, MAX_RESOURCES, type Resource, type ResourceStore } from './registered-resource.ts';
+import {
+  identifierKeyOf,
+  isListed,
+  MAX_RESOURCES,
+  type Resource,
+  type ResourceStore,
+} from './registered-resource.ts';
 import { OWNER_MEMBER, type ResourceVerification } from './resource-verification.ts';
 
 const PREFIX = '/api/v1/resources';
@@ -78,8 +85,12 @@ const resourceShape = shape(
   },
 );
 
-const view = ({ id, identifier, name, scopes, applications, owner, ...times }: Resource) => ({
-  ...{ id, identifier, name, scopes, applications, owner },
+/** @param listed those of its applications that still are listed */
+const view = (
+  { id, identifier, name, scopes, owner, ...times }: Resource,
+  listed: readonly string[] | null,
+) => ({
+  ...{ id, identifier, name, scopes, applications: listed, owner },
   ...{ verified_at: times.verifiedAt === undefined ? times.createdAt : times.verifiedAt },
   ...{ created_at: times.createdAt, updated_at: times.updatedAt },
 });
@@ -89,6 +100,7 @@ export function resourceRoutes(options: {
   issuer: string;
   store: ResourceStore;
   verification: Pick<ResourceVerification, 'read' | 'verify'>;
+  applicationStore: Pick<ApplicationStore, 'findNow'>;
   audit: Audit;
   mails: Pick<AccountMails, 'notify'>;
   authenticate(ctx: Context): Promise<Caller>;
@@ -98,6 +110,21 @@ export function resourceRoutes(options: {
     const caller = await options.authenticate(ctx);
     return { caller, person: requireFirstParty(caller, 'Resources') };
   });
+
+  const epochOf = async (id: string) => (await options.applicationStore.findNow(id))?.consentEpoch ?? 0;
+
+  /** A list of applications as it is stored. */
+  async function listing(applications: readonly string[] | null) {
+    return { applications, listedEpochs: await Promise.all((applications ?? []).map(epochOf)) };
+  }
+
+  async function viewOf(resource: Resource) {
+    const { applications } = resource;
+    if (applications === null) return view(resource, null);
+    const now = await Promise.all(applications.map(async (id) => ({ id, consentEpoch: await epochOf(id) })));
+    const listed = now.filter((it) => isListed(resource, it)).map(({ id }) => id);
+    return view(resource, listed);
+  }
 
   /** One that the person may see. The error does not reveal whether somebody else's exists. */
   async function findManaged(id: string, person: NonNullable<Caller['person']>): Promise<Resource> {
@@ -191,8 +218,8 @@ export function resourceRoutes(options: {
           identifierKey: identifierKeyOf(identifier) ?? '',
           name,
           scopes,
-          applications,
         },
+        ...(await listing(applications)),
         ...{ owner: person.id, verifiedAt: null, createdAt: now, updatedAt: now },
       };
       const { problem, namedOwner } = await verification.read(resource);
@@ -210,7 +237,7 @@ export function resourceRoutes(options: {
         );
       await record(ctx, 'created', person.id, { resource: resource.id, identifier });
       ctx.set('location', `${PREFIX}/${resource.id}`);
-      return view(resource);
+      return viewOf(resource);
     },
   });
 
@@ -219,14 +246,18 @@ export function resourceRoutes(options: {
     description: 'Your own; for admins, all.',
     responses: ok('The latest first.', listOf('Resources', resourceShape)),
     async handle({ person }) {
-      return { data: (await store.list(person.role === 'admin' ? undefined : person.id)).map(view) };
+      return {
+        data: await Promise.all(
+          (await store.list(person.role === 'admin' ? undefined : person.id)).map(viewOf),
+        ),
+      };
     },
   });
 
   api.get('read', '/:id', {
     summary: 'Read a resource',
     responses: ok('The resource.', resourceShape),
-    handle: async ({ params, person }) => view(await findManaged(params.id, person)),
+    handle: async ({ params, person }) => viewOf(await findManaged(params.id, person)),
   });
 
   api.patch('update', '/:id', {
@@ -250,11 +281,12 @@ export function resourceRoutes(options: {
       const isWider = body.scopes !== undefined || body.applications !== undefined;
       const changed = await store.change(id, {
         ...omitUndefined(body),
+        ...(body.applications === undefined ? {} : await listing(body.applications)),
         ...(isWider ? { verifiedAt: null } : {}),
       });
       if (changed === undefined) throw new ServiceError('not_found', 'There is no such resource.');
       await record(ctx, 'changed', person.id, { resource: id, fields: Object.keys(body) });
-      return view(isWider ? (await verification.verify(changed)).resource : changed);
+      return viewOf(isWider ? (await verification.verify(changed)).resource : changed);
     },
   });
 
@@ -269,7 +301,7 @@ export function resourceRoutes(options: {
     async handle({ params, person }) {
       const { resource, problem } = await verification.verify(await findManaged(params.id, person));
       if (problem !== undefined) throw new ServiceError('conflict', problem);
-      return view(resource);
+      return viewOf(resource);
     },
   });
 

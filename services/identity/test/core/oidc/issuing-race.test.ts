@@ -96,6 +96,7 @@ t.test(
           used: () => {},
         },
         findResource: async () => undefined,
+        callerOfHandle: () => undefined,
         accounts: noAccount,
         authority: { giverOf: async () => owner },
         acceptsService: () => undefined,

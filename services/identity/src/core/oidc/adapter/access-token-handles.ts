@@ -8,21 +8,24 @@ export type AccessTokenHandles = {
   /** Issues a handle for this caller's token, which is valid while `action` runs; by default, of the API. */
   issue<T>(caller: Caller, action: (handle: string) => Promise<T>, audience?: string): Promise<T>;
   find(handle: string): AdapterPayload | undefined;
+  /** The caller whose token has this handle. */
+  callerOf(handle: string): Caller | undefined;
 };
 
 export function createAccessTokenHandles(api: string): AccessTokenHandles {
-  const issued = new Map<string, AdapterPayload>();
+  const issued = new Map<string, { caller: Caller; payload: AdapterPayload }>();
   return {
     async issue(caller, action, audience = api) {
       const handle = `handle-${randomBytes(16).toString('base64url')}`;
-      issued.set(handle, payloadOf(caller, audience));
+      issued.set(handle, { caller, payload: payloadOf(caller, audience) });
       try {
         return await action(handle);
       } finally {
         issued.delete(handle);
       }
     },
-    find: (handle) => issued.get(handle),
+    find: (handle) => issued.get(handle)?.payload,
+    callerOf: (handle) => issued.get(handle)?.caller,
   };
 }
 
