@@ -33,10 +33,14 @@ export function keyOf({ headers }: FastifyRequest): string | undefined {
   return header === undefined ? undefined : String(header);
 }
 
-/** The caller, method and path that a key belongs to: callers cannot reach each other's keys. */
+/**
+ * The credential, method and path that a key belongs to: the response of one API key, or of the tokens of one person in an application,
+ * may have a secret in it that is for no other one.
+ */
 export function scopeOf(request: FastifyRequest): string {
-  const { clientId, subject } = callerOf(request);
-  return JSON.stringify([clientId, subject, request.method, request.url.split('?', 1)[0]]);
+  const { clientId, subject, person, givenBy, keyId } = callerOf(request);
+  const path = request.url.split('?', 1)[0];
+  return JSON.stringify([clientId, subject, person?.id, givenBy, keyId, request.method, path]);
 }
 
 /** The id that a key is stored under, the MAC key of its fingerprint, and the sealer of its response. */

@@ -122,12 +122,19 @@ t.test('with a key it runs once', async (t) => {
   t.match(attempts[1], { isRetry: false });
 });
 
-t.test('a key belongs to a caller, a method, a path, and to one body', async (t) => {
+t.test('a key belongs to a credential, a method, a path, and to one body', async (t) => {
   const { post, attempts } = await serve(t);
+  const owned = (more: object) =>
+    issuer.sign({ sub: 'app_1', client_id: 'app_1', owner: 'usr_ann', scope: 'write:data', ...more });
   const all = [
     {},
     { token: bob },
     { token: machine },
+    { token: await owned({}) },
+    { token: await owned({ owner: 'usr_bob' }) },
+    { token: await owned({ given_by: 'usr_bob', owner: 'usr_eve' }) },
+    { token: await owned({ api_key: 'key_1' }) },
+    { token: await owned({ api_key: 'key_2' }) },
     { method: 'PUT' as const },
     { url: '/v2/others' },
     { key: 'other' },
