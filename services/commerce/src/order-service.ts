@@ -30,8 +30,8 @@ export type Actor = { person: { id: string; role: string } | undefined } & Parti
 export type OrderService = {
   listFor(actor: Actor): ListSource<OrderField, Order>;
   create(draft: NewOrder & { id: string }, actor: Actor, key?: IdempotencyKey): Promise<Order>;
-  /** The order that was created with a key, as it was then. */
-  findByKey(key: IdempotencyKey): Promise<EarlierCreation<Order> | undefined>;
+  /** The order that was created with a key, as it was then, for an actor who may place it now. */
+  findByKey(key: IdempotencyKey, draft: NewOrder, actor: Actor): Promise<EarlierCreation<Order> | undefined>;
   read(id: string, actor: Actor): Promise<Order>;
   changeStatus(id: string, change: OrderChange, actor: Actor, ifVersion: IfVersion): Promise<Order>;
 };
@@ -103,7 +103,8 @@ export function createOrderService(options: {
       );
     },
 
-    async findByKey(key) {
+    async findByKey(key, draft, actor) {
+      customerOf(draft, actor);
       const earlier = await store.findByKey(key);
       return earlier?.state === 'done' ? { ...earlier, created: asPlaced(earlier.created) } : earlier;
     },

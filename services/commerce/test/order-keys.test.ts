@@ -7,7 +7,7 @@ import { logger } from '@gatehouse/testing/test-logger';
 import mongoose from 'mongoose';
 import t from 'tap';
 import { createOrderStore } from '../src/store/order-store.ts';
-import { ALL, build, ORDERS, PRODUCTS } from './build.ts';
+import { ALL, ANN, build, ORDERS, PRODUCTS } from './build.ts';
 import { openBooks, orderOf, STOCK } from './stock-books.ts';
 
 const { call, issuer, mongodbUri, machine, ann, newProduct, stockOf, order } = await build(t);
@@ -71,6 +71,19 @@ t.test('a key belongs to its caller and its body, and is not stored in plain tex
   t.not(other.body.id, first.id);
   t.notMatch(JSON.stringify(await stored.findOne({ _id: first.id })), /whose/);
   t.equal((await orderWith('not valid', tea)).status, 400);
+});
+
+t.test('whoever may no longer place an order for somebody gets none that they placed', async (t) => {
+  const tea = await newProduct(10);
+  const place = (token: string) =>
+    order(token, [[tea, 1]], { user_id: ANN }, { 'idempotency-key': 'as-an-admin' });
+  const [before, after] = [
+    await issuer.person('usr_eva', 'admin', ALL),
+    await issuer.person('usr_eva', 'user', ALL),
+  ];
+  t.equal((await place(before)).status, 201);
+  t.equal((await place(before)).headers.get('idempotency-replayed'), 'true');
+  t.equal((await place(after)).status, 403);
 });
 
 t.test('the answer is the first one, whatever became of the order', async (t) => {

@@ -156,7 +156,7 @@ const mountCreate: Mount = (app, resource, path, options) => {
     if (create.findByKey !== undefined) {
       const { findByKey, run } = create;
       const created = await createOnce(request, {
-        findByKey,
+        findByKey: (key) => findByKey(key, draft, caller),
         create: (key) => run({ ...draft, id: newId(idPrefix) }, caller, key),
         response: responseOf,
       });

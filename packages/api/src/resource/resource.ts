@@ -69,8 +69,8 @@ type Creation<R extends ResourceTypes> = {
 /**
  * A creation that keeps its Idempotency-Keys in the documents that it creates, so that a process that dies leaves no lock
  * behind (createDocumentKeys in @gatehouse/data/document-keys). `run` stores the key, if there is one, in the write that
- * creates the document, and throws `conflict` when it is taken; each attempt has an id of its own. `findByKey` returns what
- * was created with a key as it was then: the response is rendered again from it, and must be the same as the first one.
+ * creates the document, and throws `conflict` when it is taken; each attempt has an id of its own. `findByKey` throws `forbidden` as
+ * `run` does, and returns what was created with a key as it was then: the response is rendered again from it, and must be the same as the first one.
  */
 type KeyedCreation<R extends ResourceTypes> = {
   run(
@@ -78,7 +78,11 @@ type KeyedCreation<R extends ResourceTypes> = {
     caller: Caller,
     key: IdempotencyKey | undefined,
   ): Promise<R['entity']>;
-  findByKey(key: IdempotencyKey): Promise<EarlierCreation<R['entity']> | undefined>;
+  findByKey(
+    key: IdempotencyKey,
+    draft: R['draft'],
+    caller: Caller,
+  ): Promise<EarlierCreation<R['entity']> | undefined>;
 };
 
 /**
