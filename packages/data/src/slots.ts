@@ -11,30 +11,47 @@ import { duplicateKeyField } from './duplicate-key.ts';
  * @param options.guess whether to try any slot before asking which are taken, for groups that are mostly far from the limit
  * and whose documents all have slots
  */
-export async function insertInSlot(options: {
+export async function insertInSlot(
+  options: Group<'slot'> & { guess?: boolean; insert(slot: number): Promise<unknown> },
+): Promise<boolean> {
+  const { guess = false, insert, ...slot } = options;
+  return (await insertInSlots({ slot }, ({ slot }) => insert(slot), guess)) === undefined;
+}
+
+type Group<S extends string> = {
   limit: number;
   field: string;
-  guess?: boolean;
-  taken(): Promise<readonly { slot?: number | null | undefined }[]>;
-  insert(slot: number): Promise<unknown>;
-}): Promise<boolean> {
-  for (let { guess: isGuess = false } = options; ; isGuess = false) {
-    // At random, so that parallel inserts rarely try for the same.
-    const slot = isGuess ? randomInt(options.limit) : await freeSlot(options);
-    if (slot === undefined) return false;
+  taken(): Promise<readonly { [slot in S]?: number | null | undefined }[]>;
+};
+
+/** The same for a document in several groups, by the names of its slots. Returns the name of one without room, if there is one. */
+export async function insertInSlots<S extends string>(
+  groups: Record<S, Group<NoInfer<S>>>,
+  insert: (slots: Record<S, number>) => Promise<unknown>,
+  guess = false,
+): Promise<S | undefined> {
+  const names = Object.keys(groups) as S[];
+  for (let isGuess = guess; ; isGuess = false) {
+    const slots: Partial<Record<S, number>> = {};
+    for (const name of names) {
+      // At random, so that parallel inserts rarely try for the same.
+      slots[name] = isGuess ? randomInt(groups[name].limit) : await freeSlot(name, groups[name]);
+      if (slots[name] === undefined) return name;
+    }
     try {
-      await options.insert(slot);
-      return true;
+      await insert(slots as Record<S, number>);
+      return undefined;
     } catch (error) {
-      if (duplicateKeyField(error) !== options.field) throw error;
+      const violated = duplicateKeyField(error);
+      if (!names.some((name) => groups[name].field === violated)) throw error;
     }
   }
 }
 
-async function freeSlot(options: Pick<Parameters<typeof insertInSlot>[0], 'limit' | 'taken'>) {
-  const documents = await options.taken();
-  const taken = new Set(documents.flatMap(({ slot }) => slot ?? []));
-  const limit = options.limit - (documents.length - taken.size);
+async function freeSlot<S extends string>(name: S, group: Group<S>): Promise<number | undefined> {
+  const documents = await group.taken();
+  const taken = new Set(documents.flatMap((document) => document[name] ?? []));
+  const limit = group.limit - (documents.length - taken.size);
   const free = Array.from({ length: Math.max(0, limit) }, (_, slot) => slot).filter(
     (slot) => !taken.has(slot),
   );
