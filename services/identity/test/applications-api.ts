@@ -27,7 +27,7 @@ import { applicationRoutes } from '../src/features/applications/application-rout
 import { secretRoutes } from '../src/features/client-secrets/secret-routes.ts';
 import { transferRoutes } from '../src/features/transfers/transfer-routes.ts';
 import { createTransferStore } from '../src/features/transfers/transfer-store.ts';
-import { createTransfers, RECEIVED, RECIPIENTS } from '../src/features/transfers/transfers.ts';
+import { createTransfers, OFFERED, RECEIVED, RECIPIENTS } from '../src/features/transfers/transfers.ts';
 import { apiErrors } from '../src/http/api-errors.ts';
 import { createToServiceError } from '../src/http/service-error.ts';
 import { withStores } from './store-set-up.ts';
@@ -150,6 +150,7 @@ export async function buildApi(t: Test) {
     accounts: { ...accounts, lookUp: (login) => accounts.find(`usr_${login}`) },
     writes,
     attempts: createRateLimiter(RECIPIENTS),
+    offered: createRateLimiter(OFFERED),
     received: createRateLimiter(RECEIVED),
     notify: (userId, kind) => void notified.push(`${kind} ${userId}`),
   });

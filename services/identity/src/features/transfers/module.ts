@@ -3,7 +3,7 @@ import type { Core } from '../../core/core.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { transferRoutes } from './transfer-routes.ts';
 import { createTransferStore } from './transfer-store.ts';
-import { createTransfers, RECEIVED, RECIPIENTS } from './transfers.ts';
+import { createTransfers, OFFERED, RECEIVED, RECIPIENTS } from './transfers.ts';
 
 /** Giving applications to other people. */
 export function transfers(core: Core): IdentityModule {
@@ -15,6 +15,7 @@ export function transfers(core: Core): IdentityModule {
     transfers: store,
     writes: applicationWrites,
     attempts: createRateLimiter(RECIPIENTS, sharedLimits),
+    offered: createRateLimiter(OFFERED, sharedLimits),
     received: createRateLimiter(RECEIVED, sharedLimits),
     notify: (userId, kind, { name }) => void mails.notify(userId, { kind, application: name }),
   });

@@ -1,7 +1,7 @@
 import { defineCollection } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
-import { insertInSlot } from '@gatehouse/data/slots';
+import { insertInSlots } from '@gatehouse/data/slots';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
 import { MAX_PENDING, TRANSFER, type TransferStore } from './transfers.ts';
@@ -11,6 +11,8 @@ const COLLECTION = 'application_transfers';
 type TransferDocument = StoredOf<typeof TRANSFER> & {
   /** From 0 to MAX_PENDING - 1, unique for a recipient, which limits what they are offered. */
   slot: number;
+  /** The same for a recipient and a sender, which limits what one person offers. */
+  sender_slot?: number;
 };
 const { read, write } = createDocumentMapper(TRANSFER);
 
@@ -19,23 +21,33 @@ export function createTransferStore(connection: Connection): TransferStore & { c
   const transfers = defineCollection<TransferDocument>(connection, COLLECTION, [
     { fields: { client_id: 1 }, options: { unique: true } },
     { fields: { to: 1, slot: 1 }, options: { unique: true } },
+    {
+      fields: { sender_slot: 1, to: 1, offered_by: 1 },
+      options: { unique: true, partialFilterExpression: { sender_slot: { $gte: 0 } } },
+    },
     { fields: { expires_at: 1 } },
   ]);
   /** The sweeper comes late: what has expired does not count. */
   const pending = () => ({ expires_at: { $gt: new Date() } });
   return {
     collection: COLLECTION,
-    async insert(transfer) {
-      const { id: _id, to } = transfer;
+    async insert(transfer, limitOfSender) {
+      const { id: _id, to, offeredBy: offered_by } = transfer;
       await transfers.deleteMany({ to, expires_at: { $lte: new Date() } });
       await transfers.deleteOne({ client_id: transfer.clientId });
       try {
-        return await insertInSlot({
-          limit: MAX_PENDING,
-          field: 'to',
-          taken: () => transfers.find({ to }, { projection: { slot: 1 } }).toArray(),
-          insert: (slot) => transfers.insertOne({ _id, ...write(transfer), slot }),
-        });
+        const full = await insertInSlots(
+          {
+            slot: { limit: MAX_PENDING, field: 'to', taken: () => transfers.find({ to }).toArray() },
+            sender_slot: {
+              limit: limitOfSender,
+              field: 'sender_slot',
+              taken: () => transfers.find({ to, offered_by }).toArray(),
+            },
+          },
+          (slots) => transfers.insertOne({ _id, ...write(transfer), ...slots }),
+        );
+        return full === undefined;
       } catch (error) {
         if (duplicateKeyField(error) === 'client_id') return undefined;
         throw error;

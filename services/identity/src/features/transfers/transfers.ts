@@ -37,10 +37,10 @@ export type OfferedTransfer = PendingTransfer & { application: Application; send
 /** The store of pending transfers. Writes are durable when they resolve. */
 export type TransferStore = {
   /**
-   * Replaces the pending transfer of the application. False when the recipient has MAX_PENDING; undefined when another was
-   * inserted at the same time.
+   * Replaces the pending transfer of the application. False when the recipient has MAX_PENDING, or this many of the sender; undefined
+   * when another was inserted at the same time.
    */
-  insert(transfer: PendingTransfer): Promise<boolean | undefined>;
+  insert(transfer: PendingTransfer, limitOfSender: number): Promise<boolean | undefined>;
   /** The pending transfer of an application. */
   of(clientId: string): Promise<PendingTransfer | undefined>;
   /** The transfers to a person, the oldest first. */
@@ -73,12 +73,14 @@ export type Transfers = {
 
 /** How long a transfer can be accepted. */
 export const TRANSFER_SECONDS = 7 * 86_400;
-/** How many transfers to one person can be pending. */
+/** How many transfers to one person can be pending, and how many of those by one sender who is not an admin. */
 export const MAX_PENDING = 20;
+export const MAX_PENDING_BY_ONE = 5;
 /** Wrong recipients say who exists, so that an admin is not limited, and others are. */
 export const RECIPIENTS = { name: 'recipients', quota: 20, seconds: 3600 };
-/** How many one person is offered by those who are no admins: each sends a mail. */
-export const RECEIVED = { name: 'received applications', quota: 10, seconds: 86_400 };
+/** How many one person is offered by another who is no admin, and by all of them: each sends a mail. */
+export const OFFERED = { name: 'applications offered to one person', quota: 10, seconds: 86_400 };
+export const RECEIVED = { name: 'received applications', quota: 50, seconds: 86_400 };
 
 export function createTransfers(options: {
   store: Pick<ApplicationStore, 'findNow' | 'noteGiver' | 'transfer' | 'list'>;
@@ -88,6 +90,7 @@ export function createTransfers(options: {
   writes: Pick<ApplicationWrites, 'revoke'>;
   audit: Pick<Audit, 'record'>;
   attempts: Pick<RateLimiter, 'count'>;
+  offered: Pick<RateLimiter, 'count'>;
   received: Pick<RateLimiter, 'count'>;
   /** Tells a person by mail. Never rejects. */
   notify(userId: string, kind: 'application_offered' | 'application_given', application: Application): void;
@@ -166,7 +169,11 @@ export function createTransfers(options: {
       const application = await findManaged(options, manager, id, 'owner');
       const recipient = await recipientOf(manager, application, to);
       if (recipient === manager.id) return move(manager, application);
-      if (manager.role !== 'admin') await options.received.count(recipient);
+      if (manager.role !== 'admin') {
+        // In this order: offers that are too many for one sender take nothing from what others may offer.
+        await options.offered.count(`${manager.id} ${recipient}`);
+        await options.received.count(recipient);
+      }
       const sender = await accounts.find(manager.id);
       if (sender === undefined) throw noTransfer();
       await receivedBy(recipient);
@@ -181,10 +188,13 @@ export function createTransfers(options: {
         createdAt: new Date(now),
         expiresAt: new Date(now + TRANSFER_SECONDS * 1000),
       };
-      const inserted = await transfers.insert(transfer);
+      const limit = manager.role === 'admin' ? MAX_PENDING : MAX_PENDING_BY_ONE;
+      const inserted = await transfers.insert(transfer, limit);
       if (inserted === undefined) throw changed();
-      if (!inserted)
-        throw new ServiceError('conflict', `The recipient already has ${MAX_PENDING} pending offers.`);
+      if (!inserted) {
+        const message = `The recipient already has ${MAX_PENDING} pending offers, or ${limit} of yours.`;
+        throw new ServiceError('conflict', message);
+      }
       const details = { to: recipient };
       await recordBy(manager, audit, { action: 'transfer.offered', client: id, details });
       options.notify(recipient, 'application_offered', application);

@@ -1,7 +1,13 @@
 import { parseApiKey } from '@gatehouse/tokens/api-key';
 import t from 'tap';
 import { MAX_APPLICATIONS } from '../../../src/core/applications/application.ts';
-import { MAX_PENDING, RECEIVED, TRANSFER_SECONDS } from '../../../src/features/transfers/transfers.ts';
+import {
+  MAX_PENDING,
+  MAX_PENDING_BY_ONE,
+  OFFERED,
+  RECEIVED,
+  TRANSFER_SECONDS,
+} from '../../../src/features/transfers/transfers.ts';
 import { buildApi, MACHINE, WEB } from '../../applications-api.ts';
 import { latestEntries } from '../../audit-entries.ts';
 
@@ -217,22 +223,37 @@ t.test('the old owner is not notified of the new one’s people', async (t) => {
 });
 
 t.test('nobody is offered as many as people please', async (t) => {
-  const givers = ['usr_ida', 'usr_jon'];
-  for (const giver of [...givers, 'usr_kim']) people.set(giver, { role: 'user', status: 'active', epoch: 1 });
-  const responses: number[] = [];
-  for (let i = 0; i < RECEIVED.quota + 1; i += 1) {
-    const giver = givers[i % 2] ?? '';
+  const givers = Array.from({ length: RECEIVED.quota / OFFERED.quota + 1 }, (_, i) => `usr_giver${i}`);
+  for (const giver of [...givers, 'usr_kim', 'usr_lia'])
+    people.set(giver, { role: 'user', status: 'active', epoch: 1 });
+  const [first = '', ...others] = givers;
+  const declined = async (giver: string) => {
     const { id } = await make(WEB, giver);
-    responses.push((await offer(id, 'kim', giver)).status);
+    const { status, body } = await offer(id, 'kim', giver);
+    if (status === 202) await respondTo(body.id, 'decline', 'usr_kim');
+    return status;
+  };
+  for (let i = 0; i < OFFERED.quota; i += 1) t.equal(await declined(first), 202);
+  for (let i = 0; i < OFFERED.quota; i += 1) t.equal(await declined(first), 429, 'one person in a loop');
+  for (const giver of others.slice(0, -1)) {
+    for (let i = 0; i < OFFERED.quota; i += 1) t.equal(await declined(giver), 202, 'blocks nobody else');
   }
-  t.same([responses.indexOf(429), responses.length], [RECEIVED.quota, RECEIVED.quota + 1]);
+  t.equal(await declined(others.at(-1) ?? ''), 429, 'all together are limited as well');
+
+  const sent = await Promise.all(
+    Array.from({ length: MAX_PENDING_BY_ONE + 3 }, async () => {
+      const { id } = await make(WEB, 'usr_lia');
+      return (await offer(id, 'ben', 'usr_lia')).status;
+    }),
+  );
+  t.equal(sent.filter((status) => status === 202).length, MAX_PENDING_BY_ONE, 'of one person, at once');
   const more = await Promise.all(
-    Array.from({ length: MAX_PENDING - RECEIVED.quota + 2 }, async () => {
+    Array.from({ length: MAX_PENDING + 2 }, async () => {
       const { id } = await make(WEB);
       return (await offer(id, 'kim', 'usr_root')).status;
     }),
   );
-  t.equal(more.filter((status) => status === 202).length, MAX_PENDING - RECEIVED.quota, 'an admin may');
+  t.equal(more.filter((status) => status === 202).length, MAX_PENDING, 'an admin may');
   t.equal(more.filter((status) => status === 409).length, 2, 'but no more than they can look through');
   const pending = await received('usr_kim');
   t.equal(pending.length, MAX_PENDING);
