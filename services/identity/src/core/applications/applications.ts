@@ -55,7 +55,7 @@ export type NotifyCredential = (
 /** The dependencies of managing applications. */
 export type ApplicationDependencies = {
   store: ApplicationStore;
-  members: Pick<MemberStore, 'clientIdsOf' | 'of' | 'put' | 'remove'>;
+  members: Pick<MemberStore, 'clientIdsOf' | 'of' | 'setGiven' | 'remove'>;
   authority: Authority;
   /** Finds any application, also one that nobody has registered here. */
   find(id: string, requester?: string): Promise<Application | undefined>;
@@ -408,8 +408,8 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         return writes.change(before, { secrets, ...keys });
       });
       for (const kind of options.keys) await kind.changeGivers(id, ids, change);
-      for (const { id: memberId, ...member } of await members.of(id)) {
-        if (ids.has(memberId)) await members.put({ ...member, given: change(member.given) });
+      for (const { id: memberId, userId, given } of await members.of(id)) {
+        if (ids.has(memberId)) await members.setGiven(id, userId, change(given));
       }
     },
 

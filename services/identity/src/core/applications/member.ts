@@ -35,8 +35,16 @@ export type MemberStore = {
   clientIdsOf(userId: string): Promise<string[]>;
   /** A person's memberships, including invitations that they have not accepted. */
   ofPerson(userId: string): Promise<Member[]>;
-  /** Invites somebody, or changes the role of a member; returns false when there are MAX_MEMBERS. */
-  put(member: Pick<Member, 'clientId' | 'userId' | 'role'> & { given: Given }): Promise<boolean>;
+  /**
+   * Invites somebody, or changes the role of a member. Throws `conflict` when there are MAX_MEMBERS, or as many invitations wait for the
+   * person as may, from all or from this inviter.
+   */
+  put(
+    member: Pick<Member, 'clientId' | 'userId' | 'role'> & { given: Given },
+    inviter: { id: string; limit: number },
+  ): Promise<void>;
+  /** Changes who gave a membership, if there still is one. */
+  setGiven(clientId: string, userId: string, given: Given): Promise<void>;
   /** Accepts an invitation; returns false when there is none. */
   accept(clientId: string, userId: string): Promise<boolean>;
   /** Returns whether there was one. */

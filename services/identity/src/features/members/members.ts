@@ -9,7 +9,6 @@ import type { Applications } from '../../core/applications/applications.ts';
 import {
   MAX_INVITED,
   MAX_INVITED_BY_ONE,
-  MAX_MEMBERS,
   MAX_MEMBERSHIPS,
   type Member,
   type MemberRole,
@@ -151,29 +150,11 @@ export function createMembers(
         throw invalidFields([{ field: 'user', message: 'Enter a user other than the owner.' }]);
       }
       const before = await members.find(clientId, userId);
-      const waiting = (await members.ofPerson(userId)).filter(({ isPending }) => isPending);
-      const isOwn = ({ given }: Member) => given?.by === manager.id;
-      if (
-        before === undefined &&
-        manager.role !== 'admin' &&
-        waiting.filter(isOwn).length >= MAX_INVITED_BY_ONE
-      ) {
-        const message = `This user has not accepted ${MAX_INVITED_BY_ONE} invitations of yours. Wait for them, or withdraw one.`;
-        throw new ServiceError('conflict', message);
-      }
-      if (before === undefined && waiting.length >= MAX_INVITED) {
-        const message = `This user already has ${MAX_INVITED} invitations to applications that are not accepted.`;
-        throw new ServiceError('conflict', message);
-      }
       await takeOver(manager, application, userId, takenOver);
       const given = await authority.give('member', manager, application);
       if (manager.id !== application.owner) await options.store.noteGiver(clientId, manager.id);
-      if (!(await members.put({ clientId, userId, role, given }))) {
-        throw new ServiceError(
-          'conflict',
-          `An application can have ${MAX_MEMBERS} members. Remove one first.`,
-        );
-      }
+      const limit = manager.role === 'admin' ? MAX_INVITED : MAX_INVITED_BY_ONE;
+      await members.put({ clientId, userId, role, given }, { id: manager.id, limit });
       await recordBy(manager, audit, {
         action: 'member.added',
         client: clientId,

@@ -280,16 +280,39 @@ t.test('tokens that a developer got end when the developer is demoted', async (t
   });
 });
 
-t.test('nobody fills the invitations of somebody else alone', async (t) => {
-  await built.createPerson('victim');
-  const inviter = await built.login('vic');
-  const statuses: number[] = [];
-  for (let i = 0; i <= MAX_INVITED_BY_ONE; i += 1) {
-    const made = await built.createApplication(inviter, { name: 'Junk', type: 'spa', ...SPA });
-    const path = `${APPLICATIONS}/${made.client_id}/members`;
-    statuses.push((await call('POST', path, inviter, { user: 'victim', role: 'viewer' })).status);
-  }
-  t.same(statuses, [...Array.from({ length: MAX_INVITED_BY_ONE }, () => 201), 409]);
+t.test('invitations that wait for somebody are limited, also those that are sent at once', async (t) => {
+  const id = await built.createPerson('victim');
+  const inviters = ['vic', 'dev', 'eve', 'olga', 'ines'];
+  await built.createPerson('ines');
+  const invitations = await Promise.all(
+    inviters.map(async (name) => {
+      const inviter = await built.login(name);
+      const made = Array.from({ length: MAX_INVITED_BY_ONE + 3 }, () =>
+        built.createApplication(inviter, { name: 'Junk', type: 'spa', ...SPA }),
+      );
+      return (await Promise.all(made)).map(
+        ({ client_id }) =>
+          () =>
+            call('POST', `${APPLICATIONS}/${client_id}/members`, inviter, { user: 'victim', role: 'viewer' }),
+      );
+    }),
+  );
+  const [first = [], ...others] = invitations;
+  const accepted = async (sent: (typeof first)[number][]) =>
+    (await Promise.all(sent.map((send) => send()))).filter(({ status }) => status === 201).length;
+  t.equal(await accepted(first), MAX_INVITED_BY_ONE, 'by one person');
+  t.equal(await accepted(others.flat()), MAX_INVITED - MAX_INVITED_BY_ONE, 'by all');
+  const victim = await built.login('victim');
+  const waiting = (await call('GET', '/api/v1/memberships', victim)).body.data as { client_id: string }[];
+  t.equal(waiting.length, MAX_INVITED);
+  await accept(waiting[0]?.client_id ?? '', victim);
+  await call('DELETE', `/api/v1/memberships/${waiting[1]?.client_id}`, victim);
+  const { client_id } = await built.createApplication(admin, { name: 'More', type: 'spa', ...SPA });
+  const more = await call('POST', `${APPLICATIONS}/${client_id}/members`, admin, {
+    user: id,
+    role: 'viewer',
+  });
+  t.equal(more.status, 201, 'what was accepted or declined leaves its place');
 });
 
 t.test('a member who is added 16 times at once is one member', async (t) => {

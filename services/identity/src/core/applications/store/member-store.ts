@@ -1,25 +1,53 @@
+import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { defineCollection } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
-import { insertInSlot } from '@gatehouse/data/slots';
+import { insertInSlots } from '@gatehouse/data/slots';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
-import { MAX_MEMBERS, MAX_MEMBERSHIPS, MEMBER, type MemberStore } from '../member.ts';
+import {
+  MAX_INVITED,
+  MAX_INVITED_BY_ONE,
+  MAX_MEMBERS,
+  MAX_MEMBERSHIPS,
+  MEMBER,
+  type MemberStore,
+} from '../member.ts';
 
 const COLLECTION = 'application_members';
 
 type MemberDocument = StoredOf<typeof MEMBER> & {
   /** From 0 to MAX_MEMBERS - 1, unique for an application, which limits its members. */
   slot: number;
+  /** From 0 to MAX_INVITED - 1, unique for a person, which limits the invitations that wait for them. Absent once accepted. */
+  invited_slot?: number;
+  /** The same for a person and `inviter`, which limits those that one person has sent. */
+  inviter_slot?: number;
+  inviter?: string;
 };
 const { read, write } = createDocumentMapper(MEMBER);
+
+const FULL = {
+  slot: `An application can have ${MAX_MEMBERS} members. Remove one first.`,
+  invited_slot: `This user already has ${MAX_INVITED} invitations to applications that are not accepted.`,
+  inviter_slot: `This user has not accepted ${MAX_INVITED_BY_ONE} invitations of yours. Wait for them, or withdraw one.`,
+};
 
 /** Members of applications in MongoDB; defines their collection on the connection. */
 export function createMemberStore(connection: Connection): MemberStore {
   const members = defineCollection<MemberDocument>(connection, COLLECTION, [
     { fields: { client_id: 1, slot: 1 }, options: { unique: true } },
     { fields: { user_id: 1, client_id: 1 }, options: { unique: true } },
+    // The slots come first, so that the name of the violated index says which one is taken.
+    {
+      fields: { invited_slot: 1, user_id: 1 },
+      options: { unique: true, partialFilterExpression: { invited_slot: { $gte: 0 } } },
+    },
+    {
+      fields: { inviter_slot: 1, user_id: 1, inviter: 1 },
+      options: { unique: true, partialFilterExpression: { inviter_slot: { $gte: 0 } } },
+    },
   ]);
   return {
     collection: COLLECTION,
@@ -42,11 +70,11 @@ export function createMemberStore(connection: Connection): MemberStore {
         .map(read)
         .sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
     },
-    async put({ clientId, userId, role, given }) {
+    async put({ clientId, userId, role, given }, inviter) {
       const known = { client_id: clientId, user_id: userId };
       const setRole = async () =>
         (await members.updateOne(known, { $set: { role, given } })).matchedCount === 1;
-      if (await setRole()) return true;
+      if (await setRole()) return;
       const member = {
         id: newId('mbr'),
         clientId,
@@ -56,21 +84,45 @@ export function createMemberStore(connection: Connection): MemberStore {
         createdAt: new Date(),
         isPending: true,
       };
-      const isAdded = await insertInSlot({
-        limit: MAX_MEMBERS,
-        field: 'client_id',
-        taken: () => members.find({ client_id: clientId }, { projection: { slot: 1 } }).toArray(),
-        insert: (slot) => members.insertOne({ _id: member.id, ...write(member), slot }),
-      }).catch((error: unknown) => {
+      const waiting = { user_id: userId, is_pending: true };
+      const full = await insertInSlots(
+        {
+          slot: {
+            limit: MAX_MEMBERS,
+            field: 'client_id',
+            taken: () => members.find({ client_id: clientId }, { projection: { slot: 1 } }).toArray(),
+          },
+          invited_slot: {
+            limit: MAX_INVITED,
+            field: 'invited_slot',
+            taken: () => members.find(waiting).toArray(),
+          },
+          inviter_slot: {
+            limit: inviter.limit,
+            field: 'inviter_slot',
+            taken: () => members.find({ ...waiting, inviter: inviter.id }).toArray(),
+          },
+        },
+        (slots) => members.insertOne({ _id: member.id, ...write(member), inviter: inviter.id, ...slots }),
+      ).catch((error: unknown) => {
         if (duplicateKeyField(error) !== 'user_id') throw error;
-        return false;
+        return 'slot' as const;
       });
       // Another request may have added the same person meanwhile, perhaps in the last place.
-      return isAdded || setRole();
+      if (full !== undefined && !(await setRole())) throw new ServiceError('conflict', FULL[full]);
+    },
+    async setGiven(client_id, user_id, given) {
+      await members.updateOne({ client_id, user_id }, { $set: { given } });
     },
     async accept(client_id, user_id) {
-      const pending = { client_id, user_id, is_pending: true };
-      return (await members.updateOne(pending, { $set: { is_pending: false } })).matchedCount === 1;
+      const { matchedCount } = await members.updateOne(
+        { client_id, user_id, is_pending: true },
+        {
+          $set: { is_pending: false },
+          $unset: { invited_slot: 1, inviter_slot: 1, inviter: 1 },
+        },
+      );
+      return matchedCount === 1;
     },
     async remove(client_id, user_id) {
       return (await members.deleteOne({ client_id, user_id })).deletedCount === 1;
