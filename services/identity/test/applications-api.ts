@@ -131,6 +131,7 @@ export async function buildApi(t: Test) {
     findAccount: accounts.find,
     readAccount: accounts.find,
     members: stores.memberStore,
+    noteGiver: stores.applicationStore.noteGiver,
   });
   const endedGrants: string[] = [];
   const endGrants = async (clientId: string) => void endedGrants.push(clientId);

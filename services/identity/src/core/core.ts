@@ -279,6 +279,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     findAccount: shared.accountCache.find,
     readAccount: shared.accounts.find,
     members,
+    noteGiver: applicationStore.noteGiver,
   });
   const applicationParts = {
     ...shared,

@@ -56,7 +56,8 @@ export type Notice =
         | 'application_offered'
         | 'member_invited'
         | 'member_invitation_sent'
-        | 'member_removed';
+        | 'member_removed'
+        | 'credentials_taken_over';
       application: string;
     }
   /** `by` is the id of the member. */
@@ -306,6 +307,14 @@ export function noticeMail(
         ),
         t('If it was you, or you asked an admin for it, you need not do anything.'),
         sentences(t('If not, somebody else may be in your account.'), ask),
+      ]);
+    case 'credentials_taken_over':
+      return mail(t('An admin took over credentials of your application'), [
+        t(
+          'An admin took over credentials of the application “{application}” of your {product} account {username} from a member, whom the admin removed. They work as long as the admin is one.',
+          { ...account, application: plainName(notice.application) },
+        ),
+        t('If you do not want that, remove the credentials on the page of the application.'),
       ]);
     case 'registration_token_created': {
       const token = { ...account, token: plainName(notice.token) };

@@ -290,7 +290,6 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         const grants = next.trusted && manager.role === 'admin' && (!before.trusted || 'scopes' in changes);
         const trust = grants ? { trust: await trusts.grantedBy(manager, next) } : {};
         const jwksGiven = changes.jwks && (await authority.give('public_keys', manager, before));
-        if (jwksGiven !== undefined && manager.id !== before.owner) await store.noteGiver(id, manager.id);
         const changed = await writes.change(before, {
           ...changes,
           ...trust,
@@ -326,7 +325,6 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       }
       const given = await authority.give('client_secret', manager, application);
       const { secret, ...added } = makeSecret({ expiresIn, label, given });
-      if (manager.id !== application.owner) await store.noteGiver(id, manager.id);
       const done = await store.addSecret(application, added);
       if (done === undefined) throw new ServiceError('not_found', 'There is no such application.');
       if (!done) {

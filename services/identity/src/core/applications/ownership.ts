@@ -99,7 +99,7 @@ export function giverNeeded(
 
 /** Where applications are found, and who may do what with them. */
 export type ManagedApplications = {
-  store: Pick<ApplicationStore, 'findNow' | 'noteGiver'>;
+  store: Pick<ApplicationStore, 'findNow'>;
   authority: Pick<Authority, 'roleOf'>;
 };
 

@@ -17,8 +17,9 @@ type FindMember = (
 
 export type Authority<G extends Giver = Giver> = {
   /**
-   * The stamp of a capability of this kind that a person gives, in an application if it belongs to one. Throws `unauthenticated` when the
-   * account has changed since the credential of the request was issued: what ends access must not be overtaken by a request.
+   * The stamp of a capability of this kind that a person gives, in an application if it belongs to one, which then is among those in which
+   * they have given something. Throws `unauthenticated` when the account has changed since the credential of the request was issued: what
+   * ends access must not be overtaken by a request.
    */
   give(kind: GivenCapability, person: Authenticated, application?: Managed): Promise<Given>;
   /** The same for an account that was just read. */
@@ -42,13 +43,17 @@ export function createAuthority<G extends Giver>(options: {
   findAccount(id: string): Promise<G | undefined>;
   readAccount(id: string): Promise<G | undefined>;
   members: { find: FindMember };
+  /** Notes that a person who is not the owner has given something in an application. */
+  noteGiver(clientId: string, person: string): Promise<void>;
 }): Authority<G> {
-  const { findAccount, readAccount, members } = options;
+  const { findAccount, readAccount, members, noteGiver } = options;
 
   const authority: Authority<G> = {
     givenBy: (kind, account) => ({ by: account.id, epoch: epochOf(kind, account), ownerEpoch: undefined }),
 
     async give(kind, { id, epoch }, application) {
+      // Before the account is read: a change of it after that finds what is given here.
+      if (application !== undefined && application.owner !== id) await noteGiver(application.id, id);
       const account = await readAccount(id);
       if (account?.epoch !== epoch) {
         throw unauthenticated('The access token has been revoked.', 'invalid_token');

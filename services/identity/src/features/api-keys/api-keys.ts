@@ -20,7 +20,6 @@ import {
 } from '../../core/applications/ownership.ts';
 import type { Audit, AuditAction } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
-import type { Given } from '../../core/authority/given.ts';
 import { createLastUsedRecorder } from '../../core/last-used.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import { type ApiKey, type ApiKeyStore, apiKeyOf, MAX_KEYS } from './api-key.ts';
@@ -50,7 +49,7 @@ const CACHED_SECONDS = 60;
 
 /** The use cases of API keys. */
 export function createApiKeys(options: {
-  store: Pick<ApplicationStore, 'findNow' | 'used' | 'noteGiver'>;
+  store: Pick<ApplicationStore, 'findNow' | 'used'>;
   authority: Authority<Account>;
   keys: ApiKeyStore;
   accounts: Pick<Accounts, 'find'>;
@@ -90,12 +89,6 @@ export function createApiKeys(options: {
   const permissionsBy = (application: Application, given: ApiKey['given']) =>
     credentialPermissions(application, { kind: 'api_key', given }, { authority, findOwner: accounts.find });
 
-  /** The stamp of a key that the manager makes; notes a giver who is not the owner. */
-  async function giveIn(application: Application, manager: Manager): Promise<Given> {
-    if (manager.id !== application.owner) await store.noteGiver(application.id, manager.id);
-    return authority.give('api_key', manager, application);
-  }
-
   async function findKey(clientId: string, id: string): Promise<ApiKey> {
     const key = await keys.find(clientId, id);
     if (key === undefined) throw new ServiceError('not_found', 'There is no such API key.');
@@ -106,7 +99,7 @@ export function createApiKeys(options: {
     async create(manager, clientId, { name, scopes, expiresIn }) {
       const application = await findManaged(options, manager, clientId, 'developer');
       requireBearer(application);
-      const given = await giveIn(application, manager);
+      const given = await authority.give('api_key', manager, application);
       const allowed = (await permissionsBy(application, given))?.within(application.scopes) ?? [];
       const problems = [...nameProblems(name), ...excessProblems(scopes, allowed, 'the application')];
       if (problems.length > 0) throw invalidFields(problems);
@@ -151,7 +144,7 @@ export function createApiKeys(options: {
         'This key already has a successor: rotate that one, or revoke it.',
       );
       if (old.rotatedTo !== null && (await keys.find(clientId, old.rotatedTo)) !== undefined) throw taken;
-      const given = await giveIn(application, manager);
+      const given = await authority.give('api_key', manager, application);
       const replaces = [old.id, ...old.replaces].slice(0, MAX_REPLACED);
       const { key, ...made } = make({ ...old, given, replaces });
       // The new one first: nobody knows it yet, so a crash here leaves the old one as it was.

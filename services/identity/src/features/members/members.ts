@@ -37,6 +37,12 @@ export type NamedMember = Omit<Member, 'id' | 'given'> & {
 /** A membership or an invitation, as its person sees it. */
 export type Membership = Pick<Member, 'clientId' | 'role' | 'createdAt' | 'isPending'> & { name: string };
 
+type MemberNotice =
+  | 'member_invited'
+  | 'member_invitation_sent'
+  | 'member_removed'
+  | 'credentials_taken_over';
+
 export type Members = {
   list(manager: Manager, clientId: string): Promise<NamedMember[]>;
   /**
@@ -70,11 +76,7 @@ export function createMembers(
     audit: Pick<Audit, 'record'>;
     attempts: Pick<RateLimiter, 'count'>;
     /** Writes to somebody by mail. Never rejects. */
-    notify(
-      userId: string,
-      kind: 'member_invited' | 'member_invitation_sent' | 'member_removed',
-      application: Application,
-    ): void;
+    notify(userId: string, kind: MemberNotice, application: Application): void;
     notifyLeft(owner: string, application: Application, member: string): void;
     /** Makes the other services ask again which applications somebody sees. */
     changed(clientId: string): Promise<void>;
@@ -127,6 +129,8 @@ export function createMembers(
     }
     const given = await authority.give('api_key', manager, application);
     await applications.changeGivers(application.id, new Set(ids), () => given);
+    if (application.owner !== null && application.owner !== manager.id)
+      options.notify(application.owner, 'credentials_taken_over', application);
   }
   const namesOf = (takenOver: readonly string[]) => (takenOver.length === 0 ? {} : { taken_over: takenOver });
 
@@ -152,7 +156,6 @@ export function createMembers(
       const before = await members.find(clientId, userId);
       await takeOver(manager, application, userId, takenOver);
       const given = await authority.give('member', manager, application);
-      if (manager.id !== application.owner) await options.store.noteGiver(clientId, manager.id);
       const limit = manager.role === 'admin' ? MAX_INVITED : MAX_INVITED_BY_ONE;
       await members.put({ clientId, userId, role, given }, { id: manager.id, limit });
       await recordBy(manager, audit, {

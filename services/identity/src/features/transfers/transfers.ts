@@ -83,7 +83,7 @@ export const OFFERED = { name: 'applications offered to one person', quota: 10, 
 export const RECEIVED = { name: 'received applications', quota: 50, seconds: 86_400 };
 
 export function createTransfers(options: {
-  store: Pick<ApplicationStore, 'findNow' | 'noteGiver' | 'transfer' | 'list'>;
+  store: Pick<ApplicationStore, 'findNow' | 'transfer' | 'list'>;
   authority: Authority<Account>;
   transfers: TransferStore;
   accounts: Pick<Accounts, 'find' | 'lookUp'>;

@@ -42,6 +42,10 @@ const NOTICES: [Notice, subject: string][] = [
   [{ kind: 'member_left', application: 'Lighthouse', by: 'usr_1' }, 'A member left your application'],
   [{ kind: 'access_revoked', at, address }, 'All access to your account has been revoked'],
   [{ kind: 'credentials_ended', at }, 'All secrets and keys of your applications have ended'],
+  [
+    { kind: 'credentials_taken_over', application: 'Lighthouse' },
+    'An admin took over credentials of your application',
+  ],
   [{ kind: 'resource_replaced', resource: 'Calendar' }, 'Your API was registered by somebody else'],
   [{ kind: 'registration_token_created', token: 'CI', machines: true }, 'A registration token was created'],
 ];
@@ -180,6 +184,7 @@ t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
           { kind: 'member_invitation_sent', application: name },
           { kind: 'member_removed', application: name },
           { kind: 'member_left', application: name, by: 'usr_1' },
+          { kind: 'credentials_taken_over', application: name },
         ] as const
       ).map((it) => noticeMail(it, { ...to, by: 'by' in it ? { ...MIA, username: name } : undefined })),
     ];
