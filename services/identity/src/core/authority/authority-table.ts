@@ -53,7 +53,7 @@ type Row = {
   bound: string;
   /** The epochs of the giver's account that it rests on. */
   restsOn: readonly AccountEpoch[];
-  /** The least that its giver must still have for it to hold: an active account, or this role. */
+  /** The least that its giver must still have for it to hold: an active account, or this role. No membership makes somebody an owner. */
   needs: 'account' | 'admin' | 'developer' | 'owner';
   /** The outcome of each event that concerns it, and the reason. An event that is not listed does not concern it. */
   cells: Partial<Record<Outcome, Cells>>;

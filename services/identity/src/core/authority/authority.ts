@@ -72,12 +72,14 @@ export function createAuthority<G extends Giver>(options: {
       const { needs } = AUTHORITY[kind];
       if (needs === 'account') return giver;
       if (needs === 'admin') return giver.role === 'admin' ? giver : undefined;
+      // Never by a membership, which has a giver in turn: two people who gave each other theirs would have nobody else to rest on.
+      if (needs === 'owner') return application && isOwner(application, giver) ? giver : undefined;
       const role = application && (await authority.roleOf(application, giver));
       return role !== undefined && includes(role, needs) ? giver : undefined;
     },
 
     async roleOf(application, person) {
-      if (person.role === 'admin' || application.owner === person.id) return 'owner';
+      if (isOwner(application, person)) return 'owner';
       const member = await members.find(application.id, person.id);
       if (member === undefined || member.isPending) return undefined;
       const given = member.given ?? givenByOwner(application);
@@ -91,6 +93,11 @@ export function createAuthority<G extends Giver>(options: {
 /** The giver of what an earlier version stored without one: the owner, at epoch 0. Undefined for applications of the operator. */
 export function givenByOwner({ owner }: Pick<Managed, 'owner'>): Given | undefined {
   return owner === null ? undefined : { by: owner, epoch: 0, ownerEpoch: undefined };
+}
+
+/** Whether a person may do everything in an application. */
+function isOwner({ owner }: Managed, { id, role }: Pick<Giver, 'id' | 'role'>): boolean {
+  return role === 'admin' || owner === id;
 }
 
 function isOfAnother(

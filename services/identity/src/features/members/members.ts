@@ -21,7 +21,8 @@ import {
   recordBy,
 } from '../../core/applications/ownership.ts';
 import type { Audit } from '../../core/audit/audit.ts';
-import type { Authority } from '../../core/authority/authority.ts';
+import { type Authority, givenByOwner, includes } from '../../core/authority/authority.ts';
+import type { Given } from '../../core/authority/given.ts';
 
 /** Wrong names say who exists, so that an admin is not limited, and others are. */
 export const NAMED_MEMBERS = { name: 'named members', quota: 20, seconds: 3600 };
@@ -134,6 +135,19 @@ export function createMembers(
   }
   const namesOf = (takenOver: readonly string[]) => (takenOver.length === 0 ? {} : { taken_over: takenOver });
 
+  /** The giver of a membership with this role: an admin who gives no more than a member has leaves it the gift that it is. */
+  async function giverOf(
+    manager: Manager,
+    application: Application,
+    { before, role }: { before: Member | undefined; role: MemberRole },
+  ): Promise<Given> {
+    const isMore = before === undefined || !includes(before.role, role);
+    const kept =
+      isMore || manager.id === application.owner ? undefined : (before.given ?? givenByOwner(application));
+    const holds = kept !== undefined && (await authority.giverOf('member', kept, application)) !== undefined;
+    return holds ? kept : authority.give('member', manager, application);
+  }
+
   return {
     async list(manager, clientId) {
       const application = await findManaged(options, manager, clientId, 'viewer');
@@ -150,12 +164,13 @@ export function createMembers(
     async add(manager, clientId, { user, role, takenOver }) {
       const application = await findManaged(options, manager, clientId, 'owner');
       const { id: userId, username } = await named(manager, user);
-      if (userId === application.owner) {
-        throw invalidFields([{ field: 'user', message: 'Enter a user other than the owner.' }]);
+      if (userId === application.owner || userId === manager.id) {
+        const message = 'Enter a user other than the owner and yourself.';
+        throw invalidFields([{ field: 'user', message }]);
       }
       const before = await members.find(clientId, userId);
       await takeOver(manager, application, userId, takenOver);
-      const given = await authority.give('member', manager, application);
+      const given = await giverOf(manager, application, { before, role });
       const limit = manager.role === 'admin' ? MAX_INVITED : MAX_INVITED_BY_ONE;
       await members.put({ clientId, userId, role, given }, { id: manager.id, limit });
       await recordBy(manager, audit, {

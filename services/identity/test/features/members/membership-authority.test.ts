@@ -28,8 +28,76 @@ async function deputy(name: string) {
   const setRole = (role: string) => call('PUT', `/v2/users/${id}/role`, admin, { role });
   return { name, id, token: await built.login(name), setRole };
 }
+const statusOf = async (path: string, name: string) =>
+  (await call('GET', path, await built.login(name))).status;
 const invite = (path: string, by: string, user: string, role = 'developer') =>
   call('POST', `${path}/members`, by, { user, role });
+
+t.test(
+  'a membership rests on the owner or an admin, and on nobody by way of another membership',
+  async (t) => {
+    const members = (await built.database()).collection('application_members');
+    type Deputy = Awaited<ReturnType<typeof deputy>>;
+    const scenes: Record<string, (path: string, id: string, x: Deputy, y: Deputy) => Promise<unknown>> = {
+      async 'themselves as an earlier version allowed'(path, id, x) {
+        await invite(path, owner, x.name);
+        await accept(id, x.token);
+        const own = { client_id: id, user_id: x.id };
+        await members.updateOne(own, { $set: { 'given.by': x.id } });
+      },
+      async 'somebody whom they had invited'(path, id, x, y) {
+        for (const [by, whom] of [
+          [x, y],
+          [y, x],
+        ] as const) {
+          await invite(path, by.token, whom.name);
+          await accept(id, whom.token);
+        }
+      },
+    };
+    for (const [name, set] of Object.entries(scenes)) {
+      const { id, path } = await owned('Circle');
+      const prefix = name.split(' ')[0];
+      const [x, y] = [await deputy(`x-${prefix}`), await deputy(`y-${prefix}`)];
+      await set(path, id, x, y);
+      const key = await call('POST', `${path}/api-keys`, x.token, { name: 'k', scopes: ['read:data'] });
+      for (const it of [x, y]) await it.setRole('user');
+      t.equal(await statusOf(path, x.name), 404, `invited by ${name}`);
+      t.equal((await call('GET', '/api/v1/auth/permissions', String(key.body.api_key))).status, 401, name);
+      await call('DELETE', path, owner);
+    }
+    const { path } = await owned('Selfish');
+    const x = await deputy('selfish');
+    t.match(await invite(path, x.token, 'selfish'), {
+      status: 400,
+      body: { error: { details: [{ field: 'user' }] } },
+    });
+    await call('DELETE', path, owner);
+  },
+);
+
+t.test(
+  'a member whose role an admin changes stays when the admin is demoted, unless the admin gave more',
+  async (t) => {
+    for (const [by, role, changed, status] of [
+      ['owner', 'developer', 'developer', 200],
+      ['owner', 'developer', 'viewer', 200],
+      ['owner', 'viewer', 'developer', 404],
+      ['admin', 'developer', 'developer', 404],
+    ] as const) {
+      const about = `${by}: ${role}, then ${changed}`;
+      const { id, path } = await owned('Kept');
+      const x = await deputy(`kept-${by}-${role}-${changed}`);
+      await invite(path, by === 'owner' ? owner : x.token, 'dev', role);
+      await accept(id, developer);
+      t.equal((await invite(path, x.token, 'dev', changed)).status, 201, about);
+      t.match((await call('GET', `${path}/members`, owner)).body.data, [{ role: changed }], about);
+      await x.setRole('user');
+      t.equal(await statusOf(path, 'dev'), status, about);
+      await call('DELETE', path, owner);
+    }
+  },
+);
 
 t.test('credentials that an admin took over end with the admin’s role, and the owner is told', async (t) => {
   const ann = await built.login('ann');
