@@ -55,7 +55,7 @@ export type NotifyCredential = (
 /** The dependencies of managing applications. */
 export type ApplicationDependencies = {
   store: ApplicationStore;
-  members: Pick<MemberStore, 'clientIdsOf' | 'of' | 'setGiven' | 'remove'>;
+  members: Pick<MemberStore, 'ofPerson' | 'of' | 'setGiven' | 'remove'>;
   authority: Authority;
   /** Finds any application, also one that nobody has registered here. */
   find(id: string, requester?: string): Promise<Application | undefined>;
@@ -170,6 +170,13 @@ export function createApplications(options: ApplicationDependencies): Applicatio
   // One page: nobody owns more.
   const ownedBy = (owner: string) => store.list({ owner, after: undefined, limit: MAX_APPLICATIONS });
 
+  /** The ids of the applications that a person is a member of. */
+  async function joinedBy(userId: string): Promise<string[]> {
+    const memberships = await members.ofPerson(userId);
+    const accepted = await Promise.all(memberships.map(authority.hasAccepted));
+    return memberships.filter((_, i) => accepted[i]).map(({ clientId }) => clientId);
+  }
+
   /** The scopes that the manager may give to the application: only an admin may give any to a trusted one. */
   async function grantable(manager: Manager, application: Application): Promise<readonly string[]> {
     if (application.trusted && manager.role !== 'admin') return [];
@@ -269,7 +276,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       if (role === 'admin') return store.source;
       // Also where another owner is asked for: then both conditions have to be met.
       return narrowList(store.source, async (conditions) => {
-        const joined = await members.clientIdsOf(id);
+        const joined = await joinedBy(id);
         if (joined.length === 0) return [{ field: 'owner', operator: 'eq', values: [id] }, ...conditions];
         const owned = (await ownedBy(id)).map((it) => it.id);
         return [{ field: 'id', operator: 'in', values: [...owned, ...joined] }, ...conditions];
@@ -379,7 +386,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     visibleTo: async (userId) => [
       ...(await ownedBy(userId)).map(({ id }) => id),
-      ...(await members.clientIdsOf(userId)),
+      ...(await joinedBy(userId)),
     ],
 
     async giverChanged(person, epoch) {

@@ -15,6 +15,8 @@ export const MEMBER = {
   createdAt: date(),
   /** Whether the person has not accepted yet. Members of earlier versions were not asked. */
   isPending: boolean().default(false),
+  /** The person's authority when they accepted. Undefined for a member of an earlier version. */
+  accepted: object(GIVEN).optional(),
 };
 export type Member = EntityOf<typeof MEMBER>;
 
@@ -31,8 +33,6 @@ export type MemberStore = {
   find(clientId: string, userId: string): Promise<Member | undefined>;
   /** In the order in which they were added. */
   of(clientId: string): Promise<Member[]>;
-  /** The client ids of the applications that somebody is a member of, and has accepted. */
-  clientIdsOf(userId: string): Promise<string[]>;
   /** A person's memberships, including invitations that they have not accepted. */
   ofPerson(userId: string): Promise<Member[]>;
   /**
@@ -45,8 +45,8 @@ export type MemberStore = {
   ): Promise<void>;
   /** Changes who gave a membership, if there still is one. */
   setGiven(clientId: string, userId: string, given: Given): Promise<void>;
-  /** Accepts an invitation; returns false when there is none. */
-  accept(clientId: string, userId: string): Promise<boolean>;
+  /** Accepts an invitation, or a membership that was accepted with less than this authority; returns false when there is none. */
+  accept(clientId: string, userId: string, accepted: Given): Promise<boolean>;
   /** Returns whether there was one. */
   remove(clientId: string, userId: string): Promise<boolean>;
   removeAllOf(clientId: string): Promise<void>;

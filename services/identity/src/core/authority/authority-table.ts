@@ -272,6 +272,24 @@ export const AUTHORITY = {
       },
     },
   },
+  acceptance: {
+    name: 'Acceptance of a membership',
+    givenBy: 'the member',
+    bound: 'the membership',
+    restsOn: ['authority_epoch'],
+    needs: 'account',
+    cells: {
+      ends: { [GONE]: ['deleted'] },
+      asks: {
+        'the membership is an invitation again until the person accepts it': [
+          'credentials_ended',
+          'everything_ended',
+          'deactivated',
+        ],
+      },
+      stays: { [LIVES]: ['password_changed', 'recovered', 'undone', 'sessions_ended', 'role_lowered'] },
+    },
+  },
   registration_token: {
     name: 'Registration token (initial access token)',
     givenBy: 'the person',

@@ -10,10 +10,14 @@ export type Giver = { id: string; role: Role; status: 'active' | 'inactive' } & 
 export type Authenticated = { id: string; epoch: number };
 /** An application, as far as it matters here. */
 type Managed = { id: string; owner: string | null };
-type FindMember = (
-  clientId: string,
-  userId: string,
-) => Promise<{ role: ApplicationRole; isPending: boolean; given: Given | undefined } | undefined>;
+/** A membership: somebody has given it, and its person has accepted it unless it is pending. */
+type Membership = {
+  userId: string;
+  role: ApplicationRole;
+  isPending: boolean;
+  given: Given | undefined;
+  accepted: Given | undefined;
+};
 
 export type Authority<G extends Giver = Giver> = {
   /**
@@ -35,6 +39,8 @@ export type Authority<G extends Giver = Giver> = {
   ): Promise<G | undefined>;
   /** A person's role in an application: owner for its owner and for admins, otherwise that of an accepted membership that still holds. */
   roleOf(application: Managed, person: Pick<Giver, 'id' | 'role'>): Promise<ApplicationRole | undefined>;
+  /** Whether the person of a membership has accepted it with the authority that they have now. */
+  hasAccepted(membership: Pick<Membership, 'userId' | 'isPending' | 'accepted'>): Promise<boolean>;
 };
 
 /** Whether standing capabilities hold: one rule for everything that lets somebody act (ADR 41). */
@@ -42,7 +48,7 @@ export function createAuthority<G extends Giver>(options: {
   /** May have been read some seconds ago, unless the account has changed since. */
   findAccount(id: string): Promise<G | undefined>;
   readAccount(id: string): Promise<G | undefined>;
-  members: { find: FindMember };
+  members: { find(clientId: string, userId: string): Promise<Membership | undefined> };
   /** Notes that a person who is not the owner has given something in an application. */
   noteGiver(clientId: string, person: string): Promise<void>;
 }): Authority<G> {
@@ -81,10 +87,14 @@ export function createAuthority<G extends Giver>(options: {
     async roleOf(application, person) {
       if (isOwner(application, person)) return 'owner';
       const member = await members.find(application.id, person.id);
-      if (member === undefined || member.isPending) return undefined;
+      if (member === undefined || !(await authority.hasAccepted(member))) return undefined;
       const given = member.given ?? givenByOwner(application);
       const isGiven = given === undefined || (await authority.giverOf('member', given, application));
       return isGiven ? member.role : undefined;
+    },
+
+    async hasAccepted({ userId, isPending, accepted = { by: userId, epoch: 0, ownerEpoch: undefined } }) {
+      return !isPending && (await authority.giverOf('acceptance', accepted)) !== undefined;
     },
   };
   return authority;

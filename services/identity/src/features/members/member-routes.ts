@@ -137,6 +137,8 @@ export function memberRoutes(options: {
 
   own.post('accept', '/:client_id/accept', {
     summary: 'Accept an invitation to an application',
+    description:
+      'Also a membership that is one again, since you have ended all secrets and keys, all your access was revoked, or your account was deactivated.',
     responses: done('You are a member.'),
     kinds: ['conflict'],
     handle: ({ manager, params }) => members.accept(manager, params.client_id),

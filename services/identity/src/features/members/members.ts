@@ -31,18 +31,14 @@ export const NAMED_MEMBERS = { name: 'named members', quota: 20, seconds: 3600 }
 export type MadeCredential = { id: string; kind: 'client_secret' | 'api_key'; name: string | null };
 
 /** A member, and what they are called; null when the account is just being deleted. */
-export type NamedMember = Omit<Member, 'id' | 'given'> & {
+export type NamedMember = Omit<Member, 'id' | 'given' | 'accepted'> & {
   username: string | null;
   credentials: MadeCredential[];
 };
 /** A membership or an invitation, as its person sees it. */
 export type Membership = Pick<Member, 'clientId' | 'role' | 'createdAt' | 'isPending'> & { name: string };
 
-type MemberNotice =
-  | 'member_invited'
-  | 'member_invitation_sent'
-  | 'member_removed'
-  | 'credentials_taken_over';
+type MemberNotice = 'member_invited' | 'member_invitation_sent' | 'member_removed' | 'credentials_taken_over';
 
 export type Members = {
   list(manager: Manager, clientId: string): Promise<NamedMember[]>;
@@ -62,7 +58,7 @@ export type Members = {
   remove(manager: Manager, clientId: string, userId: string, takenOver: readonly string[]): Promise<void>;
   /** The person's own memberships, with those that wait to be accepted. */
   ofPerson(manager: Manager): Promise<Membership[]>;
-  /** Throws `conflict` when the person is a member of MAX_MEMBERSHIPS applications. */
+  /** Also accepts again what ended with the person's authority. Throws `conflict` when they are a member of MAX_MEMBERSHIPS others. */
   accept(manager: Manager, clientId: string): Promise<void>;
 };
 
@@ -156,7 +152,8 @@ export function createMembers(
         (await members.of(clientId)).map(async (member) => {
           const account = await accounts.find(member.userId);
           const made = credentials.get(member.userId) ?? [];
-          return { ...member, username: account?.username ?? null, credentials: made };
+          const isPending = !(await authority.hasAccepted(member));
+          return { ...member, isPending, username: account?.username ?? null, credentials: made };
         }),
       );
     },
@@ -188,7 +185,8 @@ export function createMembers(
         if (application.owner !== null)
           options.notify(application.owner, 'member_invitation_sent', application);
       }
-      return { ...member, username, credentials: [] };
+      const isPending = !(await authority.hasAccepted(member));
+      return { ...member, isPending, username, credentials: [] };
     },
 
     async remove(manager, clientId, userId, takenOver) {
@@ -221,8 +219,10 @@ export function createMembers(
     async ofPerson({ id }) {
       const found = await members.ofPerson(id);
       const shown = await Promise.all(
-        found.map(async ({ clientId, role, createdAt, isPending }) => {
+        found.map(async (member) => {
+          const { clientId, role, createdAt } = member;
           const application = await options.store.findNow(clientId);
+          const isPending = !(await authority.hasAccepted(member));
           return application && { clientId, role, createdAt, isPending, name: application.name };
         }),
       );
@@ -230,11 +230,15 @@ export function createMembers(
     },
 
     async accept(manager, clientId) {
-      if ((await members.clientIdsOf(manager.id)).length >= MAX_MEMBERSHIPS) {
+      const others = (await members.ofPerson(manager.id)).filter(
+        (it) => !it.isPending && it.clientId !== clientId,
+      );
+      if (others.length >= MAX_MEMBERSHIPS) {
         const message = `You are a member of ${MAX_MEMBERSHIPS} applications already. Leave one first.`;
         throw new ServiceError('conflict', message);
       }
-      if (!(await members.accept(clientId, manager.id))) {
+      const accepted = await authority.give('acceptance', manager);
+      if (!(await members.accept(clientId, manager.id, accepted))) {
         throw new ServiceError('not_found', 'There is no such invitation for you.');
       }
       await recordBy(manager, audit, { action: 'member.accepted', client: clientId });

@@ -178,6 +178,15 @@ async function makeScene() {
   const invitation = new URL(await linkTo(built, invited));
   await ok('POST', `${pathOf(offered)}/transfer`, owner, { to: names.customer });
 
+  // Of an application of somebody else, whom no event concerns.
+  const joined = await built.createApplication(root, {
+    name: 'Joined',
+    type: 'machine',
+    scopes: ['read:data'],
+  });
+  await ok('POST', `${pathOf(joined)}/members`, root, { user: names.owner, role: 'developer' });
+  await ok('POST', `/api/v1/memberships/${joined.client_id}/accept`, owner);
+
   const role = (it: typeof web) => async () => {
     const { status } = await call('PATCH', pathOf(it), await built.login(names.member), { name: 'Renamed' });
     return status === 200 ? 'developer' : status === 403 ? 'viewer' : undefined;
@@ -191,6 +200,13 @@ async function makeScene() {
     public_keys: byKeys,
     api_key: () => permissions(ownKey.api_key),
     member: role(web),
+    acceptance: async () => {
+      const { data } = await ok('GET', `${pathOf(joined)}/members`, root);
+      const [member] = data as { username: string | null; status: string }[];
+      // A moment later, the member of a deleted account is removed.
+      if (member?.username == null) return undefined;
+      return member.status === 'invited' ? 'asks' : member.status;
+    },
     registration_token: async () => {
       const { status, body } = await register(registrationToken.token);
       return status === 201 ? String(body.scope) : undefined;

@@ -126,3 +126,29 @@ t.test('credentials that an admin took over end with the admin’s role, and the
     5000,
   );
 });
+
+t.test('a member whose authority has ended has no role until they accept again', async (t) => {
+  for (const [name, happen] of Object.entries({
+    async deactivated(id: string) {
+      for (const status of ['inactive', 'active'])
+        await call('PUT', `/v2/users/${id}/status`, admin, { status });
+    },
+    revoked: (id: string) => call('POST', `/api/v1/users/${id}/revocations`, admin, {}),
+  })) {
+    const id = await built.createPerson(name);
+    const { id: client_id, path } = await owned('Again');
+    await invite(path, owner, name);
+    await accept(client_id, await built.login(name));
+    t.equal(await statusOf(path, name), 200);
+    await happen(id);
+    const again = await built.login(name);
+    const key = { name: 'k', scopes: ['read:data'] };
+    t.equal((await call('POST', `${path}/api-keys`, again, key)).status, 404, name);
+    t.same((await call('GET', APPLICATIONS, again)).body.data, [], 'nor in lists');
+    t.match((await call('GET', '/api/v1/memberships', again)).body.data, [{ status: 'invited' }]);
+    t.match((await call('GET', `${path}/members`, owner)).body.data, [{ status: 'invited' }]);
+    await accept(client_id, again);
+    t.equal((await call('POST', `${path}/api-keys`, again, key)).status, 201);
+    await call('DELETE', path, owner);
+  }
+});

@@ -6,14 +6,7 @@ import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { insertInSlots } from '@gatehouse/data/slots';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
-import {
-  MAX_INVITED,
-  MAX_INVITED_BY_ONE,
-  MAX_MEMBERS,
-  MAX_MEMBERSHIPS,
-  MEMBER,
-  type MemberStore,
-} from '../member.ts';
+import { MAX_INVITED, MAX_INVITED_BY_ONE, MAX_MEMBERS, MEMBER, type MemberStore } from '../member.ts';
 
 const COLLECTION = 'application_members';
 
@@ -60,11 +53,6 @@ export function createMemberStore(connection: Connection): MemberStore {
         .map(read)
         .sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
     },
-    async clientIdsOf(user_id) {
-      const accepted = { user_id, is_pending: { $ne: true } };
-      const found = members.find(accepted, { projection: { client_id: 1 } }).limit(MAX_MEMBERSHIPS);
-      return (await found.toArray()).map(({ client_id }) => client_id);
-    },
     async ofPerson(user_id) {
       return (await members.find({ user_id }).toArray())
         .map(read)
@@ -83,6 +71,7 @@ export function createMemberStore(connection: Connection): MemberStore {
         given,
         createdAt: new Date(),
         isPending: true,
+        accepted: undefined,
       };
       const waiting = { user_id: userId, is_pending: true };
       const full = await insertInSlots(
@@ -114,11 +103,11 @@ export function createMemberStore(connection: Connection): MemberStore {
     async setGiven(client_id, user_id, given) {
       await members.updateOne({ client_id, user_id }, { $set: { given } });
     },
-    async accept(client_id, user_id) {
+    async accept(client_id, user_id, accepted) {
       const { matchedCount } = await members.updateOne(
-        { client_id, user_id, is_pending: true },
+        { client_id, user_id, 'accepted.epoch': { $not: { $gte: accepted.epoch } } },
         {
-          $set: { is_pending: false },
+          $set: { is_pending: false, accepted },
           $unset: { invited_slot: 1, inviter_slot: 1, inviter: 1 },
         },
       );
