@@ -14,7 +14,7 @@ const DeadLetter = Type.Object({
   lane: Type.String(),
   priority: Type.String(),
   data: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'What is to be done: the kind and the id of its object.',
+    description: 'The kind and the id of the object of the job.',
   }),
   attempts: Type.Integer(),
   error: Type.String({ description: 'The message of the last error.' }),
