@@ -99,7 +99,7 @@ t.test('somebody who cannot get the mail gets none, and the admin learns why', a
   const page = `/dashboard/users/${body.id}`;
   t.match((await admin.get(page)).html, '/set-up-link');
   const refused = await admin.confirm(await admin.get(page), '/password-reset');
-  t.match(refused.html, /The email address of the account is not confirmed\. Create a recovery link/);
+  t.match(refused.html, /The email address of the account is not confirmed\. Create a set-up link/);
   await built.call('PUT', `/v2/users/${body.id}/status`, 'admin', { status: 'inactive' });
   const inactive = await admin.get(page);
   t.notMatch(inactive.html, /password-reset|set-up-link/, 'what cannot be done is not offered');
