@@ -24,6 +24,8 @@ export type Caller = {
   grantId: string | undefined;
   /** The id of the API key, also for a token that was issued on its strength (`api_key`). */
   keyId: string | undefined;
+  /** The id of the client secret or public keys by which an application got its token, which is for itself. */
+  credentialId?: string;
   /** `act.sub` (RFC 8693 §4.1): the service of Gatehouse that reads on the caller's behalf, while they are away. */
   actor: string | undefined;
   /** `cnf.jkt` (RFC 9449 §6.1): the thumbprint of the key to which the token is bound. */

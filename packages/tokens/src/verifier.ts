@@ -144,6 +144,7 @@ function callerOf(claims: JWTPayload): Caller {
     given_by: givenBy,
     gid,
     api_key: keyId,
+    credential_id: credentialId,
     auth_time: authTime,
     acr,
   } = claims;
@@ -188,6 +189,7 @@ function callerOf(claims: JWTPayload): Caller {
     profiles: readProfiles(claims.profiles),
     epoch: epochIn(claims.epoch),
     authTime: typeof authTime === 'number' ? authTime : undefined,
+    ...(typeof credentialId === 'string' ? { credentialId } : {}),
     ...(typeof acr === 'string' ? { acr } : {}),
     ...(Array.isArray(claims.userinfo_claims) ? { userInfoClaims: claims.userinfo_claims.map(String) } : {}),
   };

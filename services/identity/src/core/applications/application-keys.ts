@@ -19,8 +19,8 @@ export type ApplicationKeys = {
     }[]
   >;
   hasAny(clientId: string): Promise<boolean>;
-  /** The ids of the valid keys of an application, and of those that they replaced. */
-  liveIds(clientId: string): Promise<string[]>;
+  /** The valid keys of an application: the ids of each and of those that it replaced, and who gave it. */
+  live(clientId: string): Promise<{ ids: string[]; given: Given | undefined }[]>;
   exists(clientId: string, id: string): Promise<boolean>;
   revoke(manager: Manager, clientId: string, id: string): Promise<void>;
   /** Removes the keys of an application that has been deleted, or has another owner. */

@@ -328,6 +328,9 @@ export function liveSecrets({ secrets }: Pick<Application, 'secrets'>): ClientSe
   return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt.getTime() > Date.now());
 }
 
+/** The id of the public keys of an application, among those of its credentials. */
+export const publicKeysId = (clientId: string) => `${clientId}/public-keys`;
+
 /** The unexpired secret that this is, compared in constant time. */
 export function findSecret(application: Application, secret: string): ClientSecret | undefined {
   const given = Buffer.from(hashSecret(secret));

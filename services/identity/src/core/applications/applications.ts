@@ -26,6 +26,7 @@ import {
   makeSecret,
   mayHaveApiKeys,
   newApplication,
+  publicKeysId,
 } from './application.ts';
 import type { ApplicationKeys } from './application-keys.ts';
 import { nameProblems, scopeProblems, settingsProblems } from './application-rules.ts';
@@ -409,7 +410,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         const secrets = before.secrets.map((it) =>
           ids.has(it.id) ? { ...it, given: change(it.given) } : it,
         );
-        const keys = ids.has(`${id}/public-keys`) ? { jwksGiven: change(before.jwksGiven) } : {};
+        const keys = ids.has(publicKeysId(id)) ? { jwksGiven: change(before.jwksGiven) } : {};
         return writes.change(before, { secrets, ...keys });
       });
       for (const kind of options.keys) await kind.changeGivers(id, ids, change);

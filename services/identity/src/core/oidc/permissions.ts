@@ -11,7 +11,7 @@ import {
   type ResourceServer,
 } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
-import type { Application } from '../applications/application.ts';
+import { type Application, publicKeysId } from '../applications/application.ts';
 import {
   credentialPermissions,
   type OwnerPermissions,
@@ -81,7 +81,9 @@ export function createPermissions(
     if (application === undefined) return undefined;
     const permissions =
       application.type === 'machine'
-        ? await machinePermissions(ctx, application)
+        ? await credentialPermissions(application, credentialOf(ctx, application), {
+            ...{ authority: options.authority, findOwner: options.accounts.find },
+          })
         : await ownerPermissions(application, options.accounts.find);
     // RFC 6749 §5.2.
     if (permissions?.active !== true) {
@@ -90,15 +92,11 @@ export function createPermissions(
     return { ...permissions, application, scopes: permissions.within(application.scopes) };
   }
 
-  /** The permissions of the credential by which the machine has authenticated. */
-  function machinePermissions(ctx: KoaContextWithOIDC, application: Application) {
-    const { authority, accounts } = options;
-    const { jwks, jwksGiven } = application;
-    const credential =
-      jwks === undefined
-        ? ({ kind: 'client_secret', given: notedSecret(ctx)?.given } as const)
-        : ({ kind: 'public_keys', given: jwksGiven } as const);
-    return credentialPermissions(application, credential, { authority, findOwner: accounts.find });
+  /** The credential by which the machine has authenticated. */
+  function credentialOf(ctx: KoaContextWithOIDC, { id, jwks, jwksGiven }: Application) {
+    if (jwks !== undefined) return { kind: 'public_keys', id: publicKeysId(id), given: jwksGiven } as const;
+    const secret = notedSecret(ctx);
+    return { kind: 'client_secret', id: secret?.id, given: secret?.given } as const;
   }
 
   /** The permissions of the application and its owner, loaded once for each request. */
@@ -199,8 +197,10 @@ export function createPermissions(
     }
     const isForOthers = token.resourceServer !== undefined && token.resourceServer.audience !== api;
     if (token.accountId === undefined) {
-      const claims = machineClaims(application, permitted);
-      return isForOthers ? { ...claims, given_by: undefined, roles: undefined, profiles: undefined } : claims;
+      const claims = machineClaims(application, permitted, credentialOf(ctx, application).id);
+      // Roles, profiles and credentials are those of our API.
+      const ofOurs = { given_by: undefined, credential_id: undefined, roles: undefined, profiles: undefined };
+      return isForOthers ? { ...claims, ...ofOurs } : claims;
     }
     const { account } = ctx.oidc.entities.Account as ProviderAccount;
     const epoch = { client: application.epoch, subject: account.epoch };

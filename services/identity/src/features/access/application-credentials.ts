@@ -1,4 +1,9 @@
-import { type Application, type ApplicationStore, liveSecrets } from '../../core/applications/application.ts';
+import {
+  type Application,
+  type ApplicationStore,
+  liveSecrets,
+  publicKeysId,
+} from '../../core/applications/application.ts';
 import type { ApplicationKeys } from '../../core/applications/application-keys.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import type { MemberStore } from '../../core/applications/member.ts';
@@ -46,7 +51,7 @@ export function applicationCredentials(options: {
         ? []
         : [
             {
-              ...{ id: `${clientId}/public-keys`, kind: 'public_keys' as const, name: null },
+              ...{ id: publicKeysId(clientId), kind: 'public_keys' as const, name: null },
               ...{ createdAt: null, lastUsedAt: null, ...common(jwksGiven) },
             },
           ]),

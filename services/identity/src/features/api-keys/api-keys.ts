@@ -198,7 +198,8 @@ export function createApiKeys(options: {
       };
     },
 
-    liveIds: async (clientId) => (await keys.list(clientId)).flatMap(({ id, replaces }) => [id, ...replaces]),
+    live: async (clientId) =>
+      (await keys.list(clientId)).map(({ id, replaces, given }) => ({ ids: [id, ...replaces], given })),
     hasAny: async (clientId) => (await keys.list(clientId)).length > 0,
     exists: async (clientId, id) => (await keys.find(clientId, id)) !== undefined,
     removeAll: keys.removeAll,

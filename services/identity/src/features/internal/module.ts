@@ -37,8 +37,9 @@ export function internal(core: Core): IdentityModule {
       findApplication: core.applicationStore.findNow,
       ownedBy: applications.ownedBy,
       visibleTo: applications.visibleTo,
-      liveKeys: async (id) =>
-        (await Promise.all(extensions.applicationKeys.map((keys) => keys.liveIds(id)))).flat(),
+      keysOf: async (id) =>
+        (await Promise.all(extensions.applicationKeys.map((keys) => keys.live(id)))).flat(),
+      authority: core.authority,
     }),
     accountChanged: createAccountChangeHandler(core),
   });

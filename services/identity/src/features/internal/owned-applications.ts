@@ -1,6 +1,13 @@
 import type { Account } from '../../core/accounts/account.ts';
-import type { Application } from '../../core/applications/application.ts';
-import { type FindOwner, type Owner, ownerPermissions } from '../../core/applications/ownership.ts';
+import { type Application, liveSecrets, publicKeysId } from '../../core/applications/application.ts';
+import {
+  credentialPermissions,
+  type FindOwner,
+  ownerPermissions,
+} from '../../core/applications/ownership.ts';
+import type { Authority } from '../../core/authority/authority.ts';
+import type { GivenCapability } from '../../core/authority/authority-table.ts';
+import type { Given } from '../../core/authority/given.ts';
 
 /** Who owns applications, in the names of the internal route. `role` is null for whoever may do nothing any more. */
 export type OwnedApplications = {
@@ -14,22 +21,65 @@ export type OwnedApplications = {
   owner: string | null;
   /** The epochs of that person. */
   epochs: { recovery: number; authority: number };
-  /** Of an application: the ids of its valid API keys, and of those that they replaced. */
+  /** Of an application: its valid credentials. */
+  credentials: OwnedCredential[];
+  /** All their ids, for notifications of an earlier version. */
   key_ids: string[];
 };
 
-type OwningAccount = Owner & Pick<Account, 'recovery_epoch' | 'authority_epoch'>;
+/** A credential of an application, and what a webhook rests on that is made with it. */
+type OwnedCredential = {
+  /** Its own, and those of the API keys that it replaced. */
+  ids: string[];
+  /** The person who gave it; null if it is the operator's. */
+  given_by: string | null;
+  /** The epoch of that person's account. */
+  epoch: number;
+  role: string;
+  /** Those that the application may use with that role. */
+  scopes: string[];
+};
+
+type OwningAccount = Pick<
+  Account,
+  'id' | 'role' | 'status' | 'epoch' | 'sign_in_epoch' | 'recovery_epoch' | 'authority_epoch'
+>;
+type OwnedApplication = Pick<Application, 'id' | 'owner' | 'trusted' | 'scopes'>;
+type Credential = { ids: string[]; kind: GivenCapability; given: Given | undefined };
 
 /** The applications of a person, and what these may read together now; or one application, with the role of its owner. */
 export function createOwnedApplications(options: {
   findOwner: FindOwner<OwningAccount>;
   /** As it is stored, since what rests on its owner ends by the response. */
-  findApplication: (id: string) => Promise<Pick<Application, 'owner' | 'trusted' | 'scopes'> | undefined>;
+  findApplication: (
+    id: string,
+  ) => Promise<(OwnedApplication & Pick<Application, 'secrets' | 'jwks' | 'jwksGiven'>) | undefined>;
   visibleTo: (userId: string) => Promise<string[]>;
-  ownedBy: (userId: string) => Promise<Pick<Application, 'id' | 'owner' | 'trusted' | 'scopes'>[]>;
-  liveKeys: (clientId: string) => Promise<string[]>;
+  ownedBy: (userId: string) => Promise<OwnedApplication[]>;
+  keysOf: (clientId: string) => Promise<Pick<Credential, 'ids' | 'given'>[]>;
+  authority: Pick<Authority<OwningAccount>, 'giverOf' | 'givenBy'>;
 }): (id: string) => Promise<OwnedApplications> {
-  const { findOwner, findApplication, ownedBy } = options;
+  const { findOwner, findApplication, ownedBy, authority } = options;
+
+  /** Undefined once it has ended. */
+  async function permitted(
+    application: OwnedApplication,
+    { ids, kind, given }: Credential,
+    account: OwningAccount | undefined,
+  ): Promise<OwnedCredential | undefined> {
+    const by = { authority, findOwner: async () => account };
+    const permissions = await credentialPermissions(application, { kind, given }, by);
+    if (permissions?.active !== true) return undefined;
+    const giver = given === undefined ? account : await authority.giverOf(kind, given, application);
+    return {
+      ids,
+      given_by: permissions.givenBy ?? application.owner,
+      epoch: giver === undefined ? 0 : authority.givenBy('application_webhook', giver).epoch,
+      role: permissions.owner?.role ?? 'machine',
+      scopes: permissions.within(application.scopes),
+    };
+  }
+
   return async (id) => {
     const application = await findApplication(id);
     if (application !== undefined) {
@@ -37,6 +87,10 @@ export function createOwnedApplications(options: {
       const { owner, active, within } = await ownerPermissions(application, async () => account);
       const role = owner?.role ?? 'machine';
       const person = owner === undefined ? null : application.owner;
+      const keys = (await options.keysOf(id)).map((it) => ({ ...it, kind: 'api_key' as const }));
+      const all = [...keys, ...machineCredentials(application)];
+      const found = await Promise.all(all.map((it) => permitted(application, it, account)));
+      const credentials = found.filter((it) => it !== undefined);
       return {
         client_ids: [id],
         visible_client_ids: [id],
@@ -45,7 +99,8 @@ export function createOwnedApplications(options: {
         scopes: within(application.scopes),
         owner: application.owner,
         epochs: epochsOf(account),
-        key_ids: await options.liveKeys(id),
+        credentials,
+        key_ids: credentials.flatMap(({ ids }) => ids),
       };
     }
     const owned = await ownedBy(id);
@@ -61,9 +116,21 @@ export function createOwnedApplications(options: {
       scopes: [...new Set(scopes)],
       owner: person === undefined ? null : id,
       epochs: epochsOf(person),
+      credentials: [],
       key_ids: [],
     };
   };
+}
+
+/** The credentials by which an application gets its tokens: its public keys, or else its secrets. */
+function machineCredentials({
+  id,
+  secrets,
+  jwks,
+  jwksGiven,
+}: Pick<Application, 'id' | 'secrets' | 'jwks' | 'jwksGiven'>): Credential[] {
+  if (jwks !== undefined) return [{ ids: [publicKeysId(id)], kind: 'public_keys', given: jwksGiven }];
+  return liveSecrets({ secrets }).map(({ id, given }) => ({ ids: [id], kind: 'client_secret', given }));
 }
 
 const epochsOf = (account: OwningAccount | undefined) => ({

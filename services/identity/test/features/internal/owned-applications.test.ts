@@ -1,11 +1,23 @@
 import t from 'tap';
+import { createAuthority } from '../../../src/core/authority/authority.ts';
 import { createOwnedApplications } from '../../../src/features/internal/owned-applications.ts';
 
+const owner = {
+  ...{ id: 'usr_1', role: 'user' as const, status: 'active' as const },
+  ...{ epoch: 0, sign_in_epoch: 0, recovery_epoch: 2, authority_epoch: 1 },
+};
+const { givenBy } = createAuthority({
+  findAccount,
+  readAccount: findAccount,
+  members: { find: async () => undefined },
+});
+const credentials = { scopes: ['read:data'], secrets: [], jwks: undefined, jwksGiven: undefined };
+async function findAccount() {
+  return owner;
+}
+const authority = { givenBy, giverOf: findAccount };
+
 t.test('the owner of many applications is asked for once', async (t) => {
-  const owner = {
-    ...{ id: 'usr_1', role: 'user' as const, status: 'active' as const },
-    ...{ epoch: 0, recovery_epoch: 0, authority_epoch: 0 },
-  };
   const applications = Array.from({ length: 100 }, (_, i) => ({
     ...{ id: `app_${i}`, owner: 'usr_1', trusted: false, scopes: ['read:data', 'read:users'] },
   }));
@@ -18,7 +30,8 @@ t.test('the owner of many applications is asked for once', async (t) => {
     findApplication: async () => undefined,
     visibleTo: async () => [],
     ownedBy: async () => applications,
-    liveKeys: async () => [],
+    keysOf: async () => [],
+    authority,
   });
   const { client_ids: ids, scopes, role } = await owned('usr_1');
   t.match({ length: ids.length, scopes, role }, { length: 100, scopes: ['read:data'], role: 'user' });
@@ -26,18 +39,18 @@ t.test('the owner of many applications is asked for once', async (t) => {
 });
 
 t.test('an application has the owner and the epochs of that person, also when it is trusted', async (t) => {
-  const account = { role: 'user' as const, status: 'active' as const, epoch: 0 };
-  const epochs = { recovery_epoch: 2, authority_epoch: 1 };
   for (const trusted of [false, true]) {
     const owned = createOwnedApplications({
-      findOwner: async () => ({ ...account, ...epochs }),
-      findApplication: async () => ({ owner: 'usr_1', trusted, scopes: ['read:data'] }),
+      findOwner: findAccount,
+      findApplication: async (id) => ({ id, owner: 'usr_1', trusted, ...credentials }),
       visibleTo: async () => [],
       ownedBy: async () => [],
-      liveKeys: async (id) => [`key of ${id}`],
+      keysOf: async (id) => [{ ids: [`key of ${id}`], given: undefined }],
+      authority,
     });
     t.match(await owned('app_1'), {
       ...{ person: trusted ? null : 'usr_1', owner: 'usr_1', key_ids: ['key of app_1'] },
+      credentials: [{ ids: ['key of app_1'], given_by: 'usr_1', epoch: 3, scopes: ['read:data'] }],
       epochs: { recovery: 2, authority: 1 },
     });
   }

@@ -22,20 +22,21 @@ export function pinnedProfiles({ profiles }: Pick<Application, 'profiles'>): { p
   return Object.keys(profiles).length === 0 ? {} : { profiles };
 }
 
-/** The claims of a token that an application has for itself: under its owner, or trusted. */
+/** The claims of a token that an application has for itself, by one of its credentials: under its owner, or trusted. */
 export function machineClaims(
   application: Pick<Application, 'epoch' | 'profiles'>,
   {
     owner,
     givenBy,
   }: Pick<OwnerPermissions<Pick<Account, 'id' | 'role' | 'status' | 'epoch'>>, 'owner' | 'givenBy'>,
+  credentialId: string | undefined,
 ): Record<string, unknown> {
   const { epoch: client } = application;
   const of =
     owner === undefined
       ? { trusted: true, epoch: { client } }
       : { owner: owner.id, roles: [owner.role], epoch: { client, subject: owner.epoch } };
-  return { ...pinnedProfiles(application), ...of, given_by: givenBy };
+  return { ...pinnedProfiles(application), ...of, given_by: givenBy, credential_id: credentialId };
 }
 
 /**
@@ -77,7 +78,7 @@ export function createClientCredentials(options: {
     if (scopes.length === 0 || !isPlain || !scopes.every((scope) => allowed.includes(scope))) return false;
     const info = requestInfo(ctx.req);
     const scope = scopes.join(' ');
-    const claims = machineClaims(application, permissions);
+    const claims = machineClaims(application, permissions, found.id);
     const draft = { subject: id, clientId: id, audience, scope, lifetime, claims };
     const { token } = await options.signing.signer()(draft);
     applications.secretUsed(id, found.id, info.address);
