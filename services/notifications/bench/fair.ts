@@ -73,7 +73,7 @@ async function bench(mongodbUri: string): Promise<boolean> {
         },
       },
       lanes: { isPaused: () => false, count() {} },
-      notices: { async paused() {}, async created() {} },
+      notices: { async paused() {}, async reported() {} },
     },
   );
   await database.start();

@@ -90,7 +90,7 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
         },
       },
       lanes: { isPaused: () => false, count() {} },
-      notices: { async paused() {}, async created() {} },
+      notices: { async paused() {}, async reported() {} },
     },
   );
   await database.start();

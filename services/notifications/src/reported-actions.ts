@@ -12,7 +12,7 @@ const MAX_WAIT_MS = 500;
  *
  * @param options.subject the subject of the events that are actions
  * @param options.tombstones whether documents are deleted with actions of their own
- * @param options.onReported called with the data of each action that identity has; a rejection makes both come again
+ * @param options.onReported called with the id and the data of each action that identity has; a rejection makes both come again
  */
 export function createReportedActions(options: {
   connection: Database['connection'];
@@ -22,14 +22,14 @@ export function createReportedActions(options: {
   /** For identity's internal routes. */
   identity: InternalClient;
   logger: Logger;
-  onReported?(data: Record<string, unknown>): Promise<void>;
+  onReported?(id: string, data: Record<string, unknown>): Promise<void>;
 }) {
   const { connection, collection, subject, tombstones, identity, logger } = options;
 
   async function tellIdentity({ id, data }: OutboxEvent): Promise<void> {
     const { status } = await identity.request('POST', '/queue-actions', { id, ...data });
     if (status >= 400) throw new Error(`identity has not taken the action: it answered ${status}`);
-    await options.onReported?.(data);
+    await options.onReported?.(id, data);
   }
 
   const { start, stop, deliver, send } = createOutboxPublisher({

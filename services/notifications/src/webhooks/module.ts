@@ -57,10 +57,7 @@ export function createWebhooksModule(
   });
   const actions = createReportedActions({
     ...{ connection, identity, logger, collection: WEBHOOKS, subject: WEBHOOK_ACTION, tombstones: true },
-    async onReported(data) {
-      const action = data as unknown as WebhookAction;
-      if (action.action === 'webhook.created') await notices.created(action);
-    },
+    onReported: (id, data) => notices.reported(id, data as unknown as WebhookAction),
   });
   const secrets = createWebhookSecrets(options.masterKeys);
   const queue = queues({ name: QUEUE, lanes: [LANE], kind: deliveryJobs({ connection }) });

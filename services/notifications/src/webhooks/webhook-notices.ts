@@ -44,12 +44,18 @@ export function createWebhookNotices(create: NotificationService['create']) {
         `${then} replay the events since. They are kept for 30 days.`,
       ]);
     },
-    /** Sent once for each webhook. */
-    async created({ details: { webhook, host }, subject }: WebhookAction): Promise<void> {
-      await send(`${webhook} created`, subject, 'A webhook was created', [
-        `A webhook for ${host} was created in your account. Events that you or your applications may read are sent there.`,
-        'If it was you, you need not do anything.',
-        'If it was not you, somebody else has a credential of yours. Remove the webhook in the dashboard, on the page “Webhooks”. Then change your password, and end all secrets and API keys of your applications.',
+    /** Sent once for each time that a webhook is made, or rests on somebody anew. */
+    async reported(id: string, { action, details, subject }: WebhookAction): Promise<void> {
+      if (action === 'webhook.removed') return;
+      const { webhook, host } = details;
+      const isNew = action === 'webhook.created';
+      const about = isNew ? `${webhook} created` : `${webhook} ${id}`;
+      await send(about, subject, isNew ? 'A webhook was created' : 'A webhook was changed', [
+        isNew
+          ? `A webhook for ${host} was created in your account. Events that you or your applications may read are sent there.`
+          : `The webhook ${webhook} in your account was resumed, or has another URL, other events or a new secret. Its events are sent to ${host}.`,
+        'If it was you, or a developer of your application, you need not do anything.',
+        'Otherwise somebody else has a credential of yours. Remove the webhook in the dashboard, on the page “Webhooks”. Then change your password, and end all secrets and API keys of your applications.',
       ]);
     },
   };

@@ -9,6 +9,7 @@ import { send } from '@gatehouse/api/resource/json-response';
 import type { MountOptions } from '@gatehouse/api/resource/mount-resource';
 import type { ErrorKind } from '@gatehouse/core/errors';
 import type { ListSource } from '@gatehouse/domain/list-query';
+import { requestInfo } from '@gatehouse/server/requests';
 import { type Caller, requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
@@ -201,7 +202,12 @@ export function mountWebhookRoutes(
     }),
     async (request, to) => {
       const { overlap_seconds: seconds = 86_400 } = readOverlap(request.body);
-      const webhook: Webhook = await webhooks.rotate(request.params.id, seconds, callerOf(request));
+      const webhook: Webhook = await webhooks.rotate(
+        request.params.id,
+        seconds,
+        callerOf(request),
+        requestInfo(request.raw),
+      );
       return reply(to, writeSecret({ ...show(webhook), secret: options.reveal(webhook) }));
     },
   );

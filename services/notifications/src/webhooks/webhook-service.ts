@@ -208,14 +208,19 @@ export function createWebhookService(options: {
       return (event) => event.type === TEST_TYPE || both.every((it) => mayRead(it, event));
     },
 
-    /** A new secret; the one before lives for as long as this. */
-    async rotate(id: string, overlapSeconds: number, caller: Caller): Promise<Webhook> {
-      await find(id, caller);
+    /** A new secret; the one before lives for as long as this. The webhook rests on the caller, who can sign now. */
+    async rotate(id: string, overlapSeconds: number, caller: Caller, request: RequestInfo): Promise<Webhook> {
+      const { reader } = await find(id, caller);
+      const basis = await authority.basisOf(reader, caller);
       const endsAt = new Date(Date.now() + overlapSeconds * 1000);
-      const rotated = await webhooks.update(id, (current) => ({
-        ...current,
-        secrets: secrets.rotated(id, current.secrets, endsAt),
-      }));
+      const by = requestedBy(caller, request);
+      const rotated = await webhooks.update(
+        id,
+        (current) => ({ ...current, basis, secrets: secrets.rotated(id, current.secrets, endsAt) }),
+        undefined,
+        (_, after) => actionOn(after, 'webhook.changed', by),
+      );
+      report(id);
       return rotated ?? find(id, caller);
     },
 

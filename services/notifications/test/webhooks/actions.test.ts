@@ -134,6 +134,41 @@ t.test('an endpoint that is gone is paused at once, and its owner gets a mail', 
   );
 });
 
+t.test('the owner gets a mail each time that a webhook rests on somebody anew', async (t) => {
+  const outbox = t.testdir();
+  const all = await buildAll(
+    t,
+    { providers: { capture: { directory: outbox } } },
+    { webhooks: { masterKeys: [randomBytes(32)], networks: ['127.0.0.0/8'], slots: 4 } },
+  );
+  all.issuer.own(ANN, 'app_ann');
+  const { key } = all.issuer.apiKey({
+    ...{ client_id: 'app_ann', trusted: false, owner: ANN, role: 'user' },
+    scopes: ['read:data', 'write:data'],
+  });
+  const draft = { url: 'http://127.0.0.1:9/', events: ['order.*'] };
+  const { id } = (await all.call('POST', '/api/v1/webhooks', key, draft)).body;
+  const path = `/api/v1/webhooks/${id}`;
+  const changes = [
+    ['PATCH', path, { description: 'Shop' }],
+    ['PATCH', path, { url: 'http://127.0.0.1:8/' }],
+    ['POST', `${path}/rotate`, {}],
+    ['PATCH', path, { status: 'paused' }],
+    ['PATCH', path, { status: 'active' }],
+  ] as const;
+  for (const [method, at, body] of changes) t.equal((await all.call(method, at, key, body)).status, 200);
+  const mails = () =>
+    readdirSync(outbox)
+      .map((name) => readFileSync(join(outbox, name), 'utf8'))
+      .filter((text) => text.includes('A webhook was changed'));
+  await until(() => mails().length >= 3, 15_000);
+  t.equal(mails().length, 3);
+  for (const mail of mails()) {
+    t.match(mail, /^To: ann@example\.org\n/);
+    t.match(mail, `The webhook ${id} in your account was resumed, or has another URL`);
+  }
+});
+
 t.test('requests of deliveries stay out of private networks, whatever a name leads to', async (t) => {
   // The name leads to this machine by the time of the request, as in DNS rebinding. There is no DNS of ours to ask.
   const { lookup } = dns;
