@@ -47,7 +47,13 @@ export type TestIssuer = {
       scopes?: readonly string[];
       owner?: string | null;
       epochs?: { recovery: number; authority: number };
-      key_ids?: string[];
+      credentials?: {
+        ids: string[];
+        given_by: string | null;
+        epoch: number;
+        role: Role | 'machine';
+        scopes: readonly string[];
+      }[];
     }
   >;
   /** Where revocations are broadcast; it can be cut off. */
@@ -94,13 +100,16 @@ export async function createTestIssuer(
   const ownedBy = (id: string) => {
     const [person = id] = [...owned].find(([, ids]) => ids.includes(id)) ?? [];
     const client_ids = person === id ? (owned.get(id) ?? []) : [id];
+    const keys = [...apiKeys.values()].filter((it) => it.client_id === id);
     const given = {
       client_ids,
       person: person as string | null,
       role: 'user',
       scopes: client_ids.length > 0 ? API_SCOPES : [],
       epochs: { recovery: 0, authority: 0 },
-      key_ids: [],
+      credentials: keys.map((it) => ({
+        ...{ ids: [it.id], given_by: it.owner, epoch: 0, role: it.role ?? 'machine', scopes: API_SCOPES },
+      })),
       ...rights.get(id),
     };
     return { owner: given.person, ...given };

@@ -65,7 +65,7 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
   const secrets = createWebhookSecrets(masterKeys);
   const ownerNow = async (id: string) => ({
     ...{ role: 'user' as const, person: id, clientIds: [], visibleIds: [], scopes: ['read:data'] },
-    standing: { owner: id, recovery: 0, authority: 0, keyIds: [] },
+    standing: { owner: id, recovery: 0, authority: 0, credentials: [] },
   });
   let deliver: (event: StoredEvent) => Promise<void> = async () => {};
   const module = createWebhooksModule(
@@ -83,7 +83,10 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
         store,
         owners: { find: ownerNow, findNow: ownerNow },
         rights: {
-          ofOwner: async (id: string) => ({ scopes: new Set(['read:data']), readers: [id] }),
+          ofWebhook: async ({ reader }: { reader: string }) => ({
+            scopes: new Set(['read:data']),
+            readers: [reader],
+          }),
         } as unknown as ReadingRights,
         follow: (listener) => {
           deliver = listener;

@@ -4,7 +4,7 @@ import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import type { Revocation } from '@gatehouse/tokens/revocations';
 import { isRole } from '@gatehouse/tokens/scopes';
 import { LRUCache } from 'lru-cache';
-import type { Owner } from './reading-rights.ts';
+import type { OwnedCredential, Owner } from './reading-rights.ts';
 
 /** How long an answer of identity holds, in milliseconds, unless a revocation comes before. */
 const KEPT_MS = 10_000;
@@ -83,11 +83,23 @@ function readOwner(given: unknown): Owner {
 
 /** Undefined from an identity of an earlier version. */
 function readStanding(given: unknown): Owner['standing'] {
-  const { owner, epochs, key_ids: keyIds } = Object(given) as Record<string, unknown>;
+  const { owner, epochs, credentials } = Object(given) as Record<string, unknown>;
   const { recovery, authority } = Object(epochs) as Record<string, unknown>;
   const isKnown = owner === null || typeof owner === 'string';
   if (!isKnown || typeof recovery !== 'number' || typeof authority !== 'number') return undefined;
-  return { owner, recovery, authority, keyIds: isTexts(keyIds) ? keyIds : [] };
+  if (!Array.isArray(credentials)) return undefined;
+  return { owner, recovery, authority, credentials: credentials.flatMap(readCredential) };
+}
+
+function readCredential(given: unknown): OwnedCredential[] {
+  const { ids, given_by: giver, epoch, role, scopes } = Object(given) as Record<string, unknown>;
+  const isKnown =
+    isTexts(ids) &&
+    isTexts(scopes) &&
+    (giver === null || typeof giver === 'string') &&
+    typeof epoch === 'number' &&
+    (role === 'machine' || isRole(role));
+  return isKnown ? [{ ids, giver, epoch, role, scopes }] : [];
 }
 
 const isTexts = (value: unknown): value is string[] =>

@@ -25,14 +25,29 @@ export type Owner = {
   standing: Standing | undefined;
 };
 
-/** Who owns an application, with that person's epochs; and the ids of the application's valid API keys. */
+/** Who owns an application, with that person's epochs; and the valid credentials of the application. */
 export type Standing = {
   /** Null if nobody does. */
   owner: string | null;
   recovery: number;
   authority: number;
-  keyIds: readonly string[];
+  credentials: readonly OwnedCredential[];
 };
+
+/** An API key, client secret or public keys, by which an application is used with the role of whoever gave it. */
+export type OwnedCredential = {
+  /** Its own, and those of the API keys that it replaced. */
+  ids: readonly string[];
+  /** Null if it is the operator's. */
+  giver: string | null;
+  /** Of the account of the giver. */
+  epoch: number;
+  role: Role | 'machine';
+  scopes: readonly string[];
+};
+
+/** A credential as it was given once; see Basis in webhooks/webhook.ts. */
+export type GivenCredential = { keyId: string | null; giver?: { id: string | null; epoch: number } };
 
 export type FindOwner = (id: string) => Promise<Owner>;
 /** `findNow` asks identity; `find` may return what it said some seconds ago. */
@@ -43,13 +58,19 @@ export type ReadingRights = ReturnType<typeof createReadingRights>;
 /** Who may read which events. */
 export function createReadingRights(find: FindOwner) {
   return {
-    /** What the applications of a person may read together, beside what only first-party pages may; or one application. */
-    async ofOwner(id: string): Promise<Rights> {
-      const { role, person, clientIds, scopes } = await find(id);
-      const isFirstParty = person === id && clientIds.length > 0;
+    /**
+     * What a webhook may read: what the applications of a person may together, beside what only first-party pages may; or what one
+     * application may, with the role of whoever gave the credential on which the webhook rests.
+     */
+    async ofWebhook({ reader, basis }: { reader: string; basis: GivenCredential | null }): Promise<Rights> {
+      const { standing, ...owner } = await find(reader);
+      const { person, clientIds } = owner;
+      const isByCredential = standing !== undefined && basis !== null && basis.keyId !== null;
+      const { role, scopes } = isByCredential ? (credentialOf(basis, standing) ?? NOTHING) : owner;
+      const isFirstParty = person === reader && clientIds.length > 0;
       return {
         scopes: new Set(isFirstParty ? [...scopes, MANAGE_APPS] : scopes),
-        readers: role === null ? [] : readers(role, person ?? id, clientIds),
+        readers: role === null ? [] : readers(role, person ?? reader, clientIds),
       };
     },
     /** The person under whose role an application works; null for one that is trusted. */
@@ -67,6 +88,21 @@ export function createReadingRights(find: FindOwner) {
       return { scopes, readers: readers(role, id, used) };
     },
   };
+}
+
+const NOTHING = { role: null, scopes: [] };
+
+/** The credential as it is now; undefined when it has ended, somebody else has given it since, or its giver has a higher epoch. */
+export function credentialOf(
+  { keyId, giver }: GivenCredential,
+  { credentials }: Pick<Standing, 'credentials'>,
+): OwnedCredential | undefined {
+  return credentials.find(
+    (it) =>
+      keyId !== null &&
+      it.ids.includes(keyId) &&
+      (giver === undefined || (it.giver === giver.id && it.epoch <= giver.epoch)),
+  );
 }
 
 function readers(role: Role | 'machine', id: string, clientIds: readonly string[]): string[] {

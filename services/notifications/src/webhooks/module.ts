@@ -73,10 +73,8 @@ export function createWebhooksModule(
   /** Durable when it resolves. Whether the owner may read the event is judged again when it is delivered. */
   events.follow(async (event: StoredEvent) => {
     const candidates = await subscribed(event.type);
-    const readers = [...new Set(candidates.map(({ reader }) => reader))];
-    const rights = await Promise.all(readers.map(events.rights.ofOwner));
-    const entitled = new Set(readers.filter((_, i) => rights[i] !== undefined && mayRead(rights[i], event)));
-    const told = candidates.filter(({ reader }) => entitled.has(reader));
+    const rights = await Promise.all(candidates.map(events.rights.ofWebhook));
+    const told = candidates.filter((_, i) => rights[i] !== undefined && mayRead(rights[i], event));
     const holding = await Promise.all(told.map(authority.holds));
     const to = told.filter((_, i) => holding[i]);
     const added = to.map((it) => ({ webhook: it.id, owner: deliveryOwnerOf(it), event }));

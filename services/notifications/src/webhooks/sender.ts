@@ -23,7 +23,7 @@ export function createWebhookSender(options: {
   authority: Pick<WebhookAuthority, 'holds' | 'pause'>;
   deliveries: Pick<DeliveryStore, 'before' | 'hasSucceededSince'>;
   events: Pick<EventStore, 'findById'>;
-  rights: Pick<ReadingRights, 'ofOwner'>;
+  rights: Pick<ReadingRights, 'ofWebhook'>;
   secrets: Pick<WebhookSecrets, 'sign'>;
   endpoints: ReturnType<typeof createEndpoints>;
   scale: number;
@@ -56,7 +56,7 @@ export function createWebhookSender(options: {
     if (webhook.status !== 'active') return 'The webhook is paused.';
     const event = await findEvent(eventId);
     if (event === undefined) return 'The event was erased.';
-    const asking = Promise.all([authority.holds(webhook), options.rights.ofOwner(webhook.reader)]);
+    const asking = Promise.all([authority.holds(webhook), options.rights.ofWebhook(webhook)]);
     const [holds, rights] = await asking.catch((error: unknown) => {
       throw new PostponedError('Identity cannot be asked at the moment.', RIGHTS_MS, { cause: error });
     });

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '@gatehouse/core/errors';
-import type { Caller } from '@gatehouse/tokens/caller';
-import type { Owners, Standing } from '../events/reading-rights.ts';
+import { type Caller, unauthenticated } from '@gatehouse/tokens/caller';
+import { credentialOf, type Owners, type Standing } from '../events/reading-rights.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { Basis, Held, PauseReason, Webhook, WebhookStore } from './webhook.ts';
 
 export type WebhookAuthority = ReturnType<typeof createWebhookAuthority>;
 
-/** Why a webhook holds no longer, if so: its application has another owner, the owner's account was recovered, or its key has ended. */
+/** Why a webhook holds no longer, if so: its application has another owner, the owner's account was recovered, or its credential has ended. */
 function endOf(
   { owner, reader, basis }: Held,
   now: Standing | undefined,
@@ -22,7 +22,7 @@ function endOf(
   };
   if (given.owner !== now.owner) return 'transferred';
   if (now.recovery > given.recovery || now.authority > given.authority) return 'recovery';
-  return given.keyId === null || now.keyIds.includes(given.keyId) ? undefined : 'credential';
+  return given.keyId === null || credentialOf(given, now) !== undefined ? undefined : 'credential';
 }
 
 /** Whether webhooks hold: each does while those who made or resumed it could do so again, with the authority that they had then. */
@@ -47,12 +47,22 @@ export function createWebhookAuthority(options: {
 
   return {
     pause,
-    /** The basis of a webhook of this reader that the caller makes or resumes now. */
-    async basisOf(reader: string, { keyId }: Pick<Caller, 'keyId'>): Promise<Basis | null> {
+    /** The basis of a webhook of this reader that the caller makes, changes or resumes now. */
+    async basisOf(
+      reader: string,
+      { keyId, credentialId }: Pick<Caller, 'keyId' | 'credentialId'>,
+    ): Promise<Basis | null> {
       const { standing } = await owners.findNow(reader);
       if (standing === undefined) return null;
       const { owner, recovery, authority } = standing;
-      return { owner, recovery, authority, keyId: keyId ?? null };
+      const id = credentialId ?? keyId ?? null;
+      if (id === null) return { owner, recovery, authority, keyId: null };
+      const credential = credentialOf({ keyId: id }, standing);
+      if (credential === undefined) {
+        throw unauthenticated('The credential of the request has ended.', 'invalid_token');
+      }
+      const giver = { id: credential.giver, epoch: credential.epoch };
+      return { owner, recovery, authority, keyId: id, giver };
     },
     /**
      * Whether the webhook holds. One that does not is paused, or removed with its deliveries when its application has another

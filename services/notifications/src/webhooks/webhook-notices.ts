@@ -11,7 +11,10 @@ const WHY: Record<PauseReason, readonly [why: string, then: string]> = {
   gone: ['It answered with the status 410, which says that it wants no more events.', WORKING],
   owner: ['It was asked for.', WORKING],
   recovery: ['Your account was recovered, or all of its credentials were ended, since it was made.', YOURS],
-  credential: ['The API key with which it was made has ended.', YOURS],
+  credential: [
+    'The API key or client secret with which it was made has ended, or counts as somebody else’s.',
+    YOURS,
+  ],
 };
 
 /** The mails about a webhook, to the person to whom it belongs; to nobody, when that is an application without an owner. */

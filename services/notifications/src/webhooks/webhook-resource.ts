@@ -50,7 +50,8 @@ const shown = {
     enum: [...PAUSE_REASONS, null],
     description:
       'failing: no success in three days. gone: the endpoint answered 410. owner: it was asked for. recovery: the account of its owner ' +
-      'was recovered, or all of its credentials were ended. credential: the API key that made it has ended.',
+      'was recovered, or all of its credentials were ended. credential: the API key or client secret that made it has ended, or its ' +
+      'giver is somebody else.',
   }),
   created_at: Type.String({ format: 'date-time' }),
 };
@@ -164,7 +165,8 @@ export function createWebhookResource(
       update: {
         scopes: WRITE,
         description:
-          'With the status active, a webhook that was paused is resumed, and belongs to the caller as it is now; see replay.',
+          'With the status active, a webhook that was paused is resumed, and rests on the caller as it is now, as with another URL or ' +
+          'other events; see replay.',
         run: webhooks.update,
       },
       remove: { scopes: WRITE, description: 'Its deliveries are removed, too.', run: webhooks.remove },

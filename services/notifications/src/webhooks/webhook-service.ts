@@ -78,10 +78,10 @@ export function createWebhookService(options: {
     throw new ServiceError('not_found', 'There is no such webhook.');
   }
 
-  async function check(reader: string, given: Partial<NewWebhook>): Promise<void> {
+  async function check(given: Partial<NewWebhook>, by: Pick<Webhook, 'reader' | 'basis'>): Promise<void> {
     const { isAllowedHost } = options;
     const problems = webhookProblems(given, { types: EVENT_TYPE_NAMES, isAllowedHost });
-    const { scopes } = await rights.ofOwner(reader);
+    const { scopes } = await rights.ofWebhook(by);
     const unreadable = given.events?.find(
       (word) =>
         !EVENT_TYPE_NAMES.some((type) => wordsOf(type).includes(word) && mayReadType({ scopes }, type)),
@@ -146,7 +146,7 @@ export function createWebhookService(options: {
     ): Promise<Webhook> {
       const holder = await holderOf(caller);
       const basis = await authority.basisOf(holder.reader, caller);
-      await check(holder.reader, draft);
+      await check(draft, { reader: holder.reader, basis });
       const now = new Date();
       const webhook: Webhook = {
         ...{ id, ...holder, ...draft, basis, slot: null, status: 'active', pauseReason: null },
@@ -170,7 +170,7 @@ export function createWebhookService(options: {
     ): Promise<Webhook> {
       const webhook = await find(id, caller);
       const basis = await authority.basisOf(webhook.reader, caller);
-      await check(webhook.reader, changes);
+      await check(changes, { reader: webhook.reader, basis });
       const by = requestedBy(caller, request);
       const { status } = changes;
       const pauseReason = status === 'paused' ? ('owner' as const) : null;
@@ -204,7 +204,7 @@ export function createWebhookService(options: {
 
     /** Returns whether the payload of an event is shown: to a caller who may read it now, if the webhook may. */
     async shows(webhook: Webhook, caller: Caller): Promise<(event: StoredEvent) => boolean> {
-      const both = await Promise.all([rights.ofOwner(webhook.reader), rights.ofCaller(caller)]);
+      const both = await Promise.all([rights.ofWebhook(webhook), rights.ofCaller(caller)]);
       return (event) => event.type === TEST_TYPE || both.every((it) => mayRead(it, event));
     },
 
@@ -256,7 +256,7 @@ export function createWebhookService(options: {
       caller: Caller,
     ): Promise<{ replayed: number; next: Date | undefined }> {
       const webhook = await find(id, caller);
-      const readable = conditionsOf(await rights.ofOwner(webhook.reader));
+      const readable = conditionsOf(await rights.ofWebhook(webhook));
       const types = EVENT_TYPE_NAMES.filter((type) =>
         wordsOf(type).some((it) => webhook.events.includes(it)),
       );

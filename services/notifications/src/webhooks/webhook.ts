@@ -27,8 +27,13 @@ export type Basis = {
   /** The epochs of that person then. */
   recovery: number;
   authority: number;
-  /** The id of the API key with which it was made; null if it was made in another way. */
+  /**
+   * The id of the API key, client secret or public keys with which it was made; null where the person used Gatehouse itself, or was
+   * signed in.
+   */
   keyId: string | null;
+  /** Who had given that, and the epoch of their account; undefined in those of earlier versions. */
+  giver?: { id: string | null; epoch: number };
 };
 
 /** An endpoint of somebody who owns applications, that is told of events. */

@@ -1,6 +1,7 @@
 import { newId } from '@gatehouse/core/ids';
 import { until } from '@gatehouse/testing/processes';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
+import type { Role } from '@gatehouse/tokens/scopes';
 import t from 'tap';
 import { BOB, build, type Delivery, SCOPES, type Webhook } from './build.ts';
 
@@ -9,9 +10,10 @@ const { connection } = await startTestDatabase(t, { uri: mongodbUri, define: () 
 const stored = connection.collection<{ _id: string }>('webhooks');
 const { taken } = issuer.queueActions;
 
-/** Somebody who owns an application with an API key, and what identity says of both. */
-async function owner() {
+/** Somebody who owns an application, in which a member has made credentials, too; and what identity says of them. */
+async function owner(role: Role = 'user') {
   const id = newId('usr');
+  const member = newId('usr');
   const app = newId('app');
   issuer.own(id, app);
   const resolved = {
@@ -21,17 +23,41 @@ async function owner() {
     owner: id,
     role: 'user',
   } as const;
-  const key = issuer.apiKey(resolved);
-  const state = { recovery: 0, authority: 0, owner: id, keys: [key.id] };
-  const say = (changes: Partial<typeof state> = {}) => {
-    const { owner: person, keys, recovery, authority } = Object.assign(state, changes);
-    const epochs = { recovery, authority };
-    issuer.rights.set(id, { epochs });
-    issuer.rights.set(app, { epochs, person, client_ids: [app], key_ids: keys });
+  const [key, memberKey] = [issuer.apiKey({ ...resolved, role }), issuer.apiKey(resolved)];
+  const secret = newId('sec');
+  const credential = (credentialId: string, given_by: string, role: Role) => ({
+    ...{ ids: [credentialId], given_by, epoch: 0, role, scopes: SCOPES.split(' ') },
+  });
+  const state = {
+    ...{ recovery: 0, authority: 0, owner: id },
+    credentials: [
+      credential(key.id, id, role),
+      credential(memberKey.id, member, 'user'),
+      credential(secret, member, 'user'),
+    ],
   };
+  const say = (changes: Partial<typeof state> = {}) => {
+    const { owner: person, credentials, recovery, authority } = Object.assign(state, changes);
+    const epochs = { recovery, authority };
+    issuer.rights.set(id, { epochs, role });
+    issuer.rights.set(app, { epochs, person, client_ids: [app], credentials, role });
+  };
+  /** Changes what identity says of some credentials; undefined ends one. */
+  const change = (of: string[], changed: (it: Credential) => Credential | undefined) =>
+    say({
+      credentials: state.credentials.flatMap((it) =>
+        it.ids.some((id) => of.includes(id)) ? (changed(it) ?? []) : it,
+      ),
+    });
   say();
-  return { id, app, key, say, token: await issuer.person(id, 'user', `${SCOPES} manage:apps`) };
+  const claims = { sub: app, client_id: app, owner: id, roles: ['user'], scope: SCOPES };
+  return {
+    ...{ id, app, key, memberKey, secret, say, change },
+    token: await issuer.person(id, role, `${SCOPES} manage:apps`),
+    secretToken: await issuer.sign({ ...claims, credential_id: secret }),
+  };
 }
+type Credential = { ids: string[]; given_by: string; epoch: number; role: Role; scopes: string[] };
 type Owner = Awaited<ReturnType<typeof owner>>;
 
 const revoked = (kind: 'subject' | 'client' | 'api_key', id: string) => issuer.revoke({ kind, id, epoch: 0 });
@@ -39,9 +65,26 @@ const recovered = ({ id, say }: Owner) => {
   say({ recovery: 1 });
   revoked('subject', id);
 };
-const keyEnded = ({ key, say }: Owner) => {
-  say({ keys: [] });
+const keyEnded = ({ key, change }: Owner) => {
+  change([key.id], () => undefined);
   revoked('api_key', key.id);
+};
+const ofMember = ({ memberKey, secret }: Owner) => [memberKey.id, secret];
+const secretEnded = ({ app, secret, change }: Owner) => {
+  change([secret], () => undefined);
+  revoked('client', app);
+};
+const memberEnded = (owner: Owner) => {
+  owner.change(ofMember(owner), () => undefined);
+  revoked('client', owner.app);
+};
+const memberRecovered = (owner: Owner) => {
+  owner.change(ofMember(owner), (it) => ({ ...it, epoch: 1 }));
+  revoked('client', owner.app);
+};
+const takenOver = (owner: Owner) => {
+  owner.change(ofMember(owner), (it) => ({ ...it, given_by: owner.id }));
+  revoked('client', owner.app);
 };
 const ended = ({ id, say }: Owner) => {
   say({ authority: 1 });
@@ -51,15 +94,24 @@ const transferred = ({ app, say }: Owner) => {
   say({ owner: BOB });
   revoked('client', app);
 };
-const rotated = ({ key, say }: Owner) => {
-  say({ keys: ['its successor', key.id] });
+const rotated = ({ key, change }: Owner) => {
+  change([key.id], (it) => ({ ...it, ids: ['its successor', key.id] }));
   revoked('api_key', key.id);
 };
 const asOfEarlierVersion = (id: string) => stored.updateOne({ _id: id }, { $unset: { basis: 1, slot: 1 } });
+const withoutGiver = (id: string) => stored.updateOne({ _id: id }, { $unset: { 'basis.giver': 1 } });
 
+const MAKERS = {
+  person: ({ token }: Owner) => token,
+  application: ({ key }: Owner) => key.key,
+  'member, by a key': ({ memberKey }: Owner) => memberKey.key,
+  'member, by a secret': ({ secretToken }: Owner) => secretToken,
+  'of an earlier version': ({ key }: Owner) => key.key,
+  'member, of an earlier version': ({ memberKey }: Owner) => memberKey.key,
+};
 type Case = [
   name: string,
-  maker: 'person' | 'application' | 'of an earlier version',
+  maker: keyof typeof MAKERS,
   happens: (owner: Owner) => void,
   /** The reason of the pause; null while it holds, undefined when it is removed. */
   reason: string | null | undefined,
@@ -74,14 +126,24 @@ const cases: Case[] = [
   ['the key ends', 'application', keyEnded, 'credential'],
   ['the key is rotated', 'application', rotated, null],
   ['the application is transferred', 'application', transferred, undefined],
+  ['a member’s credentials end', 'application', memberEnded, null],
+  ['the secret ends', 'member, by a secret', secretEnded, 'credential'],
+  ['the secret of a key’s member ends', 'member, by a key', secretEnded, null],
+  ...(['member, by a key', 'member, by a secret'] as const).flatMap((maker): Case[] => [
+    ['the member’s credentials end', maker, memberEnded, 'credential'],
+    ['the member is recovered', maker, memberRecovered, 'credential'],
+    ['the owner takes the credentials over', maker, takenOver, 'credential'],
+    ['the owner is recovered', maker, recovered, 'recovery'],
+  ]),
+  ['the member’s credentials end', 'member, of an earlier version', memberEnded, 'credential'],
   ['nothing but a key', 'of an earlier version', keyEnded, null],
   ['the owner is recovered', 'of an earlier version', recovered, 'recovery'],
   ['the application is transferred, and made it earlier', 'of an earlier version', transferred, undefined],
 ];
 for (const [name, maker, happens, reason] of cases) {
-  t.test(`a webhook, when ${name}`, async (t) => {
+  t.test(`a webhook of ${maker}, when ${name}`, async (t) => {
     const somebody = await owner();
-    const { id: person, token, key } = somebody;
+    const { id: person, token } = somebody;
     const path = `/${person}`;
     const releases: (() => void)[] = [];
     behave(path, (_request, response, count) => {
@@ -89,10 +151,11 @@ for (const [name, maker, happens, reason] of cases) {
       else response.writeHead(204).end();
     });
     const draft = { url: origin + path, events: ['order.created'] };
-    const made = await hooks<Webhook>('POST', '', draft, maker === 'person' ? token : key.key);
+    const made = await hooks<Webhook>('POST', '', draft, MAKERS[maker](somebody));
     t.equal(made.status, 201, made.text);
     const { id } = made.body;
     if (maker === 'of an earlier version') await asOfEarlierVersion(id);
+    if (maker === 'member, of an earlier version') await withoutGiver(id);
     await publish('commerce.order.created', order('ord_1', person));
     await until(() => releases.length === 1, 5000);
     happens(somebody);
@@ -134,6 +197,62 @@ for (const [name, maker, happens, reason] of cases) {
     await until(async () => (await deliveries())[0]?.status === 'succeeded', 10_000);
   });
 }
+
+t.test('a webhook that a member of an admin’s application makes gets what the member may read', async (t) => {
+  for (const maker of ['member, by a key', 'member, by a secret', 'member, of an earlier version'] as const) {
+    const admin = await owner('admin');
+    const path = `/${newId('path')}`;
+    const draft = { url: origin + path, events: ['order.created'] };
+    const { id } = (await hooks<Webhook>('POST', '', draft, MAKERS[maker](admin))).body;
+    if (maker === 'member, of an earlier version') await withoutGiver(id);
+    const own = `/${newId('path')}`;
+    await hooks('POST', '', { ...draft, url: origin + own }, admin.key.key);
+    await publish('commerce.order.created', order(`ord_${id}`, BOB));
+    await publish('commerce.order.created', order(`ord_own_${id}`, admin.id));
+    await until(() => at(own).length === 2 && at(path).length > 0, 10_000);
+    const from = new Date(0).toISOString();
+    const replay = () => hooks<{ replayed: number }>('POST', `/${id}/replay`, { from }, MAKERS[maker](admin));
+    // An event is listed a moment after it was stored.
+    await until(async () => (await replay()).body.replayed === 1, 10_000);
+    await until(() => at(path).length > 1, 10_000);
+    for (const { body } of at(path)) t.match(body, `ord_own_${id}`, maker);
+  }
+});
+
+t.test('whoever changes where a webhook sends becomes its giver', async (t) => {
+  const changes: [
+    what: string,
+    (id: string, credential: string, path: string) => Promise<{ status: number }>,
+  ][] = [
+    ['URL', (id, by, path) => hooks('PATCH', `/${id}`, { url: origin + path }, by)],
+    ['events', (id, by) => hooks('PATCH', `/${id}`, { events: ['order.*'] }, by)],
+    ['secret', (id, by) => hooks('POST', `/${id}/rotate`, {}, by)],
+  ];
+  for (const [what, change] of changes) {
+    for (const maker of ['member, by a key', 'member, by a secret'] as const) {
+      const admin = await owner('admin');
+      const [before, after] = [`/${newId('path')}`, `/${newId('path')}`];
+      const draft = { url: origin + before, events: ['order.created'] };
+      const { id } = (await hooks<Webhook>('POST', '', draft, admin.key.key)).body;
+      t.equal((await change(id, MAKERS[maker](admin), after)).status, 200, what);
+      await publish('commerce.order.created', order(`ord_${id}`, BOB));
+      await publish('commerce.order.created', order(`ord_own_${id}`, admin.id));
+      await until(() => at(before).length + at(after).length > 0, 10_000);
+      for (const { body } of [...at(before), ...at(after)])
+        t.match(body, `ord_own_${id}`, `${what}, ${maker}`);
+      memberEnded(admin);
+      const read = await hooks<Webhook>('GET', `/${id}`, undefined, admin.token);
+      t.match(read.body, { status: 'paused', pause_reason: 'credential' });
+    }
+  }
+});
+
+t.test('a token whose credential has ended makes no webhook', async (t) => {
+  const somebody = await owner();
+  memberEnded(somebody);
+  const draft = { url: `${origin}/ended`, events: ['order.*'] };
+  t.equal((await hooks('POST', '', draft, somebody.secretToken)).status, 401);
+});
 
 t.test('a test that waits is not sent either', async (t) => {
   const somebody = await owner();

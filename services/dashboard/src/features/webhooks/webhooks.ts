@@ -19,7 +19,8 @@ const REASONS: Record<string, string> = {
   owner: 'Paused by its owner.',
   recovery:
     'Paused, because your account was recovered, or all of its credentials were ended. If the webhook is yours, resume it.',
-  credential: 'Paused, because the API key that made it has ended. If the webhook is yours, resume it.',
+  credential:
+    'Paused, because the API key or secret that made it has ended. If the webhook is yours, resume it.',
 };
 /** For how many seconds the secret before still signs. */
 const OVERLAPS = [

@@ -398,10 +398,10 @@ export const AUTHORITY = {
   },
   application_webhook: {
     name: 'Webhook that an application made',
-    givenBy: 'the application, by a key or a token',
-    bound: 'the events that the application may read',
+    givenBy: 'the giver of the key, secret or public keys that the application used',
+    bound: 'the events that the application may read; the roles of its owner and its giver',
     restsOn: ['authority_epoch', 'recovery_epoch'],
-    needs: 'account',
+    needs: 'developer',
     cells: {
       ends: {
         [OTHER_OWNER]: ['transferred'],
@@ -409,7 +409,12 @@ export const AUTHORITY = {
       },
       pauses: {
         ...PAUSES,
-        'the key that made it has ended': ['key_revoked'],
+        'the credential that made it has ended': [
+          'key_revoked',
+          'secret_removed',
+          'member_lowered',
+          'member_removed',
+        ],
       },
       bounded: { [BY_ROLE]: ['role_lowered'], [BY_SCOPES]: ['scopes_narrowed'] },
       stays: { [LIVES]: ['password_changed', 'sessions_ended'] },

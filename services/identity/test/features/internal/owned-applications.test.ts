@@ -9,6 +9,7 @@ const owner = {
 const { givenBy } = createAuthority({
   findAccount,
   readAccount: findAccount,
+  noteGiver: async () => {},
   members: { find: async () => undefined },
 });
 const credentials = { scopes: ['read:data'], secrets: [], jwks: undefined, jwksGiven: undefined };
