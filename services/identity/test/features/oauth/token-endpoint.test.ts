@@ -43,7 +43,7 @@ t.test('jose verifies the token from outside; RFC 9068', async (t) => {
   const { payload } = await jwtVerify(token, keys, { issuer: base, audience: `${base}/api`, typ: 'at+jwt' });
   const now = Math.floor(Date.now() / 1000);
   t.same(Object.keys(payload).sort(), [
-    ...['aud', 'client_id', 'epoch', 'exp', 'iat', 'iss', 'jti', 'scope', 'sub', 'trusted'],
+    ...['aud', 'client_id', 'credential_id', 'epoch', 'exp', 'iat', 'iss', 'jti', 'scope', 'sub', 'trusted'],
   ]);
   t.match(payload, {
     sub: MACHINE.client_id,
