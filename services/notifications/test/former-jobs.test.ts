@@ -9,7 +9,7 @@ import { createReportStore } from '../src/reports/report-store.ts';
 import { createDeliveryStore } from '../src/webhooks/delivery-store.ts';
 
 /** As many of each kind wait. */
-const COUNT = 10_000;
+const COUNT = 1000;
 const [past, later] = [new Date(Date.now() - 60_000), new Date(Date.now() + 60_000)];
 
 const { connection } = await startTestDatabase(t, {
