@@ -44,9 +44,10 @@ export function createOwnerTurns(slots: number, weights: Readonly<Record<Priorit
     return known;
   }
 
+  /** Forgets an owner without jobs: there may be many, over time. */
   function forget(id: string): void {
-    const { inFlight = 0, used = 0 } = owners.get(id) ?? {};
-    if (inFlight === 0 && used <= clock && PRIORITIES.every((it) => !ready[it].has(id))) owners.delete(id);
+    const isIdle = owners.get(id)?.inFlight === 0 && PRIORITIES.every((it) => !ready[it].has(id));
+    if (isIdle) owners.delete(id);
   }
 
   /** The owner of this priority whose turn it is. */
@@ -67,9 +68,7 @@ export function createOwnerTurns(slots: number, weights: Readonly<Record<Priorit
   return {
     /** The owner may have jobs that are due. */
     ready({ priority, owner }: OwnerJobs): void {
-      if (ready[priority].has(owner)) return;
-      const known = ownerOf(owner);
-      if (known.inFlight === 0) known.used = Math.max(known.used, clock);
+      ownerOf(owner);
       ready[priority].add(owner);
     },
     /** The owner has no more of them. */
@@ -110,6 +109,8 @@ export function createOwnerTurns(slots: number, weights: Readonly<Record<Priorit
       forget(owner);
     },
     free: () => slots - occupied,
+    /** The number of owners that are known. */
+    size: () => owners.size,
   };
 }
 

@@ -56,6 +56,19 @@ t.test('an owner who is alone has seven eighths of the slots, and all of a few',
   }
 });
 
+t.test('owners without jobs are forgotten', async (t) => {
+  const turns = createOwnerTurns(8, WEIGHTS);
+  for (let i = 0; i < 1000; i += 1) {
+    const of = { priority: 'normal', owner: `own_${i}` } as const;
+    turns.ready(of);
+    const [turn, ...unused] = turns.take(8);
+    for (const it of unused) turns.ended(it, undefined);
+    turns.drained(of);
+    turns.ended(turn as Turn, 5);
+  }
+  t.equal(turns.size(), 0);
+});
+
 t.test('whatever happens, no slot is given twice and none is lost', async (t) => {
   for (let seed = 0; seed < repetitions(40); seed += 1) {
     const slots = 1 + (seed % 20);
