@@ -12,11 +12,11 @@ export type JobState = {
   owner: string;
   /** When it was accepted. */
   since: Date;
-  /** When it may be claimed; while somebody works on it, when their lease ends. Null for a dead letter. */
+  /** The time from which it may be claimed. While it runs, this is the end of its lease. Null for a dead letter. */
   due: Date | null;
   /** The attempts that have begun. */
   attempts: number;
-  /** The claim of those who work on it. One that is still here after its lease never ended. */
+  /** The ID of its claim. If it is still set after the lease has expired, the attempt was interrupted. */
   holder: string | null;
   /** The trace context of its cause, when traces are recorded. */
   traceparent?: string;

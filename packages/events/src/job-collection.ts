@@ -1,4 +1,5 @@
 import { newId } from '@gatehouse/core/ids';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { createBatches } from '@gatehouse/data/batches';
 import type { defineCollection } from '@gatehouse/data/collection';
 import type { Database } from '@gatehouse/data/database';
@@ -18,7 +19,7 @@ type Expressions = Readonly<Record<string, unknown>>;
 
 /** The collection of the jobs of a queue, and what attempts change in its documents besides `job`. */
 export type JobKind<D extends JobDocument, R = unknown> = {
-  /** With the JOB_INDEXES, of which `held` is for those that may end their process. */
+  /** With JOB_INDEXES, of which it needs `held` only if `mayEndProcess` is true. */
   collection: ReturnType<Database['connection']['collection']>;
   /** A word for the document, by which operators see it. */
   noun: string;
@@ -39,7 +40,7 @@ export type JobKind<D extends JobDocument, R = unknown> = {
   /** The values of a job that is to be done again after it has failed. */
   reset?: Readonly<Record<string, unknown>>;
   /**
-   * Whether a job may end its process, so that one that was interrupted runs alone. False for one that only sends a request.
+   * Whether the handler can crash the process. If so, an interrupted job runs alone.
    */
   mayEndProcess: boolean;
   /** Journaled unless given. What a crash takes back is done again. */
@@ -55,7 +56,7 @@ const MAX_BATCH = 500;
 
 export type JobCollection<D extends JobDocument, R> = ReturnType<typeof createJobCollection<D, R>>;
 
-/** Claims and settles the jobs of a queue, many with one command. Every method is repeatable. */
+/** Claims and settles the jobs of a queue, many with one command. */
 export function createJobCollection<D extends JobDocument, R>(queue: string, kind: JobKind<D, R>) {
   const { collection, mayEndProcess } = kind;
   // The driver's types do not know the paths of these documents.
@@ -92,25 +93,27 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
     return documents.filter(({ _id }) => own.has(_id)).map((it) => jobOf(it, holder));
   }
 
-  const findInterrupted = (lane: string) =>
+  const findInterrupted = (lane: string, except: ReadonlyMap<string, unknown>) =>
     jobs.findOne(
       {
+        _id: { $nin: [...except.keys()] },
         ...{ 'job.lane': lane, 'job.due': { ...IS_OPEN, $lte: new Date() } },
         'job.holder': { $type: 'string' },
       },
       { sort: { 'job.due': 1 }, hint: JOB_INDEXES.held.options.name },
     );
 
-  const settle = createBatches<{ job: Job<D>; outcome: Outcome; result: R | undefined }, void>({
+  function endOf(job: Job<D>, outcome: Outcome, result: R | undefined) {
+    const now = new Date();
+    const { set, change = {} } = kind.changesOf(job, { outcome, result, now });
+    const isCounted = outcome.result !== 'postponed' || kind.wasMade?.(result) === true;
+    const after = stateAfter(outcome, isCounted ? undefined : job.attempt - 1, now);
+    return { id: job.id, holder: job.holder, end: { job: after, set, change } };
+  }
+
+  const settle = createBatches<ReturnType<typeof endOf>, void>({
     max: MAX_BATCH,
-    async run(batch) {
-      const now = new Date();
-      const ends = batch.map(({ job, outcome, result }) => {
-        const { set, change = {} } = kind.changesOf(job, { outcome, result, now });
-        const isCounted = outcome.result !== 'postponed' || kind.wasMade?.(result) === true;
-        const after = stateAfter(outcome, isCounted ? job.attempt : job.attempt - 1, now);
-        return { id: job.id, holder: job.holder, end: { job: after, set, change } };
-      });
+    async run(ends) {
       // One statement for each claim: one for each job would cost the database several times as much.
       const operations = [...Map.groupBy(ends, ({ holder }) => holder)].map(([holder, same]) => ({
         updateMany: {
@@ -119,7 +122,7 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
         },
       }));
       await jobs.bulkWrite(operations as never, { ordered: false, ...how });
-      return batch.map(() => undefined);
+      return ends.map(() => undefined);
     },
   });
 
@@ -151,11 +154,16 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
     },
 
     /** Whether there is a job whose attempt never ended, and which has to run alone. */
-    hasInterrupted: async (lane: string) => mayEndProcess && (await findInterrupted(lane)) !== null,
+    hasInterrupted: async (lane: string, except: ReadonlyMap<string, unknown> = new Map()) =>
+      mayEndProcess && (await findInterrupted(lane, except)) !== null,
 
     /** Claims such a job; undefined if there is none. */
-    async claimInterrupted(lane: string, leaseMs: number): Promise<Job<D> | undefined> {
-      const found = await findInterrupted(lane);
+    async claimInterrupted(
+      lane: string,
+      except: ReadonlyMap<string, unknown>,
+      leaseMs: number,
+    ): Promise<Job<D> | undefined> {
+      const found = await findInterrupted(lane, except);
       return found === null ? undefined : (await claimDocuments([found as unknown as D], leaseMs))[0];
     },
 
@@ -174,7 +182,8 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
     },
 
     /** Records how an attempt has ended. Changes nothing if somebody else has claimed the job. */
-    settle: (job: Job<D>, outcome: Outcome, result: R | undefined) => settle({ job, outcome, result }),
+    settle: async (job: Job<D>, outcome: Outcome, result: R | undefined) =>
+      settle(endOf(job, outcome, result)),
 
     /** The owners of open jobs of a lane, and when the first of each is due. */
     async dueTimes(lane: string): Promise<(OwnerJobs & { due: Date })[]> {
@@ -208,7 +217,7 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
         jobs.countDocuments({ ...place, 'job.dead.at': IS_OPEN }),
       ]);
       const oldestMs = Math.max(0, Date.now() - (first?.job?.since.getTime() ?? Date.now()));
-      return { lane, priority, waiting, inFlight: open - waiting, oldestMs, deadLetters };
+      return { lane, priority, waiting, inFlight: Math.max(0, open - waiting), oldestMs, deadLetters };
     },
 
     async deadLetters(limit: number, after?: { at: Date; id: string }): Promise<D[]> {
@@ -244,14 +253,14 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
 }
 
 /** What changes in the state of a job; null when it has ended. */
-function stateAfter(outcome: Outcome, attempts: number, now: Date): Partial<JobState> | null {
+function stateAfter(outcome: Outcome, attempts: number | undefined, now: Date): Partial<JobState> | null {
   const free = { holder: null };
   switch (outcome.result) {
     case 'dead':
       return { ...free, due: null, attempts: outcome.attempts, dead: { at: now, error: outcome.error } };
     case 'failed':
     case 'postponed':
-      return { ...free, due: new Date(now.getTime() + outcome.retryInMs), attempts };
+      return { ...free, due: new Date(now.getTime() + outcome.retryInMs), ...omitUndefined({ attempts }) };
     default:
       return null;
   }

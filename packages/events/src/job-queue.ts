@@ -18,7 +18,7 @@ export type Depth = {
   priority: Priority;
   /** Jobs that are due, and that no worker has claimed. */
   waiting: number;
-  /** Jobs that a worker has claimed and that have not ended: it works on them, or they wait for their next attempt. */
+  /** Jobs that are running, or whose next attempt is due later. */
   inFlight: number;
   /** The time since the first of all these jobs was accepted; 0 when there is none. */
   oldestMs: number;
@@ -57,7 +57,7 @@ export type DeadLetters = {
 /** A durable queue of jobs, each of which is a document of a collection, and is worked on at least once. */
 export type JobQueue<D extends JobDocument = JobDocument, R = unknown> = {
   readonly name: string;
-  /** To be called when a job was written, which workers of all processes then claim. It is not waited for. */
+  /** Call this after you have written a job. It returns at once, and the workers of all processes learn of the job. */
   announce(job: Pick<JobState, 'lane' | 'priority' | 'owner' | 'due'>): void;
   /** Makes a worker for one lane, to be started. Several workers, in one process or many, share the jobs of a lane. */
   work(options: WorkOptions<D, R>): JobWorker;

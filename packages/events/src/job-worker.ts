@@ -91,7 +91,7 @@ export function createJobWorker<D extends JobDocument, R>(
   let alone: Promise<void> | undefined;
   let renewing: NodeJS.Timeout | undefined;
   let failures = 0;
-  /** The owners who were announced while jobs were claimed, by which it is not known whether they have more. */
+  /** Owners announced during the current claim. They may have jobs that its query did not see. */
   let announcedMeanwhile = new Set<string>();
 
   const keyOf = ({ priority, owner }: OwnerJobs) => `${priority} ${owner}`;
@@ -107,9 +107,15 @@ export function createJobWorker<D extends JobDocument, R>(
   }
 
   function announced({ due, ...of }: OwnerJobs & { due: Date }): void {
-    if (stopping.signal.aborted) return;
-    activeUntil = performance.now() + SWEEP_MS.rest;
+    // The first sweep finds what was there before the start.
+    if (loop === undefined || stopping.signal.aborted) return;
     const ms = due.getTime() - Date.now();
+    // A later sweep finds it.
+    if (ms > 2 * SWEEP_MS.rest) return;
+    const now = performance.now();
+    const wasAtRest = now >= activeUntil;
+    activeUntil = now + SWEEP_MS.rest;
+    if (wasAtRest) sweeping.wake();
     if (ms <= 0) {
       ready(of);
       return;
@@ -131,12 +137,18 @@ export function createJobWorker<D extends JobDocument, R>(
     running.set(job.id, own);
     const leave = await enter();
     const begun = performance.now();
+    let isInSlot = true;
+    const leaveSlot = () => {
+      if (isInSlot) handled(performance.now() - begun);
+      isInSlot = false;
+    };
     try {
+      if (own.isLost) return;
       const { outcome, result } = await runAttempt(job, attempts, (abort) => {
         own.abort = abort;
       });
-      handled(performance.now() - begun);
-      if (outcome.result === 'dead') {
+      leaveSlot();
+      if (outcome.result === 'dead' && !own.isLost) {
         logger.error(
           { job: job.id, attempts: job.attempt, error: outcome.error },
           'a job has become a dead letter',
@@ -156,12 +168,13 @@ export function createJobWorker<D extends JobDocument, R>(
       // The worker stops, and another process repeats the job after its lease.
       logUnreachable(error, { job: job.id });
     } finally {
-      running.delete(job.id);
+      leaveSlot();
+      if (running.get(job.id) === own) running.delete(job.id);
       leave();
     }
   }
 
-  /** Repeats an action until it succeeds; rejects with its error when that is not before the attempts must end. */
+  /** Retries an action until it succeeds. After shutdown it rejects with the last error. */
   async function persist(action: () => Promise<void>): Promise<void> {
     for (let count = 1; ; count += 1) {
       try {
@@ -236,17 +249,22 @@ export function createJobWorker<D extends JobDocument, R>(
 
   /** Runs the jobs that were interrupted, each alone: it may be what ended its process. */
   async function runInterrupted(): Promise<void> {
-    while (!stopping.signal.aborted && !paused() && (await jobs.hasInterrupted(lane))) {
+    while (!stopping.signal.aborted && !paused() && (await jobs.hasInterrupted(lane, running))) {
       const leave = await jobExclusion.enterExclusively();
       if (leave === undefined) return;
-      const job = await jobs.claimInterrupted(lane, leaseMs).catch(logUnreachable);
-      if (job)
-        await run(
-          job,
-          async () => leave,
-          () => {},
-        );
-      else leave();
+      const isStopped = stopping.signal.aborted || paused();
+      const job = isStopped
+        ? undefined
+        : await jobs.claimInterrupted(lane, running, leaseMs).catch(logUnreachable);
+      // The next sweep tries again.
+      if (!job) return leave();
+      await run(
+        job,
+        async () => leave,
+        () => {},
+      );
+      // Others claim jobs meanwhile.
+      await pause(2 * PAUSED_POLL_MS);
     }
   }
 
@@ -254,6 +272,7 @@ export function createJobWorker<D extends JobDocument, R>(
     immediately: true,
     everyMs: () => (performance.now() < activeUntil ? Math.min(SWEEP_MS.active, leaseMs) : SWEEP_MS.rest),
     async run() {
+      turns.prune();
       for (const of of await jobs.dueTimes(lane)) announced(of);
       // Not waited for: it may take long.
       alone ??= runInterrupted()

@@ -16,6 +16,8 @@ type Owner = {
 /** The part of the slots that an owner gets while others wait, and that is kept for owners who have no job under way. */
 const SHARE = 1 / 8;
 const INITIAL_COST_MS = 10;
+/** Owners that are compared at a time, of whom there may be very many. */
+const MAX_COMPARED = 1000;
 
 /**
  * Says whose job is next. Each priority gets its share of the turns. Of its owners, the one comes first that has used the least
@@ -32,7 +34,7 @@ export function createOwnerTurns(slots: number, weights: Readonly<Record<Priorit
   /** By priority: the owners who may have jobs that are due. */
   const ready = { high: new Set<string>(), normal: new Set<string>(), low: new Set<string>() };
   let occupied = 0;
-  /** The clock of all owners: somebody who comes back has used as much as whoever had a turn last. */
+  /** The virtual time of the fair queue: an owner who comes back starts at that of the owner who was served last. */
   let clock = 0;
 
   /** Whether only the slots are left that are kept for owners with few jobs. */
@@ -46,15 +48,19 @@ export function createOwnerTurns(slots: number, weights: Readonly<Record<Priorit
 
   /** Forgets an owner without jobs: there may be many, over time. */
   function forget(id: string): void {
-    const isIdle = owners.get(id)?.inFlight === 0 && PRIORITIES.every((it) => !ready[it].has(id));
-    if (isIdle) owners.delete(id);
+    const { inFlight = 0, used = 0 } = owners.get(id) ?? {};
+    if (inFlight === 0 && used <= clock && PRIORITIES.every((it) => !ready[it].has(id))) owners.delete(id);
+    if (occupied === 0 && PRIORITIES.every((it) => ready[it].size === 0)) owners.clear();
   }
 
   /** The owner of this priority whose turn it is. */
-  function nextOwner(priority: Priority): string | undefined {
+  function nextOwner(priority: Priority): { id: string; isOver: boolean } | undefined {
     const isReserved = isCrowded();
     let best: { id: string; isOver: boolean; used: number } | undefined;
+    let seen = 0;
     for (const id of ready[priority]) {
+      seen += 1;
+      if (seen > MAX_COMPARED) break;
       const { inFlight, used } = ownerOf(id);
       if (isReserved && inFlight >= fewInFlight) continue;
       const isOver = inFlight >= share;
@@ -62,13 +68,14 @@ export function createOwnerTurns(slots: number, weights: Readonly<Record<Priorit
         best === undefined || (isOver === best.isOver ? used < best.used : best.isOver && !isOver);
       if (isBetter) best = { id, isOver, used };
     }
-    return best?.id;
+    return best;
   }
 
   return {
     /** The owner may have jobs that are due. */
     ready({ priority, owner }: OwnerJobs): void {
-      ownerOf(owner);
+      const known = ownerOf(owner);
+      if (!ready[priority].has(owner)) known.used = Math.max(known.used, clock);
       ready[priority].add(owner);
     },
     /** The owner has no more of them. */
@@ -81,15 +88,20 @@ export function createOwnerTurns(slots: number, weights: Readonly<Record<Priorit
       const turns: Turn[] = [];
       while (turns.length < max && occupied < slots) {
         const candidates = new Map(PRIORITIES.map((priority) => [priority, nextOwner(priority)]));
-        const open = PRIORITIES.filter((priority) => candidates.get(priority) !== undefined);
-        if (open.length === 0) break;
-        const priority = nextPriority(open);
-        const owner = candidates.get(priority) as string;
+        const possible = PRIORITIES.filter((priority) => candidates.get(priority) !== undefined);
+        if (possible.length === 0) break;
+        const under = possible.filter((priority) => candidates.get(priority)?.isOver === false);
+        const priority = nextPriority(under.length > 0 ? under : possible);
+        const owner = candidates.get(priority)?.id as string;
+        // Behind those that were not compared.
+        ready[priority].delete(owner);
+        ready[priority].add(owner);
         const known = ownerOf(owner);
         clock = Math.max(clock, known.used);
         // Several at a time, as jobs are claimed by owner.
         const limit = isCrowded() ? fewInFlight : share;
-        const count = Math.min(quantum, max - turns.length, slots - occupied, limit - known.inFlight);
+        const free = slots - occupied - (isCrowded() ? 0 : reserved);
+        const count = Math.min(quantum, max - turns.length, free, limit - known.inFlight);
         for (let i = 0; i < Math.max(1, count); i += 1) {
           known.used += known.costMs;
           known.inFlight += 1;
@@ -109,6 +121,10 @@ export function createOwnerTurns(slots: number, weights: Readonly<Record<Priorit
       forget(owner);
     },
     free: () => slots - occupied,
+    /** Forgets owners whose slot-time no longer counts. */
+    prune(): void {
+      for (const id of owners.keys()) forget(id);
+    },
     /** The number of owners that are known. */
     size: () => owners.size,
   };

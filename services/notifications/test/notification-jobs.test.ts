@@ -100,7 +100,7 @@ t.test('an attempt that never ended is unknown, and the next one is made by a pr
   await sleep(30);
   t.same(await claim(id), [], 'not with others');
   t.equal(await other.hasInterrupted('sms'), true);
-  const again = await other.claimInterrupted('sms', 10_000);
+  const again = await other.claimInterrupted('sms', new Map(), 10_000);
   t.match(again, { id, attempt: 2 });
   t.same(await outcomes(id), ['sending', 'unknown', 'running']);
   await one.settle(lost, { result: 'succeeded' }, ACCEPTED);
