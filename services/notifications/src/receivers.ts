@@ -4,7 +4,7 @@ import { unavailable } from '@gatehouse/core/errors';
 import { createStreamConsumer, type StreamConsumerOptions } from '@gatehouse/events/jetstream-consumer';
 import type { EventHandler } from '@gatehouse/events/local-events';
 
-const PREPARED_WITHIN_MS = 3000;
+const PREPARED_WITHIN_MS = 8000;
 
 /** What is received: by its subject within this process, else from a stream of NATS. */
 export type Received = Pick<StreamConsumerOptions, 'stream' | 'durable'> & {

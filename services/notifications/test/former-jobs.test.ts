@@ -33,6 +33,7 @@ t.test('what waits is taken over, and what a former replica works on is not', as
     ...many((i) => ({ ...waiting, _id: `ntf_${i}` })),
     { ...waiting, _id: 'ntf_leased', status: 'sending', lease_until: later, holder: 'att_1' },
     { ...waiting, _id: 'ntf_done', status: 'sent', check_at: null },
+    { ...waiting, _id: 'ntf_cancelled', status: 'cancelled', job: null },
   ]);
   await insert('webhooks', [
     { _id: 'whk_1', owner: 'app_1', basis: { owner: 'usr_ann' } },
@@ -72,6 +73,7 @@ t.test('what waits is taken over, and what a former replica works on is not', as
   });
   t.match(await find('notifications', 'ntf_leased'), { job: 2, holder: 'att_1' });
   t.match(await find('notifications', 'ntf_done'), { job: 2 });
+  t.match(await find('notifications', 'ntf_cancelled'), { job: null }, 'cancelled since, by a new replica');
   for (const [i, owner] of [
     [0, 'usr_ann'],
     [1, 'usr_bob'],

@@ -40,26 +40,29 @@ export function createFormerJobs(options: {
 
   async function takeOverOpen(): Promise<void> {
     const isFree = (field: string) => ({ $or: [{ [field]: null }, { [field]: { $lte: new Date() } }] });
-    await collectionOf('notifications').updateMany({ ...IS_OPEN, ...isFree('lease_until') }, [
-      {
-        $set: {
-          job: stateOf({
-            lane: '$type',
-            priority: '$priority',
-            owner: '$sender',
-            due: '$due_at',
-            attempts: '$job_attempts',
-          }),
+    await collectionOf('notifications').updateMany(
+      { ...IS_OPEN, status: { $in: ['queued', 'sending'] }, ...isFree('lease_until') },
+      [
+        {
+          $set: {
+            job: stateOf({
+              lane: '$type',
+              priority: '$priority',
+              owner: '$sender',
+              due: '$due_at',
+              attempts: '$job_attempts',
+            }),
+          },
         },
-      },
-      { $unset: ['check_at', 'sender', 'due_at', 'job_attempts', 'holder', 'lease_until'] },
-    ]);
+        { $unset: ['check_at', 'sender', 'due_at', 'job_attempts', 'holder', 'lease_until'] },
+      ],
+    );
     const deliveries = collectionOf(DELIVERIES);
     for (const webhook of await deliveries.distinct('webhook', IS_OPEN)) {
       const found = await collectionOf('webhooks').findOne({ _id: String(webhook) });
       const { owner, basis } = Object(found) as { owner?: string; basis?: { owner: string | null } | null };
       const by = { $literal: basis?.owner ?? owner ?? String(webhook) };
-      await deliveries.updateMany({ ...IS_OPEN, webhook, ...isFree('leased_until') }, [
+      await deliveries.updateMany({ ...IS_OPEN, webhook, status: 'pending', ...isFree('leased_until') }, [
         {
           $set: {
             job: stateOf({
@@ -75,7 +78,10 @@ export function createFormerJobs(options: {
       ]);
     }
     const reports = collectionOf('reports');
-    for await (const { _id, job_id: job } of reports.find(IS_OPEN, { projection: { job_id: 1 } })) {
+    for await (const { _id, job_id: job } of reports.find(
+      { ...IS_OPEN, status: { $in: ['queued', 'running'] } },
+      { projection: { job_id: 1 } },
+    )) {
       const state = await collectionOf('job_attempts').findOne({ _id: `reports.${job}` });
       const { leased_until: leased, attempts = 0 } = Object(state) as {
         leased_until?: Date | null;
@@ -99,10 +105,14 @@ export function createFormerJobs(options: {
     const { lane, priority } = job;
     const place = { lane, priority, owner: 'unknown', since: new Date(job.at), attempts };
     const state: JobState = { ...place, due: null, holder: null, dead: { at: new Date(failedAt), error } };
-    await collectionOf(String(name)).updateOne(
+    const documents = collectionOf(String(name));
+    const { matchedCount } = await documents.updateOne(
       { _id: String(id), status: 'failed', 'job.due': { $exists: false } },
       { $set: { job: state } },
     );
+    // The former release stores the letter before it marks its document.
+    if (matchedCount === 0 && (await documents.findOne({ _id: String(id), ...IS_OPEN })) !== null)
+      throw new Error('The job of a dead letter has not ended yet.');
   }
 
   async function takeOverDead(): Promise<void> {

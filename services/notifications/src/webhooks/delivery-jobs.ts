@@ -14,6 +14,7 @@ export function deliveryJobs({
     collection: connection.collection(DELIVERIES),
     noun: 'delivery',
     mayEndProcess: false,
+    wasMade: (result) => result?.attempt !== undefined,
     // What a crash of the database takes back is pending again, and delivered again.
     writeConcern: { w: 1, journal: false },
     changesOf(_job, { outcome, result: { attempt, status = 'failed', reason = null } = {}, now }) {

@@ -47,6 +47,7 @@ export function createDeliveryStore(connection: Connection) {
     ...LISTS.indexes.filter(({ fields }) => 'webhook' in fields && 'created_at' in fields),
     JOB_INDEXES.due,
     JOB_INDEXES.since,
+    JOB_INDEXES.dead,
     FORMER_JOBS_INDEX,
     {
       fields: { webhook: 1, aggregate: 1, sequence: 1 },
@@ -75,23 +76,24 @@ export function createDeliveryStore(connection: Connection) {
       const found = await collection.findOne({ _id: id, webhook });
       return found === null ? undefined : read(found);
     },
-    /** Adds those that are new. Returns their jobs. */
+    /** Adds those that are new. Returns the jobs of all. */
     async add(of: readonly NewDelivery[], priority: Priority = 'normal'): Promise<JobState[]> {
       const jobs = of.map((it) => newJob({ lane: LANE, priority, owner: it.owner }));
       const documents = of.map((it, i) => newDocument(it, jobs[i] as JobState));
-      const isNew = await Promise.all(documents.map(insert));
-      return jobs.filter((_, i) => isNew[i]);
+      await Promise.all(documents.map(insert));
+      // Also those that were there: perhaps nobody has announced them.
+      return jobs;
     },
     /**
      * The same, and those that have ended begin once more. With `now`, those that wait for their next attempt do not wait
-     * any longer. Returns the jobs of all that are due then.
+     * any longer. Returns the jobs of all.
      */
     async addAgain(
       of: readonly NewDelivery[],
       priority: Priority,
       { now: isNow = false } = {},
     ): Promise<JobState[]> {
-      const added = await this.add(of, priority);
+      const due = await this.add(of, priority);
       const now = new Date();
       const again = of.map((it) => {
         const { _id, job } = newDocument(it, newJob({ lane: LANE, priority, owner: it.owner }));
@@ -100,12 +102,9 @@ export function createDeliveryStore(connection: Connection) {
           $set: { ...begun, updated_at: now, next_attempt_at: now, job },
           $inc: { version: 1 },
         };
-        return {
-          job,
-          operation: { updateOne: { filter: { _id, status: { $ne: 'pending' as const } }, update } },
-        };
+        return { updateOne: { filter: { _id, status: { $ne: 'pending' as const } }, update } };
       });
-      if (again.length > 0) await collection.bulkWrite(again.map(({ operation }) => operation));
+      if (again.length > 0) await collection.bulkWrite(again);
       const ids = of.map((it) => deliveryIdOf(it));
       if (isNow) {
         await collection.updateMany(
@@ -113,7 +112,7 @@ export function createDeliveryStore(connection: Connection) {
           { $set: { 'job.due': now, next_attempt_at: now } },
         );
       }
-      return added.length === of.length ? added : again.flatMap(({ job }) => job ?? []);
+      return due;
     },
     /** The first that is pending of those before this one about the same aggregate. */
     async before({ webhook, aggregate, sequence, id }: Delivery): Promise<Delivery | undefined> {

@@ -47,9 +47,13 @@ export function createEndpoints(options: { networks: readonly string[]; timeoutM
   return {
     /**
      * Posts the request, unless the endpoint is busy or its circuit is open. A response of 2xx is a success, and what the
-     * endpoint answers besides is never an error of ours; rejects with the reason of `signal` only.
+     * endpoint answers besides is never an error of ours; rejects with the reason of `signal` only. Calls `onSend` right before.
      */
-    async post(id: string, { delivery, url, headers, body }: Request, signal: AbortSignal): Promise<Turn> {
+    async post(
+      id: string,
+      { delivery, url, headers, body }: Request,
+      { signal, onSend }: { signal: AbortSignal; onSend(): void },
+    ): Promise<Turn> {
       const circuit = circuitOf(id);
       if (circuit.isOpen() || !(await slots.acquire(id, MAX_WAIT_MS))) return turnAway(id);
       try {
@@ -57,6 +61,7 @@ export function createEndpoints(options: { networks: readonly string[]; timeoutM
         const busyMs = circuit.admit();
         if (busyMs !== undefined) return { busyMs };
         turnedAway.delete(id);
+        onSend();
         const answer = await send(outbound, { url, headers, body }, signal).catch((error: unknown) => {
           circuit.undecided();
           throw error;

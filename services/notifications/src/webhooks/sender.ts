@@ -5,13 +5,14 @@ import type { EventStore, StoredEvent } from '../events/event.ts';
 import { payloadOf } from '../events/event-resource.ts';
 import { TEST_TYPE } from '../events/event-types.ts';
 import { mayRead, type ReadingRights } from '../events/reading-rights.ts';
-import { type Delivery, type DeliveryResult, pauseAfter } from './delivery.ts';
+import { type Delivery, type DeliveryAttempt, type DeliveryResult, pauseAfter } from './delivery.ts';
 import { type DeliveryDocument, type DeliveryStore, deliveryDocuments } from './delivery-store.ts';
 import type { createEndpoints } from './endpoint.ts';
 import type { WebhookSecrets } from './secrets.ts';
 import type { Webhook, WebhookStore } from './webhook.ts';
 import type { WebhookAuthority } from './webhook-authority.ts';
 
+const INTERRUPTED = 'The attempt was interrupted.';
 /** When identity is asked again what may be read, after it could not be. */
 const RIGHTS_MS = 5000;
 /** When it is looked again whether the delivery before has ended. */
@@ -58,9 +59,11 @@ export function createWebhookSender(options: {
     if (event === undefined) return 'The event was erased.';
     const asking = Promise.all([authority.holds(webhook), options.rights.ofWebhook(webhook)]);
     const [holds, rights] = await asking.catch((error: unknown) => {
-      throw new PostponedError('Identity cannot be asked at the moment.', RIGHTS_MS, { cause: error });
+      throw new PostponedError('The identity service cannot be reached at the moment.', RIGHTS_MS, {
+        cause: error,
+      });
     });
-    if (!holds) return 'The webhook has ended with what it rested on.';
+    if (!holds) return 'The webhook no longer holds: its credential has ended, or its owner has changed.';
     if (type !== TEST_TYPE && !mayRead(rights, event))
       return 'The applications of the owner may not read this event.';
     return { webhook, event };
@@ -93,7 +96,7 @@ export function createWebhookSender(options: {
     const turn = await endpoints.post(
       webhook.id,
       { delivery: delivery.id, url: webhook.url, headers, body },
-      signal,
+      { signal, onSend: () => note({ attempt: interrupted(webhook.url), reason: INTERRUPTED }) },
     );
     if ('busyMs' in turn) {
       if (pauseAfter(delivery, { attempts: 1, scale }) !== undefined) {
@@ -137,3 +140,8 @@ export function createWebhookSender(options: {
     throw new PermanentError(reason);
   }
 }
+
+/** What is recorded of an attempt that a stop or the time limit ends: the endpoint may have the event. */
+const interrupted = (url: string): DeliveryAttempt => ({
+  ...{ url, startedAt: new Date(), durationMs: 0, status: null, body: null, error: INTERRUPTED },
+});

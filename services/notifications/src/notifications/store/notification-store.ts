@@ -112,6 +112,7 @@ const ANONYMOUS = [
       reason: null,
       attempts: [],
       job: null,
+      check_at: null,
       status: { $cond: [{ $in: ['$status', ['queued', 'sending']] }, 'cancelled', '$status'] },
       version: { $add: [{ $ifNull: ['$version', 0] }, 1] },
     },
@@ -121,7 +122,8 @@ const ANONYMOUS = [
 
 /** The stored fields of a change by a person. */
 function writeChange({ priority, status }: Notification) {
-  const job = status === 'cancelled' ? { job: null, reason: null } : { 'job.priority': priority };
+  const job =
+    status === 'cancelled' ? { job: null, check_at: null, reason: null } : { 'job.priority': priority };
   return { priority, status, ...job };
 }
 
