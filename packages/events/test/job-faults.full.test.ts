@@ -122,7 +122,6 @@ t.test('without NATS, jobs are found by the sweep', { skip }, async (t) => {
   await add({ n: 1 });
   await until(async () => (await done()).size === 2, 20_000);
   await server.start();
-  await sleep(1000);
   await add({ n: 2 });
-  await until(async () => (await done()).size === 3, 5000);
+  await until(async () => (await done()).size === 3, 20_000);
 });
