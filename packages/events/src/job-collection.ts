@@ -43,7 +43,7 @@ export type JobKind<D extends JobDocument, R = unknown> = {
    * Whether the handler can crash the process. If so, an interrupted job runs alone.
    */
   mayEndProcess: boolean;
-  /** Journaled unless given. What a crash takes back is done again. */
+  /** Journaled unless given. A job whose write is lost in a crash is done again. */
   writeConcern?: { w: 1; journal: boolean };
 };
 
@@ -252,7 +252,7 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
   };
 }
 
-/** What changes in the state of a job; null when it has ended. */
+/** The changes of the state of a job; null when it has ended. */
 function stateAfter(outcome: Outcome, attempts: number | undefined, now: Date): Partial<JobState> | null {
   const free = { holder: null };
   switch (outcome.result) {

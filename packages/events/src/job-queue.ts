@@ -135,7 +135,7 @@ function createAnnouncements(
     }
     const own = { isAgain: false };
     recent.set(key, own);
-    // What is lost is found by the sweep of the workers.
+    // The sweep of the workers finds jobs whose announcement is lost.
     broadcast?.publish(subject, message).catch(() => {});
     setTimeout(() => {
       recent.delete(key);

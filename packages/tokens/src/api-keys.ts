@@ -16,7 +16,7 @@ export type ResolvedKey = {
   /** The person who owns the application, and their role; null if there is none. */
   owner: string | null;
   role: Role | null;
-  /** Who made the key, if that was somebody else than the owner. */
+  /** The ID of the person who made the key, if it was not the owner. */
   given_by?: string;
   profiles?: object;
   epoch: { client: number; subject?: number };

@@ -15,7 +15,7 @@ export function deliveryJobs({
     noun: 'delivery',
     mayEndProcess: false,
     wasMade: (result) => result?.attempt !== undefined,
-    // What a crash of the database takes back is pending again, and delivered again.
+    // A delivery whose write is lost in a crash of the database is pending, and is delivered again.
     writeConcern: { w: 1, journal: false },
     changesOf(_job, { outcome, result: { attempt, status = 'failed', reason = null } = {}, now }) {
       const isPostponed = outcome.result === 'postponed';

@@ -175,7 +175,7 @@ export function createAccountMails(options: {
         if (account === undefined || account.email === null || !account.email_verified) return;
         const maker = 'by' in notice ? notice.by : undefined;
         const by = maker === undefined ? undefined : await accounts.find(maker);
-        // What somebody made ends with their account.
+        // Credentials end with the account of the person who made them.
         if (maker !== undefined && by === undefined) return;
         await options.countMail(account.id, notice.kind);
         const change = CHANGES.find((it) => it === notice.kind);

@@ -52,7 +52,7 @@ export type ResolvedApiKey = {
   trusted: boolean;
   owner: string | null;
   role: 'user' | 'editor' | 'admin' | null;
-  /** Who made it, if that was somebody else than the owner. */
+  /** The ID of the person who made it, if it was not the owner. */
   given_by?: string;
   profiles?: Readonly<Record<string, string>>;
   epoch: { client: number; subject?: number };

@@ -27,7 +27,7 @@ export type OwnerPermissions<O extends Owner = Owner> = {
   owner: O | undefined;
   /** False when the owner is inactive or gone: then the application may do nothing. */
   active: boolean;
-  /** Who gave the credential, if that was somebody else than the owner. */
+  /** The ID of the person who gave the credential, if it was not the owner. */
   givenBy?: string;
   /** The scopes of a list that the owner may have, in the list's order. */
   within(scopes: readonly string[]): string[];

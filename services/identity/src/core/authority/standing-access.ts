@@ -18,7 +18,7 @@ export type StandingAccess = {
   /** The application that it belongs to. */
   clientId: string | null;
   clientName?: string;
-  /** Who made it, or added the member, where that may be somebody else. */
+  /** The person who made it or added the member, for kinds that somebody else may make. */
   madeBy?: string | undefined;
   createdAt: Date | null;
   lastUsedAt: Date | null;
