@@ -1,19 +1,13 @@
 // `npm run bench:fair`: how long after an event an owner has it while another owner's endpoints hang, or thousands of another
 // owner's deliveries wait, beside the same while nothing else happens. All in this process, on one MongoDB, without NATS.
 
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { newId } from '@gatehouse/core/ids';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import { createJobQueues } from '@gatehouse/events/job-queue';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
-import type { StoredEvent } from '../src/events/event.ts';
-import { createEventStore } from '../src/events/event-store.ts';
-import type { ReadingRights } from '../src/events/reading-rights.ts';
-import { createWebhooksModule } from '../src/webhooks/module.ts';
-import { createWebhookSecrets } from '../src/webhooks/secrets.ts';
+import { createBenchWebhooks, startReceiver } from './webhook-set-up.ts';
 
 const SLOTS = 64;
 /** Endpoints of the owner who attacks. */
@@ -26,17 +20,6 @@ const MAX_MS = 2000;
 const MAX_RATIO = 10;
 const logger = createLogger({ name: 'bench', level: 'error', readable: false });
 
-type Arrival = { kind: string; event: string; at: number };
-
-async function startReceiver(onArrival: (arrival: Arrival) => void) {
-  const worker = new Worker(new URL('webhook-receiver.ts', import.meta.url));
-  const { promise, resolve } = Promise.withResolvers<number>();
-  worker.on('message', (message: Arrival | { port: number }) =>
-    'port' in message ? resolve(message.port) : onArrival(message),
-  );
-  return { origin: `http://127.0.0.1:${await promise}`, stop: () => worker.terminate() };
-}
-
 async function bench(mongodbUri: string): Promise<boolean> {
   const database = createDatabase({ uri: mongodbUri, name: 'bench', logger });
   const { connection } = database;
@@ -46,39 +29,13 @@ async function bench(mongodbUri: string): Promise<boolean> {
     const since = begun.get(event);
     if (since !== undefined) latencies.set(event, at - since);
   });
-  const store = createEventStore(connection);
-  const masterKeys = [randomBytes(32)] as const;
-  const secrets = createWebhookSecrets(masterKeys);
-  const ownerNow = async (id: string) => ({
-    ...{ role: 'user' as const, person: id, clientIds: [], visibleIds: [], scopes: ['read:data'] },
-    standing: { owner: id, recovery: 0, authority: 0, credentials: [] },
+  const queues = createJobQueues({ name: 'bench', broadcast: undefined, logger });
+  const { module, store, secrets, deliver } = createBenchWebhooks({
+    connection,
+    logger,
+    queues,
+    slots: SLOTS,
   });
-  let deliver: (event: StoredEvent) => Promise<void> = async () => {};
-  const module = createWebhooksModule(
-    {
-      ...{ connection, logger },
-      identity: { request: () => Promise.reject(new Error('not asked')) },
-      queues: createJobQueues({ name: 'bench', broadcast: undefined, logger }),
-    },
-    {
-      ...{ masterKeys, networks: ['127.0.0.0/8'], slots: SLOTS },
-      events: {
-        store,
-        owners: { find: ownerNow, findNow: ownerNow },
-        rights: {
-          ofWebhook: async ({ reader }: { reader: string }) => ({
-            scopes: new Set(['read:data']),
-            readers: [reader],
-          }),
-        } as unknown as ReadingRights,
-        follow: (listener) => {
-          deliver = listener;
-        },
-      },
-      lanes: { isPaused: () => false, count() {} },
-      notices: { async paused() {}, async reported() {} },
-    },
-  );
   await database.start();
   const webhooks = connection.collection<{ _id: string }>('webhooks');
 

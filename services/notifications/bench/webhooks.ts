@@ -2,9 +2,7 @@
 // an event the others have it. And how many deliveries a second there are, beside what they are made of: a message
 // published to JetStream, read, posted by the same client, and acknowledged. All in this process, on one MongoDB and NATS.
 
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { newId } from '@gatehouse/core/ids';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
@@ -18,11 +16,8 @@ import { natsServer, startJetStream } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import type { StoredEvent } from '../src/events/event.ts';
-import { createEventStore } from '../src/events/event-store.ts';
 import { ownerOf } from '../src/events/event-types.ts';
-import type { ReadingRights } from '../src/events/reading-rights.ts';
-import { createWebhooksModule } from '../src/webhooks/module.ts';
-import { createWebhookSecrets } from '../src/webhooks/secrets.ts';
+import { type Arrival, createBenchWebhooks, NETWORKS, startReceiver } from './webhook-set-up.ts';
 
 const seconds = Number(process.argv[2] ?? 20);
 const ENDPOINTS = 1000;
@@ -33,23 +28,9 @@ const RATE = 10;
 /** Deliveries of a measurement of the rate, at the endpoints that are good. */
 const ROUND = 4000;
 const ROUNDS = 5;
-const NETWORKS = ['127.0.0.0/8'];
 const logger = createLogger({ name: 'bench', level: 'error', readable: false });
 
-type Arrival = { kind: string; endpoint: string; event: string; at: number };
-
 const kindOf = (i: number) => (i < BAD ? 'hang' : i < 2 * BAD ? 'fail' : i < 3 * BAD ? 'slow' : 'good');
-
-async function startReceiver(
-  onArrival: (arrival: Arrival) => void,
-): Promise<{ origin: string; stop(): Promise<number> }> {
-  const worker = new Worker(new URL('webhook-receiver.ts', import.meta.url));
-  const { promise, resolve } = Promise.withResolvers<number>();
-  worker.on('message', (message: Arrival | { port: number }) =>
-    'port' in message ? resolve(message.port) : onArrival(message),
-  );
-  return { origin: `http://127.0.0.1:${await promise}`, stop: () => worker.terminate() };
-}
 
 async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
   const broadcast = createNatsBroadcast({ url: natsUrl, name: 'bench', logger });
@@ -60,42 +41,8 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
   let onArrival: (arrival: Arrival) => void = () => {};
   const receiver = await startReceiver((arrival) => onArrival(arrival));
 
-  const store = createEventStore(connection);
-  const masterKeys = [randomBytes(32)] as const;
-  const secrets = createWebhookSecrets(masterKeys);
-  const ownerNow = async (id: string) => ({
-    ...{ role: 'user' as const, person: id, clientIds: [], visibleIds: [], scopes: ['read:data'] },
-    standing: { owner: id, recovery: 0, authority: 0, credentials: [] },
-  });
-  let deliver: (event: StoredEvent) => Promise<void> = async () => {};
-  const module = createWebhooksModule(
-    {
-      connection,
-      logger,
-      identity: { request: () => Promise.reject(new Error('not asked')) },
-      queues: createJobQueues({ name: 'bench', broadcast, logger }),
-    },
-    {
-      masterKeys,
-      networks: NETWORKS,
-      slots: 256,
-      events: {
-        store,
-        owners: { find: ownerNow, findNow: ownerNow },
-        rights: {
-          ofWebhook: async ({ reader }: { reader: string }) => ({
-            scopes: new Set(['read:data']),
-            readers: [reader],
-          }),
-        } as unknown as ReadingRights,
-        follow: (listener) => {
-          deliver = listener;
-        },
-      },
-      lanes: { isPaused: () => false, count() {} },
-      notices: { async paused() {}, async reported() {} },
-    },
-  );
+  const queues = createJobQueues({ name: 'bench', broadcast, logger });
+  const { module, store, secrets, deliver } = createBenchWebhooks({ connection, logger, queues, slots: 256 });
   await database.start();
   const documents = Array.from({ length: ENDPOINTS }, (_, i) => {
     const [_id, now] = [newId('whk'), new Date()];
