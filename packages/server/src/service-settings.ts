@@ -25,6 +25,12 @@ export const signUpSetting = described(
   oneOf('IDENTITY_SIGN_UP', ['on', 'off'], 'off'),
 );
 
+export const freshSignInSetting = described(
+  'With `on`, changes of accounts of others and everything that is managed at identity, such as applications, credentials, members, identity providers and sessions, ' +
+    'take a token whose sign-in is of the last five minutes (RFC 9470). The dashboard then asks people to sign in again.',
+  oneOf('IDENTITY_FRESH_SIGN_IN', ['on', 'off'], 'off'),
+);
+
 export function mongodbUriSetting(service: ServiceName): Setting<string> {
   return described(
     `The database of the ${service} service. It may contain credentials.`,

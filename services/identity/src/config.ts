@@ -19,6 +19,7 @@ import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
 import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
 import {
+  freshSignInSetting,
   mongodbUriSetting,
   natsUrlSetting,
   serverSettings,
@@ -151,11 +152,7 @@ const own = {
     'For how many days after they are first asked people can put that off.',
     integer('SECOND_FACTOR_GRACE_DAYS', { min: 0, max: 365, default: 0 }),
   ),
-  freshSignIn: described(
-    'With `on`, rotating signing keys, changing identity providers, removing the factors of others, ending the access of applications to their ' +
-      'accounts and creating set-up links or sending password resets for them, ending all sessions of an account and adding members to an application or offering it to somebody take a token whose sign-in is of the last five minutes (RFC 9470). The dashboard then asks people to sign in again.',
-    oneOf('IDENTITY_FRESH_SIGN_IN', ['on', 'off'], 'off'),
-  ),
+  freshSignIn: freshSignInSetting,
   auditDays: described(
     'For how many days the audit log is kept.',
     integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),

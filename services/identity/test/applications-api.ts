@@ -190,7 +190,7 @@ export async function buildApi(t: Test) {
     applicationRoutes({ applications, authenticate, concurrency: createConcurrencyLimit() }),
     secretRoutes({ applications, authenticate }),
     apiKeyRoutes({ keys: apiKeys, authenticate }),
-    ...transferRoutes({ transfers, requireFreshSignIn() {}, authenticate }),
+    ...transferRoutes({ transfers, authenticate }),
   ];
   for (const { router } of apis) app.use(router.routes());
   const server = app.listen(0, '127.0.0.1');

@@ -13,7 +13,7 @@ import {
 } from '@gatehouse/core/config';
 import { ERASING_SERVICES, type ServiceName } from '@gatehouse/core/services';
 import { PROFILE_PINS, type ProfilePins } from '@gatehouse/domain/profile-pins';
-import { serviceUrlSetting } from '@gatehouse/server/service-settings';
+import { freshSignInSetting, serviceUrlSetting } from '@gatehouse/server/service-settings';
 import type { NewUser } from './user.ts';
 
 export type UsersConfig = ResourceConfig & {
@@ -23,6 +23,8 @@ export type UsersConfig = ResourceConfig & {
   hashConcurrency: number;
   /** The memory of one hash; 19 MiB by default. Not a setting: only tests that are not about hashes take less. */
   hashMemoryKiB?: number;
+  /** Whether a change of somebody else's account takes a sign-in of the last five minutes; off by default. */
+  freshSignIn?: 'on' | 'off';
   /** Users to create at the first start. */
   firstUsers: readonly NewUser[];
   /** Which profile answers on /v1/users where neither a pin nor the request says so; A by default. */
@@ -54,6 +56,7 @@ const own = {
     ),
     fallback: 'the number of processors less one, from 1 to 3',
   },
+  freshSignIn: freshSignInSetting,
   v1Profile: profileSetting('USERS_V1_PROFILE', 'v1_users'),
   v2Profile: profileSetting('USERS_V2_PROFILE', 'v2_users'),
   adminUsername: described(

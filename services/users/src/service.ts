@@ -1,5 +1,6 @@
 import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
 import { invalidFields } from '@gatehouse/api/http/schema';
+import { callerOf } from '@gatehouse/api/resource/authenticate';
 import {
   createResourceService,
   type ResourceDependencies,
@@ -13,6 +14,8 @@ import { prefixesOf, SERVICES, type ServiceName } from '@gatehouse/core/services
 import { onceInDatabase } from '@gatehouse/data/once';
 import { runProcess } from '@gatehouse/server/process';
 import type { Service } from '@gatehouse/server/service';
+import { FRESH, requireSignIn } from '@gatehouse/tokens/step-up';
+import type { onRequestAsyncHookHandler } from 'fastify';
 import { readUsersConfig, settings, USERS_DEFAULTS, type UsersConfig } from './config.ts';
 import { mountAccountRoutes } from './internal/account-routes.ts';
 import { mountContactRoutes } from './internal/contact-routes.ts';
@@ -25,6 +28,7 @@ import { mountSecurityRoutes } from './security-routes.ts';
 import { USER_MIGRATIONS } from './store/user-migrations.ts';
 import { createUserStore } from './store/user-store.ts';
 import { type NewUser, TakenError } from './user.ts';
+import { actsForOthers } from './user-access.ts';
 import { createAccountEvents } from './user-events.ts';
 import { createUserService, type UserService } from './user-service.ts';
 
@@ -94,9 +98,13 @@ export function createUsersService(
     return {
       routes(app, { mountOptions, authenticateInternal }) {
         const defaults = { v1_users: v1Profile, v2_users: v2Profile };
-        mountResource(app, createUserResource(users), { ...mountOptions, defaults });
-        mountSecurityRoutes(app, { users, authenticate: mountOptions.authenticate });
-        mountRevocationRoutes(app, { users, identity, authenticate: mountOptions.authenticate });
+        const authenticate =
+          config.freshSignIn === 'on'
+            ? freshlyAuthenticate(mountOptions.authenticate)
+            : mountOptions.authenticate;
+        mountResource(app, createUserResource(users), { ...mountOptions, authenticate, defaults });
+        mountSecurityRoutes(app, { users, authenticate });
+        mountRevocationRoutes(app, { users, identity, authenticate });
         mountFilterGuide(app);
         mountAccountRoutes(app, { users, authenticate: authenticateInternal });
         mountContactRoutes(app, { users, authenticate: authenticateInternal });
@@ -110,6 +118,16 @@ export function createUsersService(
       background: [events],
     };
   });
+}
+
+/** The hook that authenticates, and takes a fresh sign-in for changes of what belongs to others. */
+function freshlyAuthenticate(authenticate: onRequestAsyncHookHandler): onRequestAsyncHookHandler {
+  return async function (request, reply) {
+    await authenticate.call(this, request, reply);
+    const { id } = request.params as { id?: string };
+    const caller = callerOf(request);
+    if (request.method !== 'GET' && actsForOthers(caller, id)) requireSignIn(caller, FRESH);
+  };
 }
 
 /**

@@ -29,6 +29,11 @@ export function authorizeChange(actor: Actor, id: string): void {
     throw forbidden('change this user', 'the person, admins and trusted applications');
 }
 
+/** Whether an admin acts on what is not theirs. */
+export function actsForOthers({ person }: Actor, id?: string): boolean {
+  return person?.role === 'admin' && person.id !== id;
+}
+
 /** Whether the actor may change roles and statuses, including their own. */
 export function hasAdminRights({ person }: Actor): boolean {
   return person === undefined || person.role === 'admin';

@@ -3,11 +3,11 @@ import type { Logger } from '@gatehouse/core/logger';
 import { deriveKeys } from '@gatehouse/core/sealing';
 import { createErasures } from '@gatehouse/data/erasures';
 import { createMailSender } from '@gatehouse/mail/mail-settings';
-import type { Caller } from '@gatehouse/tokens/caller';
 import { createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createRevocationFeed } from '@gatehouse/tokens/revocation-feed';
 import { apiAudience } from '@gatehouse/tokens/scopes';
 import { FRESH, requireSignIn } from '@gatehouse/tokens/step-up';
+import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { createAuthentication } from '../http/authentication.ts';
 import { createBrowserCookie } from '../pages/browser-cookie.ts';
@@ -65,6 +65,8 @@ const REUSE_GRACE = 10;
 const APPLICATION_CACHE = { max: 1000, ttl: 5000 };
 /** How soon revocations that a crash kept from being written are resumed, and where no other process may have crashed. */
 const RESUME_MS = { shared: 5000, alone: 30_000 };
+/** RFC 9110 §9.2.1, of those that the APIs have. */
+const SAFE_METHODS = new Set(['GET', 'HEAD']);
 /** Above every epoch of an account. */
 const ALL_EPOCHS = { epoch: Number.MAX_SAFE_INTEGER, signInEpoch: Number.MAX_SAFE_INTEGER };
 
@@ -140,11 +142,12 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
     ...issuing,
     ...signingIn,
     authentication,
-    /** Throws unless a caller who does something dangerous has signed in within five minutes, where that is needed. */
-    requireFreshSignIn(caller: Caller) {
-      if (config.freshSignIn === 'on') requireSignIn(caller, FRESH);
+    /** The caller of an API for people. With the setting, each of their changes takes a sign-in of the last five minutes. */
+    async authenticate(ctx: Context) {
+      const caller = await authentication.authenticate(ctx);
+      if (config.freshSignIn === 'on' && !SAFE_METHODS.has(ctx.method)) requireSignIn(caller, FRESH);
+      return caller;
     },
-    authenticate: authentication.authenticate,
     concurrency: createConcurrencyLimit(),
     erasures,
     requestErasure: erasures.request,

@@ -7,12 +7,12 @@ import { createApiKeys } from './api-keys.ts';
 
 /** Keys with which applications call the API without requesting tokens. */
 export function apiKeys(core: Core): IdentityModule {
-  const { authenticate, authenticateService } = core.authentication;
+  const { authenticateService } = core.authentication;
   const store = createApiKeyStore(core.connection);
   const keys = createApiKeys({ ...core, store: core.applicationStore, keys: store });
   core.extensions.applicationKeys.push(keys);
   return {
-    apis: [apiKeyRoutes({ keys, authenticate })],
+    apis: [apiKeyRoutes({ ...core, keys })],
     routers: [apiKeyResolution({ keys, authenticate: authenticateService })],
     collections: [store.collection],
     parts: [createPeriodicTask({ run: keys.resumeRevocations, ...core.resuming })],

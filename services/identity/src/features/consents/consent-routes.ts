@@ -44,7 +44,6 @@ export function consentRoutes(options: {
   accounts: Pick<Accounts, 'find'>;
   authorizedApplications: AuthorizedApplications;
   /** For what an admin ends of somebody else. */
-  requireFreshSignIn(caller: Caller): void;
 }): Api {
   const { accounts, authorizedApplications } = options;
   const api = createManagedApi('/api/v1/consents', async (ctx) => {
@@ -91,7 +90,6 @@ export function consentRoutes(options: {
     responses: done('The application has no access.'),
     async handle({ ctx, caller, person, query, params }) {
       const id = await userIdOf(person, query);
-      if (id !== person.id) options.requireFreshSignIn(caller);
       const isRevoked = await authorizedApplications.revoke(id, params.client_id, {
         ...{ origin: originOf(ctx), actor: person.id, details: { by: caller.clientId } },
       });

@@ -90,7 +90,6 @@ export function identityProviderRoutes(options: {
   activate(provider: ReturnType<typeof providerOf>): Pick<ActiveProvider, 'client'>;
   audit: Audit;
   authenticate(ctx: Context): Promise<Caller>;
-  requireFreshSignIn(caller: Caller): void;
 }): Api {
   const { issuer, active, store, sealer, linkedIdentities, audit } = options;
   const api = createManagedApi(PREFIX, async (ctx) => {
@@ -179,8 +178,7 @@ export function identityProviderRoutes(options: {
     }),
     responses: created('The identity provider.', providerShape),
     kinds: ['conflict'],
-    async handle({ ctx, caller, person, body }) {
-      options.requireFreshSignIn(caller);
+    async handle({ ctx, person, body }) {
       if ((await store.list()).length >= MAX_PROVIDERS) {
         throw new ServiceError(
           'conflict',
@@ -223,8 +221,7 @@ export function identityProviderRoutes(options: {
     body: shape('IdentityProviderChanges', Type.Object(changes), { label: 'Acme', sign_up: 'off' }),
     responses: ok('The identity provider.', providerShape),
     kinds: ['conflict'],
-    async handle({ ctx, caller, person, params, body }) {
-      options.requireFreshSignIn(caller);
+    async handle({ ctx, person, params, body }) {
       const stored = await findStored(params.id);
       const before = sealer.open(stored);
       const settled = Object.entries({ ...before, ...body }).filter(([, value]) => value !== null);
@@ -256,8 +253,7 @@ export function identityProviderRoutes(options: {
       'Nobody can sign in with it any more. Sessions stay. Accounts stay connected, for the case that it is added again with the same id and issuer.',
     responses: done('It is removed; on other replicas, within five seconds.'),
     kinds: ['conflict'],
-    async handle({ ctx, caller, person, params }) {
-      options.requireFreshSignIn(caller);
+    async handle({ ctx, person, params }) {
       const { id } = await findStored(params.id);
       await store.remove(id);
       await record(ctx, 'removed', person.id, { provider: id });

@@ -75,7 +75,6 @@ const membershipView = ({ clientId, name, role, createdAt, ...member }: Membersh
 export function memberRoutes(options: {
   members: Members;
   authenticate(ctx: Context): Promise<Caller>;
-  requireFreshSignIn(caller: Caller): void;
 }): Api[] {
   const { members } = options;
   const api = createManagerApi(APPLICATIONS, options.authenticate);
@@ -100,8 +99,7 @@ export function memberRoutes(options: {
     body: shape('NewApplicationMember', Draft, { user: 'grace', role: 'developer' }),
     responses: created('The member.', memberShape),
     kinds: ['conflict'],
-    async handle({ ctx, caller, manager, params, body }) {
-      options.requireFreshSignIn(caller);
+    async handle({ ctx, manager, params, body }) {
       const member = await members.add(manager, params.client_id, {
         ...{ user: body.user, role: body.role, takenOver: body.take_over ?? [] },
       });

@@ -7,12 +7,12 @@ import { userInfoRoutes } from './user-info-routes.ts';
 
 /** The endpoints of OAuth and OpenID Connect that oidc-provider does not answer alone. */
 export function oauth(core: Core): IdentityModule {
-  const { verifyForAnyResource: verify } = core.authentication;
+  const { verifyForAnyResource: verify, authenticate } = core.authentication;
   const clientCredentials = createClientCredentials({ ...core, lifetime: core.lifetimes.accessToken });
   return {
     routers: [
       oauthRoutes({ ...core, verify, clientCredentials }),
-      userInfoRoutes({ ...core, defaultProfile: core.config.userInfo }),
+      userInfoRoutes({ ...core, authenticate, defaultProfile: core.config.userInfo }),
     ],
     operations: oauthOperations,
   };

@@ -62,7 +62,6 @@ export function factorRoutes(options: {
   authority: Pick<Authority, 'give'>;
   factors: readonly FactorList[];
   /** For what an admin does to the factors of somebody else. */
-  requireFreshSignIn(caller: Caller): void;
   /** The kinds of logins at the API. */
   programs: readonly Pick<ProgramSessions, 'clientId'>[];
 }): Api {
@@ -123,7 +122,6 @@ export function factorRoutes(options: {
     async handle({ ctx, caller, person, body }) {
       if (person.role !== 'admin')
         throw new ServiceError('forbidden', 'Only an admin may create such a link.');
-      options.requireFreshSignIn(caller);
       const account = await accountOf(person, body);
       // An open session alone must not be enough to keep the account.
       if (account.id === person.id) {
@@ -156,7 +154,6 @@ export function factorRoutes(options: {
           'Log in again with POST /api/v1/auth/login: the login must be of the last five minutes, with all factors.',
         );
       }
-      if (id !== person.id) options.requireFreshSignIn(caller);
       const by = { origin: originOf(ctx), actor: caller.subject };
       for (const { remove } of factors) if (await remove(id, params.id, by)) return;
       throw new ServiceError('not_found', 'There is no such factor.');

@@ -23,7 +23,6 @@ export function passwordResetRoutes(options: {
   accounts: Pick<Accounts, 'find'>;
   mails: Pick<AccountMails, 'sendPasswordReset'>;
   audit: Pick<Audit, 'record'>;
-  requireFreshSignIn(caller: Caller): void;
 }): Api {
   const api = createManagedApi('/api/v1/password-resets', async (ctx) => {
     const caller = await options.authenticate(ctx);
@@ -41,8 +40,7 @@ export function passwordResetRoutes(options: {
     }),
     responses: { 202: response('The mail is on its way.', sentShape) },
     kinds: ['not_found', 'conflict', 'unavailable'],
-    async handle({ ctx, caller, person, body }) {
-      options.requireFreshSignIn(caller);
+    async handle({ ctx, person, body }) {
       const account = await options.accounts.find(body.user_id);
       if (account === undefined) throw new ServiceError('not_found', 'There is no such user.');
       const { expiresAt } = await options.mails.sendPasswordReset(account);

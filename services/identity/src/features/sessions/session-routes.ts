@@ -58,7 +58,6 @@ export function sessionRoutes(options: {
   sessions: Pick<BrowserSessions, 'list'>;
   sessionEnds: Pick<SessionEnds, 'end' | 'endAll'>;
   programs: readonly Pick<ProgramSessions, 'list'>[];
-  requireFreshSignIn(caller: Caller): void;
 }): Api {
   const { accounts, sessions, sessionEnds, programs } = options;
   const api = createManagedApi('/api/v1/sessions', async (ctx) => {
@@ -112,7 +111,6 @@ export function sessionRoutes(options: {
     kinds: ['not_found'],
     async handle({ ctx, caller, person, query }) {
       const { id } = await accountOf(person, query);
-      options.requireFreshSignIn(caller);
       await sessionEnds.endAll(id, entryOf(ctx, caller));
     },
   });

@@ -14,7 +14,6 @@ const Transfer = Type.Object({ to: Type.String({ minLength: 1, maxLength: 254 })
 export function transferRoutes(options: {
   transfers: Transfers;
   authenticate(ctx: Context): Promise<Caller>;
-  requireFreshSignIn(caller: Caller): void;
 }): Api[] {
   const { transfers, authenticate } = options;
   const offered = createManagerApi(APPLICATIONS, authenticate);
@@ -31,8 +30,7 @@ export function transferRoutes(options: {
       202: response('The pending transfer.', transferShape),
     },
     kinds: ['conflict'],
-    async handle({ ctx, caller, manager, params, body }) {
-      options.requireFreshSignIn(caller);
+    async handle({ ctx, manager, params, body }) {
       const result = await transfers.offer(manager, params.client_id, body.to);
       if (!('application' in result)) return applicationView(result);
       ctx.status = 202;
