@@ -520,7 +520,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       'question',
       accountQuestionPage({
         ...{ frame, current: ACCOUNT_PAGES.applications, form, refused: true },
-        question: endCredentialsQuestion(of('ada'), own, '/account'),
+        question: endCredentialsQuestion({ username: of('ada'), role: 'admin' }, own, '/account'),
       }),
     ],
     [

@@ -1,5 +1,6 @@
 import { type Html, html } from '@gatehouse/web/html';
 import { tickList, untickedIn } from '@gatehouse/web/tick-list';
+import type { Api } from '../../api/api.ts';
 import { namesOfApplications, namesOfUsers } from '../../api/names.ts';
 import { exactTime, time } from '../../pages/parts.ts';
 import type { SentForm } from '../../resources/confirmed.ts';
@@ -25,6 +26,7 @@ const KINDS = {
   public_keys: 'Public keys',
   member: 'Members',
   registration_token: 'Registration tokens',
+  trust: 'Trust in applications',
   session: 'Sessions',
   login: 'Logins of programs',
   consent: 'Applications with access',
@@ -36,6 +38,21 @@ export function accessSection(path: string, isSelf: boolean): Html {
   return html`<section><h2>Access</h2>
 <p>If somebody else may have got into the account, end everything that acts for it: sessions, keys, secrets and more.</p>
 <p><a class="button danger" href="${page}">Revoke all access</a></p></section>`;
+}
+
+/** Which trust in applications ends with the admin who granted it; empty without any. */
+export async function grantedTrust(
+  api: Api,
+  { id, username }: { id: string; username?: string | null },
+): Promise<Html> {
+  const { data } = await api.get<{ data: ApiAccess[] }>('/api/v1/access', { user_id: id });
+  const trusted = data.flatMap(({ kind, client_id: client }) =>
+    kind === 'trust' && client !== null ? [client] : [],
+  );
+  if (trusted.length === 0) return html``;
+  const names = await namesOfApplications(api);
+  return html`<p>The trust that <bdi>${username ?? id}</bdi> granted ends, and these applications act with the roles of their owners from then on. To prevent that, take the trust over first:</p>
+<ul>${trusted.map((it) => html`<li><a href="/dashboard/applications/${it}/take-over-trust"><bdi>${names.get(it) ?? it}</bdi></a></li>`)}</ul>`;
 }
 
 /** The question before all access of a user is revoked, but for what is unticked. */

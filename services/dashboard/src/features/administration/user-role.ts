@@ -1,4 +1,4 @@
-import { html } from '@gatehouse/web/html';
+import { type Html, html } from '@gatehouse/web/html';
 import { shownFields } from '../../http/changes.ts';
 import type { Question } from '../../resources/confirmed.ts';
 import type { ApiUser } from './user-list.ts';
@@ -11,8 +11,17 @@ export const ROLES = [
 
 const rankOf = (role: string | undefined) => ROLES.findIndex(([name]) => name === role);
 
-/** The question before somebody gets a lower role or becomes an admin; undefined for another change. */
-export function roleQuestion(user: ApiUser, role: string, path: string): Omit<Question, 'act'> | undefined {
+/**
+ * The question before somebody gets a lower role or becomes an admin; undefined for another change.
+ *
+ * @param trust what ends of the trust that an admin granted
+ */
+export function roleQuestion(
+  user: ApiUser,
+  role: string,
+  path: string,
+  trust: Html | false,
+): Omit<Question, 'act'> | undefined {
   const isLower = rankOf(role) < rankOf(user.role);
   if (!isLower && (role !== 'admin' || user.role === 'admin')) return undefined;
   const name = html`<bdi>${user.username ?? user.id}</bdi>`;
@@ -25,7 +34,7 @@ export function roleQuestion(user: ApiUser, role: string, path: string): Omit<Qu
     title: `Give ${user.username ?? user.id} the role ${role}?`,
     lost: isLower
       ? html`<p>${name} and their applications do no more than the new role allows, from now on.</p>
-<p>${user.role === 'admin' && html`Set-up links and invitations that ${name} created end. `}Offers of their applications end, and so does the trust in them. Giving the role back does not bring these back.</p>`
+<p>${user.role === 'admin' && html`Set-up links and invitations that ${name} created end. `}Offers of their applications end, and so does the trust in them. Giving the role back does not bring these back.</p>${trust}`
       : html`<p>${name} can then manage all data, users and settings, and make other people admins.</p>`,
     submit: 'Change the role',
   };

@@ -14,7 +14,7 @@ import { factorQuestions, factorsPath } from './user-factors.ts';
 import { userImport } from './user-import.ts';
 import { findUser, listUsers, withLastSignIns } from './user-list.ts';
 import { type ApiSession, openText, type User, userPage } from './user-page.ts';
-import { accessQuestions } from './user-revocation.ts';
+import { accessQuestions, grantedTrust } from './user-revocation.ts';
 import { ROLES, roleQuestion } from './user-role.ts';
 
 /** Users, for editors to see and for admins to manage. */
@@ -122,7 +122,8 @@ export const users = resourcePages<User>({
     lost: 'The person can no longer sign in. Their items, applications, API keys, notifications and reports are deleted; their orders are kept without their name.',
     async warning({ visit, value }) {
       anotherPerson(visit);
-      return openText(value.sessions ?? (await sessionsOf(visit)));
+      const open = openText(value.sessions ?? (await sessionsOf(visit)));
+      return html`${open}${await grantedTrust(visit.api, value)}`;
     },
   },
   confirmed: {
@@ -148,7 +149,8 @@ async function deactivation({ visit, value }: Target<User>): Promise<ResourceQue
   return {
     title: `Deactivate ${name}?`,
     lost: html`<p>${name} can no longer sign in. ${open} Their applications stop working, and their webhooks pause. An admin can activate the account again.</p>
-<p>The secrets, API keys, members and invitations that ${name} gave end. Activating the account does not bring them back.</p>`,
+<p>The secrets, API keys, members and invitations that ${name} gave end. Activating the account does not bring them back.</p>
+${await grantedTrust(visit.api, value)}`,
     submit: 'Deactivate account',
     act: () => changeStatus(visit, 'inactive'),
   };
@@ -181,7 +183,8 @@ function addUserRoutes({ post }: DashboardRouter): void {
     const user = await findUser(visit.api, id);
     const sent = { role: fields.text('role') };
     const { role = user.role ?? '' } = changes(fields, sent, { role: user.role });
-    const question = roleQuestion(user, role, pathOf(visit));
+    const trust = user.role === 'admin' && (await grantedTrust(visit.api, user));
+    const question = roleQuestion(user, role, pathOf(visit), trust);
     if (question !== undefined && !isConfirmed(fields.text('confirmation'), question)) {
       return questionView(visit, question);
     }

@@ -153,6 +153,7 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
       ...memberQuestions,
       ...applicationUserQuestions,
       trust: askToTrust,
+      'take-over-trust': askToTrust,
       transfer: askToTransfer,
     },
     remove: {

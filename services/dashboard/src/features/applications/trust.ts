@@ -5,18 +5,22 @@ import { lastUseText, time, userLink } from '../../pages/parts.ts';
 import type { ResourceQuestion, ResourceView, Target } from '../../resources/resource.ts';
 import { notFound } from '../../routes/dashboard-router.ts';
 
-/** The question before a machine acts with its own scopes, or no longer does. */
+/** The question before a machine acts with its own scopes, or no longer does; or before another admin answers for it. */
 export function askToTrust({ visit, value, path, apiPath }: Target<Application>): ResourceQuestion {
-  const { name, type, scopes, trusted, updated_at: version } = value;
+  const { name, type, scopes, updated_at: version } = value;
+  const isTakenOver = visit.ctx.path.endsWith('/take-over-trust');
+  const trusted = value.trusted && !isTakenOver;
   if (type !== 'machine') throw notFound();
   if (visit.person.role !== 'admin') throw new ApiError(403, 'Only an admin can trust an application.');
   return {
-    title: trusted ? `End the trust in “${name}”?` : `Trust the application “${name}”?`,
+    title: trusted
+      ? `End the trust in “${name}”?`
+      : `${isTakenOver ? 'Take over the trust in' : 'Trust'} the application “${name}”?`,
     lost: trusted
       ? html`<p>Its tokens stop working at once, and new tokens have its owner’s role. The application was ${lastUseText(value)}.</p>`
-      : html`<p>The application will act with its own scopes, <strong>${scopes.join(' ')}</strong>, and no longer with its owner’s role. Anybody who has its secret can read and change the data of all users within these scopes. The application was ${lastUseText(value)}.</p>
-<p>Your name and the time are recorded. The trust ends if its owner is deactivated or loses their role.</p>`,
-    submit: trusted ? 'End trust' : 'Trust application',
+      : html`<p>The application acts with its own scopes, <strong>${scopes.join(' ')}</strong>, and no longer with its owner’s role. Anybody who has its secret can read and change the data of all users within these scopes. The application was ${lastUseText(value)}.</p>
+<p>Your name and the time are recorded. The trust ends if its owner is deactivated or loses their role, or you are no admin any more.</p>`,
+    submit: trusted ? 'End trust' : isTakenOver ? 'Take over the trust' : 'Trust application',
     // The change that the page describes is made, also if another admin was faster.
     hidden: { trusted: trusted ? 'no' : 'yes', version },
     async act(fields) {
@@ -47,7 +51,7 @@ export function trustSection({ value, visit, path, people }: ResourceView<Applic
   }</p>
 ${
   role === 'admin'
-    ? html`<p><a class="button ${trusted ? 'danger' : 'secondary'}" href="${path}/trust">${trusted ? 'End trust' : 'Trust application'}</a></p>`
+    ? html`<p><a class="button ${trusted ? 'danger' : 'secondary'}" href="${path}/trust">${trusted ? 'End trust' : 'Trust application'}</a>${trusted && by !== visit.person.id && html` <a class="button secondary" href="${path}/take-over-trust">Take over the trust</a>`}</p>`
     : html`<p class="hint">Only an admin can make an application trusted.</p>`
 }</section>`;
 }

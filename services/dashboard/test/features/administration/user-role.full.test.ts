@@ -34,6 +34,33 @@ for (const [from, to, question] of CHANGES) {
   });
 }
 
+t.test(
+  'the questions that end an admin’s trust in applications name them, and another admin takes them over',
+  async (t) => {
+    await built.call('PUT', `/v2/users/${id}/role`, 'admin', { role: 'admin' });
+    const machine = { name: 'Nightly <b>', type: 'machine', scopes: ['read:data'] };
+    const { body } = await built.call<{ client_id: string }>(
+      'POST',
+      '/api/v1/applications',
+      'admin',
+      machine,
+    );
+    const path = `/api/v1/applications/${body.client_id}`;
+    await built.call('PATCH', path, 'ann', { trusted: true });
+    const NAMED = /The trust that ann granted ends.*Nightly &lt;b&gt;/;
+    const lowered = await admin.submit(await admin.get(PAGE), { role: 'user' }, `${PAGE}/role"`);
+    for (const page of [lowered, await admin.get(`${PAGE}/deactivate`), await admin.get(`${PAGE}/delete`)]) {
+      t.match(textOf(page), NAMED);
+    }
+    const asked = await admin.get(`/dashboard/applications/${body.client_id}/take-over-trust`);
+    const done = await admin.submit(asked, { confirmation: 'yes' }, 'take-over-trust"');
+    t.match(textOf(done), /Trust was granted by admin/);
+    t.notMatch(textOf(await admin.get(`${PAGE}/deactivate`)), NAMED);
+    await built.call('PUT', `/v2/users/${id}/role`, 'admin', { role: 'user' });
+    t.match(await built.call('GET', path, 'admin'), { body: { trusted: true } });
+  },
+);
+
 t.test('the question keeps what was shown: a change in the meantime is not overwritten', async (t) => {
   const asked = await admin.submit(await admin.get(PAGE), { role: 'admin' }, `${PAGE}/role"`);
   await built.call('PUT', `/v2/users/${id}/role`, 'admin', { role: 'editor' });

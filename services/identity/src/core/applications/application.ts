@@ -52,6 +52,8 @@ const TRUST = {
   /** The id of the admin; null when it was the operator, or is not known. */
   by: text().default(null),
   at: date(),
+  /** The sum of the admin's epochs on which it rests. */
+  epoch: number().default(0),
   /** The role of the owner at that time: the trust ends when the owner has a lower one. */
   ownerRole: oneOf(['user', 'editor', 'admin']),
 };
@@ -255,7 +257,7 @@ export function newApplication(draft: Draft, secret?: ClientSecret): Application
 
 /** The trust in an application of which nobody has recorded who granted it: as if it rested on an admin. */
 export function operatorsTrust(at: Date): Trust {
-  return { by: null, at, ownerRole: 'admin' };
+  return { by: null, at, epoch: 0, ownerRole: 'admin' };
 }
 
 /** Whether it can keep a secret (RFC 6749 §2.1); one that cannot is identified but not authenticated. */

@@ -117,8 +117,7 @@ export type Applications = {
   visibleTo(userId: string): Promise<string[]>;
   /**
    * Revokes the tokens of a person's applications, except of those that stay trusted, that were issued before this epoch of
-   * the person's account: the trust ends that rested on a role which the person no longer has, or on an account that is
-   * inactive or gone. Removes what the person has given and cannot give any more, also in applications of others. Durable when
+   * the person's account: the trust ends that no longer rests on the person, as an owner or as the admin who granted it. Removes what the person has given and cannot give any more, also in applications of others. Durable when
    * it resolves. Repeated after it was broken off, it goes on where it was.
    */
   giverChanged(person: string, epoch: number): Promise<void>;
@@ -186,13 +185,12 @@ export function createApplications(options: ApplicationDependencies): Applicatio
   }
 
   /**
-   * An application whose trust has just been granted, as it is now: the owner may have changed meanwhile, when nobody saw
-   * yet that it rests on them.
+   * An application whose trust has just been granted, as it is now: the owner or the admin may have changed meanwhile, when nobody
+   * saw yet that it rests on them.
    */
   async function settled(application: Application): Promise<Application> {
-    const { id, owner } = application;
-    if (owner !== null) await trusts.endUnearned(id, await accounts.find(owner));
-    return (await store.findNow(id)) ?? application;
+    await trusts.endUnearned(application.id);
+    return (await store.findNow(application.id)) ?? application;
   }
 
   /** Whether a credential of an application still holds. */
@@ -295,7 +293,8 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         const next = { ...before, ...changes };
         if ((await authority.roleOf(before, manager)) !== 'owner') requireDeveloperChanges(before, changes);
         await check(manager, next, before);
-        const grants = next.trusted && manager.role === 'admin' && (!before.trusted || 'scopes' in changes);
+        const isAsked = changes.trusted === true || 'scopes' in changes;
+        const grants = next.trusted && manager.role === 'admin' && isAsked;
         const trust = grants ? { trust: await trusts.grantedBy(manager, next) } : {};
         const jwksGiven = changes.jwks && (await authority.give('public_keys', manager, before));
         const changed = await writes.change(before, {
@@ -391,14 +390,14 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     ],
 
     async giverChanged(person, epoch) {
-      const account = await accounts.find(person);
       const owned = await ownedBy(person);
-      for (const { id, trusted } of owned) if (trusted) await trusts.endUnearned(id, account);
+      const given = await store.givenBy(person);
+      for (const { id, trusted } of [...owned, ...given]) if (trusted) await trusts.endUnearned(id);
       await store.raiseEpochsOf(person, epoch);
       while ((await writes.revokeWhatIsDue(person)) > 0);
       for (const { id } of owned) await removeEnded(id);
       // Its tokens name the owner, and may have the role that the giver of the secret had.
-      for (const { id } of await store.givenBy(person)) await removeEnded(id, { endTokens: true });
+      for (const { id } of given) await removeEnded(id, { endTokens: true });
     },
 
     removeEnded: (id) => removeEnded(id),

@@ -376,14 +376,18 @@ export const AUTHORITY = {
     name: 'Trust in a machine, which acts in its own right',
     givenBy: 'an admin, for the deployment',
     bound: 'the scopes that an admin gave; the role that the owner had then',
-    restsOn: [],
-    needs: 'account',
+    restsOn: ['authority_epoch'],
+    needs: 'admin',
     cells: {
       ends: {
-        'the owner has a lower role than at the grant': ['role_lowered'],
-        'its owner can no longer do anything, and activating the account brings nothing back': [
+        'the owner has a lower role than at the grant, or the admin is none any more': ['role_lowered'],
+        'its owner or its admin can no longer do anything, and activating the account brings nothing back': [
           'deactivated',
           'deleted',
+        ],
+        'the admin takes back what they gave; another one takes it over before': [
+          'credentials_ended',
+          'everything_ended',
         ],
         [OTHER_OWNER]: ['transferred'],
         'an admin withdrew it': ['trust_withdrawn'],
@@ -391,7 +395,6 @@ export const AUTHORITY = {
       },
       bounded: { [BY_SCOPES]: ['scopes_narrowed'] },
       stays: {
-        'trust is no credential; the credentials that use it end': ['credentials_ended', 'everything_ended'],
         [LIVES]: ['password_changed', 'recovered', 'undone', 'sessions_ended'],
       },
     },

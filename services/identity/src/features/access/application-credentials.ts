@@ -15,14 +15,14 @@ import { ACCOUNT_CLIENT } from '../../core/oidc/clients/client-metadata.ts';
 
 const NOWHERE = { address: '', userAgent: undefined, requestId: '' };
 
-/** The credentials and members of a person's applications, and those that the person made in applications of others. */
+/** The credentials and members of a person's applications, those that the person made in applications of others, and the applications that the person trusts. */
 export function applicationCredentials(options: {
   applications: Pick<Applications, 'ownedBy' | 'changeGivers'>;
   store: Pick<ApplicationStore, 'givenBy'>;
   authority: Pick<Authority, 'roleOf'>;
   applicationKeys: readonly Pick<ApplicationKeys, 'list'>[];
   members: Pick<MemberStore, 'of'>;
-}): { own: AccessSource; elsewhere: AccessSource } {
+}): { own: AccessSource; elsewhere: AccessSource; trusted: AccessSource } {
   const { applications, store, authority, members } = options;
 
   async function accessTo(application: Application, { id, role, epoch }: Giver): Promise<StandingAccess[]> {
@@ -85,6 +85,16 @@ export function applicationCredentials(options: {
           return role === undefined ? [] : accessTo(application, account);
         });
         return (await Promise.all(found)).flat().filter(({ madeBy }) => madeBy === account.id);
+      },
+    },
+    trusted: {
+      async list({ id: person }) {
+        const found = [...(await applications.ownedBy(person)), ...(await store.givenBy(person))];
+        return found.flatMap(({ id: clientId, name: clientName, trust }): StandingAccess[] => {
+          if (trust?.by !== person) return [];
+          const about = { id: `${clientId} trust`, kind: 'trust' as const, name: null, createdAt: trust.at };
+          return [{ ...about, clientId, clientName, madeBy: person, lastUsedAt: null }];
+        });
       },
     },
   };

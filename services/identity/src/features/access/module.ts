@@ -22,11 +22,11 @@ export function access(core: Core): IdentityModule {
       }),
     ],
   };
-  const { own, elsewhere } = applicationCredentials({
+  const { own, elsewhere, trusted } = applicationCredentials({
     ...{ ...core, store: core.applicationStore },
     applicationKeys: extensions.applicationKeys,
   });
-  extensions.access.push(signedIn, own, elsewhere);
+  extensions.access.push(signedIn, own, elsewhere, trusted);
   const sources = extensions.access;
   return {
     apis: [accessRoutes({ ...core, sources })],

@@ -80,7 +80,7 @@ async function makeScene() {
   const keyed = await application({ type: 'machine', jwks });
   const offered = await application({ type: 'web', redirect_uris: [REDIRECT] });
   const trusted = await application({ type: 'machine' });
-  await ok('PATCH', `/api/v1/applications/${trusted.client_id}`, root, {
+  await ok('PATCH', `/api/v1/applications/${trusted.client_id}`, owner, {
     ...{ trusted: true, scopes: ['read:data', 'read:users'] },
   });
   const pathOf = ({ client_id: id }: { client_id: string }) => `/api/v1/applications/${id}`;

@@ -11,7 +11,7 @@ import { type OwnApplicationView, used } from './applications-page.ts';
 
 /** Before all own applications lose what they can authenticate by. It asks for the username. */
 export function endCredentialsQuestion(
-  username: string,
+  { username, role }: Pick<Account, 'username' | 'role'>,
   own: readonly Omit<OwnApplicationView, 'clientId'>[],
   back: string,
 ): Question {
@@ -20,6 +20,7 @@ export function endCredentialsQuestion(
     lost: html`<p>${t('All client secrets, API keys and public keys of your applications stop working at once, and so do their access tokens. The applications remain, and you can add new secrets and keys.')}</p>
 <p>${t('Their members, your registration tokens, invitations, links and offers, the logins of your programs and what you made in applications of others end, too. Your webhooks are paused. Your sessions remain, and so does the access of applications that you have allowed.')}</p>
 <p>${t('If somebody else may be in your account, choose {revoke} instead: it ends those as well.', { revoke: html`<a href="${REVOKE_ACCESS}">${t('Revoke all access')}</a>` })}</p>
+${role === 'admin' && html`<p>${t('The trust in applications that you have granted ends, too.')}</p>`}
 <ul>${own.map(lostOf)}</ul>`,
     name: username,
     submit: t('End all secrets and keys'),
@@ -64,13 +65,14 @@ export function endOthersQuestion(
   };
 }
 
-/** The kinds of access that a person may keep, in the order of the page. */
-const KEPT_KINDS = [
+/** The kinds of access that the page names, in its order. */
+const NAMED_KINDS = [
   ['api_key', 'API keys'],
   ['client_secret', 'Client secrets'],
   ['public_keys', 'Public keys'],
   ['member', 'Members'],
   ['registration_token', 'Registration tokens'],
+  ['trust', 'Trust in applications'],
 ] as const satisfies [string, Text][];
 
 type Access = Awaited<ReturnType<typeof listAccess>>[number];
@@ -104,11 +106,11 @@ export function revokeAccessQuestion(options: {
       facts: [made, maker, use],
     };
   };
-  const groups = KEPT_KINDS.map(([kind, title]) => ({
+  const groups = NAMED_KINDS.map(([kind, title]) => ({
     title: translated(title),
     entries: access.filter((it) => it.canBeKept && it.kind === kind).map(entryOf),
   }));
-  const elsewhere = KEPT_KINDS.flatMap(([kind, title]) =>
+  const elsewhere = NAMED_KINDS.flatMap(([kind, title]) =>
     access
       .filter((it) => !it.canBeKept && it.kind === kind)
       .map((it) => ({ title: translated(title), ...entryOf(it) })),

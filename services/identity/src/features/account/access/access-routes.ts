@@ -67,7 +67,7 @@ export function addAccessRoutes(
     ACCOUNT_PAGES.applications,
     async (ctx, { account }) => ({
       ...endCredentialsQuestion(
-        account.username,
+        account,
         await own.list(account.id, originOf(ctx)),
         ACCOUNT_PAGES.applications,
       ),

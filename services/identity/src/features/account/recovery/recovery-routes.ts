@@ -190,9 +190,9 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
     const token = fields.get('token') ?? '';
     const account = await accountOf('end_credentials', token);
     if (account === undefined) return refuseLink(ctx);
-    const { id, username } = account;
+    const { id } = account;
     const origin = originOf(ctx);
-    const question = endCredentialsQuestion(username, await own.list(id, origin), ACCOUNT);
+    const question = endCredentialsQuestion(account, await own.list(id, origin), ACCOUNT);
     const response = fields.get('confirmation');
     if (!isConfirmed(response, question)) {
       const form = forms.form(ctx, { action: END_CREDENTIALS, hidden: { token } });
