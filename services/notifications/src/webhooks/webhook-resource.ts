@@ -185,6 +185,7 @@ const EXAMPLE: Webhook = {
   pauseReason: null,
   basis: null,
   slot: null,
+  memberSlot: null,
   secrets: [],
   version: 1,
   createdAt: AT,

@@ -149,12 +149,23 @@ export function createWebhookService(options: {
       await check(draft, { reader: holder.reader, basis });
       const now = new Date();
       const webhook: Webhook = {
-        ...{ id, ...holder, ...draft, basis, slot: null, status: 'active', pauseReason: null },
+        ...{
+          id,
+          ...holder,
+          ...draft,
+          basis,
+          slot: null,
+          memberSlot: null,
+          status: 'active',
+          pauseReason: null,
+        },
         ...{ secrets: secrets.rotated(id), version: 1, createdAt: now, updatedAt: now },
       };
       const by = requestedBy(caller, request);
-      if (!(await webhooks.insert(webhook, actionOn(webhook, 'webhook.created', by)))) {
-        const message = `There are ${WEBHOOK_LIMITS.perOwner} webhooks already, and no more are allowed.`;
+      const full = await webhooks.insert(webhook, actionOn(webhook, 'webhook.created', by));
+      if (full !== undefined) {
+        const whose = full === 'perMember' ? ' that you made for the owner of the application' : '';
+        const message = `There are ${WEBHOOK_LIMITS[full]} webhooks already${whose}, and no more are allowed.`;
         throw new ServiceError('conflict', message);
       }
       report(id);
@@ -181,7 +192,7 @@ export function createWebhookService(options: {
           return {
             ...next,
             ...(status === undefined || status === current.status ? {} : { pauseReason }),
-            ...(isGivenAgain(current, next) ? { basis } : {}),
+            ...(isGivenAgain(current, next) ? { basis, memberSlot: null } : {}),
           };
         },
         ifVersion,
@@ -216,7 +227,12 @@ export function createWebhookService(options: {
       const by = requestedBy(caller, request);
       const rotated = await webhooks.update(
         id,
-        (current) => ({ ...current, basis, secrets: secrets.rotated(id, current.secrets, endsAt) }),
+        (current) => ({
+          ...current,
+          basis,
+          memberSlot: null,
+          secrets: secrets.rotated(id, current.secrets, endsAt),
+        }),
         undefined,
         (_, after) => actionOn(after, 'webhook.changed', by),
       );

@@ -3,11 +3,12 @@ import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { createDocumentStore } from '@gatehouse/data/document-store';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { OUTBOX_INDEX } from '@gatehouse/data/outbox';
-import { insertInSlot } from '@gatehouse/data/slots';
+import { insertInSlots } from '@gatehouse/data/slots';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
 import {
+  personOf,
   WEBHOOK,
   WEBHOOK_LIMITS,
   type Webhook,
@@ -41,6 +42,14 @@ export function createWebhookStore(connection: Connection): WebhookStore {
         fields: { owner: 1, slot: 1 },
         options: { name: 'slots', unique: true, partialFilterExpression: { slot: { $gte: 0 } } },
       },
+      {
+        fields: { 'basis.giver.id': 1, owner: 1, member_slot: 1 },
+        options: {
+          name: 'member_slots',
+          unique: true,
+          partialFilterExpression: { member_slot: { $gte: 0 } },
+        },
+      },
       OUTBOX_INDEX,
     ],
     ...documents,
@@ -55,14 +64,27 @@ export function createWebhookStore(connection: Connection): WebhookStore {
         .toArray();
       return found.map(documents.read);
     },
-    insert: (webhook, action) =>
-      insertInSlot({
-        limit: WEBHOOK_LIMITS.perOwner,
-        field: 'owner',
-        taken: () =>
-          collection.find<{ slot?: number }>({ owner: webhook.owner }, { projection: { slot: 1 } }).toArray(),
-        insert: (slot) => store.insert({ ...webhook, slot }, eventsOf(action)),
-      }),
+    async insert(webhook, action) {
+      const { owner, basis } = webhook;
+      const giver = basis?.giver?.id;
+      const taken = (filter: object) => async () => {
+        const projection = { slot: 1, member_slot: 1 };
+        const found = await collection
+          .find<{ slot?: number; member_slot?: number }>({ owner, ...filter }, { projection })
+          .toArray();
+        return found.map(({ slot: perOwner, member_slot: perMember }) => ({ perOwner, perMember }));
+      };
+      const ofOwner = { limit: WEBHOOK_LIMITS.perOwner, field: 'owner', taken: taken({}) };
+      const insert = ({ perOwner, perMember = null }: { perOwner: number; perMember?: number | null }) =>
+        store.insert({ ...webhook, slot: perOwner, memberSlot: perMember }, eventsOf(action));
+      if (giver == null || giver === personOf(webhook)) return insertInSlots({ perOwner: ofOwner }, insert);
+      const ofMember = {
+        limit: WEBHOOK_LIMITS.perMember,
+        field: 'basis.giver.id',
+        taken: taken({ 'basis.giver.id': giver }),
+      };
+      return insertInSlots({ perOwner: ofOwner, perMember: ofMember }, insert);
+    },
     async update(id, decide, ifVersion, actionOf) {
       const change = await store.update(
         id,

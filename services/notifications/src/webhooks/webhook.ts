@@ -55,6 +55,8 @@ export const WEBHOOK = {
   basis: value<Basis>().default(null),
   /** Its number below the limit, which no other webhook of the owner has; null in those of earlier versions. */
   slot: number().default(null),
+  /** The same among those that a member made for the owner; null once somebody else has taken it over. */
+  memberSlot: number().default(null),
   /** The latest first; those that are live all sign. */
   secrets: listOf({ sealed: text(), endsAt: date().default(null) }),
   version: number().default(0),
@@ -90,8 +92,8 @@ export type WebhookStore = {
   within(owner: string): ListSource<WebhookField, Webhook>;
   findById(id: string, owner?: string): Promise<Webhook | undefined>;
   findByIds(ids: readonly string[]): Promise<Webhook[]>;
-  /** Returns whether there was room. The action is stored in the same write, as with the writes below. */
-  insert(webhook: Webhook, action: WebhookAction): Promise<boolean>;
+  /** Returns the limit that leaves no room, if there is one. The action is stored in the same write, as with the writes below. */
+  insert(webhook: Webhook, action: WebhookAction): Promise<'perOwner' | 'perMember' | undefined>;
   /** Undefined leaves it as it is. Throws `not_found`, or `precondition_failed` unless it is at one of the versions. */
   update(
     id: string,
@@ -107,7 +109,13 @@ export type WebhookStore = {
   all(): AsyncIterable<Webhook>;
 };
 
-export const WEBHOOK_LIMITS = { perOwner: 100, url: 2000, description: 500, overlapSeconds: 7 * 86_400 };
+export const WEBHOOK_LIMITS = {
+  perOwner: 100,
+  perMember: 20,
+  url: 2000,
+  description: 500,
+  overlapSeconds: 7 * 86_400,
+};
 
 /** The words by which a webhook subscribes to an event of this type. */
 export const wordsOf = (type: string): string[] => [type, `${type.split('.')[0]}.*`, '*'];

@@ -247,6 +247,28 @@ t.test('whoever changes where a webhook sends becomes its giver', async (t) => {
   }
 });
 
+t.test('a member makes 20 webhooks for an owner, who has room left', async (t) => {
+  const somebody = await owner();
+  const draft = { url: `${origin}/many`, events: ['order.*'] };
+  const made = await Promise.all(
+    Array.from({ length: 40 }, (_, i) =>
+      hooks<Webhook>('POST', '', draft, i % 2 === 0 ? somebody.memberKey.key : somebody.secretToken),
+    ),
+  );
+  const [created, refused] = [201, 409].map((status) => made.filter((it) => it.status === status));
+  t.same([created?.length, refused?.length], [20, 20]);
+  t.match(refused?.[0]?.text, /20 webhooks already that you made for the owner/);
+  for (const path of created?.slice(0, 2).map(({ body }) => `/${body.id}`) ?? []) {
+    t.equal(
+      (await hooks('PATCH', path, { url: `${origin}/taken` }, somebody.token)).status,
+      200,
+      'taken over',
+    );
+  }
+  t.equal((await hooks('POST', '', draft, somebody.secretToken)).status, 201, 'there is room for another');
+  t.equal((await hooks('POST', '', draft, somebody.token)).status, 201);
+});
+
 t.test('a token whose credential has ended makes no webhook', async (t) => {
   const somebody = await owner();
   memberEnded(somebody);
