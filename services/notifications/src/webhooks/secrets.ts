@@ -1,10 +1,13 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { createSealer, deriveKeys, type KeyList } from '@gatehouse/core/sealing';
+import { LRUCache } from 'lru-cache';
 import type { Webhook } from './webhook.ts';
 
 /** Between 24 and 64 bytes: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#signature-scheme */
 const SECRET_BYTES = 32;
 const PREFIX = 'whsec_';
+/** Secrets that are kept open. */
+const MAX_OPENED = 5000;
 
 type Secrets = Webhook['secrets'];
 
@@ -18,14 +21,14 @@ export function createWebhookSecrets(masterKeys: KeyList) {
   const contextOf = (webhookId: string) => `webhook ${webhookId}`;
   const live = (secrets: Secrets) => secrets.filter(({ endsAt }) => endsAt === null || endsAt > new Date());
 
-  /** Those of webhooks that are in use are opened once. */
-  const opened = new WeakMap<Secrets[number], KeyObject>();
-  function keyOf(secret: Secrets[number], context: string): KeyObject {
-    const known = opened.get(secret);
+  /** By webhook and sealed text, as a webhook is read again for each delivery. */
+  const opened = new LRUCache<string, KeyObject>({ max: MAX_OPENED });
+  function keyOf({ sealed }: Secrets[number], context: string): KeyObject {
+    const known = opened.get(context + sealed);
     if (known !== undefined) return known;
-    const bytes = Buffer.from(sealer.open(secret.sealed, context).slice(PREFIX.length), 'base64');
+    const bytes = Buffer.from(sealer.open(sealed, context).slice(PREFIX.length), 'base64');
     const key = createSecretKey(bytes);
-    opened.set(secret, key);
+    opened.set(context + sealed, key);
     return key;
   }
 
