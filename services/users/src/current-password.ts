@@ -1,14 +1,8 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
-import { Type } from 'typebox';
 import { WrongPasswordError } from './user.ts';
 
 const FIELD = 'current_password';
-
-/** The field of a request body with which people prove that it is they who change their password or email address. */
-export const CurrentPasswordInput = Type.String({
-  description: 'Required of people who change their own password or email address.',
-});
 
 /** The problem of a body without the current password where it is needed. */
 export function currentPasswordMissing() {

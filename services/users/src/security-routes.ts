@@ -9,13 +9,8 @@ import { requireScope } from '@gatehouse/tokens/caller';
 import { requestedBy } from '@gatehouse/tokens/requested-by';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import {
-  CurrentPasswordInput,
-  currentPasswordMissing,
-  sourceOf,
-  withWrongPasswordAsField,
-} from './current-password.ts';
-import { PasswordInput } from './profiles/user-profile.ts';
+import { currentPasswordMissing, sourceOf, withWrongPasswordAsField } from './current-password.ts';
+import { CurrentPasswordInput, PasswordInput } from './profiles/user-profiles.ts';
 import type { UserRole, UserStatus } from './user.ts';
 import { authorizeAdmin, authorizeChange, needsCurrentPassword } from './user-access.ts';
 import { USER_ROLES, USER_STATUSES } from './user-fields.ts';

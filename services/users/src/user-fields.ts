@@ -184,6 +184,7 @@ export const FIELD_LIMITS = {
     maxLength: NAME_MAX,
     pattern: `^${PRINTABLE}*${SHOWN}${PRINTABLE}*$`,
   },
+  phone: { maxLength: 2 * PHONE_DIGITS.max },
 };
 
 type InputField = keyof typeof RULES;

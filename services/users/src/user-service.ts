@@ -8,11 +8,11 @@ import type { ListSource } from '@gatehouse/domain/list-query';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import { isCommonPassword } from './common-passwords.ts';
 import { derivedUsername, MAX_DERIVATIONS } from './derived-username.ts';
-import { newUserRecord } from './new-user.ts';
 import {
   type AccountChanged,
   type Login,
   type NewUser,
+  newUserRecord,
   type SecurityChange,
   TakenError,
   type User,

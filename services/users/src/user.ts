@@ -1,9 +1,16 @@
 import { ServiceError } from '@gatehouse/core/errors';
-import type { EntityOf, ListFieldOf } from '@gatehouse/domain/fields';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { defaultsOf, type EntityOf, type ListFieldOf } from '@gatehouse/domain/fields';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import type { RequestedBy } from '@gatehouse/server/requests';
-import type { ACCOUNT, ChangeableField, USER, USER_ROLES, USER_STATUSES } from './user-fields.ts';
+import {
+  type ACCOUNT,
+  type ChangeableField,
+  USER,
+  type USER_ROLES,
+  type USER_STATUSES,
+} from './user-fields.ts';
 
 export type UserRole = (typeof USER_ROLES)[number];
 export type UserStatus = (typeof USER_STATUSES)[number];
@@ -36,18 +43,31 @@ export function userOf(record: UserRecord): User {
  * A user to be created: at least a username, an email or a name. A missing username is derived from the others. Without a
  * password the user cannot sign in. The password is in plain text here and nowhere else.
  */
-export type NewUser = {
-  id?: string;
-  username?: string;
-  email?: string | null;
-  emailVerified?: boolean;
+export type NewUser = Partial<Pick<UserRecord, ChangeableField | 'id' | 'emailVerified'>> & {
   password?: string;
-  name?: string;
-  firstName?: string;
-  lastName?: string;
-  role?: UserRole;
-  status?: UserStatus;
 } & EmailClaim;
+
+/** A new user, as of now; one who is imported may have been created earlier. */
+export function newUserRecord(
+  draft: NewUser,
+  { id, username, createdAt }: { id: string; username: string; createdAt?: Date },
+): UserRecord {
+  const now = new Date();
+  const { password: _, claimsEmail: __, email = null, emailVerified = false, ...fields } = draft;
+  return {
+    ...defaultsOf(USER),
+    role: 'user',
+    status: 'active',
+    ...omitUndefined(fields),
+    id,
+    username,
+    email,
+    emailVerified: email !== null && emailVerified,
+    version: 1,
+    createdAt: createdAt ?? now,
+    updatedAt: now,
+  };
+}
 
 /**
  * Whose address counts as free: with `unconfirmed`, that of another user who has not confirmed it, and with `any` also that of

@@ -3,8 +3,7 @@ import { parseJsonBody } from '@gatehouse/api/http/json-body';
 import { isBlank, splitLines } from '@gatehouse/api/http/lines';
 import { ServiceError } from '@gatehouse/core/errors';
 import { derivedUsername, MAX_DERIVATIONS } from '../derived-username.ts';
-import { newUserRecord } from '../new-user.ts';
-import { TakenError, type UserStore } from '../user.ts';
+import { newUserRecord, TakenError, type UserStore } from '../user.ts';
 import { jsonElements } from './json-elements.ts';
 import { importedAccount, type Source } from './source.ts';
 

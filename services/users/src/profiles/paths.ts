@@ -1,17 +1,21 @@
+import type { Profile } from '@gatehouse/api/resource/profile';
 import type { ResourcePath } from '@gatehouse/api/resource/resource';
-import { profileA } from './a.ts';
-import { profileB1, profileB2 } from './b.ts';
-import { profileC } from './c.ts';
-import { profileD } from './d.ts';
-import { profileE } from './e.ts';
-import { profileF } from './f.ts';
-import { profileG } from './g.ts';
-import type { UserProfile, UserTypes } from './user-profile.ts';
+import {
+  profileA,
+  profileB1,
+  profileB2,
+  profileC,
+  profileD,
+  profileE,
+  profileF,
+  profileG,
+  type UserTypes,
+} from './user-profiles.ts';
 
 const { name, errorBody, update, remove } = profileB1;
 
 /** Operations of /users that D does not have: they are those of /v2, the latest stable version, with its error body. */
-const updateAndRemoveAsInV2: UserProfile = {
+const updateAndRemoveAsInV2: Profile<UserTypes> = {
   name,
   about: 'update and delete, as under /v2/users',
   errorBody,

@@ -19,7 +19,7 @@ import {
 import { USER } from '../user-fields.ts';
 import type { UserService } from '../user-service.ts';
 import { USER_PATHS } from './paths.ts';
-import type { UserTypes } from './user-profile.ts';
+import type { UserTypes } from './user-profiles.ts';
 
 const READ = ['read:users', 'read:all'];
 const READ_OWN = [...READ, 'read:profile', 'profile'];
