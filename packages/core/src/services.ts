@@ -56,6 +56,8 @@ const TABLE = {
       '/internal/identity/erasures': ['users'],
       '/internal/identity/kept-access': ['users'],
     },
+    eventConsumers: [{ reader: 'notifications', name: 'notifications_events', filter: 'identity.audit.*' }],
+    hasJobQueues: true,
   },
   users: {
     prefixes: [
@@ -115,10 +117,7 @@ const TABLE = {
       '/api/v1/requests',
       '/openapi/notifications.json',
     ],
-    internalRoutes: {
-      '/internal/notifications/erasures': ['users'],
-      '/internal/notifications/events': ['identity'],
-    },
+    internalRoutes: { '/internal/notifications/erasures': ['users'] },
     hasJobQueues: true,
     process: {
       reason:

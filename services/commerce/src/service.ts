@@ -7,7 +7,7 @@ import {
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
-import { prefixesOf, SERVICES } from '@gatehouse/core/services';
+import { prefixesOf } from '@gatehouse/core/services';
 import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
 import { runProcess } from '@gatehouse/server/process';
 import type { Service } from '@gatehouse/server/service';
@@ -38,7 +38,6 @@ const DEFINITION: ResourceServiceDefinition = {
   name: 'commerce',
   prefixes: prefixesOf('commerce'),
   paths: [...SEARCH_PATHS, ...PRODUCT_PATHS, ...ORDER_PATHS],
-  consumers: SERVICES.commerce.eventConsumers ?? [],
   document: {
     title: 'Gatehouse commerce',
     description: `

@@ -10,7 +10,7 @@ import { mountFilterGuide } from '@gatehouse/api/resource/filter-guide';
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
-import { prefixesOf, SERVICES, type ServiceName } from '@gatehouse/core/services';
+import { prefixesOf, type ServiceName } from '@gatehouse/core/services';
 import { onceInDatabase } from '@gatehouse/data/once';
 import { runProcess } from '@gatehouse/server/process';
 import type { Service } from '@gatehouse/server/service';
@@ -43,7 +43,6 @@ const DEFINITION: ResourceServiceDefinition = {
   name: 'users',
   prefixes: prefixesOf('users'),
   paths: USER_PATHS,
-  consumers: SERVICES.users.eventConsumers ?? [],
   migrations: USER_MIGRATIONS,
   document: {
     title: 'Gatehouse users',

@@ -16,8 +16,8 @@ const HEADER = `\
 # dead.
 # A service publishes its events to a JetStream stream of its own, which it makes when there is none. That takes an account
 # of its own: a stream can republish what it stores under any subject of its account, whatever its maker may publish.
-# A service with job queues announces its jobs to its other replicas. The dead letters of a former release, which were a stream,
-# are read and removed one by one.
+# A service with job queues announces its jobs to its other replicas. The dead letters of a former release of ${ANALYTICS}, which were a
+# stream, are read and removed one by one.
 # A service that reads the events of another may pull from one consumer, which the other makes, and no more. JetStream of the
 # other account is at a prefix of its own, since $JS.API is that of this account.
 # Every other service sends its usage counts to the stream ANALYTICS of ${ANALYTICS}, which answers with its
@@ -71,15 +71,17 @@ function account(service: DeployedService, members: readonly DeployedService[]):
   ].join('');
   return `\
   ${accountOf(name)} {
-${isAnnouncer ? '' : '    jetstream: enabled\n'}\
+    jetstream: enabled
     users: [
       {
         user: ${name}
         password: $${natsPasswordVariable(name)}
         permissions: {
           publish: [
-            "${isAnnouncer ? REVOCATIONS_SUBJECT : `${name}.>`}"
-${isAnnouncer ? '' : hasJobQueues ? queueSubjects(name) : streamSubjects(name)}\
+${isAnnouncer ? `            "${REVOCATIONS_SUBJECT}"\n` : ''}\
+            "${name}.>"
+${hasJobQueues ? `            "jobs.${name}.>"\n` : ''}\
+${name === ANALYTICS ? ALL_STREAMS : streamSubjects(name)}\
 ${own.map(ownConsumerSubjects).join('')}${read.map(readConsumerSubjects).join('')}\
             "${usageSubject(name)}"
           ]
@@ -111,13 +113,12 @@ const streamSubjects = (name: string) => `\
             "$JS.API.STREAM.CREATE.${accountOf(name)}"
 `;
 
-/** Announcements of jobs, and the streams of its account. */
-const queueSubjects = (name: string) => `\
-            "jobs.${name}.>"
+/** All streams of its account. */
+const ALL_STREAMS = `\
             "$JS.API.STREAM.INFO.*"
             "$JS.API.STREAM.CREATE.*"
             "$JS.API.STREAM.MSG.GET.*"
-            "$JS.API.STREAM.MSG.DELETE.${accountOf(name)}_DEAD_LETTERS"
+            "$JS.API.STREAM.MSG.DELETE.${accountOf(ANALYTICS)}_DEAD_LETTERS"
             "$JS.API.CONSUMER.INFO.*.*"
             "$JS.API.CONSUMER.CREATE.>"
             "$JS.API.CONSUMER.DELETE.*.*"

@@ -8,11 +8,9 @@ import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/data/idempo
 import type { Migration } from '@gatehouse/data/migrations';
 import { createRateLimitStore, RATE_LIMIT_BOUND, RATE_LIMITS } from '@gatehouse/data/rate-limit-store';
 import { createSweeper } from '@gatehouse/data/sweeper';
-import { createJetStreamEvents, type EventConsumer } from '@gatehouse/events/jetstream-events';
-import { createJobQueues, type JobQueues } from '@gatehouse/events/job-queue';
+import type { JobQueues } from '@gatehouse/events/job-queue';
 import type { EventTransport, LocalEvents } from '@gatehouse/events/local-events';
-import { createNatsBroadcast, type NatsBroadcast } from '@gatehouse/events/nats-broadcast';
-import { createServiceUsage } from '@gatehouse/events/service-usage';
+import type { NatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import type { Service } from '@gatehouse/server/service';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
@@ -31,6 +29,7 @@ import { createConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { type ErrorBody, v2Body } from '../http/error-bodies.ts';
 import { type CallLimits, createCallLimits } from '../http/identify-caller.ts';
 import type { RateLimitStore } from '../http/rate-limit-store.ts';
+import { createMessaging } from '../messaging.ts';
 import { ABOUT_VERSION, INTERFACE } from '../openapi/interface.ts';
 import type { OpenApiOptions } from '../openapi/operation.ts';
 import { createApp, handlerOf } from './app.ts';
@@ -60,8 +59,6 @@ export type ResourceServiceDefinition = {
   document: Pick<OpenApiOptions, 'title' | 'description' | 'errorExamples'>;
   /** The migrations of its database, in the order in which they are applied. */
   migrations?: readonly Migration[];
-  /** Consumers by which other services read its events from NATS: `eventConsumers` in SERVICES. */
-  consumers?: readonly EventConsumer[];
 };
 
 /** The dependencies from which a service builds its own parts. */
@@ -126,7 +123,7 @@ export function createResourceService(
   const { mongodbUri: uri, migrateAtStart } = config;
   const database = createDatabase({ uri, name, logger, migrations, migrateAtStart });
   const { connection } = database;
-  const messaging = createMessaging(definition, config, dependencies, logger);
+  const messaging = createMessaging(name, config.natsUrl, dependencies, logger);
   const { usage } = messaging;
   const clientOf = internalClients(name, config);
   const identity = clientOf('identity', config.identityUrl);
@@ -210,30 +207,6 @@ function checkPaths({ name, prefixes, paths }: ResourceServiceDefinition): void 
   );
 }
 
-/** The broadcast and the events of a service: over NATS, or within its process. */
-function createMessaging(
-  { name, consumers = [] }: ResourceServiceDefinition,
-  { natsUrl }: ResourceConfig,
-  { broadcast, events: given }: ResourceDependencies,
-  logger: Logger,
-) {
-  const own = broadcast === undefined ? natsBroadcast(natsUrl, name, logger) : undefined;
-  const nats = own?.connection;
-  const stream = { name: name.toUpperCase(), subjects: [`${name}.>`], consumers };
-  const usage = createServiceUsage({ name, logger, events: given, nats });
-  return {
-    broadcast: broadcast ?? (own as RevocationBroadcast),
-    usage,
-    connections: [own ?? {}, usage ?? {}],
-    context: {
-      events: given ?? (nats && createJetStreamEvents({ connection: nats, stream })),
-      subscribe: given !== undefined && 'subscribe' in given ? given.subscribe : undefined,
-      queues: createJobQueues({ name, broadcast: own, logger }),
-      nats,
-    },
-  };
-}
-
 /** Makes clients of other services' internal routes, which get their tokens from identity. */
 function internalClients(name: string, { identityUrl, publicUrl, clientSecret }: ResourceConfig) {
   const requestToken = clientCredentialsGrant({
@@ -290,11 +263,6 @@ function createVerification(
     authenticate: (limits: CallLimits | undefined) => authenticate(credentials, limits),
     authenticateInternal: authenticate(internalCredentials),
   };
-}
-
-function natsBroadcast(natsUrl: string | undefined, name: string, logger: Logger) {
-  if (natsUrl === undefined) throw new Error('neither a broadcast nor natsUrl is given');
-  return createNatsBroadcast({ url: natsUrl, name, logger });
 }
 
 /** The error body for a path; outside all paths, that of the latest version. */

@@ -3,7 +3,6 @@ import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { receivers } from '../receivers.ts';
 import type { StoredEvent } from './event.ts';
-import { mountEventIntake } from './event-intake.ts';
 import {
   createEventResource,
   EVENT_TYPE_PATHS,
@@ -45,14 +44,14 @@ export function createEventsModule({
   }
 
   const parts: ResourceParts = {
-    routes(app, { mountOptions, authenticateInternal }) {
-      mountEventIntake(app, { take, authenticate: authenticateInternal });
+    routes(app, { mountOptions }) {
       mountResource(app, createEventResource({ store, rights }), mountOptions);
       mountEventTypes(app, mountOptions);
     },
     prepare: async () => prepared.resolve(),
     background: receivers(
       [
+        { subject: 'identity.audit.*', stream: streamOf('IDENTITY'), durable: DURABLE, handle: take },
         { subject: 'users.user.*', stream: streamOf('USERS'), durable: DURABLE, handle: take },
         { subject: 'commerce.*.*', stream: streamOf('COMMERCE'), durable: DURABLE, handle: take },
       ],

@@ -1,11 +1,10 @@
+import { createMessaging } from '@gatehouse/api/messaging';
 import type { Logger } from '@gatehouse/core/logger';
 import { deriveKeys } from '@gatehouse/core/sealing';
 import { createDatabase } from '@gatehouse/data/database';
 import { createRateLimitStore } from '@gatehouse/data/rate-limit-store';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { EventTransport } from '@gatehouse/events/local-events';
-import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
-import { createServiceUsage } from '@gatehouse/events/service-usage';
 import { createToServiceError } from '../../http/service-error.ts';
 import { type AuditEntry, createAudit } from '../audit/audit.ts';
 import { auditEvent } from '../audit/audit-events.ts';
@@ -17,11 +16,11 @@ import { IDENTITY_MIGRATIONS } from './migrations.ts';
 /** The dependencies that a process may provide. It starts and stops the broadcast itself; without one, natsUrl must be set. */
 export type IdentityDependencies = {
   broadcast?: Broadcast;
-  /** Takes to analytics what was counted, which is sent over NATS otherwise. */
+  /** Takes the events of the service, and what was counted, which go over NATS otherwise. */
   events?: EventTransport;
 };
 
-/** The connections of the service: to its database, to the other processes, and to analytics; and its audit log. */
+/** The connections of the service, to its database and to the other processes; and its audit log. */
 export function createFoundation(
   config: IdentityConfig,
   parentLogger: Logger,
@@ -29,14 +28,9 @@ export function createFoundation(
   { auditListeners }: Pick<Extensions, 'auditListeners'>,
 ) {
   const logger = parentLogger.child({ service: 'identity' });
-  const ownBroadcast = dependencies.broadcast === undefined ? natsBroadcast(config, logger) : undefined;
-  const broadcast = dependencies.broadcast ?? (ownBroadcast as Broadcast);
-  const usage = createServiceUsage({
-    name: 'identity',
-    logger,
-    events: dependencies.events,
-    nats: ownBroadcast?.connection,
-  });
+  const messaging = createMessaging('identity', config.natsUrl, dependencies, logger);
+  const { broadcast, usage } = messaging;
+  const { events, queues, nats } = messaging.context;
   const database = createDatabase({
     uri: config.mongodbUri,
     name: 'identity',
@@ -64,8 +58,11 @@ export function createFoundation(
     logger,
     broadcast,
     /** Whether no other process revokes anything. */
-    isOnlyWriter: ownBroadcast === undefined,
+    isOnlyWriter: nats === undefined,
     usage,
+    /** Takes the events of the service. */
+    events,
+    queues,
     database,
     connection,
     auditStore,
@@ -74,7 +71,7 @@ export function createFoundation(
     toServiceError: createToServiceError(logger, database.unavailable),
     onTokenIssued: (clientId: string | undefined) => usage?.count('tokens_issued', clientId),
     /** In the order in which they are started. */
-    connections: [ownBroadcast ?? {}, usage ?? {}, database],
+    connections: [...messaging.connections, database],
   };
 }
 
@@ -83,9 +80,4 @@ function signInMethod(details: AuditEntry['details'] = {}): string {
   const { provider, method = 'password', second_factor: factor } = details;
   const first = String(provider ?? method);
   return factor === undefined || factor === 'remembered_browser' ? first : `${first}+code`;
-}
-
-function natsBroadcast({ natsUrl }: IdentityConfig, logger: Logger) {
-  if (natsUrl === undefined) throw new Error('without a broadcast, natsUrl must be set');
-  return createNatsBroadcast({ url: natsUrl, name: 'identity', logger });
 }

@@ -19,11 +19,10 @@ export type IdentityConfig = {
   migrateAtStart?: 'on' | 'off';
   /** Where this service reaches the users service. */
   usersUrl: string;
-  /** Where it reaches the notifications service, which it tells of events; nobody by default. */
-  notificationsUrl?: string;
   /** Where it reads what people download of their data there; left out of it by default. */
   itemsUrl?: string;
   commerceUrl?: string;
+  notificationsUrl?: string;
   /** The broadcast between processes, unless the service is given one. May contain credentials. */
   natsUrl?: string;
   /** Seal signing keys, and sign cookies and forms. Without the one in use, what was sealed is lost. */

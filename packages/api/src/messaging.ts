@@ -1,0 +1,45 @@
+import type { Logger } from '@gatehouse/core/logger';
+import { SERVICES, type ServiceEntry } from '@gatehouse/core/services';
+import type { Broadcast } from '@gatehouse/events/broadcast';
+import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
+import { createJobQueues } from '@gatehouse/events/job-queue';
+import type { EventTransport, LocalEvents } from '@gatehouse/events/local-events';
+import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
+import { createServiceUsage } from '@gatehouse/events/service-usage';
+
+const ENTRIES: Readonly<Record<string, ServiceEntry | undefined>> = SERVICES;
+
+/**
+ * The broadcast, the events and the job queues of a service: over NATS, or within its process, whose broadcast and events are given.
+ * Throws unless there is a broadcast or `natsUrl`.
+ */
+export function createMessaging<B>(
+  name: string,
+  natsUrl: string | undefined,
+  given: { broadcast?: B | undefined; events?: EventTransport | LocalEvents | undefined },
+  logger: Logger,
+) {
+  const own = given.broadcast === undefined ? natsBroadcast(natsUrl, name, logger) : undefined;
+  const nats = own?.connection;
+  const consumers = ENTRIES[name]?.eventConsumers ?? [];
+  const stream = { name: name.toUpperCase(), subjects: [`${name}.>`], consumers };
+  const usage = createServiceUsage({ name, logger, events: given.events, nats });
+  return {
+    broadcast: given.broadcast ?? (own as Broadcast),
+    usage,
+    /** To be started first. */
+    connections: [own ?? {}, usage ?? {}],
+    context: {
+      events: given.events ?? (nats && createJetStreamEvents({ connection: nats, stream })),
+      subscribe:
+        given.events !== undefined && 'subscribe' in given.events ? given.events.subscribe : undefined,
+      queues: createJobQueues({ name, broadcast: own, logger }),
+      nats,
+    },
+  };
+}
+
+function natsBroadcast(natsUrl: string | undefined, name: string, logger: Logger) {
+  if (natsUrl === undefined) throw new Error('neither a broadcast nor natsUrl is given');
+  return createNatsBroadcast({ url: natsUrl, name, logger });
+}
