@@ -39,8 +39,8 @@ export type Extensions = {
   credentials: Credentials[];
   /** Called with each entry of the audit log that this replica has stored. */
   auditListeners: ((record: AuditRecord) => void)[];
-  /** Called at each end of a session at an application. */
-  logoutListeners: ((logout: Logout) => void)[];
+  /** Called and waited for at each end of a session at an application. */
+  logoutListeners: ((logout: Logout) => Promise<void>)[];
   /** Called for each revocation by any replica, more than once for some. */
   revocationListeners: ((revocation: Revocation) => void)[];
   /** The sources of the list of what acts for a person (GET /api/v1/access). */

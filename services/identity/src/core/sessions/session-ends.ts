@@ -11,7 +11,7 @@ type Authorization = { sid?: string; grantId?: string; consentEpoch?: number };
 
 /**
  * The one place in which sessions end, whatever ends them: with the session, the grants made in it, and with them their
- * tokens; applications that listen are notified, which nobody waits for; and it is recorded. Durable when it resolves.
+ * tokens; applications that listen are notified, by jobs; and it is recorded. Durable when it resolves.
  */
 export type SessionEnds = SignOuts & {
   /** Ends a session, or a login at the API, of the account. Returns whether there was one. */
@@ -41,8 +41,7 @@ export function createSessionEnds(options: {
     'sessionsOf' | 'grantsOf' | 'endSession' | 'endGrant' | 'endGrantsBelow' | 'endGrantsOfSession'
   >;
   programs: readonly Pick<ProgramSessions, 'end' | 'endAll' | 'endBelow'>[];
-  /** Called at each end of a session at an application. */
-  logoutListeners: readonly ((logout: Logout) => void)[];
+  logoutListeners: readonly ((logout: Logout) => Promise<void>)[];
   generations: Pick<SignInGenerations, 'current' | 'next'>;
   remembered: Pick<RememberedBrowsers, 'forgetAll'>;
   audit: Pick<Audit, 'record'>;
@@ -66,7 +65,7 @@ export function createSessionEnds(options: {
       if (endGrants && grantId !== undefined) await store.endGrant(grantId);
       if (sid === undefined) continue;
       const logout = { clientId, accountId: ended.accountId, sid, consentEpoch };
-      for (const notify of logoutListeners) notify(logout);
+      for (const notify of logoutListeners) await notify(logout);
     }
     if (endGrants) await store.endGrantsOfSession(ended.accountId, uid);
     return ended.accountId;

@@ -1,24 +1,49 @@
 import type { Core } from '../../core/core.ts';
+import type { Logout } from '../../core/oidc/epochs/sign-outs.ts';
 import type { IdentityModule } from '../../identity-module.ts';
-import { createLogoutNotifications } from './logout-notifications.ts';
+import { createLogoutHandler, MAX_ATTEMPTS } from './logout-handler.ts';
+import { createLogoutJobs, LANE, LOGOUTS } from './logout-jobs.ts';
 import { logoutRequests } from './logout-requests.ts';
 import { routeLogouts } from './provider-logout.ts';
 
+/** Notifications that are sent at the same time. */
+const SLOTS = 16;
+/** Longer than a request takes, in milliseconds. */
+const TIMEOUT_MS = 10_000;
+
 /** Notifying applications of sign-outs (OpenID Connect Back-Channel Logout 1.0). */
-export function backchannelLogout({ config, provider, extensions, logger }: Core): IdentityModule {
-  const { send, stop } = createLogoutNotifications({ provider: provider.current, logger });
+export function backchannelLogout(core: Core): IdentityModule {
+  const { config, provider, extensions, applicationStore, connection, queues, logger } = core;
+  const { kind, add } = createLogoutJobs(connection);
+  const queue = queues({ name: 'logouts', lanes: [LANE], kind });
+  const worker = queue.work({
+    lane: LANE,
+    handler: createLogoutHandler({ provider: provider.current, logger }),
+    slots: SLOTS,
+    timeoutMs: TIMEOUT_MS,
+    maxAttempts: MAX_ATTEMPTS,
+  });
+
+  /** Notifies an application, if it listens. Durable when it resolves. Never rejects: the session has ended. */
+  async function send(logout: Logout): Promise<void> {
+    try {
+      const { clientId: client } = logout;
+      // A client that describes itself in a document is in no store, and has no URI.
+      const application = await applicationStore.findById(client);
+      if (application?.backchannelLogoutUri === undefined) return;
+      queue.announce(await add(logout, application.owner ?? client));
+    } catch (error) {
+      logger.error({ err: error, client: logout.clientId }, 'an application is not notified of a sign-out');
+    }
+  }
+
   extensions.logoutListeners.push(send);
   extensions.provider.push({
     configure(configuration) {
       Object.assign(configuration.features, { backchannelLogout: { enabled: true } });
       configuration.fetch = logoutRequests(config.logoutNetworks ?? []);
     },
-    attach(built) {
-      routeLogouts(built, send);
-      built.on('backchannel.error', (_ctx, error, { clientId: client }) =>
-        logger.warn({ err: error, client }, 'an application could not be notified of a sign-out'),
-      );
-    },
+    attach: (built) => routeLogouts(built, send),
   });
-  return { parts: [{ stop }] };
+  return { parts: [worker], collections: [LOGOUTS] };
 }

@@ -4,7 +4,7 @@ import type { Logout } from '../../core/oidc/epochs/sign-outs.ts';
 type Sender = { sendLogoutToken(accountId: string, sid: string): Promise<void> };
 
 /** Passes on what oidc-provider would send itself, and wait for, when the person signs out at one application only. */
-export function routeLogouts(provider: Provider, send: (logout: Logout) => void): void {
+export function routeLogouts(provider: Provider, send: (logout: Logout) => Promise<void>): void {
   const client = provider.Client.prototype as unknown as Sender & {
     clientId: string;
     backchannelLogout(accountId: string, sid: string): Promise<void>;
@@ -16,7 +16,7 @@ export function routeLogouts(provider: Provider, send: (logout: Logout) => void)
     if (params?.logout !== undefined) return;
     const { clientId } = this;
     const { consentEpoch = 0 } = (session?.authorizationFor(clientId) ?? {}) as { consentEpoch?: number };
-    send({ clientId, accountId, sid, consentEpoch });
+    await send({ clientId, accountId, sid, consentEpoch });
   };
 }
 

@@ -11,6 +11,7 @@ import { LRUCache } from 'lru-cache';
 import t, { type Test } from 'tap';
 import { clientSecretOf, newApplication } from '../../../src/core/applications/application.ts';
 import { createApplicationStore } from '../../../src/core/applications/store/application-store.ts';
+import { createLogoutJobs, LOGOUTS } from '../../../src/features/backchannel-logout/logout-jobs.ts';
 import { authorizeUrl, type Built, build, PASSWORD, signInAndAllow } from '../../build.ts';
 import { linkTo } from '../../pages.ts';
 
@@ -19,7 +20,10 @@ type Person = { id: string; email: string; browser: ReturnType<Built['browser']>
 const REDIRECT_URI = 'https://listening.example.org/callback';
 
 /** An application that listens, on loopback: the applications API takes only https and host names. */
-async function setUp(t: Test, options: { networks?: string[]; host?: string; consentEpoch?: number } = {}) {
+async function setUp(
+  t: Test,
+  options: { networks?: string[]; host?: string; consentEpoch?: number; interrupted?: string } = {},
+) {
   const { networks = ['10.0.0.0/8', '127.0.0.1'], host = '127.0.0.1', consentEpoch = 0 } = options;
   const mongodbUri = await testDatabase(t);
   const heard: string[] = [];
@@ -44,10 +48,19 @@ async function setUp(t: Test, options: { networks?: string[]; host?: string; con
   t.teardown(() => void server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
 
-  const { store: applications } = await startTestDatabase(t, {
+  const { store, connection } = await startTestDatabase(t, {
     uri: mongodbUri,
-    define: (connection) => createApplicationStore(connection, new LRUCache({ max: 10 })),
+    define: (connection) => ({
+      applications: createApplicationStore(connection, new LRUCache({ max: 10 })),
+      logouts: createLogoutJobs(connection),
+    }),
   });
+  if (options.interrupted !== undefined) {
+    const logout = { clientId: 'app_listening', accountId: 'usr_1', sid: options.interrupted, consentEpoch };
+    await store.logouts.add(logout, 'usr_owner');
+    const claimed = { 'job.holder': 'att_killed', 'job.attempts': 1 };
+    await connection.collection(LOGOUTS).updateMany({}, { $set: claimed });
+  }
   const secret = 'the-secret-of-the-listening-application';
   const listening = newApplication(
     {
@@ -61,7 +74,7 @@ async function setUp(t: Test, options: { networks?: string[]; host?: string; con
     },
     clientSecretOf(secret),
   );
-  await applications.insertIfAbsent({ ...listening, consentEpoch });
+  await store.applications.insertIfAbsent({ ...listening, consentEpoch });
   const built = await build(t, { mongodbUri, config: { logoutNetworks: networks } });
   const browser = built.browser();
   const request = { client_id: 'app_listening', redirect_uri: REDIRECT_URI, scope: 'openid' };
@@ -231,4 +244,13 @@ t.test('nobody waits for an application that does not answer, and it is asked ag
   t.equal(new Set(heard.map((token) => decodeJwt(token).jti)).size, 3, 'with a token for each attempt');
   await sleep(1500);
   t.equal(heard.length, 3, 'and not after it has answered');
+});
+
+t.test('what a process that was killed had to deliver is delivered after the next start', async (t) => {
+  const { heard, database } = await setUp(t, { interrupted: 'sid_1' });
+  await until(() => heard.length > 0, 10_000);
+  t.match(heard.map(decodeJwt), [{ sid: 'sid_1' }]);
+  const jobs = (await database()).collection(LOGOUTS);
+  await until(async () => (await jobs.countDocuments({ job: null })) === 1, 5000);
+  t.ok(await jobs.findOne({ expires_at: { $lte: new Date() } }), 'and forgotten');
 });
