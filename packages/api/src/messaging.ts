@@ -5,7 +5,7 @@ import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
 import { createJobQueues } from '@gatehouse/events/job-queue';
 import type { EventTransport, LocalEvents } from '@gatehouse/events/local-events';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
-import { createServiceUsage } from '@gatehouse/events/service-usage';
+import { createServiceUsage } from './service-usage.ts';
 
 const ENTRIES: Readonly<Record<string, ServiceEntry | undefined>> = SERVICES;
 

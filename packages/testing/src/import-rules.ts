@@ -26,7 +26,7 @@ const PACKAGES: Record<string, string[]> = {
   'packages/mail': ['@gatehouse/core', 'nodemailer'],
   'packages/tokens': ['@gatehouse/core', '@gatehouse/server', '@gatehouse/outbound', 'jose', 'lru-cache'],
   'packages/data': ['@gatehouse/core', '@gatehouse/domain', 'dataloader', 'mongoose'],
-  'packages/events': ['@gatehouse/core', '@gatehouse/server', '@gatehouse/data', '@nats-io/*'],
+  'packages/events': ['@gatehouse/core', '@gatehouse/data', '@nats-io/*'],
   'packages/api': [
     '@gatehouse/core',
     '@gatehouse/domain',

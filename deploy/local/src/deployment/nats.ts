@@ -1,5 +1,5 @@
 import type { ServiceName } from '@gatehouse/core/services';
-import { usageSubject } from '@gatehouse/events/usage-batch';
+import { usageSubject } from '@gatehouse/server/usage/usage-batch';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
 import type { GeneratedText } from '../generated-files.ts';
 import { type DeployedService, natsPasswordVariable } from './services.ts';

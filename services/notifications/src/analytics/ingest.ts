@@ -2,14 +2,14 @@ import { bodyValidator } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { LATENCY_BUCKETS } from '@gatehouse/server/metrics/latency';
 import {
   type LoggedRequest,
   MAX_USAGE_AGE_MINUTES,
   minuteOf,
   USAGE_COUNTERS,
   type UsageBatch,
-} from '@gatehouse/events/usage-batch';
-import { LATENCY_BUCKETS } from '@gatehouse/server/metrics/latency';
+} from '@gatehouse/server/usage/usage-batch';
 import { Type } from 'typebox';
 import {
   ALL_CLIENTS,

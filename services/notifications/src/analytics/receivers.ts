@@ -1,4 +1,4 @@
-import { usageSubject } from '@gatehouse/events/usage-batch';
+import { usageSubject } from '@gatehouse/server/usage/usage-batch';
 import type { Received } from '../receivers.ts';
 import type { Ingest } from './ingest.ts';
 

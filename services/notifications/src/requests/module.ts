@@ -1,6 +1,6 @@
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
-import type { LoggedRequest as SentRequest } from '@gatehouse/events/usage-batch';
+import type { LoggedRequest as SentRequest } from '@gatehouse/server/usage/usage-batch';
 import type { RequestLogSettings } from './request.ts';
 import { createRequestResource } from './request-resource.ts';
 import { createRequestStore, REQUESTS } from './request-store.ts';

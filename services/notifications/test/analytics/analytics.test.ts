@@ -1,5 +1,5 @@
-import { minuteOf } from '@gatehouse/events/usage-batch';
 import { LATENCY_BUCKETS } from '@gatehouse/server/metrics/latency';
+import { minuteOf } from '@gatehouse/server/usage/usage-batch';
 import t from 'tap';
 import { INTERVALS } from '../../src/analytics/bucket.ts';
 import { batchOf, build, requestsOf, SCOPE } from './build.ts';

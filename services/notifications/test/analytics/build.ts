@@ -1,6 +1,6 @@
 import { newId } from '@gatehouse/core/ids';
 import { createLocalEvents } from '@gatehouse/events/local-events';
-import { minuteOf, type UsageBatch, usageSubject } from '@gatehouse/events/usage-batch';
+import { minuteOf, type UsageBatch, usageSubject } from '@gatehouse/server/usage/usage-batch';
 import { until } from '@gatehouse/testing/processes';
 import { startTestService } from '@gatehouse/testing/test-service';
 import { createNotificationsService } from '../../src/service.ts';

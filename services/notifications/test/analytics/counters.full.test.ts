@@ -1,6 +1,6 @@
 import { newId } from '@gatehouse/core/ids';
 import type { Database } from '@gatehouse/data/database';
-import { minuteOf, type UsageBatch } from '@gatehouse/events/usage-batch';
+import { minuteOf, type UsageBatch } from '@gatehouse/server/usage/usage-batch';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { logger } from '@gatehouse/testing/test-logger';

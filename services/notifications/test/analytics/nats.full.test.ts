@@ -2,7 +2,7 @@ import { newId } from '@gatehouse/core/ids';
 import type { ServiceName } from '@gatehouse/core/services';
 import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
-import { minuteOf, type UsageBatch, usageSubject } from '@gatehouse/events/usage-batch';
+import { minuteOf, type UsageBatch, usageSubject } from '@gatehouse/server/usage/usage-batch';
 import { skip, startNatsWithPermissions } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
 import { logger } from '@gatehouse/testing/test-logger';

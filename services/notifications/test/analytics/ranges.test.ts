@@ -1,4 +1,4 @@
-import { minuteOf } from '@gatehouse/events/usage-batch';
+import { minuteOf } from '@gatehouse/server/usage/usage-batch';
 import t from 'tap';
 import { INTERVALS } from '../../src/analytics/bucket.ts';
 import { batchOf, build, requestsOf } from './build.ts';

@@ -1,4 +1,4 @@
-import { minuteOf } from '@gatehouse/events/usage-batch';
+import { minuteOf } from '@gatehouse/server/usage/usage-batch';
 import { createWireRow } from '@gatehouse/testing/wire-snapshot';
 import t, { type Test } from 'tap';
 import { batchOf, build, PATH, requestsOf, SCOPE } from './build.ts';

@@ -1,6 +1,6 @@
 import { newId } from '@gatehouse/core/ids';
-import { createRequestRecorder } from '@gatehouse/events/request-recorder';
-import type { LoggedRequest } from '@gatehouse/events/usage-batch';
+import { createRequestRecorder } from '@gatehouse/server/usage/request-recorder';
+import type { LoggedRequest } from '@gatehouse/server/usage/usage-batch';
 import t from 'tap';
 import { batchOf } from '../analytics/build.ts';
 import { build } from '../events/build.ts';

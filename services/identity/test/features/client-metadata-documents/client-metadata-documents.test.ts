@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { EventTransport } from '@gatehouse/events/local-events';
-import type { UsageBatch } from '@gatehouse/events/usage-batch';
+import type { UsageBatch } from '@gatehouse/server/usage/usage-batch';
 import { listen } from '@gatehouse/testing/listen';
 import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';

@@ -1,4 +1,4 @@
-import type { LoggedRequest } from '@gatehouse/events/usage-batch';
+import type { LoggedRequest } from '@gatehouse/server/usage/usage-batch';
 import { until } from '@gatehouse/testing/processes';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LoggedRequest } from '@gatehouse/events/usage-batch';
+import type { LoggedRequest } from '@gatehouse/server/usage/usage-batch';
 import { until } from '@gatehouse/testing/processes';
 import { calculateJwkThumbprint, decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import * as client from 'openid-client';

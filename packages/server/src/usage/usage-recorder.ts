@@ -1,7 +1,7 @@
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { SERVICE_NAMES } from '@gatehouse/core/services';
-import { type CompletedRequest, UNKNOWN_ROUTE } from '@gatehouse/server/completed-request';
-import { LATENCY_BUCKETS, latencyBucket } from '@gatehouse/server/metrics/latency';
+import { type CompletedRequest, UNKNOWN_ROUTE } from '../completed-request.ts';
+import { LATENCY_BUCKETS, latencyBucket } from '../metrics/latency.ts';
 import {
   type CounterUsage,
   type KeyUsage,

@@ -1,9 +1,9 @@
 import type { Logger } from '@gatehouse/core/logger';
-import { createJetStreamEvents } from './jetstream-events.ts';
-import type { EventTransport } from './local-events.ts';
-import type { NatsBroadcast } from './nats-broadcast.ts';
-import { createUsage, type Usage } from './usage.ts';
-import { usageSubject } from './usage-batch.ts';
+import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
+import type { EventTransport } from '@gatehouse/events/local-events';
+import type { NatsBroadcast } from '@gatehouse/events/nats-broadcast';
+import { createUsage, type Usage } from '@gatehouse/server/usage/usage';
+import { usageSubject } from '@gatehouse/server/usage/usage-batch';
 
 /**
  * Counts the usage of a service, and sends it to analytics: as events within this process or, without `events`, over NATS.

@@ -1,7 +1,7 @@
 import { newId } from '@gatehouse/core/ids';
 import type { Logger } from '@gatehouse/core/logger';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
-import type { CompletedRequest } from '@gatehouse/server/completed-request';
+import type { CompletedRequest } from '../completed-request.ts';
 import { createRequestRecorder } from './request-recorder.ts';
 import type { UsageBatch, UsageCounter } from './usage-batch.ts';
 import { createUsageRecorder } from './usage-recorder.ts';

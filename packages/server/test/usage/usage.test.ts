@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createUsage } from '@gatehouse/events/usage';
-import { type UsageBatch, usageSubject } from '@gatehouse/events/usage-batch';
-import { createUsageRecorder } from '@gatehouse/events/usage-recorder';
-import { latencyBucket } from '@gatehouse/server/metrics/latency';
 import { recordingLogger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
+import { latencyBucket } from '../../src/metrics/latency.ts';
+import { createUsage } from '../../src/usage/usage.ts';
+import { type UsageBatch, usageSubject } from '../../src/usage/usage-batch.ts';
+import { createUsageRecorder } from '../../src/usage/usage-recorder.ts';
 
 const MINUTE = 60_000;
 const request = (over: object = {}) => ({

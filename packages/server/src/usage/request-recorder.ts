@@ -1,5 +1,5 @@
 import { newId } from '@gatehouse/core/ids';
-import { type CompletedRequest, UNKNOWN_ROUTE } from '@gatehouse/server/completed-request';
+import { type CompletedRequest, UNKNOWN_ROUTE } from '../completed-request.ts';
 import type { LoggedRequest } from './usage-batch.ts';
 
 /**
