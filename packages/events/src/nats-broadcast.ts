@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unavailable } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
+import { within } from '@gatehouse/core/within';
 import {
   type ConnectionOptions,
   connect,
@@ -147,20 +148,6 @@ async function flush(nats: NatsConnection): Promise<void> {
   await within(FLUSH_TIMEOUT_MS, nats.flush()).catch((error: unknown) => {
     throw unavailable('NATS does not answer at the moment.', error);
   });
-}
-
-async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  const timer = new AbortController();
-  const late = sleep(ms, undefined, { signal: timer.signal }).then(() => {
-    throw new Error(`no answer within ${ms} ms`);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    timer.abort();
-    late.catch(() => {});
-    promise.catch(() => {});
-  }
 }
 
 function isJson(text: string): boolean {

@@ -2,8 +2,8 @@
 // of them tombstones, delivers some through a relay of its own, and prints the ids of what was acknowledged, until it is killed.
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
-import { OUTBOX_INDEX, outboxEvent } from '@gatehouse/data/outbox';
-import { createOutboxRelay } from '../src/outbox-relay.ts';
+import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
+import { createOutboxPublisher } from '../src/outbox-publisher.ts';
 
 const logger = createLogger({ name: 'writer', level: 'silent', readable: false });
 const database = createDatabase({ uri: process.argv[2] ?? '', name: 'test', logger });
@@ -12,14 +12,14 @@ const { connection } = database;
 const things = connection.collection<Record<string, unknown>>('things');
 await things.createIndex({ ...OUTBOX_INDEX.fields }, { ...OUTBOX_INDEX.options });
 const received = connection.collection<{ _id: string }>('received');
-const relay = createOutboxRelay({
+const receive = async ({ id }: OutboxEvent) => {
+  await received.updateOne({ _id: id }, { $inc: { times: 1 } }, { upsert: true });
+};
+const relay = createOutboxPublisher({
   collection: connection.collection('things'),
-  deliver: async ({ id }) => {
-    await received.updateOne({ _id: id }, { $inc: { times: 1 } }, { upsert: true });
-  },
+  transport: { publish: receive },
+  receivers: { 'things.other': receive },
   logger,
-  lane: ({ subject }) => subject,
-  tombstone: { deleted_at: { $gt: new Date(0) } },
 });
 relay.start();
 
@@ -29,7 +29,7 @@ async function write(writer: number): Promise<void> {
     const _id = `${process.pid}.${writer}.${i}`;
     await things.insertOne({ _id, outbox, ...(i % 2 === 0 ? { deleted_at: new Date() } : {}) } as never);
     process.stdout.write(`${outbox.map(({ id }) => id).join('\n')}\n`);
-    if (i % 3 === 0) void relay.push(_id);
+    if (i % 3 === 0) for (const { subject } of outbox) relay.send(_id, subject);
   }
 }
 for (let writer = 0; writer < 4; writer += 1) void write(writer);

@@ -70,15 +70,14 @@ export function createCommerceService(
   const { pendingOrderHours = DEFAULT_PENDING_ORDER_HOURS } = config;
   return createResourceService(DEFINITION, config, logger, dependencies, (context) => {
     const { connection, events: transport } = context;
-    const publisherOf = (collection: string, options: { tombstones?: boolean } = {}) =>
+    const publisherOf = (name: string) =>
       createOutboxPublisher({
-        collection: connection.collection(collection),
+        collection: connection.collection(name),
         logger: context.logger,
         transport,
-        ...options,
       });
     const productEvents = publisherOf('products');
-    const orderEvents = publisherOf('orders', { tombstones: false });
+    const orderEvents = publisherOf('orders');
     const productStore = createProductStore(connection);
     const orderStore = createOrderStore(connection, { logger: context.logger });
     const products = createProductService(

@@ -11,20 +11,18 @@ const MAX_WAIT_MS = 500;
  * Tells identity, which has the audit log, what people do here: at least once, from the outboxes of a collection.
  *
  * @param options.subject the subject of the events that are actions
- * @param options.tombstones whether documents are deleted with actions of their own
  * @param options.onReported called with the id and the data of each action that identity has; a rejection makes both come again
  */
 export function createReportedActions(options: {
   connection: Database['connection'];
   collection: string;
   subject: string;
-  tombstones: boolean;
   /** For identity's internal routes. */
   identity: InternalClient;
   logger: Logger;
   onReported?(id: string, data: Record<string, unknown>): Promise<void>;
 }) {
-  const { connection, collection, subject, tombstones, identity, logger } = options;
+  const { connection, collection, subject, identity, logger } = options;
 
   async function tellIdentity({ id, data }: OutboxEvent): Promise<void> {
     const { status } = await identity.request('POST', '/queue-actions', { id, ...data });
@@ -36,7 +34,6 @@ export function createReportedActions(options: {
     collection: connection.collection(collection),
     logger,
     receivers: { [subject]: tellIdentity },
-    tombstones,
   });
   return {
     start,

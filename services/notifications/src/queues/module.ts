@@ -33,7 +33,6 @@ export function createQueuesModule(context: ResourceContext) {
     ...context,
     collection: LANES,
     subject: QUEUE_ACTION,
-    tombstones: false,
   });
   const lanes = createLanes(createLaneStore(context.connection), {
     isShared: context.nats !== undefined,

@@ -56,7 +56,7 @@ export function createWebhooksModule(
     owners: events.owners,
   });
   const actions = createReportedActions({
-    ...{ connection, identity, logger, collection: WEBHOOKS, subject: WEBHOOK_ACTION, tombstones: true },
+    ...{ connection, identity, logger, collection: WEBHOOKS, subject: WEBHOOK_ACTION },
     onReported: (id, data) => notices.reported(id, data as unknown as WebhookAction),
   });
   const secrets = createWebhookSecrets(options.masterKeys);

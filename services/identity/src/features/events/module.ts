@@ -9,7 +9,6 @@ export function events({ connection, auditStore, logger, events, extensions }: C
     collection: connection.collection(auditStore.collection),
     logger,
     transport: events,
-    tombstones: false,
   });
   extensions.auditListeners.push((record) => {
     if (record.published !== undefined) publisher.send(record.id, AUDIT_EVENT);

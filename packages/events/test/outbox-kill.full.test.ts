@@ -1,10 +1,11 @@
 import { join } from 'node:path';
+import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { spawnNode, until } from '@gatehouse/testing/processes';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
-import { createOutboxRelay } from '../src/outbox-relay.ts';
+import { createOutboxPublisher } from '../src/outbox-publisher.ts';
 
 t.setTimeout(120_000);
 
@@ -25,15 +26,15 @@ t.test('kill -9 of writers and relays loses no event whose cause was acknowledge
   const received = connection.collection<{ _id: string }>('received');
   const before = await received.countDocuments();
   t.ok(before > 0 && before < acknowledged.size, `${before} of ${acknowledged.size} were delivered before`);
-  const relay = createOutboxRelay({
+  const receive = async ({ id }: OutboxEvent) => {
+    await received.updateOne({ _id: id }, { $inc: { times: 1 } }, { upsert: true });
+  };
+  const relay = createOutboxPublisher({
     collection: connection.collection('things'),
-    deliver: async ({ id }) => {
-      await received.updateOne({ _id: id }, { $inc: { times: 1 } }, { upsert: true });
-    },
+    transport: { publish: receive },
+    receivers: { 'things.other': receive },
     logger,
     sweepSeconds: 0.1,
-    lane: ({ subject }) => subject,
-    tombstone: { deleted_at: { $gt: new Date(0) } },
   });
   relay.start();
   t.teardown(() => relay.stop());

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
-import type { OutboxRelayOptions } from '../src/outbox-relay.ts';
-import { setUp, type Thing } from './outbox-relay-set-up.ts';
+import { type Options, setUp, type Thing } from './outbox-set-up.ts';
 
 t.test('push delivers at once and takes the event out; a sweep finds nothing more', async (t) => {
   const { things, taken, relay, write, lines } = await setUp(t);
@@ -27,7 +26,7 @@ t.test('the event comes as it was written', async (t) => {
   t.match(event, { id: /^evt_/, at: Date });
   await things.insertOne({ _id: 'a', outbox: [event] });
   const got: OutboxEvent[] = [];
-  await relay({ deliver: async (event) => void got.push(event) }).push('a');
+  await relay({ transport: { publish: async (event) => void got.push(event) } }).push('a', 1000, '.changed');
   t.strictSame(got, [event]);
 });
 
@@ -93,7 +92,7 @@ t.test('a search that an outage of the database has held up is repeated soon', a
       }
       return typeof value === 'function' ? value.bind(target) : value;
     },
-  }) as unknown as OutboxRelayOptions['collection'];
+  }) as unknown as Options['collection'];
   relay({ collection }).start();
   await until(() => taken.includes('a1'), 2500);
 });
@@ -186,7 +185,8 @@ t.test('events that this process knows of are delivered long before the next swe
   await write('unknown', 'unknown');
   await sleep(2500);
   t.notOk(taken.includes('unknown'), 'nobody has said that it is there');
-  sender.suspect();
+  const fail = { change: (_id: string) => Promise.reject(new Error('no response')) };
+  await t.rejects(sender.publishing(fail, ['change']).change('unknown'));
   await until(() => taken.includes('unknown'), 6000);
 });
 
