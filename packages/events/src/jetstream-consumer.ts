@@ -20,7 +20,6 @@ import {
   prepareOnce,
   TIMEOUT_MS,
 } from './jetstream-streams.ts';
-import { createStuckConsumers } from './jetstream-stuck-consumers.ts';
 import { backoff } from './run-attempt.ts';
 
 const PULL = { max_messages: 50, expires: 5000 };
@@ -28,6 +27,8 @@ const PULL = { max_messages: 50, expires: 5000 };
 const IN_ORDER = { max_ack_pending: 1, ack_wait: nanos(10_000) };
 /** The pause before a message that failed is delivered again. */
 const RETRY_MS = 2000;
+/** How often it is looked whether a consumer that brings nothing is stuck. */
+const LOOK_MS = 10_000;
 /** The pause before events are looked for again that could not be read: perhaps the stream does not exist yet. */
 const REOPEN_MS = { first: 2000, max: 8000 };
 
@@ -89,16 +90,34 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
     if (inOrder) await js.manager.consumers.update(name, durable, IN_ORDER);
   });
 
-  const stuck = createStuckConsumers(logger);
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let isSuspected = false;
 
-  /** Whether the consumer has to be opened again. Messages stay in the stream of another account, which does not get stuck. */
-  async function isRemoved(nats: NatsConnection, received: number): Promise<boolean> {
-    if ('account' in stream || signal.aborted) return false;
-    if (received > 0) {
-      stuck.delivers(stream.name, durable);
-      return false;
-    }
-    return stuck.removeIfStuck(await prepared.open(nats), stream.name, durable);
+  /**
+   * Removes the consumer if it has messages and delivers none, to be created again: then it delivers all that is in the stream. To be
+   * called after a request that brought nothing. A server before 2.10.25 that was killed may take messages that are gone for
+   * unacknowledged, and while it tries to deliver them, it delivers no others (https://github.com/nats-io/nats-server/pull/6387).
+   * Messages stay in the stream of another account, which does not get stuck.
+   */
+  async function removeIfStuck(nats: NatsConnection): Promise<boolean> {
+    const now = performance.now();
+    if ('account' in stream || signal.aborted || (!isSuspected && now - lookedAt < LOOK_MS)) return false;
+    lookedAt = now;
+    const { consumers } = (await prepared.open(nats)).manager;
+    const { num_pending, num_ack_pending, config } = await consumers.info(stream.name, durable);
+    const { max_ack_pending: max = 0 } = config;
+    // One that gives out one message at a time is always full when it is stuck.
+    const isFull = max > 1 && num_ack_pending >= max;
+    const wasSuspected = isSuspected;
+    // A message may have come between the request and this one; hardly twice in a row.
+    isSuspected = num_pending > 0 && !isFull;
+    if (!isSuspected || !wasSuspected) return false;
+    logger.warn(
+      { stream: stream.name, waiting: num_pending },
+      'a consumer of NATS was stuck, and is created again',
+    );
+    isSuspected = false;
+    return consumers.delete(stream.name, durable);
   }
 
   async function open(nats: NatsConnection): Promise<Consumer> {
@@ -135,7 +154,8 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
       await Promise.all(handled);
       if (failures > 0) logger.info({ stream: stream.name }, 'events of NATS can be read again');
       failures = 0;
-      if (await isRemoved(nats, handled.length)) return prepared.forget(nats);
+      if (handled.length > 0) isSuspected = false;
+      else if (await removeIfStuck(nats)) return prepared.forget(nats);
     }
   }
 

@@ -1,9 +1,14 @@
 import { unavailable } from '@gatehouse/core/errors';
 import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { AckPolicy, DeliverPolicy, DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
-import { type NatsConnection, nanos } from '@nats-io/transport-node';
-import { publishMessage } from './jetstream-publish.ts';
-import { DUPLICATE_WINDOW_MS, ensureConsumer, ensureStream, prepareOnce } from './jetstream-streams.ts';
+import { headers, type NatsConnection, nanos } from '@nats-io/transport-node';
+import {
+  DUPLICATE_WINDOW_MS,
+  ensureConsumer,
+  ensureStream,
+  prepareOnce,
+  TIMEOUT_MS,
+} from './jetstream-streams.ts';
 import { checkSubject, encode } from './listeners.ts';
 import type { EventTransport } from './local-events.ts';
 
@@ -56,7 +61,15 @@ export function createJetStreamEvents(options: {
       if (nats === undefined) throw unavailable('There is no connection to NATS at the moment.');
       try {
         await prepared.open(nats);
-        await publishMessage(nats, { subject, json, id, traceparent });
+        const described = headers();
+        described.set('Nats-Msg-Id', id);
+        if (traceparent !== undefined) described.set('traceparent', traceparent);
+        const response = await nats.request(subject, json, { headers: described, timeout: TIMEOUT_MS });
+        // https://docs.nats.io/reference/reference-protocols/nats_api_reference#publishing-to-a-stream
+        const { stream: by, error } = response.json<{ stream?: string; error?: { description: string } }>();
+        if (by === undefined || error !== undefined) {
+          throw new Error(`NATS says: ${error?.description ?? 'no stream'}`);
+        }
       } catch (error) {
         prepared.forget(nats);
         throw unavailable('NATS does not store events at the moment.', error);

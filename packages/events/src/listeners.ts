@@ -1,63 +1,51 @@
 import type { Logger } from '@gatehouse/core/logger';
+import type { Broadcast } from './broadcast.ts';
 
-/** The listeners within this process. A failing listener is logged, and does not keep others from the message. */
-export type Listeners = {
-  add(subject: string, listener: (message: unknown) => void): () => void;
-  /** The subjects that have listeners. */
-  subjects(): string[];
-  /** Calls each listener of the subject with its own copy of the JSON value. */
-  deliver(subject: string, json: string): void;
-  addOnConnect(listener: () => void): () => void;
-  connected(): void;
-  addOnDisconnect(listener: () => void): () => void;
-  disconnected(): void;
-};
+type Listener = (message: unknown) => void;
 
-/** The listeners of one broadcast. */
-export function createListeners(logger: Logger | undefined): Listeners {
+/** No subjects. */
+const CONNECTED = ' connected';
+const DISCONNECTED = ' disconnected';
+
+/** The listeners of one broadcast within this process. A failing listener is logged, and does not keep others from the message. */
+export function createListeners(logger: Logger | undefined) {
   // Each listener has its own entry, because the same function may be added twice.
-  const bySubject = new Map<string, Set<{ call: (message: unknown) => void }>>();
-  const onConnect = new Set<{ call: () => void }>();
-  const onDisconnect = new Set<{ call: () => void }>();
+  const bySubject = new Map<string, Set<{ call: Listener }>>();
 
-  function run(action: () => unknown): void {
-    // A listener may be an async function, whose rejection would end the process.
-    (async () => action())().catch((error: unknown) => {
-      logger?.error({ err: error }, 'a listener of the broadcast failed');
-    });
-  }
-
-  function adder(entries: Set<{ call: () => void }>) {
-    return (listener: () => void) => {
-      const entry = { call: listener };
-      entries.add(entry);
-      return () => void entries.delete(entry);
+  function add(subject: string, listener: Listener): () => void {
+    const entry = { call: listener };
+    const entries = bySubject.get(subject) ?? new Set();
+    bySubject.set(subject, entries.add(entry));
+    return () => {
+      entries.delete(entry);
+      if (entries.size === 0 && bySubject.get(subject) === entries) bySubject.delete(subject);
     };
   }
 
+  /** Calls each listener of the subject with its own copy of the JSON value. */
+  function deliver(subject: string, json: string): void {
+    for (const entry of [...(bySubject.get(subject) ?? [])]) {
+      // A listener may be an async function, whose rejection would end the process.
+      (async () => entry.call(JSON.parse(json)))().catch((error: unknown) => {
+        logger?.error({ err: error }, 'a listener of the broadcast failed');
+      });
+    }
+  }
+
   return {
-    add(subject, listener) {
-      checkSubject(subject);
-      const entry = { call: listener };
-      const entries = bySubject.get(subject) ?? new Set();
-      bySubject.set(subject, entries.add(entry));
-      return () => {
-        entries.delete(entry);
-        if (entries.size === 0 && bySubject.get(subject) === entries) bySubject.delete(subject);
-      };
-    },
-    subjects: () => [...bySubject.keys()],
-    deliver(subject, json) {
-      for (const entry of [...(bySubject.get(subject) ?? [])]) run(() => entry.call(JSON.parse(json)));
-    },
-    addOnConnect: adder(onConnect),
-    connected() {
-      for (const entry of [...onConnect]) run(entry.call);
-    },
-    addOnDisconnect: adder(onDisconnect),
-    disconnected() {
-      for (const entry of [...onDisconnect]) run(entry.call);
-    },
+    on: {
+      subscribe(subject, listener) {
+        checkSubject(subject);
+        return add(subject, listener);
+      },
+      onReconnect: (listener) => add(CONNECTED, listener),
+      onDisconnect: (listener) => add(DISCONNECTED, listener),
+    } satisfies Partial<Broadcast>,
+    /** The subjects that have listeners. */
+    subjects: () => [...bySubject.keys()].filter((it) => it !== CONNECTED && it !== DISCONNECTED),
+    deliver,
+    connected: () => deliver(CONNECTED, 'null'),
+    disconnected: () => deliver(DISCONNECTED, 'null'),
   };
 }
 

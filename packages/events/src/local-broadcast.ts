@@ -20,9 +20,7 @@ export function createLocalBroadcast({ logger }: { logger?: Logger } = {}): Broa
       if (!started || stopped) throw unavailable('The broadcast is not running.');
       setImmediate(() => listeners.deliver(subject, json));
     },
-    subscribe: listeners.add,
-    onReconnect: listeners.addOnConnect,
-    onDisconnect: listeners.addOnDisconnect,
+    ...listeners.on,
     async start() {
       if (started) return;
       started = true;

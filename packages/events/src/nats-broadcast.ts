@@ -106,6 +106,7 @@ export function createNatsBroadcast(options: {
   }
 
   return {
+    ...listeners.on,
     connection: () => connection,
     async publish(subject, message) {
       checkSubject(subject);
@@ -117,7 +118,7 @@ export function createNatsBroadcast(options: {
       await flush(nats);
     },
     subscribe(subject, listener) {
-      const remove = listeners.add(subject, listener);
+      const remove = listeners.on.subscribe(subject, listener);
       if (connection !== undefined) listen(connection, subject);
       return () => {
         remove();
@@ -126,8 +127,6 @@ export function createNatsBroadcast(options: {
         subscriptions.delete(subject);
       };
     },
-    onReconnect: listeners.addOnConnect,
-    onDisconnect: listeners.addOnDisconnect,
     async start() {
       running ??= run();
     },
