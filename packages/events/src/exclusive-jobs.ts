@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { within } from '@gatehouse/core/within';
 
 /** How long a job that runs alone waits for those under way; their handlers may hang. */
 const WAIT_MS = 5000;
@@ -50,12 +50,7 @@ export function createJobExclusion({ waitMs = WAIT_MS, exclusiveMs = EXCLUSIVE_M
       };
       if (running > 0) {
         emptied = Promise.withResolvers();
-        const timer = new AbortController();
-        await Promise.race([
-          emptied.promise,
-          sleep(waitMs, undefined, { signal: timer.signal }).catch(() => {}),
-        ]);
-        timer.abort();
+        await within(waitMs, emptied.promise).catch(() => {});
         emptied = undefined;
       }
       const timer = setTimeout(open, exclusiveMs);

@@ -2,24 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/core/logger';
 import { continueTrace, during } from '@gatehouse/core/tracing';
 import type { OutboxEvent } from '@gatehouse/data/outbox';
-import {
-  AckPolicy,
-  type Consumer,
-  DeliverPolicy,
-  DiscardPolicy,
-  type JsMsg,
-  jetstream,
-  RetentionPolicy,
-  StorageType,
-} from '@nats-io/jetstream';
+import { type JsMsg, jetstream, RetentionPolicy } from '@nats-io/jetstream';
 import { type NatsConnection, nanos } from '@nats-io/transport-node';
-import {
-  DUPLICATE_WINDOW_MS,
-  ensureConsumer,
-  ensureStream,
-  prepareOnce,
-  TIMEOUT_MS,
-} from './jetstream-streams.ts';
+import { ensureConsumer, ensureStream, prepareOnce, TIMEOUT_MS } from './jetstream-streams.ts';
 import { backoff } from './run-attempt.ts';
 
 const PULL = { max_messages: 50, expires: 5000 };
@@ -74,16 +59,11 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
       name,
       subjects: [subject],
       retention: RetentionPolicy.Workqueue,
-      storage: StorageType.File,
-      discard: DiscardPolicy.Old,
       max_age: nanos(maxAgeMs),
-      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
     });
     await ensureConsumer(js, name, {
       durable_name: durable,
       filter_subject: subject,
-      ack_policy: AckPolicy.Explicit,
-      deliver_policy: DeliverPolicy.All,
       ...(inOrder ? IN_ORDER : {}),
     });
     // Also for a consumer that exists.
@@ -108,22 +88,15 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
     const { max_ack_pending: max = 0 } = config;
     // One that gives out one message at a time is always full when it is stuck.
     const isFull = max > 1 && num_ack_pending >= max;
-    const wasSuspected = isSuspected;
+    const isIdle = num_pending === 0 || isFull;
     // A message may have come between the request and this one; hardly twice in a row.
-    isSuspected = num_pending > 0 && !isFull;
-    if (!isSuspected || !wasSuspected) return false;
+    isSuspected = !isIdle && !isSuspected;
+    if (isIdle || isSuspected) return false;
     logger.warn(
       { stream: stream.name, waiting: num_pending },
       'a consumer of NATS was stuck, and is created again',
     );
-    isSuspected = false;
     return consumers.delete(stream.name, durable);
-  }
-
-  async function open(nats: NatsConnection): Promise<Consumer> {
-    await prepared.open(nats);
-    const foreign = 'account' in stream ? { apiPrefix: `JS.${stream.account}.API` } : {};
-    return jetstream(nats, { timeout: TIMEOUT_MS, ...foreign }).consumers.get(stream.name, durable);
   }
 
   async function handleMessage(message: JsMsg): Promise<void> {
@@ -143,7 +116,10 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
   }
 
   async function consume(nats: NatsConnection): Promise<void> {
-    const consumer = await open(nats);
+    await prepared.open(nats);
+    const foreign = 'account' in stream ? { apiPrefix: `JS.${stream.account}.API` } : {};
+    const { consumers } = jetstream(nats, { timeout: TIMEOUT_MS, ...foreign });
+    const consumer = await consumers.get(stream.name, durable);
     while (!signal.aborted && !nats.isClosed()) {
       const messages = await consumer.fetch(PULL);
       const stop = () => void messages.close();

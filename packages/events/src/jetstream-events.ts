@@ -1,22 +1,13 @@
 import { unavailable } from '@gatehouse/core/errors';
 import type { OutboxEvent } from '@gatehouse/data/outbox';
-import { AckPolicy, DeliverPolicy, DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
+import { RetentionPolicy } from '@nats-io/jetstream';
 import { headers, type NatsConnection, nanos } from '@nats-io/transport-node';
-import {
-  DUPLICATE_WINDOW_MS,
-  ensureConsumer,
-  ensureStream,
-  prepareOnce,
-  TIMEOUT_MS,
-} from './jetstream-streams.ts';
+import { ensureConsumer, ensureStream, prepareOnce, TIMEOUT_MS } from './jetstream-streams.ts';
 import { checkSubject, encode } from './listeners.ts';
 import type { EventTransport } from './local-events.ts';
 
 /** How long a new stream keeps events. */
 const MAX_AGE_MS = 7 * 86_400_000;
-
-/** A durable consumer of events that match the filter; everybody whom the account permits may pull from it. */
-export type EventConsumer = { name: string; filter: string };
 
 /**
  * Publishes events to a stream of NATS JetStream. publish() resolves when the server has stored the event, and rejects with
@@ -25,11 +16,11 @@ export type EventConsumer = { name: string; filter: string };
  * `traceparent` that of the trace, if there is one.
  *
  * @param options.connection the current connection, if there is one
- * @param options.stream without it, the subjects belong to a stream that another service makes
+ * @param options.stream with durable consumers, from which everybody may pull whom the account permits; without it, the subjects belong to a stream that another service makes
  */
 export function createJetStreamEvents(options: {
   connection: () => NatsConnection | undefined;
-  stream?: { name: string; subjects: string[]; consumers?: readonly EventConsumer[] };
+  stream?: { name: string; subjects: string[]; consumers?: readonly { name: string; filter: string }[] };
 }): EventTransport {
   const { connection, stream } = options;
   const prepared = prepareOnce(async (js) => {
@@ -38,17 +29,12 @@ export function createJetStreamEvents(options: {
       name: stream.name,
       subjects: stream.subjects,
       retention: RetentionPolicy.Limits,
-      storage: StorageType.File,
-      discard: DiscardPolicy.Old,
       max_age: nanos(MAX_AGE_MS),
-      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
     });
     for (const { name, filter } of stream.consumers ?? []) {
       await ensureConsumer(js, stream.name, {
         durable_name: name,
         filter_subject: filter,
-        ack_policy: AckPolicy.Explicit,
-        deliver_policy: DeliverPolicy.All,
       });
     }
   });

@@ -1,17 +1,26 @@
 import {
+  AckPolicy,
   type ConsumerConfig,
+  DeliverPolicy,
+  DiscardPolicy,
   JetStreamApiCodes,
   JetStreamApiError,
   type JetStreamManager,
   jetstreamManager,
+  StorageType,
   type StreamConfig,
 } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
+import { type NatsConnection, nanos } from '@nats-io/transport-node';
 
 /** How long the server may take to answer. */
 export const TIMEOUT_MS = 5000;
-/** Within this time, in milliseconds, a message that is published again, because its acknowledgement was lost, is stored once. */
-export const DUPLICATE_WINDOW_MS = 10 * 60_000;
+
+const STORED = {
+  storage: StorageType.File,
+  discard: DiscardPolicy.Old,
+  /** Within this time, a message that is published again, because its acknowledgement was lost, is stored once. */
+  duplicate_window: nanos(10 * 60_000),
+};
 
 /** How many servers of a cluster store each message, so that one of them may fail. */
 const REPLICAS_IN_CLUSTER = 3;
@@ -58,7 +67,7 @@ export async function ensureStream(
   if (existing === undefined) {
     const replicas = nats.info?.cluster === undefined ? {} : { num_replicas: REPLICAS_IN_CLUSTER };
     // Processes that do this at once make the same stream.
-    await manager.streams.add({ ...config, ...replicas });
+    await manager.streams.add({ ...STORED, ...config, ...replicas });
   } else if (!subjects.every((subject) => existing.config.subjects.includes(subject))) {
     throw new Error(`the stream ${name} of NATS does not take ${subjects.join(', ')}`);
   }
@@ -84,7 +93,8 @@ export async function ensureConsumer(
     if (existing.delivered.stream_seq <= state.last_seq) return;
     await manager.consumers.delete(stream, name);
   }
-  await manager.consumers.add(stream, config);
+  const acknowledged = { ack_policy: AckPolicy.Explicit, deliver_policy: DeliverPolicy.All };
+  await manager.consumers.add(stream, { ...acknowledged, ...config });
 }
 
 /** Undefined when the server says that there is none. */

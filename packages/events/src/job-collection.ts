@@ -230,10 +230,8 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
       return found as unknown as D[];
     },
 
-    async deadLetter(id: string): Promise<D | undefined> {
-      const found = await jobs.findOne({ _id: id, 'job.dead.at': IS_OPEN });
-      return found === null ? undefined : (found as unknown as D);
-    },
+    deadLetter: async (id: string) =>
+      (await jobs.findOne({ _id: id, 'job.dead.at': IS_OPEN })) as unknown as D | null,
 
     /** Makes a dead letter due again, with all its attempts. Returns whether it was there. */
     async replay(id: string): Promise<boolean> {

@@ -181,11 +181,11 @@ function deadLettersOf<D extends JobDocument, R>(
     },
     async read(id) {
       const found = await jobs.deadLetter(id);
-      return found && letterOf(found);
+      return found === null ? undefined : letterOf(found);
     },
     async replay(id) {
       const found = await jobs.deadLetter(id);
-      const isReplayed = found !== undefined && (await jobs.replay(id));
+      const isReplayed = found !== null && (await jobs.replay(id));
       if (isReplayed) announce({ ...(found.job as JobState), due: new Date() });
       return isReplayed;
     },

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/core/logger';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
-import type { JobDocument, Priority } from '@gatehouse/data/job-document';
+import type { JobDocument } from '@gatehouse/data/job-document';
 import { jobExclusion } from './exclusive-jobs.ts';
 import { createFailureLog } from './failure-log.ts';
 import type { Job, JobHandler, Outcome } from './job.ts';
 import type { JobCollection } from './job-collection.ts';
 import { createOwnerTurns, type OwnerJobs, type Turn } from './owner-turns.ts';
-import { backoff, runAttempt } from './run-attempt.ts';
+import { backoff, RETRY_MS, runAttempt, untilSuccess } from './run-attempt.ts';
 
 export type WorkOptions<D extends JobDocument, R> = {
   lane: string;
@@ -21,8 +21,6 @@ export type WorkOptions<D extends JobDocument, R> = {
   timeoutMs: number;
   /** 8 unless given. A job that has failed so often becomes a dead letter. */
   maxAttempts?: number;
-  /** Shares of the slots while jobs of every priority wait; each at least 1. 6, 3 and 1 unless given. */
-  weights?: Readonly<Record<Priority, number>>;
   /** The pause after the first failed attempt, and the longest one. Between them it doubles, with jitter. */
   backoffMs?: { first: number; max: number };
   /** While it returns true, no job is claimed. It is called often. */
@@ -46,14 +44,12 @@ export type JobWorker = {
 /** A job that is worked on. `isLost`: it is gone, or somebody else works on it. */
 type Running<D extends JobDocument> = { job: Job<D>; isLost: boolean; abort(reason: Error): void };
 
-const DEFAULT_WEIGHTS = { high: 6, normal: 3, low: 1 };
 const DEFAULT_BACKOFF_MS = { first: 1000, max: 15 * 60_000 };
 const DEFAULT_MAX_ATTEMPTS = 8;
 /** How often a paused worker looks whether it still is. */
 const PAUSED_POLL_MS = 100;
 /** How long stop() waits before it aborts the attempts under way. */
 const STOP_MS = 5000;
-const RETRY_MS = { first: 100, max: 5000 };
 /** How often jobs are looked for that nobody has announced, such as those of a process that was killed, while there are jobs or not. */
 const SWEEP_MS = { active: 5000, rest: 60_000 };
 /** How often leases are prolonged, and it is noticed that a job is gone. */
@@ -69,16 +65,15 @@ export function createJobWorker<D extends JobDocument, R>(
   const { lane, jobs, leaseMs, slots, logger, paused = () => false } = options;
   const stopping = new AbortController();
   const shutdown = new AbortController();
-  const logOf = (message: string) => createFailureLog(logger, message, stopping.signal);
-  const logUnreachable = logOf('the jobs of a queue cannot be reached; trying again');
-  const logUnrenewed = logOf('the leases of jobs could not be prolonged');
+  const unreachable = 'the jobs of a queue cannot be reached; trying again';
+  const logUnreachable = createFailureLog(logger, unreachable, stopping.signal);
   const attempts = {
     ...options,
     maxAttempts: options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
     backoffMs: options.backoffMs ?? DEFAULT_BACKOFF_MS,
     shutdown: shutdown.signal,
   };
-  const turns = createOwnerTurns(slots, options.weights ?? DEFAULT_WEIGHTS);
+  const turns = createOwnerTurns(slots);
   const running = new Map<string, Running<D>>();
   /** The running jobs, with those whose outcome is not recorded yet. */
   const unsettled = new Set<Promise<void>>();
@@ -100,12 +95,6 @@ export function createJobWorker<D extends JobDocument, R>(
     woken = Promise.withResolvers();
   };
 
-  function ready(of: OwnerJobs): void {
-    announcedMeanwhile.add(keyOf(of));
-    turns.ready(of);
-    wake();
-  }
-
   function announced({ due, ...of }: OwnerJobs & { due: Date }): void {
     // The first sweep finds what was there before the start.
     if (loop === undefined || stopping.signal.aborted) return;
@@ -117,7 +106,9 @@ export function createJobWorker<D extends JobDocument, R>(
     activeUntil = now + SWEEP_MS.rest;
     if (wasAtRest) sweeping.wake();
     if (ms <= 0) {
-      ready(of);
+      announcedMeanwhile.add(keyOf(of));
+      turns.ready(of);
+      wake();
       return;
     }
     // Those that are due at about the same time share a timer.
@@ -132,14 +123,14 @@ export function createJobWorker<D extends JobDocument, R>(
   }
 
   /** Runs a job that was claimed, and records its outcome. Calls `handled` when the handler has ended, once. */
-  async function run(job: Job<D>, enter: () => Promise<() => void>, handled: (ms: number) => void) {
+  async function run(job: Job<D>, enter: () => Promise<() => void>, handled?: (ms: number) => void) {
     const own: Running<D> = { job, isLost: false, abort() {} };
     running.set(job.id, own);
     const leave = await enter();
     const begun = performance.now();
     let isInSlot = true;
     const leaveSlot = () => {
-      if (isInSlot) handled(performance.now() - begun);
+      if (isInSlot) handled?.(performance.now() - begun);
       isInSlot = false;
     };
     try {
@@ -154,12 +145,13 @@ export function createJobWorker<D extends JobDocument, R>(
           'a job has become a dead letter',
         );
       }
-      await persist(async () => {
+      const record = async () => {
         if (own.isLost) return;
         await options.onEnding?.(job, outcome, result);
         await jobs.settle(job, outcome, result);
         options.onEnded?.(job, outcome, result);
-      });
+      };
+      await untilSuccess(record, shutdown.signal, logUnreachable);
       if ('retryInMs' in outcome) {
         const { priority, owner } = job;
         announced({ priority, owner, due: new Date(Date.now() + outcome.retryInMs) });
@@ -174,33 +166,16 @@ export function createJobWorker<D extends JobDocument, R>(
     }
   }
 
-  /** Retries an action until it succeeds. After shutdown it rejects with the last error. */
-  async function persist(action: () => Promise<void>): Promise<void> {
-    for (let count = 1; ; count += 1) {
-      try {
-        return await action();
-      } catch (error) {
-        if (shutdown.signal.aborted) throw error;
-        logUnreachable(error);
-        await sleep(backoff(count, RETRY_MS), undefined, { signal: shutdown.signal }).catch(() => {});
-      }
-    }
-  }
-
-  function track(task: Promise<void>): void {
-    const tracked = task.finally(() => {
-      unsettled.delete(tracked);
-      wake();
-    });
-    unsettled.add(tracked);
-  }
-
   function start(job: Job<D>, turn: Turn): void {
     const leaveSlot = (ms: number) => {
       turns.ended(turn, ms);
       wake();
     };
-    track(run(job, jobExclusion.enter, leaveSlot));
+    const task = run(job, jobExclusion.enter, leaveSlot).finally(() => {
+      unsettled.delete(task);
+      wake();
+    });
+    unsettled.add(task);
   }
 
   /** Claims jobs for these turns and starts them. The turns for which there is no job end. */
@@ -216,8 +191,7 @@ export function createJobWorker<D extends JobDocument, R>(
       failures += 1;
       logUnreachable(error);
       for (const turn of taken) turns.ended(turn, undefined);
-      await pause(backoff(failures, RETRY_MS));
-      return;
+      return pause(backoff(failures, RETRY_MS));
     }
     for (const job of claimed) {
       const turn = byOwner.get(keyOf(job))?.pop();
@@ -258,11 +232,7 @@ export function createJobWorker<D extends JobDocument, R>(
         : await jobs.claimInterrupted(lane, running, leaseMs).catch(logUnreachable);
       // The next sweep tries again.
       if (!job) return leave();
-      await run(
-        job,
-        async () => leave,
-        () => {},
-      );
+      await run(job, async () => leave);
       // Others claim jobs meanwhile.
       await pause(2 * PAUSED_POLL_MS);
     }
@@ -287,12 +257,8 @@ export function createJobWorker<D extends JobDocument, R>(
   async function renew(): Promise<void> {
     if (running.size === 0) return;
     const held = [...running.values()];
-    const lost = new Set(
-      await jobs.renew(
-        held.map(({ job }) => job),
-        leaseMs,
-      ),
-    );
+    const own = held.map(({ job }) => job);
+    const lost = new Set(await jobs.renew(own, leaseMs));
     for (const it of held) {
       if (!lost.has(it.job)) continue;
       it.isLost = true;
@@ -304,7 +270,10 @@ export function createJobWorker<D extends JobDocument, R>(
     announced,
     start() {
       if (loop !== undefined) return;
-      renewing = setInterval(() => void renew().catch(logUnrenewed), Math.min(RENEW_MS, leaseMs / 3)).unref();
+      renewing = setInterval(
+        () => void renew().catch(logUnreachable),
+        Math.min(RENEW_MS, leaseMs / 3),
+      ).unref();
       loop = work();
       sweeping.start();
     },

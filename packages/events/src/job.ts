@@ -38,29 +38,27 @@ export type JobHandler<D extends JobDocument = JobDocument, R = unknown> = (
   attempt: Attempt<R>,
 ) => unknown;
 
-/** The attempt has failed, and the next one must not come before `retryInMs`, as a Retry-After demands. */
-export class RetryLaterError extends Error {
-  override readonly name = 'RetryLaterError';
+class LaterError extends Error {
   readonly retryInMs: number;
   constructor(message: string, retryInMs: number, options?: ErrorOptions) {
     super(message, options);
     this.retryInMs = retryInMs;
   }
+}
+
+/** The attempt has failed, and the next one must not come before `retryInMs`, as a Retry-After demands. */
+export class RetryLaterError extends LaterError {
+  override readonly name = 'RetryLaterError';
+}
+
+/** The job cannot be done at the moment, for a reason that is not its own; the attempt does not count. */
+export class PostponedError extends LaterError {
+  override readonly name = 'PostponedError';
 }
 
 /** The job cannot succeed, however often it is repeated. */
 export class PermanentError extends Error {
   override readonly name = 'PermanentError';
-}
-
-/** The job cannot be done at the moment, for a reason that is not its own; the attempt does not count. */
-export class PostponedError extends Error {
-  override readonly name = 'PostponedError';
-  readonly retryInMs: number;
-  constructor(message: string, retryInMs: number, options?: ErrorOptions) {
-    super(message, options);
-    this.retryInMs = retryInMs;
-  }
 }
 
 /** How an attempt has ended. `error` is the message of what the handler rejected with. */

@@ -22,11 +22,12 @@ export function createListeners(logger: Logger | undefined) {
     };
   }
 
-  /** Calls each listener of the subject with its own copy of the JSON value. */
+  /** Calls each listener of the subject with its own copy of the JSON value. Throws a SyntaxError if it is none. */
   function deliver(subject: string, json: string): void {
     for (const entry of [...(bySubject.get(subject) ?? [])]) {
+      const message: unknown = JSON.parse(json);
       // A listener may be an async function, whose rejection would end the process.
-      (async () => entry.call(JSON.parse(json)))().catch((error: unknown) => {
+      (async () => entry.call(message))().catch((error: unknown) => {
         logger?.error({ err: error }, 'a listener of the broadcast failed');
       });
     }

@@ -91,9 +91,11 @@ export function createNatsBroadcast(options: {
     const callback = (error: Error | null, message: { data: Uint8Array; string(): string }) => {
       // Errors, such as a missing permission, are reported by the connection's status.
       if (error !== null) return;
-      const json = message.string();
-      if (isJson(json)) listeners.deliver(subject, json);
-      else logger.warn({ subject, bytes: message.data.length }, 'dropped a message that is not JSON');
+      try {
+        listeners.deliver(subject, message.string());
+      } catch {
+        logger.warn({ subject, bytes: message.data.length }, 'dropped a message that is not JSON');
+      }
     };
     subscriptions.set(subject, nats.subscribe(subject, { callback }));
   }
@@ -147,15 +149,6 @@ async function flush(nats: NatsConnection): Promise<void> {
   await within(FLUSH_TIMEOUT_MS, nats.flush()).catch((error: unknown) => {
     throw unavailable('NATS does not answer at the moment.', error);
   });
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Takes the credentials out of the URL, so that no error or log can quote them. */

@@ -76,7 +76,6 @@ export function createOutboxPublisher(options: {
   const documents = createDocuments(collection);
   const logOf = () => createFailureLog(logger, 'an event could not be delivered; trying again', signal);
   const logFailure = logOf();
-  /** The transport's is the last. */
   const targets = [...Object.entries(receivers), ['', transport?.publish] as const];
   const laneOf = (subject: string) => (Object.hasOwn(receivers, subject) ? subject : '');
   const lanes = new Map(
@@ -205,8 +204,7 @@ function createLane(options: {
     for await (const { _id, outbox } of documents.waiting()) {
       if (stopping.aborted) return;
       if (inFlight.has(_id) || !outbox.some(takes)) continue;
-      batch.push(_id);
-      if (batch.length < SWEEP_CONCURRENCY) continue;
+      if (batch.push(_id) < SWEEP_CONCURRENCY) continue;
       await deliverBatch(batch);
       batch = [];
     }

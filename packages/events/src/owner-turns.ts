@@ -16,6 +16,8 @@ type Owner = {
 /** The part of the slots that an owner gets while others wait, and that is kept for owners who have no job under way. */
 const SHARE = 1 / 8;
 const INITIAL_COST_MS = 10;
+/** The shares of the slots while jobs of every priority wait. */
+const WEIGHTS = { high: 6, normal: 3, low: 1 };
 /** Owners that are compared at a time, of whom there may be very many. */
 const MAX_COMPARED = 1000;
 
@@ -24,12 +26,12 @@ const MAX_COMPARED = 1000;
  * slot-time. An owner with an eighth of the slots waits for those who have less; and the last eighth of the slots is for
  * owners who have few jobs under way, so that nobody waits for the slow jobs of another.
  */
-export function createOwnerTurns(slots: number, weights: Readonly<Record<Priority, number>>) {
+export function createOwnerTurns(slots: number) {
   const share = Math.max(1, Math.floor(slots * SHARE));
   const reserved = Math.floor(slots * SHARE);
   const quantum = Math.max(1, Math.floor(share / 2));
   const fewInFlight = Math.max(1, Math.floor(reserved / 4));
-  const nextPriority = createShares(weights);
+  const nextPriority = createShares();
   const owners = new Map<string, Owner>();
   /** By priority: the owners who may have jobs that are due. */
   const ready = { high: new Set<string>(), normal: new Set<string>(), low: new Set<string>() };
@@ -134,20 +136,15 @@ export function createOwnerTurns(slots: number, weights: Readonly<Record<Priorit
  * Returns a function that says which of the open priorities is next, so that each is as often as its weight and they
  * alternate as evenly as possible: the smooth weighted round-robin of nginx.
  */
-export function createShares(weights: Readonly<Record<Priority, number>>) {
-  for (const priority of PRIORITIES) {
-    if (!(weights[priority] >= 1)) throw new RangeError(`The weight of ${priority} must be at least 1.`);
-  }
+function createShares() {
   const current = { high: 0, normal: 0, low: 0 };
   return (open: readonly Priority[]): Priority => {
     let best = open[0] ?? 'high';
-    let total = 0;
     for (const priority of open) {
-      current[priority] += weights[priority];
-      total += weights[priority];
+      current[priority] += WEIGHTS[priority];
       if (current[priority] > current[best]) best = priority;
     }
-    current[best] -= total;
+    for (const priority of open) current[best] -= WEIGHTS[priority];
     return best;
   };
 }

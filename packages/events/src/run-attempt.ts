@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { continueTrace, during } from '@gatehouse/core/tracing';
 import type { JobDocument } from '@gatehouse/data/job-document';
 import {
@@ -9,6 +10,8 @@ import {
   RetryLaterError,
 } from './job.ts';
 
+/** The pauses before the database is asked again. */
+export const RETRY_MS = { first: 100, max: 5000 };
 /** The longest error message that is kept. */
 const MAX_ERROR_LENGTH = 500;
 
@@ -74,6 +77,23 @@ export async function runAttempt<D extends JobDocument, R>(
     return ended({ result: 'failed', error, retryInMs: Math.max(least, backoff(attempt, backoffMs)) });
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** Repeats an action until it succeeds. After `shutdown` it rejects with the last error. */
+export async function untilSuccess(
+  action: () => Promise<void>,
+  shutdown: AbortSignal,
+  onError: (error: unknown) => void,
+): Promise<void> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await action();
+    } catch (error) {
+      if (shutdown.aborted) throw error;
+      onError(error);
+      await sleep(backoff(count, RETRY_MS), undefined, { signal: shutdown }).catch(() => {});
+    }
   }
 }
 

@@ -2,11 +2,9 @@ import { repetitions } from '@gatehouse/testing/repetitions';
 import t from 'tap';
 import { createOwnerTurns, type Turn } from '../src/owner-turns.ts';
 
-const WEIGHTS = { high: 6, normal: 3, low: 1 };
-
 /** Runs jobs for so many milliseconds of a simulated clock. Returns the slot-time of each owner, and when each first had a slot. */
 function simulate(slots: number, ms: number, owners: Record<string, { jobMs: number; from?: number }>) {
-  const turns = createOwnerTurns(slots, WEIGHTS);
+  const turns = createOwnerTurns(slots);
   const running: { turn: Turn; until: number; since: number }[] = [];
   const used: Record<string, number> = {};
   const first: Record<string, number> = {};
@@ -49,7 +47,7 @@ t.test('an owner who is alone has seven eighths of the slots, and all of a few',
     [8, 7],
     [64, 56],
   ] as const) {
-    const turns = createOwnerTurns(slots, WEIGHTS);
+    const turns = createOwnerTurns(slots);
     turns.ready({ priority: 'normal', owner: 'ann' });
     t.equal(turns.take(slots).length, expected, `${slots}`);
     t.equal(turns.free(), slots - expected);
@@ -57,7 +55,7 @@ t.test('an owner who is alone has seven eighths of the slots, and all of a few',
 });
 
 t.test('owners without jobs are forgotten', async (t) => {
-  const turns = createOwnerTurns(8, WEIGHTS);
+  const turns = createOwnerTurns(8);
   for (let i = 0; i < 1000; i += 1) {
     const of = { priority: 'normal', owner: `own_${i}` } as const;
     turns.ready(of);
@@ -72,7 +70,7 @@ t.test('owners without jobs are forgotten', async (t) => {
 t.test('whatever happens, no slot is given twice and none is lost', async (t) => {
   for (let seed = 0; seed < repetitions(40); seed += 1) {
     const slots = 1 + (seed % 20);
-    const turns = createOwnerTurns(slots, WEIGHTS);
+    const turns = createOwnerTurns(slots);
     const held: Turn[] = [];
     for (let step = 0; step < 200; step += 1) {
       const place = {

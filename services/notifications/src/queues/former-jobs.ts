@@ -3,7 +3,7 @@ import { createPeriodicTask } from '@gatehouse/core/periodic';
 import type { DocumentCollection } from '@gatehouse/data/collection';
 import type { Database } from '@gatehouse/data/database';
 import { EPOCH, type JobState } from '@gatehouse/data/job-document';
-import { takeMessages } from '@gatehouse/events/jetstream-messages';
+import type { NatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { DELIVERIES, LANE as DELIVERY_LANE } from '../webhooks/delivery-store.ts';
 
 const IS_OPEN = { check_at: { $gt: EPOCH } };
@@ -31,7 +31,7 @@ type FormerLetter = {
  */
 export function createFormerJobs(options: {
   connection: Database['connection'];
-  nats: (() => Parameters<typeof takeMessages>[0] | undefined) | undefined;
+  nats: NatsBroadcast['connection'] | undefined;
   logger: Logger;
 }) {
   const { connection, nats, logger } = options;
@@ -122,7 +122,7 @@ export function createFormerJobs(options: {
       await letters.deleteOne({ _id: letter._id });
     }
     const client = nats?.();
-    if (client) await takeMessages(client, STREAM, (letter) => takeOverLetter(letter as FormerLetter));
+    if (client) await takeMessages(client, (letter) => takeOverLetter(letter as FormerLetter));
   }
 
   const task = createPeriodicTask({
@@ -148,4 +148,21 @@ function stateOf(of: Record<'lane' | 'priority' | 'owner' | 'due' | 'attempts', 
     since: '$created_at',
     holder: null,
   };
+}
+
+/** Passes on the messages of the stream, each of which is deleted when it has been handled. Ends at once if there is no such stream. */
+export async function takeMessages(
+  nats: NonNullable<ReturnType<NatsBroadcast['connection']>>,
+  handle: (value: unknown) => Promise<void>,
+): Promise<void> {
+  type Response = { message?: { seq: number; data: string } };
+  const request = async (action: string, query: object) =>
+    (await nats.request(`$JS.API.STREAM.MSG.${action}.${STREAM}`, JSON.stringify(query))).json<Response>();
+  for (let seq = 1; ; ) {
+    const { message } = await request('GET', { seq, next_by_subj: '>' });
+    if (message === undefined) return;
+    await handle(JSON.parse(Buffer.from(message.data, 'base64').toString()));
+    await request('DELETE', { seq: message.seq });
+    seq = message.seq + 1;
+  }
 }
