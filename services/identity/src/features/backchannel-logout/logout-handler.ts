@@ -1,5 +1,5 @@
 import type { Logger } from '@gatehouse/core/logger';
-import { type JobHandler, RetryLaterError } from '@gatehouse/events/job';
+import { type JobHandler, PermanentError, RetryLaterError } from '@gatehouse/events/job';
 import type Provider from 'oidc-provider';
 import { consentEpochOf, isOfConsentEpoch } from '../../core/oidc/epochs/consent-epochs.ts';
 import type { LogoutDocument } from './logout-jobs.ts';
@@ -8,6 +8,7 @@ import { sendLogoutToken } from './provider-logout.ts';
 /** How long is waited before each further attempt, in milliseconds. */
 const RETRY_MS = [1000, 5000, 30_000];
 export const MAX_ATTEMPTS = RETRY_MS.length + 1;
+const REFUSED = 'The application has not accepted the token.';
 
 /**
  * Tells an application of a sign-out (OpenID Connect Back-Channel Logout 1.0 §2.5). Each attempt has a token of its own, since
@@ -26,10 +27,15 @@ export function createLogoutHandler(options: {
     try {
       await sendLogoutToken(client, accountId, sid);
     } catch (error) {
-      const level = attempt < MAX_ATTEMPTS ? 'debug' : 'warn';
       const about = { err: error, client: id, attempt };
-      options.logger[level](about, 'an application could not be notified of a sign-out');
-      throw new RetryLaterError('The application has not accepted the token.', RETRY_MS[attempt - 1] ?? 0);
+      const retryInMs = RETRY_MS[attempt - 1];
+      if (retryInMs !== undefined) {
+        options.logger.debug(about, 'an application could not be notified of a sign-out yet');
+        throw new RetryLaterError(REFUSED, retryInMs);
+      }
+      options.logger.warn(about, 'an application could not be notified of a sign-out');
+      // Nobody could do anything about a dead letter.
+      throw new PermanentError(REFUSED);
     }
   };
 }

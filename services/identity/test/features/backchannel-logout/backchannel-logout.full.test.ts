@@ -22,13 +22,19 @@ const REDIRECT_URI = 'https://listening.example.org/callback';
 /** An application that listens, on loopback: the applications API takes only https and host names. */
 async function setUp(
   t: Test,
-  options: { networks?: string[]; host?: string; consentEpoch?: number; interrupted?: string } = {},
+  options: {
+    networks?: string[];
+    host?: string;
+    consentEpoch?: number;
+    attempts?: number;
+    status?: number;
+  } = {},
 ) {
   const { networks = ['10.0.0.0/8', '127.0.0.1'], host = '127.0.0.1', consentEpoch = 0 } = options;
   const mongodbUri = await testDatabase(t);
   const heard: string[] = [];
   /** What it answers, one after the other; the last for good. 0 is nothing at all. */
-  const reply = { statuses: [200] };
+  const reply = { statuses: [options.status ?? 200] };
   const seen = { connections: 0 };
   const server = createServer((request, response) => {
     let body = '';
@@ -55,10 +61,10 @@ async function setUp(
       logouts: createLogoutJobs(connection),
     }),
   });
-  if (options.interrupted !== undefined) {
-    const logout = { clientId: 'app_listening', accountId: 'usr_1', sid: options.interrupted, consentEpoch };
+  if (options.attempts !== undefined) {
+    const logout = { clientId: 'app_listening', accountId: 'usr_1', sid: 'sid_1', consentEpoch };
     await store.logouts.add(logout, 'usr_owner');
-    const claimed = { 'job.holder': 'att_killed', 'job.attempts': 1 };
+    const claimed = { 'job.holder': 'att_killed', 'job.attempts': options.attempts };
     await connection.collection(LOGOUTS).updateMany({}, { $set: claimed });
   }
   const secret = 'the-secret-of-the-listening-application';
@@ -247,10 +253,15 @@ t.test('nobody waits for an application that does not answer, and it is asked ag
 });
 
 t.test('what a process that was killed had to deliver is delivered after the next start', async (t) => {
-  const { heard, database } = await setUp(t, { interrupted: 'sid_1' });
-  await until(() => heard.length > 0, 10_000);
-  t.match(heard.map(decodeJwt), [{ sid: 'sid_1' }]);
-  const jobs = (await database()).collection(LOGOUTS);
-  await until(async () => (await jobs.countDocuments({ job: null })) === 1, 5000);
-  t.ok(await jobs.findOne({ expires_at: { $lte: new Date() } }), 'and forgotten');
+  for (const interrupted of [
+    { attempts: 1, status: 200 },
+    { attempts: 3, status: 500 },
+  ]) {
+    const { heard, database } = await setUp(t, interrupted);
+    await until(() => heard.length > 0, 10_000);
+    t.match(heard.map(decodeJwt), [{ sid: 'sid_1' }]);
+    const jobs = (await database()).collection(LOGOUTS);
+    await until(async () => (await jobs.countDocuments({ job: null })) === 1, 5000);
+    t.ok(await jobs.findOne({ expires_at: { $lte: new Date() } }), 'and forgotten');
+  }
 });
