@@ -110,7 +110,7 @@ export function createNotificationsService(
       });
     const modules = [
       // First, since it reads which lanes are paused.
-      operate([notifications.operated, reports.operated, ...(webhooks ? [webhooks.operated] : [])]),
+      operate([notifications.operated, reports.operated, ...(webhooks?.operated ?? [])]),
       notifications.parts,
       reports.parts,
       createIntegrationsModule(context, {

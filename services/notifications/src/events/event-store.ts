@@ -9,11 +9,9 @@ import { createListSource } from '@gatehouse/data/list-source';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import { narrowList } from '@gatehouse/domain/narrow-list';
 import type { Connection } from 'mongoose';
-import { EVENT, type EventField, type EventStore, KEPT_DAYS, type StoredEvent } from './event.ts';
+import { EVENT, type EventField, type EventStore, KEPT_DAYS, SETTLED_MS, type StoredEvent } from './event.ts';
 
 export const EVENTS = 'events';
-/** A list ends this long ago, since processes that store events at the same time do not agree on their order to the millisecond. */
-const SETTLED_MS = 1000;
 const MAX_BATCH = 200;
 
 type EventDocument = StoredOf<typeof EVENT> & { expires_at: Date };

@@ -36,3 +36,5 @@ export type EventStore = {
 
 /** For how many days events are kept. */
 export const KEPT_DAYS = 30;
+/** A list ends this long ago, since processes that store events at the same time do not agree on their order to the millisecond. */
+export const SETTLED_MS = 1000;

@@ -3,14 +3,7 @@ import { type DocumentCollection, defineCollection } from '@gatehouse/data/colle
 import { createCounts } from '@gatehouse/data/counts';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { insertNew } from '@gatehouse/data/insert-new';
-import {
-  FORMER_JOBS_INDEX,
-  IS_OPEN,
-  JOB_INDEXES,
-  type JobState,
-  newJob,
-  type Priority,
-} from '@gatehouse/data/job-document';
+import { FORMER_JOBS_INDEX, IS_OPEN, JOB_INDEXES, type JobState, newJob } from '@gatehouse/data/job-document';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { createListSource } from '@gatehouse/data/list-source';
 import type { StoredOf } from '@gatehouse/domain/fields';
@@ -23,6 +16,8 @@ export const DELIVERIES = 'webhook_deliveries';
 export type DeliveryDocument = StoredOf<typeof DELIVERY> & {
   /** Null once it has ended. */
   job: JobState | null;
+  /** The replay that it belongs to, if any. */
+  replay?: string;
   expires_at: Date;
 };
 
@@ -77,43 +72,44 @@ export function createDeliveryStore(connection: Connection) {
       return found === null ? undefined : read(found);
     },
     /** Adds those that are new. Returns the jobs of all. */
-    async add(of: readonly NewDelivery[], priority: Priority = 'normal'): Promise<JobState[]> {
-      const jobs = of.map((it) => newJob({ lane: LANE, priority, owner: it.owner }));
-      const documents = of.map((it, i) => newDocument(it, jobs[i] as JobState));
+    async add(of: readonly NewDelivery[], replay?: string): Promise<JobState[]> {
+      const jobs = of.map((it) => jobOf(it, replay));
+      const documents = of.map((it, i) => newDocument(it, jobs[i] as JobState, replay));
       await Promise.all(documents.map(insert));
       // Also those that were there: perhaps nobody has announced them.
       return jobs;
     },
+    /** Sends an event now, also one that was delivered, or waits for its next attempt. Returns the job. */
+    async sendNow(of: NewDelivery): Promise<JobState> {
+      const job = jobOf(of);
+      const id = deliveryIdOf(of);
+      const [due] = await this.add([of]);
+      const now = { 'job.due': job.since, 'job.priority': job.priority, next_attempt_at: job.since };
+      await collection.bulkWrite([
+        { updateOne: { filter: { _id: id, status: { $ne: 'pending' } }, update: beginAgain(job) } },
+        { updateOne: { filter: { _id: id, 'job.due': IS_OPEN, 'job.holder': null }, update: { $set: now } } },
+      ]);
+      return due ?? job;
+    },
     /**
-     * The same, and those that have ended begin once more. With `now`, those that wait for their next attempt do not wait
-     * any longer. Returns the jobs of all.
+     * Adds those that are new, and begins those that have ended once more, each once for a replay. Those that are pending
+     * stay as they are. Returns the jobs of all.
      */
-    async addAgain(
-      of: readonly NewDelivery[],
-      priority: Priority,
-      { now: isNow = false } = {},
-    ): Promise<JobState[]> {
-      const due = await this.add(of, priority);
-      const now = new Date();
-      const again = of.map((it) => {
-        const { _id, job } = newDocument(it, newJob({ lane: LANE, priority, owner: it.owner }));
-        const begun = { status: 'pending' as const, reason: null, begun_at: now };
-        const update = {
-          $set: { ...begun, updated_at: now, next_attempt_at: now, job },
-          $inc: { version: 1 },
-        };
-        return { updateOne: { filter: { _id, status: { $ne: 'pending' as const } }, update } };
-      });
-      if (again.length > 0) await collection.bulkWrite(again);
-      const ids = of.map((it) => deliveryIdOf(it));
-      if (isNow) {
-        await collection.updateMany(
-          { _id: { $in: ids }, 'job.due': IS_OPEN, 'job.holder': null },
-          { $set: { 'job.due': now, next_attempt_at: now } },
-        );
-      }
+    async replay(of: readonly NewDelivery[], replay: string): Promise<JobState[]> {
+      const [first] = of;
+      if (first === undefined) return [];
+      const due = await this.add(of, replay);
+      const others = { _id: { $in: of.map(deliveryIdOf) }, replay: { $ne: replay } };
+      const again = beginAgain(jobOf(first, replay), { replay });
+      await collection.bulkWrite([
+        { updateMany: { filter: { ...others, status: 'pending' }, update: { $set: { replay } } } },
+        { updateMany: { filter: { ...others, status: { $ne: 'pending' } }, update: again } },
+      ]);
       return due;
     },
+    /** How many deliveries of a webhook are pending; counts no further than `max`. */
+    pendingOf: (webhook: string, max: number): Promise<number> =>
+      collection.countDocuments({ webhook, 'job.due': IS_OPEN }, { limit: max, hint: 'order' }),
     /** The first that is pending of those before this one about the same aggregate. */
     async before({ webhook, aggregate, sequence, id }: Delivery): Promise<Delivery | undefined> {
       const found = await collection
@@ -143,7 +139,19 @@ export function createDeliveryStore(connection: Connection) {
   };
 }
 
-function newDocument(of: NewDelivery, job: JobState): DeliveryDocument {
+/** Those of replays do not delay new events of the same owner. */
+const jobOf = ({ owner }: NewDelivery, replay?: string): JobState =>
+  newJob({ lane: LANE, priority: replay === undefined ? 'normal' : 'low', owner });
+
+const beginAgain = (job: JobState, more: { replay?: string } = {}) => ({
+  $set: {
+    ...{ status: 'pending' as const, reason: null, begun_at: job.since, updated_at: job.since },
+    ...{ next_attempt_at: job.since, job, ...more },
+  },
+  $inc: { version: 1 },
+});
+
+function newDocument(of: NewDelivery, job: JobState, replay?: string): DeliveryDocument {
   const { webhook, event } = of;
   const now = new Date();
   const id = deliveryIdOf(of);
@@ -154,6 +162,7 @@ function newDocument(of: NewDelivery, job: JobState): DeliveryDocument {
     _id: id,
     ...write({ ...delivery, ...times, status: 'pending', version: 1 }),
     job,
+    ...(replay !== undefined && { replay }),
     expires_at: new Date(now.getTime() + KEPT_DAYS * 86_400_000),
   };
 }

@@ -1,6 +1,7 @@
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import { createBatches } from '@gatehouse/data/batches';
+import type { Outcome } from '@gatehouse/events/job';
 import { isPublicHost } from '@gatehouse/outbound/public-address';
 import type { EventStore, StoredEvent } from '../events/event.ts';
 import { mayRead, type Owners, type ReadingRights } from '../events/reading-rights.ts';
@@ -8,6 +9,8 @@ import { createReportedActions } from '../reported-actions.ts';
 import { deliveryJobs } from './delivery-jobs.ts';
 import { createDeliveryStore, DELIVERIES, LANE } from './delivery-store.ts';
 import { createEndpoints } from './endpoint.ts';
+import { beginReplay, replayJobs } from './replay-jobs.ts';
+import { createReplays } from './replays.ts';
 import { createWebhookSecrets } from './secrets.ts';
 import { createWebhookSender } from './sender.ts';
 import type { WebhookSettings } from './settings.ts';
@@ -17,11 +20,12 @@ import type { createWebhookNotices } from './webhook-notices.ts';
 import { createWebhookResource, WEBHOOK_PATHS } from './webhook-resource.ts';
 import { mountWebhookRoutes } from './webhook-routes.ts';
 import { createWebhookService } from './webhook-service.ts';
-import { createWebhookStore, WEBHOOK_ACTION, WEBHOOKS } from './webhook-store.ts';
+import { createWebhookStore, WEBHOOK_ACTION, WEBHOOKS, webhookDocuments } from './webhook-store.ts';
 
 export { WEBHOOK_PATHS };
 
 const QUEUE = 'webhooks';
+const REPLAYS = { queue: 'replays', slots: 4, timeoutMs: 60_000 };
 const TIMEOUT_MS = 15_000;
 /** Deliveries end by time, and not by their number of attempts. */
 const MAX_ATTEMPTS = 100_000;
@@ -81,9 +85,30 @@ export function createWebhooksModule(
     for (const job of await deliveries.add(added)) queue.announce(job);
   });
 
+  const countIn =
+    (name: string) =>
+    (_job: unknown, { result }: Outcome): void => {
+      if (result !== 'postponed') lanes.count(name, LANE, result);
+    };
   const isAllowedHost = (hostname: string) => networks.length > 0 || isPublicHost(hostname);
+  const replayQueue = queues({ name: REPLAYS.queue, lanes: [LANE], kind: replayJobs({ connection }) });
+  const replays = createReplays({
+    ...{ webhooks, authority, deliveries, rights: events.rights, events: events.store },
+    announce: queue.announce,
+    async begin(...of) {
+      const job = await beginReplay({ connection }, ...of);
+      if (job !== undefined) replayQueue.announce(job);
+      return job !== undefined;
+    },
+  });
+  const replayWorker = replayQueue.work({
+    ...{ lane: LANE, slots: REPLAYS.slots, timeoutMs: REPLAYS.timeoutMs },
+    handler: ({ document }, { note }) => replays.makeBatch(webhookDocuments.read(document), note),
+    paused: () => lanes.isPaused(REPLAYS.queue, LANE),
+    onEnded: countIn(REPLAYS.queue),
+  });
   const service = createWebhookService({
-    ...{ webhooks, authority, deliveries, secrets, isAllowedHost, announce: queue.announce },
+    ...{ webhooks, authority, deliveries, secrets, replays, isAllowedHost, announce: queue.announce },
     report: actions.send,
     events: events.store,
     rights: events.rights,
@@ -102,9 +127,7 @@ export function createWebhooksModule(
     maxAttempts: MAX_ATTEMPTS,
     backoffMs: { first: BACKOFF_MS.first * scale, max: BACKOFF_MS.max * scale },
     paused: () => lanes.isPaused(QUEUE, LANE),
-    onEnded(_job, { result }) {
-      if (result !== 'postponed') lanes.count(QUEUE, LANE, result);
-    },
+    onEnded: countIn(QUEUE),
   });
 
   /** After a change of the master key, so that the former one is no longer needed. */
@@ -128,11 +151,11 @@ export function createWebhooksModule(
       });
     },
     prepare: reseal,
-    background: [actions, ...(options.slots === 0 ? [] : [worker])],
+    background: [actions, ...(options.slots === 0 ? [] : [worker, replayWorker])],
     expiring: [DELIVERIES],
     async erase(userId) {
       for (const id of await webhooks.removeAllOf(userId)) await deliveries.removeAllOf(id);
     },
   };
-  return { parts, operated: { queue, lanes: [LANE] } };
+  return { parts, operated: [queue, replayQueue].map((it) => ({ queue: it, lanes: [LANE] })) };
 }

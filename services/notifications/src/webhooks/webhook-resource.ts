@@ -22,6 +22,7 @@ export const READ = ['read:data', 'read:all'];
 export const WRITE = ['write:data'];
 export const WEBHOOKS = '/api/v1/webhooks';
 
+const Time = Type.String({ format: 'date-time' });
 const Status = Type.Unsafe<Webhook['status']>({ type: 'string', enum: [...WEBHOOK_STATUSES] });
 const Fields = {
   url: Type.String({
@@ -53,13 +54,35 @@ const shown = {
       'was recovered, or all of its credentials were ended. credential: the API key or client secret that made it has ended, or its ' +
       'giver is somebody else.',
   }),
-  created_at: Type.String({ format: 'date-time' }),
+  replay: Type.Union(
+    [
+      Type.Object({
+        from: Time,
+        events: Type.Integer({ description: 'The number of events when it was asked for.' }),
+        done: Type.Integer({ description: 'The number of events whose deliveries have begun.' }),
+        started_at: Time,
+        ended_at: Type.Union([Time, Type.Null()], { description: 'Null while it is under way.' }),
+        reason: Type.Union([Type.String(), Type.Null()], {
+          description: 'Why it ended before its last event.',
+        }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'The last replay.' },
+  ),
+  created_at: Time,
 };
 export const show = (webhook: Webhook) => {
-  const { id, url, events, description, ordered, status, pauseReason, createdAt } = webhook;
+  const { id, url, events, description, ordered, status, pauseReason, replay, createdAt } = webhook;
   return {
     ...{ id, url, events: [...events], description, ordered, status },
     pause_reason: pauseReason,
+    replay: replay && {
+      ...{ from: replay.from.toISOString(), events: replay.events, done: replay.done },
+      started_at: replay.startedAt.toISOString(),
+      ended_at: replay.endedAt?.toISOString() ?? null,
+      reason: replay.reason,
+    },
     created_at: createdAt.toISOString(),
   };
 };
@@ -186,6 +209,7 @@ const EXAMPLE: Webhook = {
   basis: null,
   slot: null,
   memberSlot: null,
+  replay: null,
   secrets: [],
   version: 1,
   createdAt: AT,

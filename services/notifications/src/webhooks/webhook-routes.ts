@@ -122,8 +122,8 @@ const Replay = Type.Object({
   }),
 });
 const Replayed = Type.Object({
-  replayed: Type.Integer({ description: 'The number of deliveries that begin again, at most 1,000 or so.' }),
-  next: OrNull(Time, 'The `from` of the request that goes on; null when that was all.'),
+  replayed: Type.Integer({ description: 'The number of events that are delivered again.' }),
+  next: OrNull(Time, 'Always null: all events are delivered.'),
 });
 
 /** Mounts what is done with a webhook beside changing it: a new secret, a test, its deliveries, and sending again. */
@@ -233,11 +233,13 @@ export function mountWebhookRoutes(
     `${path}/replay`,
     route('replay_webhook', WRITE, {
       summary: 'Deliver the events since a time again',
-      description: 'Those that the webhook subscribes to now, whether they were delivered before or not.',
+      description:
+        'Those that the webhook subscribes to now, whether they were delivered before or not. They are delivered some at a time; `replay` of ' +
+        'the webhook shows how far. A webhook has one replay at a time, which ends when the webhook is paused.',
       body: [{ name: 'WebhookReplay', schema: Replay, example: { from: '2026-03-01T00:00:00Z' } }],
       responses: {
         202: {
-          description: 'How many events are delivered.',
+          description: 'The number of events.',
           shapes: [{ name: 'WebhookReplayed', schema: Replayed, example: { replayed: 12, next: null } }],
         },
       },
@@ -245,8 +247,8 @@ export function mountWebhookRoutes(
     }),
     async (request, to) => {
       const from = new Date(readReplay(request.body).from);
-      const { replayed, next } = await webhooks.replay(request.params.id, from, callerOf(request));
-      return reply(to, writeReplayed({ replayed, next: next?.toISOString() ?? null }), 202);
+      const replayed = await webhooks.replay(request.params.id, from, callerOf(request));
+      return reply(to, writeReplayed({ replayed, next: null }), 202);
     },
   );
 
@@ -322,7 +324,7 @@ export function mountWebhookRoutes(
     `${path}/deliveries/:delivery/resend`,
     route('resend_webhook_delivery', WRITE, {
       summary: 'Deliver an event again',
-      description: 'With the same `webhook-id`. A delivery that is pending stays as it is.',
+      description: 'With the same `webhook-id`. A delivery that waits for its next attempt is sent now.',
       responses: { 202: { description: 'The delivery, which is pending.', shapes: [delivery] } },
       kinds: ['conflict'],
     }),

@@ -1,8 +1,8 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
-import { leastIdAt, newId, timeOfId } from '@gatehouse/core/ids';
+import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
-import type { JobState, Priority } from '@gatehouse/data/job-document';
+import type { JobState } from '@gatehouse/data/job-document';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import type { RequestedBy, RequestInfo } from '@gatehouse/server/requests';
@@ -10,9 +10,10 @@ import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
 import { requestedBy } from '@gatehouse/tokens/requested-by';
 import type { EventStore, StoredEvent } from '../events/event.ts';
 import { EVENT_TYPE_NAMES, TEST_TYPE } from '../events/event-types.ts';
-import { conditionsOf, mayRead, mayReadType, type ReadingRights } from '../events/reading-rights.ts';
+import { mayRead, mayReadType, type ReadingRights } from '../events/reading-rights.ts';
 import { type Delivery, deliveryIdOf } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
+import type { Replays } from './replays.ts';
 import type { WebhookSecrets } from './secrets.ts';
 import {
   deliveryOwnerOf,
@@ -29,19 +30,17 @@ import {
 } from './webhook.ts';
 import type { WebhookAuthority } from './webhook-authority.ts';
 
-/** Events that are replayed with one request. */
-const REPLAY = { max: 1000, page: 100 };
-
 export type WebhookService = ReturnType<typeof createWebhookService>;
 
 /** The use cases of webhooks. Each is for the owner; for anybody else there is no such webhook. */
 export function createWebhookService(options: {
   webhooks: WebhookStore;
   authority: Pick<WebhookAuthority, 'basisOf' | 'holds'>;
-  deliveries: Pick<DeliveryStore, 'addAgain' | 'findById' | 'within' | 'removeAllOf'>;
+  deliveries: Pick<DeliveryStore, 'sendNow' | 'findById' | 'removeAllOf'>;
   events: EventStore;
   rights: ReadingRights;
   secrets: Pick<WebhookSecrets, 'rotated'>;
+  replays: Pick<Replays, 'start'>;
   isAllowedHost: (hostname: string) => boolean;
   /** Announces the job of a delivery that was stored. */
   announce: (job: JobState) => void;
@@ -95,19 +94,15 @@ export function createWebhookService(options: {
     if (problems.length > 0) throw invalidFields(problems);
   }
 
-  /** Sends events now, also those that were delivered, or wait for their next attempt. Returns how many are due. */
-  async function send(webhook: Webhook, of: readonly StoredEvent[], priority: Priority): Promise<number> {
-    if (webhook.status !== 'active')
-      throw new ServiceError('conflict', 'The webhook is paused. Resume it first.');
-    const owner = deliveryOwnerOf(webhook);
-    const to = of.map((event) => ({ webhook: webhook.id, owner, event }));
-    const due = await deliveries.addAgain(to, priority, { now: priority !== 'low' });
-    for (const job of due) options.announce(job);
-    return due.length;
+  function requireActive({ status }: Webhook): void {
+    if (status !== 'active') throw new ServiceError('conflict', 'The webhook is paused. Resume it first.');
   }
 
+  /** Sends an event now, also one that was delivered, or waits for its next attempt. */
   async function sendOne(webhook: Webhook, event: StoredEvent): Promise<Delivery> {
-    await send(webhook, [event], 'normal');
+    requireActive(webhook);
+    const of = { webhook: webhook.id, owner: deliveryOwnerOf(webhook), event };
+    options.announce(await deliveries.sendNow(of));
     const sent = await deliveries.findById(deliveryIdOf({ webhook: webhook.id, event }), webhook.id);
     if (sent === undefined) throw new ServiceError('not_found', 'There is no such webhook.');
     return sent;
@@ -156,6 +151,7 @@ export function createWebhookService(options: {
           basis,
           slot: null,
           memberSlot: null,
+          replay: null,
           status: 'active',
           pauseReason: null,
         },
@@ -231,6 +227,7 @@ export function createWebhookService(options: {
           ...current,
           basis,
           memberSlot: null,
+          replay: null,
           secrets: secrets.rotated(id, current.secrets, endsAt),
         }),
         undefined,
@@ -265,34 +262,11 @@ export function createWebhookService(options: {
       return sendOne(webhook, event);
     },
 
-    /** Sends what happened since, also what was delivered; `next` is where another request goes on, if there is more. */
-    async replay(
-      id: string,
-      from: Date,
-      caller: Caller,
-    ): Promise<{ replayed: number; next: Date | undefined }> {
+    /** Delivers what happened since again, some at a time. Returns the number of events. */
+    async replay(id: string, from: Date, caller: Caller): Promise<number> {
       const webhook = await find(id, caller);
-      const readable = conditionsOf(await rights.ofWebhook(webhook));
-      const types = EVENT_TYPE_NAMES.filter((type) =>
-        wordsOf(type).some((it) => webhook.events.includes(it)),
-      );
-      const source = events.where(async () => [
-        ...readable,
-        { field: 'type', operator: 'in', values: types },
-      ]);
-      const since = { field: 'id', operator: 'gte', values: [leastIdAt('evt', from)] } as const;
-      let replayed = 0;
-      for (let after: Parameters<typeof source.byKeyset>[1]['from']; ; ) {
-        const page = await source.byKeyset(
-          { conditions: [since], sort: { field: 'id', descending: false } },
-          { limit: REPLAY.page, ...(after && { from: after }) },
-        );
-        const [first] = page.items;
-        if (first !== undefined && replayed >= REPLAY.max) return { replayed, next: timeOfId(first.id) };
-        replayed += await send(webhook, page.items, 'low');
-        if (!page.hasNext || page.last === undefined) return { replayed, next: undefined };
-        after = { position: page.last, direction: 'next', inclusive: false };
-      }
+      requireActive(webhook);
+      return options.replays.start(webhook, from);
     },
   };
 }

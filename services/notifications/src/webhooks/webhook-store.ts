@@ -1,6 +1,7 @@
 import type { StoredDocument } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { createDocumentStore } from '@gatehouse/data/document-store';
+import { JOB_INDEXES, type JobState } from '@gatehouse/data/job-document';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { OUTBOX_INDEX } from '@gatehouse/data/outbox';
 import { insertInSlots } from '@gatehouse/data/slots';
@@ -22,9 +23,10 @@ export const WEBHOOKS = 'webhooks';
 /** The subject of the events that are actions, which identity does not have yet. */
 export const WEBHOOK_ACTION = 'notifications.webhook.action';
 
-type WebhookDocument = StoredOf<typeof WEBHOOK> & VersionedDocument;
+/** Its job is its replay. */
+export type WebhookDocument = StoredOf<typeof WEBHOOK> & VersionedDocument & { job?: JobState | null };
 
-const { listFields, ...documents } = createDocumentMapper(WEBHOOK);
+export const { listFields, ...webhookDocuments } = createDocumentMapper(WEBHOOK);
 const LISTS = createListPlan({ fields: listFields, prefix: 'owner' });
 
 const eventsOf = (action: WebhookAction | undefined) =>
@@ -51,8 +53,11 @@ export function createWebhookStore(connection: Connection): WebhookStore {
         },
       },
       OUTBOX_INDEX,
+      JOB_INDEXES.due,
+      JOB_INDEXES.since,
+      JOB_INDEXES.dead,
     ],
-    ...documents,
+    ...webhookDocuments,
   });
   const collection = connection.collection<StoredDocument>(WEBHOOKS);
   return {
@@ -62,7 +67,7 @@ export function createWebhookStore(connection: Connection): WebhookStore {
       const found = await collection
         .find<WebhookDocument>({ _id: { $in: [...ids] }, deleted_at: null })
         .toArray();
-      return found.map(documents.read);
+      return found.map(webhookDocuments.read);
     },
     async insert(webhook, action) {
       const { owner, basis } = webhook;
@@ -90,7 +95,9 @@ export function createWebhookStore(connection: Connection): WebhookStore {
         id,
         (current, revision) => {
           const next = decide(current);
-          return next && { next: { ...next, ...revision }, events: eventsOf(actionOf?.(current, next)) };
+          if (next === undefined) return undefined;
+          const events = eventsOf(actionOf?.(current, next));
+          return { next: { ...next, ...revision }, events, unwritten: ['replay'] };
         },
         ifVersion,
       );
@@ -115,7 +122,7 @@ export function createWebhookStore(connection: Connection): WebhookStore {
     },
     async *all() {
       for await (const document of collection.find<WebhookDocument>({ deleted_at: null }))
-        yield documents.read(document);
+        yield webhookDocuments.read(document);
     },
   };
 }

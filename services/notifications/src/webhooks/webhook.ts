@@ -36,6 +36,25 @@ export type Basis = {
   giver?: { id: string | null; epoch: number };
 };
 
+/** The events since a time that are delivered to a webhook again, some at a time. A webhook has one replay at most. */
+export type Replay = {
+  id: string;
+  from: Date;
+  /** When what it delivers had been stored. */
+  until: Date;
+  /** The id of the last event whose delivery was made, or that all events have which it begins with. */
+  after: string;
+  /** How many events there were when it was asked for, and of how many there are deliveries. */
+  events: number;
+  done: number;
+  startedAt: Date;
+  /** When deliveries were made last. */
+  movedAt: Date;
+  endedAt: Date | null;
+  /** Why it ended before its last event. */
+  reason: string | null;
+};
+
 /** An endpoint of somebody who owns applications, that is told of events. */
 export const WEBHOOK = {
   id: id(),
@@ -59,6 +78,8 @@ export const WEBHOOK = {
   memberSlot: number().default(null),
   /** The latest first; those that are live all sign. */
   secrets: listOf({ sealed: text(), endsAt: date().default(null) }),
+  /** The last one, or the one that is under way. Other writes leave it as it is. */
+  replay: value<Replay>().default(null),
   version: number().default(0),
   createdAt: date().list(),
   updatedAt: date(),

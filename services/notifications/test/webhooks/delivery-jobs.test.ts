@@ -86,26 +86,33 @@ t.test('the last twenty attempts are kept', async (t) => {
   );
 });
 
-t.test(
-  'sending again restarts what has ended, and what waits is sent now only if it is asked for',
-  async (t) => {
-    await store.collection.deleteMany({});
-    const again = (events: string[], now: boolean) =>
-      store.addAgain(events.map(deliveryOf), now ? 'normal' : 'low', { now });
-    const settle = async (outcome: Outcome) => {
-      const [job] = await claim(1);
-      await jobs.settle(job as Job<DeliveryDocument>, outcome, { status: 'succeeded' });
-    };
-    await store.add([deliveryOf('done')]);
-    await settle({ result: 'succeeded' });
-    await store.add([deliveryOf('waits')]);
-    await settle({ result: 'failed', error: 'x', retryInMs: 60_000 });
-    t.equal((await again(['done', 'waits', 'new'], false)).length, 3);
-    t.match(await documentOf('done'), { status: 'pending', job: { priority: 'low', attempts: 0 } });
-    t.match(await documentOf('waits'), { job: { attempts: 1 } });
-    t.same(await claim(10), [], 'it still waits');
-    await again(['waits'], true);
-    t.match(await claim(10), [{ id: idOf('waits'), attempt: 2 }]);
-    t.same(await again([], true), []);
-  },
-);
+t.test('sending again, and replaying', async (t) => {
+  await store.collection.deleteMany({});
+  const settle = async (outcome: Outcome) => {
+    const [job] = await claim(1);
+    await jobs.settle(job as Job<DeliveryDocument>, outcome, { status: 'succeeded' });
+  };
+  await store.add([deliveryOf('done')]);
+  await settle({ result: 'succeeded' });
+  await store.add([deliveryOf('waits')]);
+  await settle({ result: 'failed', error: 'x', retryInMs: 60_000 });
+  const replay = () => store.replay(['done', 'waits', 'new'].map(deliveryOf), 'rpl_1');
+  t.equal((await replay()).length, 3);
+  t.same(await store.replay([], 'rpl_1'), []);
+  const begunAgain = { status: 'pending', replay: 'rpl_1', job: { priority: 'low', attempts: 0 } };
+  t.match(await documentOf('done'), begunAgain);
+  t.match(await documentOf('new'), begunAgain);
+  t.match(await documentOf('waits'), { replay: 'rpl_1', job: { attempts: 1, priority: 'normal' } });
+  t.same(await claim(10), [], 'it still waits');
+  t.equal(await store.pendingOf('whk_1', 2), 2);
+  t.equal(await store.pendingOf('whk_1', 10), 3);
+  const ended = { $set: { status: 'succeeded' as const, job: null } };
+  await store.collection.updateMany({ _id: { $in: ['done', 'new'].map(idOf) } }, ended);
+  await store.sendNow(deliveryOf('waits'));
+  t.match(await claim(10), [{ id: idOf('waits'), attempt: 2 }], 'it is sent now');
+  await store.collection.updateOne({ _id: idOf('waits') }, ended);
+  await replay();
+  t.equal(await store.pendingOf('whk_1', 10), 0, 'a batch that is made again adds nothing');
+  await store.sendNow(deliveryOf('done'));
+  t.match(await claim(10), [{ id: idOf('done'), attempt: 1 }]);
+});
