@@ -10,7 +10,7 @@ import { deliveryOwnerOf, type Replay, type Webhook, type WebhookStore, wordsOf 
 import type { WebhookAuthority } from './webhook-authority.ts';
 
 /** The events whose deliveries are made at a time, and the pending deliveries of the webhook with which no more are made. */
-const BATCH = 500;
+const BATCH = 200;
 /** The pause until it is looked again how many are pending: a tenth of the time for which the replay has waited. */
 const WAIT_MS = { least: 500, most: 60_000 };
 
