@@ -65,5 +65,6 @@ export const ACTIONS: Record<string, string> = {
   'dead_letters.purged': 'All dead letters removed',
   'webhook.created': 'Webhook created',
   'webhook.changed': 'Webhook changed or resumed',
+  'webhook.paused': 'Webhook paused, not by its owner',
   'webhook.removed': 'Webhook deleted',
 };

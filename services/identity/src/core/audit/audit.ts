@@ -25,7 +25,12 @@ export const QUEUE_ACTIONS = [
   'dead_letters.removed',
   'dead_letters.purged',
 ] as const;
-export const WEBHOOK_ACTIONS = ['webhook.created', 'webhook.changed', 'webhook.removed'] as const;
+export const WEBHOOK_ACTIONS = [
+  'webhook.created',
+  'webhook.changed',
+  'webhook.paused',
+  'webhook.removed',
+] as const;
 /** Actions that grant or remove power: written before the response. */
 const IMMEDIATE = [
   'account.created',

@@ -85,6 +85,7 @@ const WebhookDetails = Type.Object(
     host: Type.Optional(Type.String()),
     events: Type.Optional(Type.Array(Type.String())),
     status: Type.Optional(Type.String()),
+    reason: Type.Optional(Type.String()),
   },
   { additionalProperties: false },
 );

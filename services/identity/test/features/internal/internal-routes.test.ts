@@ -310,6 +310,13 @@ t.test('each action on a queue or webhook is in the audit log, once however ofte
     ['dead_letters.purged', { queue: 'messages', lanes: ['email', 'sms'], number: 3 }],
     ['webhook.created', { webhook: 'whk_1', host: 'a.example', events: ['*'], status: 'active' }, 'usr_1'],
     ['webhook.changed', { webhook: 'whk_1', host: 'b.example', events: ['*'], status: 'active' }, 'usr_1'],
+    [
+      ...([
+        'webhook.paused',
+        { webhook: 'whk_1', host: 'b.example', status: 'paused', reason: 'backlog' },
+      ] as const),
+      'usr_1',
+    ],
     ['webhook.removed', { webhook: 'whk_1', host: 'b.example' }],
   ] as const) {
     const of = subject === undefined ? {} : { subject };
