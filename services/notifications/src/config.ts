@@ -16,6 +16,7 @@ import {
 import { serviceUrlSetting } from '@gatehouse/server/service-settings';
 import type { SendingSettings } from './notifications/sending.ts';
 import { DEFAULT_REQUEST_LOG, type RequestLogSettings } from './requests/request.ts';
+import { DEFAULT_BACKLOG } from './webhooks/backlogs.ts';
 import type { WebhookSettings } from './webhooks/settings.ts';
 
 export type NotificationsConfig = ResourceConfig & {
@@ -97,6 +98,11 @@ export const settings = {
     'How many deliveries to webhooks a process makes at a time. With 0 it makes none.',
     integer('NOTIFICATIONS_WEBHOOK_SLOTS', { min: 0, max: 2000, default: 256 }),
   ),
+  webhookBacklog: described(
+    'How many deliveries to the webhooks of an owner may be pending. Beyond that, requests for more get 429, and the webhook with the most ' +
+      'is paused.',
+    integer('NOTIFICATIONS_WEBHOOK_BACKLOG', { min: 100, max: 1_000_000, default: DEFAULT_BACKLOG }),
+  ),
   // The lower bounds are longer than usage may be late.
   minuteDays: described(
     'For how many days analytics are kept by minute.',
@@ -166,7 +172,7 @@ export function readNotificationsConfig(env: NodeJS.ProcessEnv) {
   if (problems.length > 0) throw new SettingsError(problems);
   const { slots, minuteDays: minute, hourDays: hour, dayDays: day, ...others } = values;
   const { requestLogDays, requestLogRows, requestLogSuccessPercent, ...rest } = others;
-  const { masterKeys, webhookNetworks: networks, webhookSlots, ...config } = rest;
+  const { masterKeys, webhookNetworks: networks, webhookSlots, webhookBacklog, ...config } = rest;
   return {
     ...config,
     analyticsDays: { minute, hour, day },
@@ -176,6 +182,6 @@ export function readNotificationsConfig(env: NodeJS.ProcessEnv) {
       rows: requestLogRows,
       successPercent: requestLogSuccessPercent,
     },
-    webhooks: { masterKeys, networks, slots: webhookSlots },
+    webhooks: { masterKeys, networks, slots: webhookSlots, backlog: webhookBacklog },
   };
 }

@@ -3,7 +3,14 @@ import { type DocumentCollection, defineCollection } from '@gatehouse/data/colle
 import { createCounts } from '@gatehouse/data/counts';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { insertNew } from '@gatehouse/data/insert-new';
-import { FORMER_JOBS_INDEX, IS_OPEN, JOB_INDEXES, type JobState, newJob } from '@gatehouse/data/job-document';
+import {
+  FORMER_JOBS_INDEX,
+  IS_OPEN,
+  JOB_INDEXES,
+  type JobState,
+  newJob,
+  PRIORITIES,
+} from '@gatehouse/data/job-document';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { createListSource } from '@gatehouse/data/list-source';
 import type { StoredOf } from '@gatehouse/domain/fields';
@@ -110,6 +117,34 @@ export function createDeliveryStore(connection: Connection) {
     /** How many deliveries of a webhook are pending; counts no further than `max`. */
     pendingOf: (webhook: string, max: number): Promise<number> =>
       collection.countDocuments({ webhook, 'job.due': IS_OPEN }, { limit: max, hint: 'order' }),
+    /** Whether more deliveries of an owner than that are pending. */
+    async hasMorePending(owner: string, than: number): Promise<boolean> {
+      const hint = JOB_INDEXES.due.options.name;
+      return (await collection.countDocuments(pendingFor(owner), { limit: than + 1, hint })) > than;
+    },
+    /** The webhook of an owner with the most pending deliveries. */
+    async webhookWithMost(owner: string): Promise<string | undefined> {
+      const found = await collection
+        .aggregate<{ _id: string }>(
+          [
+            { $match: pendingFor(owner) },
+            { $group: { _id: '$webhook', count: { $sum: 1 } } },
+            { $sort: { count: -1 } },
+            { $limit: 1 },
+          ],
+          { hint: JOB_INDEXES.due.options.name },
+        )
+        .toArray();
+      return found[0]?._id;
+    },
+    /** Ends all pending deliveries of a webhook but those that are under way. */
+    async skipPending(webhook: string, reason: string): Promise<void> {
+      const ended = { status: 'skipped' as const, reason, next_attempt_at: null, job: null };
+      await collection.updateMany(
+        { webhook, 'job.due': IS_OPEN, 'job.holder': null },
+        { $set: { ...ended, updated_at: new Date() }, $inc: { version: 1 } },
+      );
+    },
     /** The first that is pending of those before this one about the same aggregate. */
     async before({ webhook, aggregate, sequence, id }: Delivery): Promise<Delivery | undefined> {
       const found = await collection
@@ -138,6 +173,11 @@ export function createDeliveryStore(connection: Connection) {
     },
   };
 }
+
+const pendingFor = (owner: string) => ({
+  ...{ 'job.lane': LANE, 'job.priority': { $in: [...PRIORITIES] }, 'job.owner': owner },
+  'job.due': IS_OPEN,
+});
 
 /** Those of replays do not delay new events of the same owner. */
 const jobOf = ({ owner }: NewDelivery, replay?: string): JobState =>

@@ -6,6 +6,7 @@ import { isPublicHost } from '@gatehouse/outbound/public-address';
 import type { EventStore, StoredEvent } from '../events/event.ts';
 import { mayRead, type Owners, type ReadingRights } from '../events/reading-rights.ts';
 import { createReportedActions } from '../reported-actions.ts';
+import { createBacklogs, DEFAULT_BACKLOG } from './backlogs.ts';
 import { deliveryJobs } from './delivery-jobs.ts';
 import { createDeliveryStore, DELIVERIES, LANE } from './delivery-store.ts';
 import { createEndpoints } from './endpoint.ts';
@@ -58,6 +59,11 @@ export function createWebhooksModule(
   const authority = createWebhookAuthority({
     ...{ webhooks, deliveries, onPausing: notices.paused },
     owners: events.owners,
+    report: (id) => actions.send(id),
+  });
+  const backlogs = createBacklogs({
+    ...{ webhooks, authority, deliveries },
+    max: options.backlog ?? DEFAULT_BACKLOG,
   });
   const actions = createReportedActions({
     ...{ connection, identity, logger, collection: WEBHOOKS, subject: WEBHOOK_ACTION },
@@ -83,6 +89,11 @@ export function createWebhooksModule(
     const to = told.filter((_, i) => holding[i]);
     const added = to.map((it) => ({ webhook: it.id, owner: deliveryOwnerOf(it), event }));
     for (const job of await deliveries.add(added)) queue.announce(job);
+    for (const owner of new Set(added.map((it) => it.owner))) {
+      backlogs.bound(owner).catch((error: unknown) => {
+        logger.warn({ err: error, owner }, 'the pending deliveries of an owner could not be counted');
+      });
+    }
   });
 
   const countIn =
@@ -93,7 +104,7 @@ export function createWebhooksModule(
   const isAllowedHost = (hostname: string) => networks.length > 0 || isPublicHost(hostname);
   const replayQueue = queues({ name: REPLAYS.queue, lanes: [LANE], kind: replayJobs({ connection }) });
   const replays = createReplays({
-    ...{ webhooks, authority, deliveries, rights: events.rights, events: events.store },
+    ...{ webhooks, authority, deliveries, backlogs, rights: events.rights, events: events.store },
     announce: queue.announce,
     async begin(...of) {
       const job = await beginReplay({ connection }, ...of);
@@ -108,7 +119,16 @@ export function createWebhooksModule(
     onEnded: countIn(REPLAYS.queue),
   });
   const service = createWebhookService({
-    ...{ webhooks, authority, deliveries, secrets, replays, isAllowedHost, announce: queue.announce },
+    ...{
+      webhooks,
+      authority,
+      deliveries,
+      secrets,
+      replays,
+      backlogs,
+      isAllowedHost,
+      announce: queue.announce,
+    },
     report: actions.send,
     events: events.store,
     rights: events.rights,

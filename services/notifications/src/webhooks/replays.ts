@@ -5,6 +5,7 @@ import { PostponedError } from '@gatehouse/events/job';
 import { type EventStore, SETTLED_MS } from '../events/event.ts';
 import { EVENT_TYPE_NAMES } from '../events/event-types.ts';
 import { conditionsOf, type ReadingRights } from '../events/reading-rights.ts';
+import type { Backlogs } from './backlogs.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import { deliveryOwnerOf, type Replay, type Webhook, type WebhookStore, wordsOf } from './webhook.ts';
 import type { WebhookAuthority } from './webhook-authority.ts';
@@ -26,6 +27,7 @@ export function createReplays(options: {
   deliveries: Pick<DeliveryStore, 'replay' | 'pendingOf' | 'removeAllOf'>;
   events: Pick<EventStore, 'where'>;
   rights: Pick<ReadingRights, 'ofWebhook'>;
+  backlogs: Pick<Backlogs, 'isHalfFull'>;
   /** Makes the job of a replay. Returns false if the webhook is gone or paused, or another replay is under way. */
   begin(webhook: Webhook, replay: Replay): Promise<boolean>;
   /** Announces the job of a delivery that was stored. */
@@ -52,7 +54,8 @@ export function createReplays(options: {
     if (replay === null) return;
     const isHeld = status === 'active' && (await authority.holds(webhook));
     if (!isHeld) return note({ reason: 'The webhook was paused.' });
-    if ((await deliveries.pendingOf(id, BATCH)) >= BATCH) {
+    const owner = deliveryOwnerOf(webhook);
+    if ((await deliveries.pendingOf(id, BATCH)) >= BATCH || (await options.backlogs.isHalfFull(owner))) {
       const waitMs = (Date.now() - replay.movedAt.getTime()) / 10;
       const pauseMs = Math.min(Math.max(waitMs, WAIT_MS.least), WAIT_MS.most);
       throw new PostponedError('Earlier deliveries are pending.', pauseMs);
@@ -61,7 +64,6 @@ export function createReplays(options: {
       { conditions: [], sort: { field: 'id', descending: false } },
       { limit: BATCH },
     );
-    const owner = deliveryOwnerOf(webhook);
     const of = items.map((event) => ({ webhook: id, owner, event }));
     for (const job of await deliveries.replay(of, replay.id)) announce(job);
     // Deleted meanwhile, perhaps after its deliveries were.

@@ -7,6 +7,8 @@ export type WebhookSettings = {
   networks: readonly string[];
   /** How many deliveries a process makes at a time; with 0 it makes none. */
   slots: number;
+  /** How many deliveries of an owner may be pending; DEFAULT_BACKLOG unless given. */
+  backlog?: number;
   /** For each request. */
   timeoutMs?: number;
   /** Shortens the pauses after failures, in tests. */

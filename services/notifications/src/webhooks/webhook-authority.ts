@@ -3,7 +3,17 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { type Caller, unauthenticated } from '@gatehouse/tokens/caller';
 import { credentialOf, type Owners, type Standing } from '../events/reading-rights.ts';
 import type { DeliveryStore } from './delivery-store.ts';
-import type { Basis, Held, PauseReason, Webhook, WebhookStore } from './webhook.ts';
+import {
+  actionOn,
+  type Basis,
+  type Held,
+  type PauseReason,
+  type Webhook,
+  type WebhookStore,
+} from './webhook.ts';
+
+/** The maker of what nobody has asked for, in the audit log. */
+const GATEHOUSE = { user_id: null, client_id: 'webhooks', address: '', user_agent: null, request_id: '' };
 
 export type WebhookAuthority = ReturnType<typeof createWebhookAuthority>;
 
@@ -32,17 +42,27 @@ export function createWebhookAuthority(options: {
   owners: Owners;
   /** Tells the owner that a webhook is paused; may be called again. */
   onPausing: (webhook: Webhook, why: PauseReason) => Promise<void>;
+  /** Reports what was done to a webhook to identity. */
+  report: (id: string) => void;
 }) {
   const { webhooks, deliveries, owners, onPausing } = options;
 
   async function pause(webhook: Webhook, reason: PauseReason): Promise<void> {
     if (webhook.status === 'paused') return;
     await onPausing(webhook, reason);
-    await webhooks.update(webhook.id, (current) =>
-      current.status === 'paused' || !isDeepStrictEqual(current.basis, webhook.basis)
-        ? undefined
-        : { ...current, status: 'paused', pauseReason: reason },
+    await webhooks.update(
+      webhook.id,
+      (current) =>
+        current.status === 'paused' || !isDeepStrictEqual(current.basis, webhook.basis)
+          ? undefined
+          : { ...current, status: 'paused', pauseReason: reason },
+      undefined,
+      (_, after) => {
+        const { details, ...action } = actionOn(after, 'webhook.paused', GATEHOUSE);
+        return { ...action, details: { ...details, reason } };
+      },
     );
+    options.report(webhook.id);
   }
 
   return {

@@ -10,6 +10,10 @@ const WHY: Record<PauseReason, readonly [why: string, then: string]> = {
   failing: ['No event could be delivered to it for three days.', WORKING],
   gone: ['It answered with the status 410, which says that it wants no more events.', WORKING],
   owner: ['It was asked for.', WORKING],
+  backlog: [
+    'Too many deliveries of your webhooks were pending, and it had the most. They are listed as skipped.',
+    WORKING,
+  ],
   recovery: ['Your account was recovered, or all of its credentials were ended, since it was made.', YOURS],
   credential: [
     'The API key or client secret with which it was made has ended, or counts as somebody else’s.',
@@ -49,7 +53,8 @@ export function createWebhookNotices(create: NotificationService['create']) {
     },
     /** Sent once for each time that a webhook is made, or rests on somebody anew. */
     async reported(id: string, { action, details, subject }: WebhookAction): Promise<void> {
-      if (action === 'webhook.removed') return;
+      // Of a pause there was a mail already.
+      if (action === 'webhook.removed' || action === 'webhook.paused') return;
       const { webhook, host } = details;
       const isNew = action === 'webhook.created';
       const about = isNew ? `${webhook} created` : `${webhook} ${id}`;

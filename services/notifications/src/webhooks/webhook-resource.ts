@@ -52,7 +52,7 @@ const shown = {
     description:
       'failing: no success in three days. gone: the endpoint answered 410. owner: it was asked for. recovery: the account of its owner ' +
       'was recovered, or all of its credentials were ended. credential: the API key or client secret that made it has ended, or its ' +
-      'giver is somebody else.',
+      'giver is somebody else. backlog: too many deliveries of its owner were pending, and it had the most.',
   }),
   replay: Type.Union(
     [

@@ -5,23 +5,23 @@ import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { JobState } from '@gatehouse/data/job-document';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
-import type { RequestedBy, RequestInfo } from '@gatehouse/server/requests';
+import type { RequestInfo } from '@gatehouse/server/requests';
 import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
 import { requestedBy } from '@gatehouse/tokens/requested-by';
 import type { EventStore, StoredEvent } from '../events/event.ts';
 import { EVENT_TYPE_NAMES, TEST_TYPE } from '../events/event-types.ts';
 import { mayRead, mayReadType, type ReadingRights } from '../events/reading-rights.ts';
+import type { Backlogs } from './backlogs.ts';
 import { type Delivery, deliveryIdOf } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { Replays } from './replays.ts';
 import type { WebhookSecrets } from './secrets.ts';
 import {
+  actionOn,
   deliveryOwnerOf,
   type NewWebhook,
-  personOf,
   WEBHOOK_LIMITS,
   type Webhook,
-  type WebhookAction,
   type WebhookChanges,
   type WebhookField,
   type WebhookStore,
@@ -41,6 +41,7 @@ export function createWebhookService(options: {
   rights: ReadingRights;
   secrets: Pick<WebhookSecrets, 'rotated'>;
   replays: Pick<Replays, 'start'>;
+  backlogs: Pick<Backlogs, 'requireRoom'>;
   isAllowedHost: (hostname: string) => boolean;
   /** Announces the job of a delivery that was stored. */
   announce: (job: JobState) => void;
@@ -94,13 +95,17 @@ export function createWebhookService(options: {
     if (problems.length > 0) throw invalidFields(problems);
   }
 
-  function requireActive({ status }: Webhook): void {
-    if (status !== 'active') throw new ServiceError('conflict', 'The webhook is paused. Resume it first.');
+  /** The webhook, to which the caller may have something sent. */
+  async function findToSend(id: string, caller: Caller): Promise<Webhook> {
+    const webhook = await find(id, caller);
+    if (webhook.status !== 'active')
+      throw new ServiceError('conflict', 'The webhook is paused. Resume it first.');
+    await options.backlogs.requireRoom(deliveryOwnerOf(webhook));
+    return webhook;
   }
 
   /** Sends an event now, also one that was delivered, or waits for its next attempt. */
   async function sendOne(webhook: Webhook, event: StoredEvent): Promise<Delivery> {
-    requireActive(webhook);
     const of = { webhook: webhook.id, owner: deliveryOwnerOf(webhook), event };
     options.announce(await deliveries.sendNow(of));
     const sent = await deliveries.findById(deliveryIdOf({ webhook: webhook.id, event }), webhook.id);
@@ -238,7 +243,7 @@ export function createWebhookService(options: {
     },
 
     async test(id: string, caller: Caller): Promise<Delivery> {
-      const webhook = await find(id, caller);
+      const webhook = await findToSend(id, caller);
       const now = new Date();
       const event = await events.add({
         ...{
@@ -254,7 +259,7 @@ export function createWebhookService(options: {
     },
 
     async resend(id: string, deliveryId: string, caller: Caller): Promise<Delivery> {
-      const webhook = await find(id, caller);
+      const webhook = await findToSend(id, caller);
       const delivery = await deliveries.findById(deliveryId, id);
       const event = delivery && (await events.findById(delivery.event));
       if (event === undefined)
@@ -264,9 +269,7 @@ export function createWebhookService(options: {
 
     /** Delivers what happened since again, some at a time. Returns the number of events. */
     async replay(id: string, from: Date, caller: Caller): Promise<number> {
-      const webhook = await find(id, caller);
-      requireActive(webhook);
-      return options.replays.start(webhook, from);
+      return options.replays.start(await findToSend(id, caller), from);
     },
   };
 }
@@ -276,11 +279,3 @@ const isGivenAgain = (before: Webhook, after: Webhook): boolean =>
   (before.status === 'paused' && after.status === 'active') ||
   before.url !== after.url ||
   before.events.join() !== after.events.join();
-
-function actionOn(webhook: Webhook, action: WebhookAction['action'], by: RequestedBy): WebhookAction {
-  const { id, url, events, status } = webhook;
-  const subject = personOf(webhook);
-  const { host } = new URL(url);
-  const details = { webhook: id, host, ...(action === 'webhook.removed' ? {} : { events, status }) };
-  return { action, details, by, ...(subject && { subject }) };
-}

@@ -18,7 +18,7 @@ import type { ListSource } from '@gatehouse/domain/list-query';
 import type { RequestedBy } from '@gatehouse/server/requests';
 
 export const WEBHOOK_STATUSES = ['active', 'paused'] as const;
-export const PAUSE_REASONS = ['owner', 'failing', 'gone', 'recovery', 'credential'] as const;
+export const PAUSE_REASONS = ['owner', 'failing', 'gone', 'recovery', 'credential', 'backlog'] as const;
 
 /** The reasons why somebody could make a webhook, or resume it: it holds only while they last (see webhook-authority.ts). */
 export type Basis = {
@@ -94,12 +94,26 @@ export type Held = Pick<Webhook, 'id' | 'owner' | 'reader' | 'basis'>;
 
 /** Something that was done to a webhook, for identity's audit log. */
 export type WebhookAction = {
-  action: 'webhook.created' | 'webhook.changed' | 'webhook.removed';
-  details: { webhook: string; host: string; events?: readonly string[]; status?: Webhook['status'] };
+  action: 'webhook.created' | 'webhook.changed' | 'webhook.paused' | 'webhook.removed';
+  details: {
+    webhook: string;
+    host: string;
+    events?: readonly string[];
+    status?: Webhook['status'];
+    reason?: PauseReason;
+  };
   by: RequestedBy;
   /** The person to whom the webhook belongs. */
   subject?: string;
 };
+
+export function actionOn(webhook: Webhook, action: WebhookAction['action'], by: RequestedBy): WebhookAction {
+  const { id, url, events, status } = webhook;
+  const subject = personOf(webhook);
+  const { host } = new URL(url);
+  const details = { webhook: id, host, ...(action === 'webhook.removed' ? {} : { events, status }) };
+  return { action, details, by, ...(subject && { subject }) };
+}
 
 /** The owner of the deliveries of a webhook, who takes turns with others: all applications of a person are one. */
 export const deliveryOwnerOf = ({ owner, basis }: Pick<Webhook, 'owner' | 'basis'>): string =>

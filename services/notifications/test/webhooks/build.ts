@@ -73,6 +73,7 @@ export async function build(
   const call = <T>(method: string, path: string, body?: unknown, token = ann) =>
     built.call(method, `/api/v1/webhooks${path}`, token, body) as unknown as Promise<{
       status: number;
+      headers: Headers;
       body: T & { error: string; data: never[] };
       text: string;
     }>;

@@ -17,6 +17,8 @@ const REASONS: Record<string, string> = {
   failing: 'Paused, because no event could be delivered for three days.',
   gone: 'Paused, because the endpoint answered with the status 410.',
   owner: 'Paused by its owner.',
+  backlog:
+    'Paused, because too many deliveries of your webhooks were pending, and this one had the most. They are listed as skipped.',
   recovery:
     'Paused, because your account was recovered, or all of its credentials were ended. If the webhook is yours, resume it.',
   credential:
