@@ -18,6 +18,7 @@ type Lane = {
   paused: boolean;
   failing: { since: string; error: string } | null;
   attempts: Record<string, number>;
+  owners?: { owner: string; slot_seconds: number }[];
   priorities: { waiting: number; in_flight: number; oldest_seconds: number; dead_letters: number }[];
 };
 type DeadLetter = {
@@ -50,6 +51,7 @@ The columns of list, for each lane:
   OLDEST        the age of the oldest of these jobs
   ATTEMPTS      the number of attempts since the beginning
   DEAD          dead letters: jobs whose attempts all failed
+The owners are those whose jobs took the most time in the last hour or so.
 
 The command connects to npm start, as its admin. For another deployment, set
   GATEHOUSE_URL     its PUBLIC_URL
@@ -152,12 +154,16 @@ async function list(call: Call): Promise<string> {
   const failing = lanes.flatMap(({ queue, lane, failing }) =>
     failing === null ? [] : [`${queue} ${lane} fails since ${failing.since}: ${failing.error}`],
   );
+  const owners = lanes.flatMap(({ queue, lane, owners = [] }) =>
+    owners.map(({ owner, slot_seconds: seconds }) => [`${queue} ${lane}`, owner, `${seconds} s`]),
+  );
   const dead = letters.map(({ id, queue, lane, attempts, failed_at: failedAt, error }) => [
     ...[id, `${queue} ${lane}`, failedAt, String(attempts), error],
   ]);
   return [
     table([head, ...rows]),
     ...failing.map((line) => `${line}\n`),
+    ...(owners.length === 0 ? [] : [table([['QUEUE LANE', 'OWNER', 'SLOT-TIME'], ...owners])]),
     dead.length === 0
       ? 'There are no dead letters.\n'
       : table([['DEAD LETTER', 'QUEUE LANE', 'FAILED AT', 'ATTEMPTS', 'ERROR'], ...dead]),

@@ -5,7 +5,7 @@ import type { Broadcast } from './broadcast.ts';
 import type { Job } from './job.ts';
 import { createJobCollection, type JobCollection, type JobKind } from './job-collection.ts';
 import { createJobWorker, type JobWorker, type WorkOptions } from './job-worker.ts';
-import type { OwnerJobs } from './owner-turns.ts';
+import type { OwnerJobs, SlotTime } from './owner-turns.ts';
 
 /** The lease of a job unless the queue has another, in milliseconds. */
 const LEASE_MS = 10_000;
@@ -63,6 +63,8 @@ export type JobQueue<D extends JobDocument = JobDocument, R = unknown> = {
   work(options: WorkOptions<D, R>): JobWorker;
   /** The jobs of each lane and priority, counted. */
   depth(): Promise<Depth[]>;
+  /** The ten owners whose jobs have used the most slot-time of this process in the last hour or so. */
+  slotTimes(lane: string): SlotTime[];
   deadLetters: DeadLetters;
 };
 
@@ -93,7 +95,9 @@ export function createJobQueues(service: {
     leaseMs = LEASE_MS,
   }: Parameters<JobQueues>[0] & { kind: JobKind<D, R> }): JobQueue<D, R> => {
     const jobs = createJobCollection(name, kind);
-    const workers: { lane: string; announced: ReturnType<typeof createJobWorker>['announced'] }[] = [];
+    const workers: (Pick<ReturnType<typeof createJobWorker>, 'announced' | 'slotTimes'> & {
+      lane: string;
+    })[] = [];
     const announcements = createAnnouncements(
       `jobs.${service.name}.${name}`,
       service.broadcast,
@@ -108,11 +112,13 @@ export function createJobQueues(service: {
         if (!lanes.includes(options.lane)) throw new TypeError(`${name} has no lane '${options.lane}'.`);
         const logger = service.logger.child({ queue: name, lane: options.lane });
         const worker = createJobWorker({ ...options, jobs, leaseMs, logger });
-        workers.push({ lane: options.lane, announced: worker.announced });
+        const { announced, slotTimes } = worker;
+        workers.push({ lane: options.lane, announced, slotTimes });
         return worker;
       },
       depth: () =>
         Promise.all(lanes.flatMap((lane) => PRIORITIES.map((priority) => jobs.depth(lane, priority)))),
+      slotTimes: (lane) => workers.find((worker) => worker.lane === lane)?.slotTimes() ?? [],
       deadLetters: deadLettersOf(jobs, kind.noun, announcements.announce),
     };
   };

@@ -6,7 +6,13 @@ import { jobExclusion } from './exclusive-jobs.ts';
 import { createFailureLog } from './failure-log.ts';
 import type { Job, JobHandler, Outcome } from './job.ts';
 import type { JobCollection } from './job-collection.ts';
-import { createOwnerTurns, type OwnerJobs, type Turn } from './owner-turns.ts';
+import {
+  createOwnerTurns,
+  createSlotTimes,
+  type OwnerJobs,
+  type SlotTime,
+  type Turn,
+} from './owner-turns.ts';
 import { backoff, RETRY_MS, runAttempt, untilSuccess } from './run-attempt.ts';
 
 export type WorkOptions<D extends JobDocument, R> = {
@@ -61,7 +67,7 @@ const TIMER_MS = 20;
 /** A worker of one lane: claims the jobs whose owners have a turn, and runs them. */
 export function createJobWorker<D extends JobDocument, R>(
   options: WorkOptions<D, R> & { jobs: JobCollection<D, R>; leaseMs: number; logger: Logger },
-): JobWorker & { announced(of: OwnerJobs & { due: Date }): void } {
+): JobWorker & { announced(of: OwnerJobs & { due: Date }): void; slotTimes(): SlotTime[] } {
   const { lane, jobs, leaseMs, slots, logger, paused = () => false } = options;
   const stopping = new AbortController();
   const shutdown = new AbortController();
@@ -74,6 +80,7 @@ export function createJobWorker<D extends JobDocument, R>(
     shutdown: shutdown.signal,
   };
   const turns = createOwnerTurns(slots);
+  const slotTimes = createSlotTimes();
   const running = new Map<string, Running<D>>();
   /** The running jobs, with those whose outcome is not recorded yet. */
   const unsettled = new Set<Promise<void>>();
@@ -169,6 +176,7 @@ export function createJobWorker<D extends JobDocument, R>(
   function start(job: Job<D>, turn: Turn): void {
     const leaveSlot = (ms: number) => {
       turns.ended(turn, ms);
+      slotTimes.add(turn.owner, ms);
       wake();
     };
     const task = run(job, jobExclusion.enter, leaveSlot).finally(() => {
@@ -232,7 +240,11 @@ export function createJobWorker<D extends JobDocument, R>(
         : await jobs.claimInterrupted(lane, running, leaseMs).catch(logUnreachable);
       // The next sweep tries again.
       if (!job) return leave();
-      await run(job, async () => leave);
+      await run(
+        job,
+        async () => leave,
+        (ms) => slotTimes.add(job.owner, ms),
+      );
       // Others claim jobs meanwhile.
       await pause(2 * PAUSED_POLL_MS);
     }
@@ -268,6 +280,7 @@ export function createJobWorker<D extends JobDocument, R>(
 
   return {
     announced,
+    slotTimes: slotTimes.top,
     start() {
       if (loop !== undefined) return;
       renewing = setInterval(

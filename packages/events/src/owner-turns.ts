@@ -132,6 +132,51 @@ export function createOwnerTurns(slots: number) {
   };
 }
 
+/** The slot-time of an owner, in milliseconds. */
+export type SlotTime = { owner: string; ms: number };
+
+/** How many owners are known at a time, and of how many milliseconds: half of what is asked for. */
+const KNOWN_OWNERS = 1000;
+const PERIOD_MS = 1_800_000;
+const TOP = 10;
+
+/**
+ * Adds the slot-time of owners up, over half an hour to an hour. Of very many, those with little are forgotten.
+ *
+ * @param now the time in milliseconds
+ */
+export function createSlotTimes(now = () => performance.now()) {
+  let current = new Map<string, number>();
+  let former = new Map<string, number>();
+  let begun = now();
+
+  const sorted = (times: ReadonlyMap<string, number>) => [...times].toSorted((a, b) => b[1] - a[1]);
+
+  function turnOver(): void {
+    const passed = now() - begun;
+    if (passed < PERIOD_MS) return;
+    former = passed < 2 * PERIOD_MS ? current : new Map();
+    current = new Map();
+    begun = now();
+  }
+
+  return {
+    add(owner: string, ms: number): void {
+      turnOver();
+      current.set(owner, (current.get(owner) ?? 0) + ms);
+      if (current.size > KNOWN_OWNERS) current = new Map(sorted(current).slice(0, KNOWN_OWNERS / 2));
+    },
+    /** The owners with the most, in its order. */
+    top(): SlotTime[] {
+      turnOver();
+      const all = new Map(former);
+      for (const [owner, ms] of current) all.set(owner, (all.get(owner) ?? 0) + ms);
+      const most = sorted(all).slice(0, TOP);
+      return most.map(([owner, ms]) => ({ owner, ms }));
+    },
+  };
+}
+
 /**
  * Returns a function that says which of the open priorities is next, so that each is as often as its weight and they
  * alternate as evenly as possible: the smooth weighted round-robin of nginx.

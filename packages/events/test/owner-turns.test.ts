@@ -1,6 +1,6 @@
 import { repetitions } from '@gatehouse/testing/repetitions';
 import t from 'tap';
-import { createOwnerTurns, type Turn } from '../src/owner-turns.ts';
+import { createOwnerTurns, createSlotTimes, type Turn } from '../src/owner-turns.ts';
 
 /** Runs jobs for so many milliseconds of a simulated clock. Returns the slot-time of each owner, and when each first had a slot. */
 function simulate(slots: number, ms: number, owners: Record<string, { jobMs: number; from?: number }>) {
@@ -53,6 +53,30 @@ t.test('an owner who is alone has seven eighths of the slots, and all of a few',
     t.equal(turns.free(), slots - expected);
   }
 });
+
+t.test(
+  'the owners with the most slot-time in the last hour or so are known, however many there are',
+  async (t) => {
+    let now = 0;
+    const times = createSlotTimes(() => now);
+    const owners = () => times.top().map(({ owner, ms }) => `${owner} ${ms}`);
+    t.same(owners(), []);
+    for (let i = 0; i < 5000; i += 1) {
+      times.add(`few ${i}`, 1);
+      if (i % 100 === 0) times.add('much', 10);
+    }
+    times.add('more', 600);
+    t.same(owners().slice(0, 2), ['more 600', 'much 500']);
+    t.equal(owners().length, 10);
+    now += 1_900_000;
+    times.add('much', 200);
+    t.same(owners().slice(0, 2), ['much 700', 'more 600']);
+    now += 1_900_000;
+    t.same(owners(), ['much 200']);
+    now += 3_700_000;
+    t.same(owners(), []);
+  },
+);
 
 t.test('owners without jobs are forgotten', async (t) => {
   const turns = createOwnerTurns(8);

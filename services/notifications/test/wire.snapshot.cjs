@@ -1590,6 +1590,7 @@ cache-control: no-store
     "paused": false,
     "failing": null,
     "attempts": {},
+    "owners": [],
     "priorities": [
       {
         "priority": "high",
@@ -1620,6 +1621,7 @@ cache-control: no-store
     "paused": false,
     "failing": null,
     "attempts": {},
+    "owners": [],
     "priorities": [
       {
         "priority": "high",
@@ -1650,6 +1652,7 @@ cache-control: no-store
     "paused": false,
     "failing": null,
     "attempts": {},
+    "owners": [],
     "priorities": [
       {
         "priority": "high",
@@ -1680,6 +1683,7 @@ cache-control: no-store
     "paused": false,
     "failing": null,
     "attempts": {},
+    "owners": [],
     "priorities": [
       {
         "priority": "high",
@@ -1765,6 +1769,7 @@ cache-control: no-store
   "paused": false,
   "failing": null,
   "attempts": {},
+  "owners": [],
   "priorities": [
     {
       "priority": "high",
@@ -1801,6 +1806,7 @@ cache-control: no-store
   "paused": true,
   "failing": null,
   "attempts": {},
+  "owners": [],
   "priorities": [
     {
       "priority": "high",

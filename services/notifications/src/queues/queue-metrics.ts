@@ -47,6 +47,15 @@ export function queueMetrics(lanes: readonly LaneStatus[]): MetricFamily[] {
         value: Number(failing !== undefined),
       })),
     ),
+    // Without its name: only admins see that, and each owner would be a series.
+    gauge(
+      'gatehouse_lane_top_owner_slot_seconds',
+      'The time for which the jobs of the owner with the most were worked on in the last hour or so, by this process.',
+      lanes.map(({ queue, lane, slotTimes: [first] }) => ({
+        labels: { queue, lane },
+        value: (first?.ms ?? 0) / 1000,
+      })),
+    ),
     {
       name: 'gatehouse_job_attempts_total',
       help: 'Attempts by their outcome. A postponed attempt does not use up one of the attempts of its job.',

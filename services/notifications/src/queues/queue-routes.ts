@@ -23,6 +23,11 @@ const Lane = Type.Object({
       'The number of attempts by their outcome, since the beginning. A `postponed` attempt does not use up ' +
       'one of the attempts of its job.',
   }),
+  owners: Type.Array(Type.Object({ owner: Type.String(), slot_seconds: Type.Number() }), {
+    description:
+      'The ten people or applications whose jobs were worked on for the longest time in the last hour or so, as seen by the replica that ' +
+      'responds.',
+  }),
   priorities: Type.Array(
     Type.Object({
       priority: Type.String(),
@@ -48,6 +53,7 @@ const EXAMPLE = {
   paused: false,
   failing: null,
   attempts: { accepted: 120, failed: 3 },
+  owners: [{ owner: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7', slot_seconds: 12.5 }],
   priorities: [{ priority: 'high', waiting: 2, in_flight: 1, oldest_seconds: 0.4, dead_letters: 0 }],
 };
 
@@ -97,13 +103,14 @@ export function mountQueues(
   );
 }
 
-function show({ queue, lane, paused, failing, outcomes, depth }: LaneStatus) {
+function show({ queue, lane, paused, failing, outcomes, slotTimes, depth }: LaneStatus) {
   return {
     queue,
     lane,
     paused,
     failing: failing === undefined ? null : { since: failing.since.toISOString(), error: failing.error },
     attempts: { ...outcomes },
+    owners: slotTimes.map(({ owner, ms }) => ({ owner, slot_seconds: Math.round(ms) / 1000 })),
     priorities: depth.map(({ priority, waiting, inFlight, oldestMs, deadLetters }) => ({
       priority,
       waiting,

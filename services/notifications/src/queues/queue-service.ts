@@ -1,6 +1,7 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { DeadLetter, Depth, JobQueue } from '@gatehouse/events/job-queue';
+import type { SlotTime } from '@gatehouse/events/owner-turns';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import { laneKey, type QueueAction } from './lane.ts';
 import type { Lanes } from './lanes.ts';
@@ -14,6 +15,8 @@ export type LaneStatus = {
   failing: { since: Date; error: string } | undefined;
   /** The number of attempts by their outcome. */
   outcomes: Readonly<Record<string, number>>;
+  /** The owners whose jobs have used the most slot-time of this process in the last hour or so. */
+  slotTimes: readonly SlotTime[];
   /** By priority. */
   depth: readonly Depth[];
 };
@@ -76,6 +79,7 @@ export function createQueueService(operated: readonly QueueAdmin[], lanes: Lanes
       lane,
       ...lanes.stateOf(queue.name, lane),
       failing: failureOf?.(lane),
+      slotTimes: queue.slotTimes(lane),
       depth: depth.filter((part) => part.lane === lane),
     }));
   }

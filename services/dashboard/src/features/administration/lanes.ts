@@ -7,6 +7,8 @@ export type Lane = {
   failing: { since: string; error: string } | null;
   /** The number of attempts by their outcome. */
   attempts: Record<string, number>;
+  /** Those whose jobs took the most slot-time in the last hour or so. */
+  owners?: { owner: string; slot_seconds: number }[];
   priorities: {
     priority: string;
     waiting: number;

@@ -42,7 +42,7 @@ async function view({ api, csrf, query }: Visit, error?: ApiError): Promise<View
     section: 'queues',
     notice: error === undefined ? entryOf(NOTICES, query('done')) : undefined,
     failed: error !== undefined,
-    body: html`<p>Queues hold messages, reports and other background work. Each provider has a lane of its own. Pause a lane to hold its jobs, for example while its provider is under maintenance. Jobs in progress include those that wait for a retry.</p>
+    body: html`<p>Queues hold messages, reports and other background work. Each provider has a lane of its own. Pause a lane to hold its jobs, for example while its provider is under maintenance. Jobs in progress include those that wait for a retry. The busiest owners are those whose jobs took the longest in the last hour or so.</p>
 ${formProblem(error)}
 ${
   outcome.error === undefined
@@ -65,6 +65,7 @@ function columns(csrf: string): Column<Lane>[] {
     { title: 'In progress', number: true, show: ({ priorities }) => sum(priorities, 'in_flight') },
     { title: 'Oldest', show: oldest },
     { title: 'Attempts', show: ({ attempts }) => counts(Object.entries(attempts)) },
+    { title: 'Busiest owners', show: busiest },
     {
       title: 'Dead letters',
       number: true,
@@ -108,6 +109,16 @@ function waiting({ priorities }: Lane): Content {
 function oldest({ priorities }: Lane): Content {
   const seconds = Math.max(0, ...priorities.map((it) => it.oldest_seconds));
   return seconds === 0 ? '' : duration(seconds);
+}
+
+/** The first in the row, and the others behind it. */
+function busiest({ queue, lane, owners = [] }: Lane): Content {
+  if (owners.length === 0) return 'none';
+  const [first] = owners;
+  const list = owners.map(
+    ({ owner, slot_seconds: seconds }) => html`<li><code>${owner}</code> ${duration(seconds)}</li>`,
+  );
+  return html`<details id="${`owners-${queue}-${lane}`}"><summary><code>${first?.owner}</code></summary><ol>${list}</ol></details>`;
 }
 
 function counts(entries: readonly (readonly [name: string, count: number])[]): Content {
