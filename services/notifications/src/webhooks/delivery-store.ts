@@ -16,7 +16,7 @@ import { createListSource } from '@gatehouse/data/list-source';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
 import { KEPT_DAYS, type StoredEvent } from '../events/event.ts';
-import { DELIVERY, type Delivery, type DeliveryField, deliveryIdOf, GIVE_UP_MS } from './delivery.ts';
+import { DELIVERY, type Delivery, type DeliveryField, deliveryIdOf } from './delivery.ts';
 
 export const DELIVERIES = 'webhook_deliveries';
 
@@ -39,6 +39,25 @@ const MAX_BATCH = 1000;
 export const deliveryDocuments = createDocumentMapper(DELIVERY);
 const { projection, read, write, listFields } = deliveryDocuments;
 const LISTS = createListPlan({ fields: listFields, prefix: 'webhook' });
+const BY_STATUS = {
+  fields: { webhook: 1, status: 1, created_at: 1, _id: 1 },
+  options: { name: 'webhook_1_status_1_created_at_1__id_1' },
+} as const;
+const BY_END = {
+  fields: { webhook: 1, status: 1, updated_at: 1 },
+  options: { name: 'ended' },
+} as const;
+
+/** A list of one status has an index of its own, since few of very many deliveries may have it. */
+const PLAN: typeof LISTS = {
+  ...LISTS,
+  read(query, within) {
+    const plan = LISTS.read(query, within);
+    const { $in: [status, ...others] = [] } = Object(Object(plan?.filter).status) as { $in?: string[] };
+    if (plan === undefined || status === undefined || others.length > 0) return plan;
+    return { ...plan, index: BY_STATUS.options.name, prefix: { ...plan.prefix, status }, filter: {} };
+  },
+};
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
@@ -47,6 +66,8 @@ export function createDeliveryStore(connection: Connection) {
   const collection = defineCollection<DeliveryDocument>(connection, DELIVERIES, [
     // The one list: of one webhook, the latest first.
     ...LISTS.indexes.filter(({ fields }) => 'webhook' in fields && 'created_at' in fields),
+    BY_STATUS,
+    BY_END,
     JOB_INDEXES.due,
     JOB_INDEXES.since,
     JOB_INDEXES.dead,
@@ -60,7 +81,7 @@ export function createDeliveryStore(connection: Connection) {
   const counts = createCounts();
   const source = createListSource<DeliveryField, DeliveryDocument, Delivery>({
     collection: collection as unknown as DocumentCollection,
-    plan: LISTS,
+    plan: PLAN,
     projection,
     read,
     counts,
@@ -154,20 +175,17 @@ export function createDeliveryStore(connection: Connection) {
         .toArray();
       return found[0] && read(found[0]);
     },
-    /** Whether the webhook has taken anything since. */
-    async hasSucceededSince(webhook: string, since: Date): Promise<boolean> {
-      const found = await collection.findOne(
-        // It may have begun before; no run takes longer than that.
-        {
-          webhook,
-          created_at: { $gt: new Date(since.getTime() - GIVE_UP_MS) },
-          status: 'succeeded',
-          updated_at: { $gt: since },
-        },
-        { projection: { _id: 1 } },
-      );
-      return found !== null;
-    },
+    /** Counts the deliveries of a webhook that ended since with this status. */
+    countSince: (
+      webhook: string,
+      status: 'succeeded' | 'failed',
+      since: Date,
+      limit?: number,
+    ): Promise<number> =>
+      collection.countDocuments(
+        { webhook, status, updated_at: { $gt: since } },
+        { hint: BY_END.options.name, ...(limit !== undefined && { limit }) },
+      ),
     async removeAllOf(webhook: string): Promise<void> {
       await collection.deleteMany({ webhook });
     },

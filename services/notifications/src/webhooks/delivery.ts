@@ -57,7 +57,7 @@ export type DeliveryResult = {
 /** The seconds after which attempts follow; the last pause repeats. */
 const PAUSES = [5, 60, 300, 1800, 7200, 18_000, 36_000];
 /** How long it is tried. */
-export const GIVE_UP_MS = 3 * 86_400_000;
+const GIVE_UP_MS = 3 * 86_400_000;
 
 /**
  * How long to wait after an attempt that has failed, in milliseconds with jitter; undefined when it was the last one.

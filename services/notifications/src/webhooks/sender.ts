@@ -22,7 +22,7 @@ const ORDER_MS = { first: 500, max: 60_000 };
 export function createWebhookSender(options: {
   webhooks: Pick<WebhookStore, 'findByIds'>;
   authority: Pick<WebhookAuthority, 'holds' | 'pause'>;
-  deliveries: Pick<DeliveryStore, 'before' | 'hasSucceededSince'>;
+  deliveries: Pick<DeliveryStore, 'before' | 'countSince'>;
   events: Pick<EventStore, 'findById'>;
   rights: Pick<ReadingRights, 'ofWebhook'>;
   secrets: Pick<WebhookSecrets, 'sign'>;
@@ -134,8 +134,8 @@ export function createWebhookSender(options: {
     { attempt }: Pick<DeliveryResult, 'attempt'>,
   ): Promise<never> {
     const reason = 'The endpoint has failed for three days.';
-    if (!(await deliveries.hasSucceededSince(webhook.id, delivery.begunAt)))
-      await authority.pause(webhook, 'failing');
+    const taken = await deliveries.countSince(webhook.id, 'succeeded', delivery.begunAt, 1);
+    if (taken === 0) await authority.pause(webhook, 'failing');
     note({ status: 'failed', reason, ...(attempt && { attempt }) });
     throw new PermanentError(reason);
   }

@@ -6,6 +6,7 @@ import type { Resource } from '@gatehouse/api/resource/resource';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { Type } from 'typebox';
 import {
+  type LastDay,
   type NewWebhook,
   PAUSE_REASONS,
   WEBHOOK_LIMITS,
@@ -16,7 +17,12 @@ import {
 } from './webhook.ts';
 import type { WebhookService } from './webhook-service.ts';
 
-type WebhookTypes = { entity: Webhook; field: WebhookField; draft: NewWebhook; changes: WebhookChanges };
+type WebhookTypes = {
+  entity: Webhook & { lastDay?: LastDay; minorVersion?: number };
+  field: WebhookField;
+  draft: NewWebhook;
+  changes: WebhookChanges;
+};
 
 export const READ = ['read:data', 'read:all'];
 export const WRITE = ['write:data'];
@@ -94,6 +100,27 @@ export const WithSecret = Type.Object({
 });
 
 const webhookView = view('Webhook', Type.Object(shown), show);
+const LastDayView = Type.Object(
+  {
+    ended: Type.Integer({ description: 'How many succeeded or failed for good.' }),
+    success_rate: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
+      description: 'The share of those that succeeded; null if there were none.',
+    }),
+  },
+  { description: 'The deliveries that ended in the last 24 hours.' },
+);
+/** One webhook, as it is read. */
+const detailView = view(
+  'WebhookDetail',
+  Type.Object({ ...shown, last_24_hours: LastDayView }),
+  ({ lastDay = { ended: 0, succeeded: 0 }, ...webhook }: WebhookTypes['entity']) => ({
+    ...show(webhook),
+    last_24_hours: {
+      ended: lastDay.ended,
+      success_rate: lastDay.ended === 0 ? null : lastDay.succeeded / lastDay.ended,
+    },
+  }),
+);
 const DRAFT = { url: 'https://example.com/hooks', events: ['order.*'], description: null, ordered: false };
 
 const newWebhook = requestBody(
@@ -162,7 +189,7 @@ export function createWebhookResource(
       item: webhookView,
     },
     create: { body: newWebhook, response: withSecret },
-    read: webhookView,
+    read: detailView,
     update: { method: 'PATCH', body: changes, response: webhookView },
     remove: true,
   };
@@ -184,7 +211,7 @@ export function createWebhookResource(
           `An owner has at most ${WEBHOOK_LIMITS.perOwner} webhooks.`,
         run: webhooks.create,
       },
-      read: { scopes: READ, run: webhooks.find },
+      read: { scopes: READ, run: webhooks.read },
       update: {
         scopes: WRITE,
         description:

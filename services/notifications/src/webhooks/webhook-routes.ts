@@ -28,6 +28,10 @@ const DeliveryView = Type.Object({
   type: Type.String(),
   status: Type.String({ enum: [...DELIVERY_STATUSES] }),
   reason: OrNull(Type.String(), 'Why it failed or was skipped, or the last attempt failed.'),
+  response_status: OrNull(
+    Type.Integer(),
+    'The HTTP status of the last attempt; null if there was none, or no response.',
+  ),
   next_attempt_at: OrNull(Time, 'While it is pending.'),
   request: Type.Object({
     headers: Type.Record(Type.String(), Type.String()),
@@ -65,6 +69,7 @@ const shownAs = ({ delivery, event }: Shown): Static<typeof DeliveryView> => ({
   type: delivery.type,
   status: delivery.status,
   reason: delivery.reason,
+  response_status: delivery.attempts.at(-1)?.status ?? null,
   next_attempt_at: delivery.nextAttemptAt?.toISOString() ?? null,
   request: {
     headers: { 'content-type': 'application/json', 'webhook-id': delivery.event },
@@ -87,6 +92,7 @@ const DELIVERY_EXAMPLE = {
   type: 'order.created',
   status: 'succeeded',
   reason: null,
+  response_status: 204,
   next_attempt_at: null,
   request: {
     headers: { 'content-type': 'application/json', 'webhook-id': 'evt_06f2k1c8w0h3v5n7q9t1x3z5b7' },
@@ -260,6 +266,7 @@ export function mountWebhookRoutes(
       filters: {
         status: { field: 'status', type: 'string', values: DELIVERY_STATUSES },
       },
+      plain: ['status'],
     },
     envelope: cursorEnvelope,
     item: { schema: DeliveryView, write: (row) => writeDelivery(shownAs(row)) },

@@ -19,6 +19,7 @@ import type { WebhookSecrets } from './secrets.ts';
 import {
   actionOn,
   deliveryOwnerOf,
+  type LastDay,
   type NewWebhook,
   WEBHOOK_LIMITS,
   type Webhook,
@@ -36,7 +37,7 @@ export type WebhookService = ReturnType<typeof createWebhookService>;
 export function createWebhookService(options: {
   webhooks: WebhookStore;
   authority: Pick<WebhookAuthority, 'basisOf' | 'holds'>;
-  deliveries: Pick<DeliveryStore, 'sendNow' | 'findById' | 'removeAllOf'>;
+  deliveries: Pick<DeliveryStore, 'sendNow' | 'findById' | 'removeAllOf' | 'countSince'>;
   events: EventStore;
   rights: ReadingRights;
   secrets: Pick<WebhookSecrets, 'rotated'>;
@@ -115,6 +116,15 @@ export function createWebhookService(options: {
 
   return {
     find,
+    /** The webhook with what became of its deliveries, by which it differs at each time. */
+    async read(id: string, caller: Caller): Promise<Webhook & { lastDay: LastDay; minorVersion: number }> {
+      const webhook = await find(id, caller);
+      const now = Date.now();
+      const count = (status: 'succeeded' | 'failed') =>
+        deliveries.countSince(id, status, new Date(now - 86_400_000));
+      const [succeeded, failed] = await Promise.all([count('succeeded'), count('failed')]);
+      return { ...webhook, lastDay: { ended: succeeded + failed, succeeded }, minorVersion: now };
+    },
     listFor(caller: Caller): ListSource<WebhookField, Webhook> {
       const narrowed = async () => {
         const { owner, reader } = await holderOf(caller);

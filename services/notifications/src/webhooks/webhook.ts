@@ -85,6 +85,8 @@ export const WEBHOOK = {
   updatedAt: date(),
 };
 export type Webhook = EntityOf<typeof WEBHOOK>;
+/** The deliveries of a webhook that ended in the last 24 hours, without those that were skipped, and how many succeeded. */
+export type LastDay = { ended: number; succeeded: number };
 export type WebhookField = ListFieldOf<typeof WEBHOOK>;
 export type NewWebhook = Pick<Webhook, 'url' | 'events' | 'description' | 'ordered'>;
 export type WebhookChanges = Partial<NewWebhook> & { status?: Webhook['status'] };

@@ -42,6 +42,7 @@ export type Delivery = {
   type: string;
   status: string;
   reason: string | null;
+  response_status: number | null;
   next_attempt_at: string | null;
   request: { body: string | null; reason: string | null };
   attempts: { response: { status: number; body: string | null } | null; error: string | null; url: string }[];
