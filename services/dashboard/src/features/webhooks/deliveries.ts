@@ -1,9 +1,9 @@
 import { form } from '@gatehouse/web/form';
 import { type Content, html } from '@gatehouse/web/html';
 import { attempt } from '../../api/attempt.ts';
-import { type ApiPage, cursorOf } from '../../api/pages.ts';
-import { formProblem } from '../../pages/fields.ts';
-import { codeBlock, exactTime, facts, notAvailable, statusTag } from '../../pages/parts.ts';
+import { type ApiPage, cursorOf, filters } from '../../api/pages.ts';
+import { formProblem, optionTags } from '../../pages/fields.ts';
+import { codeBlock, exactTime, facts, notAvailable, number, statusTag } from '../../pages/parts.ts';
 import type { Act, Part } from '../../resources/resource.ts';
 import type { Delivery, Webhook } from './webhook.ts';
 
@@ -13,37 +13,55 @@ export const resend: Act<Webhook> = async ({ visit, apiPath, path }, fields) => 
   return `${path}/deliveries?done=resent`;
 };
 
+const STATUSES = ['pending', 'succeeded', 'failed', 'skipped'];
+
+/** How far the last replay is; nothing without one. */
+export function replayProgress({ replay }: Webhook): string | null {
+  if (!replay) return null;
+  const { events, done, ended_at: end, reason } = replay;
+  const progress = `${number(done)} of ${number(events)} ${events === 1 ? 'event' : 'events'}`;
+  if (end === null) return `${progress}, under way`;
+  return reason === null ? `${progress}, done` : `${progress}. ${reason}`;
+}
+
 /** What became of each delivery, the latest first: its request, and the responses to its attempts. */
 export const deliveries: Part<Webhook> = {
   title: 'Deliveries',
   async view({ visit, apiPath, path, value, refused }) {
-    const cursor = visit.query('cursor');
+    const [cursor, status] = [visit.query('cursor'), visit.query('status')];
     const here = `${path}/deliveries`;
+    const pageAt = (at: string) => {
+      const given = Object.entries({ status, cursor: at }).filter(([, value]) => value !== '');
+      return given.length === 0 ? here : `${here}?${new URLSearchParams(given)}`;
+    };
     const { value: page, error } = await attempt(
-      visit.api.get<ApiPage<Delivery>>(`${apiPath}/deliveries`, { cursor }),
+      visit.api.get<ApiPage<Delivery>>(`${apiPath}/deliveries`, { cursor, ...filters({ status }) }),
     );
-    if (page === undefined) return notAvailable('The deliveries', error, { again: here });
+    if (page === undefined) return notAvailable('The deliveries', error, { again: pageAt('') });
     const { data, links } = page;
     const next = cursorOf(links?.next);
-    const resendButton = (id: string, type: string) =>
-      form(
+    const resendButton = ({ id, type, status }: Delivery) => {
+      const [again, label] = status === 'pending' ? ['now', 'Send now'] : ['again', 'Send again'];
+      return form(
         { action: `${here}/resend`, csrf: visit.csrf, hidden: { delivery: id } },
-        html`<div class="buttons"><button class="secondary" aria-label="${`Send ${type} again`}">Send again</button></div>`,
+        html`<div class="buttons"><button class="secondary" aria-label="${`Send ${type} ${again}`}">${label}</button></div>`,
       );
-    const mayResend = ({ status }: Delivery) => status !== 'pending' && value.status === 'active';
+    };
+    const replay = replayProgress(value);
     return html`${formProblem(refused?.error)}
-<p class="count">The deliveries of the last 30 days, the latest first. <a href="${here}">Refresh</a></p>
+<form class="search" role="search" method="get" action="${here}"><div class="field narrow"><label for="status">Status</label><select id="status" name="status"><option value="">Any</option>${optionTags(STATUSES, status)}</select></div><button class="secondary">Search</button></form>
+<p class="count">The deliveries of the last 30 days, the latest first. ${replay !== null && html`Replay: ${replay}. `}<a href="${pageAt('')}">Refresh</a></p>
 ${
   data.length === 0
-    ? html`<div class="empty"><p><strong>There are no deliveries ${cursor === '' ? 'yet' : 'any more'}.</strong> Send a test to see one.</p></div>`
+    ? html`<div class="empty"><p><strong>There are no ${status} deliveries${cursor === '' ? '' : ' any more'}.</strong> Send a test to see one.</p></div>`
     : data.map(
         (
           it,
-        ) => html`<details class="panel"><summary>${it.type} ${statusTag(it.status)} <span class="hint">${exactTime(it.created_at)}</span></summary>
-${detailsOf(it)}${mayResend(it) && resendButton(it.id, it.type)}</details>`,
+        ) => html`<details class="panel"><summary>${it.type} ${statusTag(it.status)} ${it.response_status} <span class="hint">${exactTime(it.created_at)}</span></summary>
+${detailsOf(it)}${value.status === 'active' && resendButton(it)}</details>`,
       )
 }
-${next !== undefined && html`<nav class="pager" aria-label="Pages"><a class="button secondary" href="${`${here}?cursor=${encodeURIComponent(next)}`}">Next page</a></nav>`}`;
+${next !== undefined && html`<nav class="pager" aria-label="Pages"><a class="button secondary" href="${pageAt(next)}">Next page</a></nav>`}`;
   },
 };
 

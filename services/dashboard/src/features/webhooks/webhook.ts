@@ -7,6 +7,9 @@ export type Webhook = {
   ordered: boolean;
   status: string;
   pause_reason: string | null;
+  /** The last one. */
+  replay?: { events: number; done: number; ended_at: string | null; reason: string | null } | null;
+  last_24_hours?: { ended: number; success_rate: number | null };
   created_at: string;
 };
 
@@ -17,6 +20,7 @@ export type Delivery = {
   type: string;
   status: string;
   reason: string | null;
+  response_status?: number | null;
   next_attempt_at: string | null;
   request: { body: string | null; reason: string | null };
   attempts: {

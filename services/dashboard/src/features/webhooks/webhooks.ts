@@ -4,11 +4,11 @@ import { attempt } from '../../api/attempt.ts';
 import { matching } from '../../api/matching.ts';
 import { type ApiPage, filters } from '../../api/pages.ts';
 import { formProblem } from '../../pages/fields.ts';
-import { copyable, exactTime, facts, statusTag, time } from '../../pages/parts.ts';
+import { copyable, exactTime, facts, number, statusTag, time } from '../../pages/parts.ts';
 import type { Act, Resource, ResourceView, Target } from '../../resources/resource.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { Visit } from '../../routes/dashboard-router.ts';
-import { deliveries, resend } from './deliveries.ts';
+import { deliveries, replayProgress, resend } from './deliveries.ts';
 import type { Webhook } from './webhook.ts';
 
 const API = '/api/v1/webhooks';
@@ -150,6 +150,13 @@ export const webhooks = resourcePages<Webhook>({
   confirmed: questions,
 });
 
+function lastDay({ last_24_hours: day }: Webhook): string {
+  if (day === undefined || day.success_rate === null) return 'No deliveries ended';
+  const { ended, success_rate: rate } = day;
+  // Not 100 % unless all have succeeded.
+  return `${Math.floor(rate * 1000) / 10} % of ${number(ended)} ${ended === 1 ? 'delivery' : 'deliveries'} succeeded`;
+}
+
 const linesOf = (text = '') =>
   text
     .split('\n')
@@ -195,13 +202,15 @@ ${fresh.map(
     ['Webhook ID', copyable('webhook-id', it.id)],
     ['Status', statusTag(it.status)],
     ['Reason', it.pause_reason !== null && (REASONS[it.pause_reason] ?? it.pause_reason)],
+    ['Last 24 hours', lastDay(it)],
+    ['Replay', replayProgress(it)],
     ['Created', exactTime(it.created_at)],
   ])}</section>
 <div class="row-buttons">${!isPaused && button('test', 'Send a test')}${isPaused ? button('resume', 'Resume') : button('pause', 'Pause')}<a class="button secondary" href="${path}/rotate">Replace secret</a></div>
 <section><h2>Settings</h2>${changeForm}</section>
 ${
   !isPaused &&
-  html`<section><h2>Replay</h2><p>Sends all events since the day that you choose again, whether they were delivered before or not. Events are kept for 30 days.</p>
+  html`<section><h2>Replay</h2><p>Sends all events since the day that you choose again, whether they were delivered before or not. Events are kept for 30 days. The deliveries are made some at a time, and a pause of the webhook ends the replay.</p>
 ${form(
   { action: `${path}/replay`, csrf },
   html`<div class="field narrow"><label for="from">Since (UTC)</label><input id="from" name="from" type="date" required></div><div class="buttons"><button class="secondary">Replay events</button></div>`,
