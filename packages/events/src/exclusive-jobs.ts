@@ -10,7 +10,7 @@ export type JobExclusion = {
   enter(): Promise<() => void>;
   /**
    * The same for a job that runs alone: those under way may end before, and none begins beside it, for as long as that
-   * holds up no others for more than some seconds. Undefined while another one does: there is never more than one.
+   * holds up no others for more than some seconds. Undefined for so long after another one has begun.
    */
   enterExclusively(): Promise<(() => void) | undefined>;
   /** Whether a job would have to wait. */
@@ -23,7 +23,6 @@ export type JobExclusion = {
  */
 export function createJobExclusion({ waitMs = WAIT_MS, exclusiveMs = EXCLUSIVE_MS } = {}): JobExclusion {
   let running = 0;
-  let taken = false;
   let gate: PromiseWithResolvers<void> | undefined;
   let emptied: PromiseWithResolvers<void> | undefined;
 
@@ -39,8 +38,7 @@ export function createJobExclusion({ waitMs = WAIT_MS, exclusiveMs = EXCLUSIVE_M
       return leave;
     },
     async enterExclusively() {
-      if (taken) return undefined;
-      taken = true;
+      if (gate !== undefined) return undefined;
       const own = Promise.withResolvers<void>();
       gate = own;
       const open = () => {
@@ -56,7 +54,6 @@ export function createJobExclusion({ waitMs = WAIT_MS, exclusiveMs = EXCLUSIVE_M
       const timer = setTimeout(open, exclusiveMs);
       return () => {
         clearTimeout(timer);
-        taken = false;
         open();
       };
     },

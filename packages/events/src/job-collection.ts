@@ -71,10 +71,36 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
     return { id: document._id, ...place, attempt: attempts + 1, holder, document };
   }
 
+  type Claim = { documents: readonly D[]; holder: string };
+  /** By lane: the claim whose response was lost. Perhaps it was made. */
+  const lost = new Map<string, Claim>();
+
+  const newClaim = (documents: readonly D[]): Claim => ({ documents, holder: newId('att') });
+
+  /** Those of the documents that the holder has. */
+  async function ownOf({ documents, holder }: Claim): Promise<Job<D>[]> {
+    const ids = documents.map(({ _id }) => _id);
+    const found = jobs.find({ _id: { $in: ids }, 'job.holder': holder }, { projection: { _id: 1 } });
+    const own = new Set((await found.toArray()).map(({ _id }) => _id));
+    return documents.filter(({ _id }) => own.has(_id)).map((it) => jobOf(it, holder));
+  }
+
+  /** The jobs of a claim whose response was lost, with a new lease. */
+  async function takeLost(lane: string, leaseMs: number): Promise<Job<D>[]> {
+    const claim = lost.get(lane);
+    if (claim === undefined) return [];
+    const ids = claim.documents.map(({ _id }) => _id);
+    const lease = { $set: { 'job.due': new Date(Date.now() + leaseMs) } };
+    await jobs.updateMany({ _id: { $in: ids }, 'job.holder': claim.holder }, lease as never, how);
+    const own = await ownOf(claim);
+    lost.delete(lane);
+    return own;
+  }
+
   /** Those of the documents that nobody else has claimed meanwhile. */
-  async function claimDocuments(documents: readonly D[], leaseMs: number): Promise<Job<D>[]> {
+  async function claimDocuments({ documents, holder }: Claim, leaseMs: number): Promise<Job<D>[]> {
     if (documents.length === 0) return [];
-    const [now, holder] = [new Date(), newId('att')];
+    const now = new Date();
     const ids = documents.map(({ _id }) => _id);
     const claimed = { 'job.due': new Date(now.getTime() + leaseMs), 'job.holder': holder };
     // Without expressions it costs the database less.
@@ -88,9 +114,7 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
       how,
     );
     if (modifiedCount === documents.length) return documents.map((it) => jobOf(it, holder));
-    const found = jobs.find({ _id: { $in: ids }, 'job.holder': holder }, { projection: { _id: 1 } });
-    const own = new Set((await found.toArray()).map(({ _id }) => _id));
-    return documents.filter(({ _id }) => own.has(_id)).map((it) => jobOf(it, holder));
+    return ownOf({ documents, holder });
   }
 
   const findInterrupted = (lane: string, except: ReadonlyMap<string, unknown>) =>
@@ -127,12 +151,17 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
   });
 
   return {
-    /** Claims jobs that are due, those of each owner in the order of their times, without those that are worked on here. */
+    /**
+     * Claims jobs that are due, those of each owner in the order of their times, without those that are worked on here. After it has
+     * rejected, it resolves to those that it has claimed all the same, if any.
+     */
     async claim(
       lane: string,
       wanted: readonly Wanted[],
       { leaseMs, except }: { leaseMs: number; except: Pick<ReadonlyMap<string, unknown>, 'has'> },
     ): Promise<Job<D>[]> {
+      const earlier = await takeLost(lane, leaseMs);
+      if (earlier.length > 0) return earlier;
       const now = new Date();
       const found = wanted.map(({ priority, owner, max }) =>
         jobs
@@ -147,10 +176,13 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
           .toArray(),
       );
       const due = (await Promise.all(found)).flat() as unknown as D[];
-      return claimDocuments(
-        due.filter(({ _id }) => !except.has(_id)),
-        leaseMs,
-      );
+      const claim = newClaim(due.filter(({ _id }) => !except.has(_id)));
+      try {
+        return await claimDocuments(claim, leaseMs);
+      } catch (error) {
+        lost.set(lane, claim);
+        throw error;
+      }
     },
 
     /** Whether there is a job whose attempt never ended, and which has to run alone. */
@@ -164,7 +196,9 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
       leaseMs: number,
     ): Promise<Job<D> | undefined> {
       const found = await findInterrupted(lane, except);
-      return found === null ? undefined : (await claimDocuments([found as unknown as D], leaseMs))[0];
+      return found === null
+        ? undefined
+        : (await claimDocuments(newClaim([found as unknown as D]), leaseMs))[0];
     },
 
     /** Prolongs the leases of these jobs. Returns those that are gone, have ended or were claimed by somebody else. */

@@ -1,4 +1,5 @@
 import { ServiceError } from '@gatehouse/core/errors';
+import { newId } from '@gatehouse/core/ids';
 import type { Logger } from '@gatehouse/core/logger';
 import { type JobDocument, type JobState, PRIORITIES, type Priority } from '@gatehouse/data/job-document';
 import type { Broadcast } from './broadcast.ts';
@@ -131,7 +132,8 @@ function createAnnouncements(
   tell: (lane: string, of: OwnerJobs & { due: Date }) => void,
 ) {
   const recent = new Map<string, { isAgain: boolean }>();
-  type Announced = { lane: string; priority: Priority; owner: string; due: string };
+  const from = newId('prc');
+  type Announced = { from: string; lane: string; priority: Priority; owner: string; due: string };
 
   function publish(key: string, message: Announced): void {
     const known = recent.get(key);
@@ -150,7 +152,9 @@ function createAnnouncements(
   }
 
   broadcast?.subscribe(subject, (message) => {
-    const { lane, priority, owner, due } = message as Announced;
+    const { from: sender, lane, priority, owner, due } = message as Announced;
+    // It was told at once.
+    if (sender === from) return;
     tell(lane, { priority, owner, due: new Date(due) });
   });
   return {
@@ -160,7 +164,7 @@ function createAnnouncements(
       if (broadcast === undefined) return;
       const isDue = at.getTime() <= Date.now();
       const key = `${lane} ${priority} ${owner} ${isDue ? '' : at.getTime()}`;
-      publish(key, { lane, priority, owner, due: at.toISOString() });
+      publish(key, { from, lane, priority, owner, due: at.toISOString() });
     },
   };
 }

@@ -41,8 +41,8 @@ export type JobWorker = {
   /** Starts to claim jobs, in the background, for as long as it takes to reach the database. */
   start(): void;
   /**
-   * Claims no more jobs, and resolves when those under way have ended, which takes 5 seconds at most: then their signals
-   * are aborted, and other processes repeat them.
+   * Claims no more jobs, and resolves when those under way have ended. After 5 seconds their signals are aborted, and other
+   * processes repeat them; a second later it resolves in any case, as while the database hangs.
    */
   stop(): Promise<void>;
 };
@@ -56,6 +56,10 @@ const DEFAULT_MAX_ATTEMPTS = 8;
 const PAUSED_POLL_MS = 100;
 /** How long stop() waits before it aborts the attempts under way. */
 const STOP_MS = 5000;
+/** How long it then waits for their outcomes to be recorded. */
+const RECORD_MS = 1000;
+/** The slot-time of a job that was turned away, at least: it has cost the database as much as another. */
+const LEAST_MS = 10;
 /** How often jobs are looked for that nobody has announced, such as those of a process that was killed, while there are jobs or not. */
 const SWEEP_MS = { active: 5000, rest: 60_000 };
 /** How often leases are prolonged, and it is noticed that a job is gone. */
@@ -91,7 +95,6 @@ export function createJobWorker<D extends JobDocument, R>(
   let loop: Promise<void> | undefined;
   /** While jobs that were interrupted are run. */
   let alone: Promise<void> | undefined;
-  let renewing: NodeJS.Timeout | undefined;
   let failures = 0;
   /** Owners announced during the current claim. They may have jobs that its query did not see. */
   let announcedMeanwhile = new Set<string>();
@@ -136,8 +139,8 @@ export function createJobWorker<D extends JobDocument, R>(
     const leave = await enter();
     const begun = performance.now();
     let isInSlot = true;
-    const leaveSlot = () => {
-      if (isInSlot) handled?.(performance.now() - begun);
+    const leaveSlot = (leastMs = 0) => {
+      if (isInSlot) handled?.(Math.max(performance.now() - begun, leastMs));
       isInSlot = false;
     };
     try {
@@ -145,7 +148,7 @@ export function createJobWorker<D extends JobDocument, R>(
       const { outcome, result } = await runAttempt(job, attempts, (abort) => {
         own.abort = abort;
       });
-      leaveSlot();
+      leaveSlot(outcome.result === 'postponed' ? LEAST_MS : 0);
       if (outcome.result === 'dead' && !own.isLost) {
         logger.error(
           { job: job.id, attempts: job.attempt, error: outcome.error },
@@ -192,6 +195,7 @@ export function createJobWorker<D extends JobDocument, R>(
     const byOwner = Map.groupBy(taken, keyOf);
     const wanted = [...byOwner.values()].map((same) => ({ ...(same[0] as Turn), max: same.length }));
     let claimed: Job<D>[] = [];
+    const isAfterFailure = failures > 0;
     try {
       claimed = await jobs.claim(lane, wanted, { leaseMs, except: running });
       failures = 0;
@@ -204,12 +208,14 @@ export function createJobWorker<D extends JobDocument, R>(
     for (const job of claimed) {
       const turn = byOwner.get(keyOf(job))?.pop();
       if (turn !== undefined) start(job, turn);
+      // Of an earlier claim, whose turns have ended.
+      else track(run(job, jobExclusion.enter, (ms) => slotTimes.add(job.owner, ms)));
     }
     for (const [key, unused] of byOwner) {
       const [first] = unused;
       if (first === undefined) continue;
       for (const turn of unused) turns.ended(turn, undefined);
-      if (!announcedMeanwhile.has(key)) turns.drained(first);
+      if (!isAfterFailure && !announcedMeanwhile.has(key)) turns.drained(first);
     }
   }
 
@@ -278,15 +284,19 @@ export function createJobWorker<D extends JobDocument, R>(
     }
   }
 
+  /** One at a time, however long the database takes. */
+  const renewing = createPeriodicTask({
+    run: renew,
+    everyMs: Math.min(RENEW_MS, leaseMs / 3),
+    onError: (error) => logUnrenewed(error),
+  });
+
   return {
     announced,
     slotTimes: slotTimes.top,
     start() {
       if (loop !== undefined) return;
-      renewing = setInterval(
-        () => void renew().catch(logUnreachable),
-        Math.min(RENEW_MS, leaseMs / 3),
-      ).unref();
+      renewing.start();
       loop = work();
       sweeping.start();
     },
@@ -298,10 +308,13 @@ export function createJobWorker<D extends JobDocument, R>(
         shutdown.abort();
         for (const { abort } of running.values()) abort(new Error('The worker has stopped.'));
       }, STOP_MS);
-      await Promise.all([loop, sweeping.stop()]);
-      await Promise.all([...unsettled, alone]);
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const limit = setTimeout(resolve, STOP_MS + RECORD_MS);
+      const ended = Promise.all([loop, sweeping.stop()]).then(() => Promise.all([...unsettled, alone]));
+      await Promise.race([ended, late]);
       clearTimeout(timer);
-      clearInterval(renewing);
+      clearTimeout(limit);
+      void renewing.stop();
     },
   };
 }

@@ -31,8 +31,11 @@ t.test('neither a job that hangs nor a long one alone holds up others for long',
   const from = performance.now();
   (await jobs.enter())();
   t.ok(performance.now() - from < 1000, 'the long one has not ended');
-  t.equal(await jobs.enterExclusively(), undefined, 'and nobody else runs alone beside it');
+  const another = await jobs.enterExclusively();
+  t.type(another, 'function', 'nor does it hold up others that run alone');
   leaveExclusively?.();
+  t.ok(jobs.closed(), 'the other one still does');
+  another?.();
   leave();
-  t.type(await jobs.enterExclusively(), 'function');
+  t.notOk(jobs.closed());
 });

@@ -443,6 +443,77 @@ t.test('while outcomes are recorded, their slots are free for as many jobs again
   t.equal(done.length, 6);
 });
 
+/** The collection with faults: methods that `faults` has are called instead, with the real one. */
+type Faults = Record<
+  string,
+  ((real: (...args: unknown[]) => unknown, args: unknown[]) => unknown) | undefined
+>;
+const faulty = (name: string, faults: Faults) =>
+  new Proxy(connection.collection(name), {
+    get(target, key: string) {
+      const real = Reflect.get(target, key);
+      if (typeof real !== 'function') return real;
+      return (...args: unknown[]) => {
+        const call = (...given: unknown[]) => real.apply(target, given);
+        return faults[key] === undefined ? call(...args) : faults[key](call, args);
+      };
+    },
+  });
+
+t.test('jobs that were claimed are run although the response was lost', async (t) => {
+  const faults: Faults = {};
+  const { add, work, emptied } = setUp(t, { kind: { collection: faulty(NAMES[made] ?? '', faults) } });
+  faults.updateMany = async (real, args) => {
+    await real(...args);
+    delete faults.updateMany;
+    throw new Error('lost on purpose');
+  };
+  const { begun } = work();
+  for (let i = 0; i < 3; i += 1) await add({ n: i });
+  await until(() => begun.length === 3, 3000);
+  await emptied();
+  t.same(
+    begun.map(({ attempt }) => attempt),
+    [1, 1, 1],
+  );
+});
+
+t.test('while the database hangs, leases are renewed once at a time, and stop ends', async (t) => {
+  const faults: Faults = {};
+  const { add, work } = setUp(t, { leaseMs: 300, kind: { collection: faulty(NAMES[made] ?? '', faults) } });
+  const { begun, worker } = work(() => new Promise(() => {}));
+  await add();
+  await until(() => begun.length === 1, 3000);
+  let calls = 0;
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  for (const method of ['updateMany', 'bulkWrite']) {
+    faults[method] = async (real, args) => {
+      calls += 1;
+      await released;
+      return real(...args);
+    };
+  }
+  await until(() => calls > 0, 3000);
+  const from = performance.now();
+  const stopped = worker.stop();
+  await until(() => performance.now() - from > 1000, 3000);
+  t.equal(calls, 1);
+  await stopped;
+  t.ok(performance.now() - from < 7000, `${performance.now() - from} ms`);
+  release();
+});
+
+t.test('a job that is turned away costs its owner slot-time', async (t) => {
+  const { add, work, queue } = setUp(t);
+  work(() => {
+    throw new PostponedError('not now', 60_000);
+  });
+  await add();
+  await until(() => queue.slotTimes('email').length > 0, 3000);
+  t.match(queue.slotTimes('email'), [{ owner: 'ann' }]);
+  t.ok((queue.slotTimes('email')[0]?.ms ?? 0) >= 10);
+});
+
 t.test('every query is answered by an index', async (t) => {
   const { startTestDatabase } = await import('@gatehouse/testing/start-test-database');
   const { explainQueries, monitored } = await import('@gatehouse/testing/explain');
