@@ -12,11 +12,11 @@ import { createDeliveryStore } from '../src/webhooks/delivery-store.ts';
 const COUNT = 1000;
 const [past, later] = [new Date(Date.now() - 60_000), new Date(Date.now() + 60_000)];
 
-const { connection } = await startTestDatabase(t, {
+const { connection, store } = await startTestDatabase(t, {
   define(connection) {
-    createNotificationStore(connection, { announce() {}, logger });
     createDeliveryStore(connection);
     createReportStore(connection);
+    return createNotificationStore(connection, { announce() {}, logger });
   },
 });
 const collection = (name: string) => connection.collection<{ _id: string }>(name);
@@ -35,6 +35,8 @@ t.test('what waits is taken over, and what a former replica works on is not', as
     { ...waiting, _id: 'ntf_done', status: 'sent', check_at: null },
     { ...waiting, _id: 'ntf_cancelled', status: 'cancelled', job: null },
   ]);
+  const urgent = () => store.update('ntf_0', (it) => ({ ...it, priority: 'high' }), undefined);
+  await t.rejects(urgent(), /being taken over/, 'a priority is not changed before');
   await insert('webhooks', [
     { _id: 'whk_1', owner: 'app_1', basis: { owner: 'usr_ann' } },
     { _id: 'whk_2', owner: 'usr_bob' },

@@ -22,6 +22,8 @@ import { COLLECTION, type NotificationDocument, notifications } from './notifica
 
 const LISTS = createListPlan({ fields: notifications.listFields, prefix: 'user_id' });
 
+/** The database's code for a field of what is no object: `job` of the former release is a number until it is taken over. */
+const PATH_NOT_VIABLE = 28;
 /** Notifications that are inserted with one command. */
 const MAX_BATCH = 100;
 
@@ -78,16 +80,22 @@ export function createNotificationStore(
 
     async update(id, decide, ifVersion) {
       let current: Notification | undefined;
-      const change = await store.update(
-        id,
-        (found, revision) => {
-          current = found;
-          const next = decide(found);
-          if (next === found) return undefined;
-          return { next: { ...next, ...revision } };
-        },
-        ifVersion,
-      );
+      const change = await store
+        .update(
+          id,
+          (found, revision) => {
+            current = found;
+            const next = decide(found);
+            if (next === found) return undefined;
+            return { next: { ...next, ...revision } };
+          },
+          ifVersion,
+        )
+        .catch((error: unknown) => {
+          if (Object(error).code !== PATH_NOT_VIABLE) throw error;
+          const message = 'The notification is being taken over by this release. Try again in a minute.';
+          throw new ServiceError('conflict', message, { cause: error });
+        });
       if (change !== undefined && change.next.priority !== current?.priority) {
         const found = await collection.findOne({ _id: id }, { projection: { job: 1 } });
         if (found?.job) announce(found.job as JobState);
