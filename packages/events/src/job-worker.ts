@@ -176,10 +176,11 @@ export function createJobWorker<D extends JobDocument, R>(
     }
   }
 
-  function start(job: Job<D>, turn: Turn): void {
+  /** One of an earlier claim has no turn any more. */
+  function start(job: Job<D>, turn: Turn | undefined): void {
     const leaveSlot = (ms: number) => {
-      turns.ended(turn, ms);
-      slotTimes.add(turn.owner, ms);
+      if (turn !== undefined) turns.ended(turn, ms);
+      slotTimes.add(job.owner, ms);
       wake();
     };
     const task = run(job, jobExclusion.enter, leaveSlot).finally(() => {
@@ -205,12 +206,7 @@ export function createJobWorker<D extends JobDocument, R>(
       for (const turn of taken) turns.ended(turn, undefined);
       return pause(backoff(failures, RETRY_MS));
     }
-    for (const job of claimed) {
-      const turn = byOwner.get(keyOf(job))?.pop();
-      if (turn !== undefined) start(job, turn);
-      // Of an earlier claim, whose turns have ended.
-      else track(run(job, jobExclusion.enter, (ms) => slotTimes.add(job.owner, ms)));
-    }
+    for (const job of claimed) start(job, byOwner.get(keyOf(job))?.pop());
     for (const [key, unused] of byOwner) {
       const [first] = unused;
       if (first === undefined) continue;
@@ -288,7 +284,7 @@ export function createJobWorker<D extends JobDocument, R>(
   const renewing = createPeriodicTask({
     run: renew,
     everyMs: Math.min(RENEW_MS, leaseMs / 3),
-    onError: (error) => logUnrenewed(error),
+    onError: (error) => logUnreachable(error),
   });
 
   return {
