@@ -29,10 +29,12 @@ export function createBenchWebhooks(options: {
   logger: Logger;
   queues: JobQueues;
   slots: number;
+  /** Seals the secrets; a new one unless given. */
+  masterKey?: Buffer;
 }) {
-  const { slots, ...context } = options;
+  const { slots, masterKey = randomBytes(32), ...context } = options;
   const store = createEventStore(context.connection);
-  const masterKeys = [randomBytes(32)] as const;
+  const masterKeys = [masterKey] as const;
   const ownerNow = async (id: string) => ({
     ...{ role: 'user' as const, person: id, clientIds: [], visibleIds: [], scopes: ['read:data'] },
     standing: { owner: id, recovery: 0, authority: 0, credentials: [] },
@@ -41,7 +43,7 @@ export function createBenchWebhooks(options: {
   const module = createWebhooksModule(
     { ...context, identity: { request: () => Promise.reject(new Error('not asked')) } },
     {
-      ...{ masterKeys, networks: NETWORKS, slots },
+      ...{ masterKeys, networks: NETWORKS, slots, backlog: 1_000_000 },
       events: {
         store,
         owners: { find: ownerNow, findNow: ownerNow },
