@@ -90,7 +90,7 @@ t.test('npm run jobs steers npm start, whose jobs survive kill -9', async (t) =>
   t.match(await jobs(['purge', 'messages', 'email']), { output: '0 removed.\n' });
   t.match(await jobs(['purge', 'letters']), {
     status: 1,
-    output: 'There is no queue letters. The queues are: messages, reports, webhooks.\n',
+    output: 'There is no queue letters. The queues are: messages, reports, webhooks, replays.\n',
   });
   t.match(await jobs(['pause', 'messages', 'fax']), {
     status: 1,
