@@ -1,5 +1,6 @@
 import { form } from '@gatehouse/web/form';
 import { type Content, html } from '@gatehouse/web/html';
+import { ApiError } from '../../api/api-error.ts';
 import { attempt } from '../../api/attempt.ts';
 import { type ApiPage, cursorOf, filters } from '../../api/pages.ts';
 import { formProblem, optionTags } from '../../pages/fields.ts';
@@ -12,6 +13,13 @@ export const resend: Act<Webhook> = async ({ visit, apiPath, path }, fields) => 
   await visit.api.send('POST', `${apiPath}/deliveries/${id}/resend`);
   return `${path}/deliveries?done=resent`;
 };
+
+/** What a webhook, or a delivery, was refused. The API does not say which limit it is. */
+export function webhookProblem(error: ApiError | undefined) {
+  if (error?.status !== 429) return formProblem(error);
+  const limits = 'Too many requests, or too many deliveries of your webhooks are pending.';
+  return formProblem(new ApiError(429, `${limits} Try again in a minute.`));
+}
 
 const STATUSES = ['pending', 'succeeded', 'failed', 'skipped'];
 
@@ -48,7 +56,7 @@ export const deliveries: Part<Webhook> = {
       );
     };
     const replay = replayProgress(value);
-    return html`${formProblem(refused?.error)}
+    return html`${webhookProblem(refused?.error)}
 <form class="search" role="search" method="get" action="${here}"><div class="field narrow"><label for="status">Status</label><select id="status" name="status"><option value="">Any</option>${optionTags(STATUSES, status)}</select></div><button class="secondary">Search</button></form>
 <p class="count">The deliveries of the last 30 days, the latest first. ${replay !== null && html`Replay: ${replay}. `}<a href="${pageAt('')}">Refresh</a></p>
 ${

@@ -3,12 +3,11 @@ import { type Content, type Html, html } from '@gatehouse/web/html';
 import { attempt } from '../../api/attempt.ts';
 import { matching } from '../../api/matching.ts';
 import { type ApiPage, filters } from '../../api/pages.ts';
-import { formProblem } from '../../pages/fields.ts';
 import { copyable, exactTime, facts, number, statusTag, time } from '../../pages/parts.ts';
 import type { Act, Resource, ResourceView, Target } from '../../resources/resource.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { Visit } from '../../routes/dashboard-router.ts';
-import { deliveries, replayProgress, resend } from './deliveries.ts';
+import { deliveries, replayProgress, resend, webhookProblem } from './deliveries.ts';
 import type { Webhook } from './webhook.ts';
 
 const API = '/api/v1/webhooks';
@@ -193,7 +192,7 @@ async function view({
   const button = (action: string, text: string): Html =>
     form({ action: `${path}/${action}`, csrf }, html`<button class="secondary">${text}</button>`);
   const isPaused = it.status === 'paused';
-  return html`${formProblem(refused?.error)}
+  return html`${webhookProblem(refused?.error)}
 ${fresh.map(
   (secret, at) =>
     html`<section class="panel new-secret" role="status"><h2>The secret of your webhook</h2>${copyable(at === 0 ? 'new-secret' : `new-secret-${at}`, secret)}<p>Copy the secret into the settings of your receiver, which verifies each request with it. It is shown only once. If you lose it, replace it.</p></section>`,
