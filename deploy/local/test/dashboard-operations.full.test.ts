@@ -144,7 +144,7 @@ t.test('products and users: imported, listed, and exported again', async (t) => 
     const form = await admin.get(`/dashboard/${name}/import`);
     const checked = await admin.submit(form, { file: new File([file], `${name}.csv`) }, 'name="file"');
     t.match(textOf(checked), 'To be created 1 ');
-    t.match(textOf(await admin.submit(checked, {}, '/import/run"')), 'Created 1 ');
+    t.match(textOf(await admin.submit(checked, {}, '/run"')), 'Created 1 ');
     const url = `${issuer}/dashboard/${name}/export.csv?q=imported`;
     const response = await fetch(url, { headers: { cookie: cookieOf(admin) } });
     t.match(await response.text(), row);

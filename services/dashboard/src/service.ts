@@ -17,6 +17,7 @@ import { search } from './features/search/search.ts';
 import { createCookies } from './http/cookies.ts';
 import { createForms } from './http/forms.ts';
 import { createRepeatedForms } from './http/repeated-forms.ts';
+import { createImportsModule } from './imports/module.ts';
 import { dashboardSections } from './navigation.ts';
 import { createDashboardApp } from './routes/app.ts';
 import { assetRoutes } from './routes/asset-routes.ts';
@@ -37,14 +38,19 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     migrateAtStart,
   });
   const { sessions, signOutUrl, collections } = createSessionsModule(database.connection, config, logger);
+  const api = createApi({ serviceUrls, scheme: new URL(publicUrl).protocol.slice(0, -1) });
+  const { imports, worker, expiring } = createImportsModule(database.connection, {
+    ...{ masterKeys, sessions, connect: api, isLimited: config.rateLimit === 'on', logger },
+  });
   const common = {
     ...config,
+    api,
+    imports,
     sessions,
     signOutUrl,
     cookies: createCookies(publicUrl),
     forms: createForms(masterKeys, publicUrl),
     repeatedForms: createRepeatedForms({ store: createIdempotencyStore(database.connection), logger }),
-    api: createApi({ serviceUrls, scheme: new URL(publicUrl).protocol.slice(0, -1) }),
   };
   const describe = createApiDescription(config);
   const sections = dashboardSections(config);
@@ -74,7 +80,8 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     handle: app.callback(),
     ...createLifecycle([
       database,
-      createSweeper(database.connection, [...collections, IDEMPOTENCY_KEYS], { logger }),
+      createSweeper(database.connection, [...collections, ...expiring, IDEMPOTENCY_KEYS], { logger }),
+      worker,
     ]),
     migrate: database.migrate,
     unready: database.unready,

@@ -155,10 +155,10 @@ await inChromium(t, async (browser) => {
     const { page } = await openPage(t, browser);
     await signIn(page);
     await page.goto(url('/dashboard/products/import'));
-    const large = { name: 'rows.csv', mimeType: 'text/csv', buffer: Buffer.alloc(513 * 1024, 'x') };
+    const large = { name: 'rows.csv', mimeType: 'text/csv', buffer: Buffer.alloc(10 * 1024 ** 2 + 1, 'x') };
     await page.setInputFiles('#file', large);
     const message = () => page.evaluate<string>("document.querySelector('#file').validationMessage");
-    t.equal(await message(), 'The file is larger than 512 KiB.');
+    t.equal(await message(), 'The file is larger than 10 MiB.');
     await page.setInputFiles('#file', { ...large, buffer });
     t.equal(await message(), '');
   });

@@ -1,5 +1,5 @@
 /** How many requests of one page run at a time. */
-const MAX_CONCURRENT = 4;
+export const MAX_CONCURRENT = 4;
 
 /** Does the work for each of the inputs, a few at a time. When one fails, no more are begun. */
 export async function concurrently<T, R>(

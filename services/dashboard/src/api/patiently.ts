@@ -1,8 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from './api-error.ts';
 
-/** Makes a request again when its rate limit allows it, unless that is after the deadline, in milliseconds since 1970. */
-export async function patiently<T>(request: () => Promise<T>, deadline: number): Promise<T> {
+/**
+ * Makes a request again when its rate limit allows it, unless that is after the deadline, in milliseconds since 1970. A pause ends
+ * when the signal is aborted.
+ */
+export async function patiently<T>(
+  request: () => Promise<T>,
+  deadline: number,
+  signal?: AbortSignal,
+): Promise<T> {
   for (;;) {
     try {
       return await request();
@@ -10,7 +17,7 @@ export async function patiently<T>(request: () => Promise<T>, deadline: number):
       if (!(error instanceof ApiError) || error.status !== 429 || error.retryAfter === undefined) throw error;
       const ms = error.retryAfter * 1000;
       if (Date.now() + ms > deadline) throw error;
-      await sleep(ms);
+      await sleep(ms, undefined, { signal });
     }
   }
 }

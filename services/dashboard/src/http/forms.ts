@@ -6,7 +6,7 @@ import { deriveKeys, type KeyList } from '@gatehouse/core/sealing';
 import { isFromOtherOrigin } from '@gatehouse/web/form-origin';
 import type { Context } from 'koa';
 import type { Session } from '../sessions/session.ts';
-import { type FormParts, readMultipart } from './multipart.ts';
+import { type FormParts, readMultipart, type SentFile } from './multipart.ts';
 
 /** More than any of our forms needs, in bytes: an item's value has 64 KiB, and each byte may be sent as three. */
 const FORM_LIMIT = 256 * 1024;
@@ -15,8 +15,8 @@ const MULTIPART = 'multipart/form-data';
 /** How many forms without a session are read at a time, since anybody can send them, from as many addresses as they have. */
 const MAX_WITHOUT_SESSION = 64;
 
-/** What a form may send besides the fields of most: files, and more bytes than these need. */
-export type FormOptions = { files?: boolean; maxBytes?: number; tooLarge?: string };
+/** What a form may send besides the fields of most: files, and more bytes than these need, in more time. */
+export type FormOptions = { files?: boolean; maxBytes?: number; tooLarge?: string; seconds?: number };
 
 /** The fields of a submitted form. */
 export type Fields = {
@@ -27,8 +27,8 @@ export type Fields = {
   /** Each value of a field that may come several times. */
   all(name: string): string[];
   has(name: string): boolean;
-  /** The content of a file; undefined unless the form has that field. */
-  file(name: string): Buffer | undefined;
+  /** Undefined unless the form has that field. */
+  file(name: string): SentFile | undefined;
   sent: SentFields;
   /** Its token, for when it is shown again. */
   token: string;
@@ -71,7 +71,7 @@ export function createForms(masterKeys: KeyList, publicUrl: string) {
     async read(
       ctx: Context,
       session: Session | undefined,
-      { files: takesFiles = false, maxBytes = FORM_LIMIT, tooLarge }: FormOptions = {},
+      { files: takesFiles = false, maxBytes = FORM_LIMIT, tooLarge, seconds }: FormOptions = {},
     ): Promise<Fields> {
       // Browsers say so, and no site can make them say it of its own forms (Fetch Metadata §2.3).
       const isFromElsewhere = isFromOtherOrigin(ctx, publicUrl);
@@ -84,7 +84,7 @@ export function createForms(masterKeys: KeyList, publicUrl: string) {
         throw new ServiceError('unsupported_media_type', `The Content-Type must be ${type}.`);
       }
       withoutSession += session === undefined ? 1 : 0;
-      const body = await readBody(ctx.req, maxBytes)
+      const body = await readBody(ctx.req, maxBytes, seconds)
         .catch((error: unknown) => {
           const isTooLarge = error instanceof ServiceError && error.kind === 'too_large';
           throw isTooLarge && tooLarge !== undefined

@@ -19,7 +19,7 @@ const GOOD = new Set([
   'working',
   'done',
 ]);
-const BAD = new Set(['failed', 'failing', 'error', 'rejected', 'refunded']);
+const BAD = new Set(['stopped', 'failed', 'failing', 'error', 'rejected', 'refunded']);
 const QUIET = new Set([
   'inactive',
   'cancelled',

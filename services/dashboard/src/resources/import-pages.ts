@@ -1,210 +1,200 @@
-import { alertBox, form, labelled } from '@gatehouse/web/form';
+import { alertBox, form } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
-import type { ApiError } from '../api/api-error.ts';
-import { formProblem } from '../pages/fields.ts';
-import { capital, facts, number, statusTag } from '../pages/parts.ts';
+import { type BatchFilter, type Import, type ImportRow, isRunning, sumOf } from '../imports/import.ts';
+import { capital, facts, number, refreshed, statusTag } from '../pages/parts.ts';
 import { type Column, table } from '../pages/table.ts';
+import type { View } from '../pages/view.ts';
 import type { Visit } from '../routes/dashboard-router.ts';
-import { actionOf, fingerprintOf, importFields, type PlannedRow } from './import-plan.ts';
+import { FIRST_ROWS, shortened } from './import-plan.ts';
 import type { Imported, Resource } from './resource.ts';
-import { fieldsOf, type ResourceField } from './resource-form.ts';
 
 type Entity = { id: string };
+type Rows = (which: BatchFilter) => AsyncIterable<ImportRow>;
 
-/** A row and what became of it. */
-export type Outcome<T> = { row: PlannedRow<T>; action: ReturnType<typeof actionOf>; isTemporary?: boolean };
-
-/** The file comes back in a form as text, which is a third longer, and the edge takes less than 1 MB. */
-export const MAX_FILE_BYTES = 512 * 1024;
-/** So many rows are shown of those without and with errors. */
-const FIRST_ROWS = 10;
+/** So many rows with errors are shown. */
 const MAX_ERRORS = 100;
-/** So much of a value is shown, in characters. */
-const MAX_SHOWN = 60;
 
-const pathOf = ({ name }: { name: string }, action = '') => `/dashboard/${name}${action}`;
 const counted = (count: number, [one, many]: readonly [string, string]) =>
   `${number(count)} ${count === 1 ? one : many}`;
 
-/** What the rows of a check were compared with. */
-const checkedRows = <T extends Entity>(it: Imported<T>, rows: readonly PlannedRow<T>[]) =>
-  rows.map(({ current }) => fingerprintOf(it, current)).join(',');
+/** The state of an import in one word. */
+export function stateTag({ phase, state }: Import): Html {
+  if (state === 'running') return statusTag(phase === 'check' ? 'checking' : 'importing');
+  if (state === 'done') return statusTag(phase === 'check' ? 'checked' : 'completed');
+  return statusTag(state);
+}
 
-/** The form that takes a file. */
-export function importBody<T extends Entity>(
+/** The page of an import; loaded again while it is running. */
+export async function importPage<T extends Entity>(
   resource: Resource<T>,
   it: Imported<T>,
-  { csrf }: Visit,
-  error?: ApiError,
-): Html {
-  const { noun } = resource;
-  const kib = MAX_FILE_BYTES / 1024;
-  const hint = `At most ${number(it.maxRows)} rows and ${kib} KiB, in UTF-8, with commas, semicolons or tabs between the cells.`;
-  return html`${formProblem(error)}
-<p>Choose a CSV file, such as one that a spreadsheet saved. The file is checked first, and nothing changes until you confirm the import.</p>
-${it.about && html`<p>${it.about}</p>`}
-${form(
-  { action: pathOf(resource, '/import'), csrf },
-  html`${labelled(
-    { name: 'file', label: 'File', hint, required: true },
-    (attributes) =>
-      html`<input id="file" name="file" type="file" accept=".csv,text/csv" data-max-bytes="${MAX_FILE_BYTES}"${attributes}>`,
-  )}
-<div class="buttons"><button class="primary">Check file</button></div>`,
-  { class: 'wide-form', enctype: 'multipart/form-data' },
-)}
-<section><h2>Columns</h2>
-<p>The first line names the columns, in any order. ${it.changes && html`A row with an ID changes that ${noun[0]}; values of missing columns stay as they are. A row without an ID creates a ${noun[0]}. An <a href="${pathOf(resource, '/export.csv')}">exported file</a> has these columns already.`}</p>
-${table(columnsOf(it), importFields(it))}</section>`;
+  { visit, found, rows }: { visit: Visit; found: Import; rows: Rows },
+): Promise<Pick<View, 'title' | 'body'>> {
+  const path = `/dashboard/${resource.name}/import/${found.id}`;
+  const page = { ...{ resource, it, found, rows, path }, csrf: visit.csrf };
+  const content = isRunning(found)
+    ? runningBody(page)
+    : await (found.phase === 'check' ? checkBody(page) : resultBody(page));
+  const seconds = isRunning(found) ? 1 : undefined;
+  return {
+    title: shortened(found.file) || 'Import',
+    body: refreshed({ id: 'import', path, seconds, stack: true }, content),
+  };
 }
 
-function columnsOf<T>({ required, changes }: Imported<T>): Column<ResourceField>[] {
-  const isRequired = changes ? 'In rows without an ID' : 'Yes';
-  return [
-    { title: 'Column', show: ({ name }) => html`<code>${name}</code>` },
-    { title: 'Value', show: valueText },
-    { title: 'Required', show: ({ name }) => (required.includes(name) ? isRequired : 'No') },
-  ];
+type Page<T extends Entity> = {
+  resource: Resource<T>;
+  it: Imported<T>;
+  found: Import;
+  rows: Rows;
+  path: string;
+  csrf: string;
+};
+
+const button = ({ path, csrf }: Pick<Page<Entity>, 'path' | 'csrf'>, action: string, content: Content) =>
+  form({ action: `${path}/${action}`, csrf }, content);
+
+/** How far it is. */
+function runningBody<T extends Entity>(page: Page<T>): Html {
+  const { it, found } = page;
+  const { phase, planned, done, rows, state } = found;
+  const isCheck = phase === 'check';
+  const count = sumOf(isCheck ? planned : done);
+  const hint = isCheck
+    ? 'Nothing has been changed yet.'
+    : 'The import acts as you, in this session: if you sign out, it stops. You can leave this page meanwhile.';
+  return html`<section class="panel">${facts([
+    ['Status', stateTag(found)],
+    [
+      'Progress',
+      html`<progress max="${rows}" value="${count}" aria-label="Progress">${count}</progress> ${number(count)} of ${counted(rows, ['row', 'rows'])}`,
+    ],
+    ...(isCheck ? [['With errors', number(planned.error)] as const] : doneFacts(it, found)),
+  ])}</section>
+<p class="hint">${hint}</p>
+${state === 'running' && button(page, 'cancel', html`<button class="danger" id="cancel">Cancel</button>`)}
+<noscript><p class="hint">Load this page again to see the progress.</p></noscript>`;
 }
 
-function valueText({ kind, options, maxlength, hint }: ResourceField): Content {
-  if (options !== undefined) {
-    return `One of ${options.map((option) => (typeof option === 'string' ? option : option[0])).join(', ')}`;
-  }
-  if (kind === 'integer') return 'A whole number';
-  return hint ?? (maxlength === undefined ? 'Text' : `Text of at most ${number(maxlength)} characters`);
-}
+const doneFacts = <T>({ changes }: Imported<T>, { done }: Import) =>
+  [
+    ['Created', number(done.create)],
+    ['Changed', changes && number(done.change)],
+    ['Unchanged', changes && number(done.unchanged)],
+    ['Failed', number(done.error)],
+  ] as const;
 
 /** What an import would do, and the form that confirms it. */
-export function checkBody<T extends Entity>(
-  resource: Resource<T>,
-  it: Imported<T>,
-  { csrf }: Visit,
-  { rows, content }: { rows: readonly PlannedRow<T>[]; content: string },
-): Html {
+async function checkBody<T extends Entity>(page: Page<T>): Promise<Html> {
+  const { resource, it, found, rows } = page;
+  const { state, reason, planned } = found;
   const { noun } = resource;
-  const by = (action: ReturnType<typeof actionOf>) => rows.filter((row) => actionOf(row) === action);
-  const [wrong, unchanged] = [by('error'), by('unchanged')];
-  const planned = rows.filter((row) => row.problems.length === 0 && !unchanged.includes(row));
-  const count = planned.length;
-  const again = html`<a class="secondary" href="${pathOf(resource, '/import')}">Choose another file</a>`;
+  const again = html`<a class="button secondary" href="/dashboard/${resource.name}/import">Choose another file</a>`;
+  const nothing = html`<p role="status">Nothing has been changed yet.</p>`;
+  if (state !== 'done') {
+    return html`${alertBox(`The check ${state === 'cancelled' ? 'was cancelled' : 'has stopped'}`, reason && html`<p>${reason}</p>`)}
+${nothing}
+<div class="row-buttons">${state === 'stopped' && button(page, 'run', html`<button class="primary">Try again</button>`)}${again}</div>`;
+  }
+  const count = planned.create + planned.change;
+  const first =
+    count > 0 ? await firstOf(rows('planned'), ({ values }) => values !== undefined, FIRST_ROWS) : [];
   return html`${
-    wrong.length > 0 &&
+    planned.error > 0 &&
     alertBox(
-      `${counted(wrong.length, ['row has an error', 'rows have errors'])}`,
+      counted(planned.error, ['row has an error', 'rows have errors']),
       html`<p>Rows with errors are not imported. Correct them in the file, and choose it again.</p>`,
     )
   }
-<p role="status">Nothing has been changed yet.</p>
+${nothing}
 <section class="panel">${facts([
-    ['To be created', number(by('create').length)],
-    ['To be changed', it.changes && number(by('change').length)],
-    ['Unchanged', it.changes && number(unchanged.length)],
-    ['With errors', number(wrong.length)],
+    ['To be created', number(planned.create)],
+    ['To be changed', it.changes && number(planned.change)],
+    ['Unchanged', it.changes && number(planned.unchanged)],
+    ['With errors', number(planned.error)],
   ])}</section>
 ${it.about && html`<p>${it.about}</p>`}
+<div class="row-buttons">${count > 0 && button(page, 'run', html`<button class="primary">Import ${counted(count, noun)}</button>`)}${again}</div>
+${await errorSection(page, planned.error)}
 ${
-  count > 0
-    ? form(
-        {
-          action: pathOf(resource, '/import/run'),
-          csrf,
-          hidden: { content, checked: checkedRows(it, rows) },
-        },
-        html`<p class="hint">The import takes up to a minute.</p>
-<div class="buttons"><button class="primary">Import ${counted(count, noun)}</button>${again}</div>`,
-        { class: 'wide-form' },
-      )
-    : html`<p class="buttons">${again}</p>`
-}
-${errorRows(resource, wrong)}
-${
-  count > 0 &&
+  first.length > 0 &&
   html`<section><h2>First rows</h2>
-${table(planColumns(resource, it), planned.slice(0, FIRST_ROWS))}</section>`
+${table(planColumns(noun[0]), first)}</section>`
 }`;
 }
 
-/** What an import has done. The same form can be sent again, which repeats nothing, for what may go well then. */
-export function resultBody<T extends Entity>(
-  resource: Resource<T>,
-  it: Imported<T>,
-  { csrf }: Visit,
-  { outcomes, hidden }: { outcomes: readonly Outcome<T>[]; hidden: { content: string; checked: string } },
-): Html {
-  const { noun } = resource;
-  const by = (action: Outcome<T>['action']) => outcomes.filter((outcome) => outcome.action === action);
-  const failed = by('error');
-  const left = failed.filter(({ isTemporary }) => isTemporary).length;
-  const isDone = failed.length === 0;
+/** What an import has done. What is left can be imported later, and what was imported is not created twice. */
+async function resultBody<T extends Entity>(page: Page<T>): Promise<Html> {
+  const { resource, it, found } = page;
+  const { state, reason, done } = found;
+  const { noun, name } = resource;
+  const left = found.rows - sumOf(done);
+  const failed = done.error + (state === 'done' ? left : 0);
+  const rows = ['row', 'rows'] as const;
   return html`${
-    isDone
-      ? html`<p class="notice" role="status">The import is complete.</p>`
-      : alertBox(`${counted(failed.length, ['row was', 'rows were'])} not imported`)
+    state === 'cancelled'
+      ? alertBox('The import was cancelled')
+      : state === 'stopped'
+        ? alertBox('The import has stopped', html`<p>${reason}</p>`)
+        : failed > 0
+          ? alertBox(`${counted(failed, ['row was', 'rows were'])} not imported`)
+          : html`<p class="notice" role="status">The import is complete.</p>`
   }
-<section class="panel">${facts([
-    ['Created', number(by('create').length)],
-    ['Changed', it.changes && number(by('change').length)],
-    ['Unchanged', it.changes && number(by('unchanged').length)],
-    ['Failed', number(failed.length)],
-  ])}</section>
+<section class="panel">${facts([...doneFacts(it, found), ['Left', left > 0 && number(left)]])}</section>
 ${it.about && html`<p>${it.about}</p>`}
 ${
   left > 0 &&
-  form(
-    { action: pathOf(resource, '/import/run'), csrf, hidden },
-    html`<p>${counted(left, ['row', 'rows'])} may be imported when you try again. What is imported already is not created twice.</p>
-<div class="buttons"><button class="primary">Try again</button></div>`,
-    { class: 'wide-form' },
-  )
+  html`<p>${
+    state === 'done'
+      ? `${counted(left, rows)} may be imported when you try again.`
+      : `${counted(left, ['row is', 'rows are'])} left, with which the import goes on when you try again.`
+  } What is imported already is not created twice.</p>`
 }
-<p class="row-buttons"><a class="button secondary" href="${pathOf(resource)}">Go to the ${noun[1]}</a><a class="button secondary" href="${pathOf(resource, '/import')}">Import another file</a></p>
-${errorRows(
-  resource,
-  failed.map(({ row }) => row),
-)}`;
+${left + done.error > 0 && html`<p class="hint">The file of the rows that were not imported says why. Correct them there, and import that file. It is kept for 24 hours.</p>`}
+<div class="row-buttons">${left > 0 && button(page, 'run', html`<button class="primary">Try again</button>`)}${refusedLink(page, left + done.error)}<a class="button secondary" href="/dashboard/${name}">Go to the ${noun[1]}</a><a class="button secondary" href="/dashboard/${name}/import">Import another file</a></div>
+${await errorSection(page, failed)}`;
 }
 
-function errorRows<T extends Entity>({ noun }: Resource<T>, rows: readonly PlannedRow<T>[]): Content {
-  if (rows.length === 0) return false;
-  const columns: Column<PlannedRow<T>>[] = [
-    ...rowColumns(noun[0]),
-    { title: 'Error', show: ({ problems }) => problems.join(' ') },
+const refusedLink = ({ path }: Pick<Page<Entity>, 'path'>, count: number) =>
+  count > 0 &&
+  html`<a class="button secondary" href="${path}/refused.csv">Download ${counted(count, ['row', 'rows'])} with errors</a>`;
+
+async function errorSection<T extends Entity>({ resource, rows }: Page<T>, count: number): Promise<Content> {
+  if (count === 0) return false;
+  const first = await firstOf(rows('problems'), ({ problems = [] }) => problems.length > 0, MAX_ERRORS);
+  const columns: Column<ImportRow>[] = [
+    ...rowColumns(resource.noun[0]),
+    { title: 'Error', show: ({ problems = [] }) => problems.join(' ') },
   ];
-  const more = rows.length - MAX_ERRORS;
+  const more = count - first.length;
   return html`<section><h2>Errors</h2>
-${table(columns, rows.slice(0, MAX_ERRORS))}
+${table(columns, first)}
 ${more > 0 && html`<p class="hint">And ${counted(more, ['other row', 'other rows'])}.</p>`}</section>`;
 }
 
-const rowColumns = <T>(noun: string): Column<PlannedRow<T>>[] => [
-  {
-    title: capital(noun),
-    show: ({ title }) => html`<bdi>${shortened(title)}</bdi>`,
-  },
+async function firstOf(rows: AsyncIterable<ImportRow>, fits: (row: ImportRow) => boolean, most: number) {
+  const found: ImportRow[] = [];
+  for await (const row of rows) {
+    if (fits(row)) found.push(row);
+    if (found.length === most) break;
+  }
+  return found;
+}
+
+const rowColumns = (noun: string): Column<ImportRow>[] => [
+  { title: capital(noun), show: ({ title = '' }) => html`<bdi>${shortened(title)}</bdi>` },
   { title: 'Line', number: true, show: ({ line }) => line },
 ];
 
-function planColumns<T extends Entity>({ noun }: Resource<T>, it: Imported<T>): Column<PlannedRow<T>>[] {
-  const labels = new Map(fieldsOf(it.fields).map(({ name, label }) => [name, label]));
-  const text = (value: unknown) =>
-    value === null || value === undefined ? 'none' : shortened(String(value));
-  return [
-    ...rowColumns<T>(noun[0]),
-    { title: 'Action', show: (row) => statusTag(actionOf(row)) },
-    {
-      title: 'Values',
-      show: ({ body, current }) =>
-        Object.entries(body).map(([name, value]) => {
-          const before = current?.[name as keyof T];
-          if (before === value) return false;
-          return html`<div>${labels.get(name)}: ${current && html`<bdi>${text(before)}</bdi> → `}<bdi>${text(value)}</bdi></div>`;
-        }),
-    },
-  ];
-}
-
-function shortened(text: string): string {
-  const characters = [...text];
-  return characters.length <= MAX_SHOWN ? text : `${characters.slice(0, MAX_SHOWN - 1).join('')}…`;
-}
+const planColumns = (noun: string): Column<ImportRow>[] => [
+  ...rowColumns(noun),
+  { title: 'Action', show: ({ action = '' }) => statusTag(action) },
+  {
+    title: 'Values',
+    show: ({ values = [] }) =>
+      values.map(
+        ([label, after, before]) =>
+          html`<div>${label}: ${before !== undefined && html`<bdi>${before}</bdi> → `}<bdi>${after}</bdi></div>`,
+      ),
+  },
+];

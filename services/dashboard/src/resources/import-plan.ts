@@ -4,91 +4,153 @@ import { foldedKey } from '@gatehouse/domain/folded-key';
 import type { Api } from '../api/api.ts';
 import { ApiError } from '../api/api-error.ts';
 import { rowsWith } from '../api/rows-with.ts';
-import { type CsvRow, readCsv } from '../http/csv-file.ts';
+import type { ImportAction, ImportRow } from '../imports/import.ts';
+import type { ImportKind } from '../imports/import-batches.ts';
 import { fieldSentences } from '../pages/fields.ts';
 import type { Imported } from './resource.ts';
 import { currentValues, fieldsOf, type ResourceField, requestBody } from './resource-form.ts';
 
 type Entity = { id: string };
 
-/** What a row of a file asks for. */
-export type PlannedRow<T> = {
-  line: number;
-  /** The name of the object. */
-  title: string;
-  /** What it is now; undefined of a new one. */
-  current: T | undefined;
-  /** The fields of a new one, or those that differ. */
-  body: Record<string, unknown>;
-  /** Sentences that say why it cannot be imported. */
-  problems: readonly string[];
-};
-
 const ID: ResourceField = {
   name: 'id',
   label: 'ID',
   hint: 'The ID of the existing object that the row changes',
 };
-
-/** Tells whether what a row is compared with has changed; empty for a new object. */
-export function fingerprintOf<T extends Entity>({ fields }: Imported<T>, current: T | undefined): string {
-  if (current === undefined) return '';
-  const values = currentValues(fields, current);
-  return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 16);
-}
-
-/** What an import does with a row. */
-export function actionOf<T>({ problems, current, body }: PlannedRow<T>) {
-  if (problems.length > 0) return 'error';
-  if (current === undefined) return 'create';
-  return Object.keys(body).length > 0 ? 'change' : 'unchanged';
-}
+/** The columns that the file of the refused rows has in addition. An import passes them over. */
+export const REFUSED_COLUMNS = ['line', 'error'] as const;
+const CHANGED = 'It was changed after the file was checked. Check the file again.';
+/** So many of the rows that change something are shown with their values, of so many characters. */
+export const FIRST_ROWS = 10;
+const MAX_SHOWN = 60;
 
 /** The fields that a file may have; those with an id change an object. */
 export function importFields<T>({ fields, changes }: Imported<T>): readonly ResourceField[] {
   return changes ? [ID, ...fieldsOf(fields)] : fieldsOf(fields);
 }
 
-/**
- * Reads a file and compares it with what is there; nothing is written. With `checksTaken`, it is asked whether another object has
- * what has to be unique: when an import is sent again, that is the object that it has created. Throws ApiError for a file that
- * cannot be read as a whole.
- */
-export async function planImport<T extends Entity>(
-  api: Api,
-  it: Imported<T>,
-  content: Buffer,
-  checksTaken: boolean,
-): Promise<readonly PlannedRow<T>[]> {
-  const { required, unique, list, readOnly = [] } = it;
-  const all = importFields(it);
-  const known = [...all.map(({ name }) => name), ...readOnly];
-  const { columns, rows, hasDecimalCommas } = readCsv(content, { known, maxRows: it.maxRows });
-  const missing = columns.includes('id') ? [] : required.filter((name) => !columns.includes(name));
-  if (missing.length > 0) throw new ApiError(400, `The file lacks these columns: ${missing.join(', ')}.`);
-  const fields = fieldsOf(it.fields).filter(({ name }) => columns.includes(name));
-  const ids = rows.map(({ cells }) => cells.id ?? '');
-  const found = new Map((await rowsWith<T>(api, list, 'id', ids)).map((row) => [row.id, row]));
+/** How the rows of a file become objects of the API. `list` is the path at which they are created and changed. */
+export function importKind<T extends Entity>(it: Imported<T>, list: string): ImportKind {
+  return {
+    role: it.role,
+    check: (columns) => createCheck(it, columns),
+    async prepare(columns, api, rows) {
+      const found = await currentOf(api, it, rows);
+      const fields = givenFields(it, columns);
+      return async (row, rowApi, secret) => {
+        const current = found.get(row.cells.id ?? '');
+        const { body, problems } = draftOf(it, fields, row, current);
+        if (problems.length > 0) throw new ApiError(412, CHANGED, { details: problems });
+        if (row.cells.id)
+          return change(it, row, { api: rowApi, body, path: `${list}/${encodeURIComponent(row.cells.id)}` });
+        await (it.create?.(rowApi, body, secret) ?? rowApi.send('POST', list, body));
+        return 'create';
+      };
+    },
+    explain: ({ details, message, status }) =>
+      details.length > 0 ? sentences(it, details) : [status === 412 ? CHANGED : message],
+  };
+}
 
-  const drafts = rows.map((row) =>
-    draftOf(it, fields, { row, current: found.get(row.cells.id ?? ''), hasDecimalCommas }),
+/** Changes an object, unless it has the values already: an attempt before may have changed it. */
+async function change<T extends Entity>(
+  it: Imported<T>,
+  row: ImportRow,
+  { api, body, path }: { api: Api; body: Record<string, unknown>; path: string },
+): Promise<ImportAction> {
+  const { action = 'unchanged', fingerprint } = row;
+  if (Object.keys(body).length === 0) return action;
+  const { value, etag } = await api.read<T>(path);
+  if (fingerprintOf(it, value) !== fingerprint) throw new ApiError(412, CHANGED);
+  await api.send('PUT', path, body, etag);
+  return action;
+}
+
+/**
+ * Compares the rows of a file with what is there, and with the rows before them. Another object that has what has to be unique is a
+ * problem.
+ */
+function createCheck<T extends Entity>(
+  it: Imported<T>,
+  columns: readonly string[],
+): ReturnType<ImportKind['check']> {
+  const fields = givenFields(it, columns);
+  const unique = ['id', ...it.unique];
+  /** By field, the lines on which values were seen first. */
+  const seen = new Map(unique.map((field) => [field, new Map<string, number>()]));
+  let shown = 0;
+
+  return async (api, rows) => {
+    const found = await currentOf(api, it, rows);
+    const drafts = rows.map((row) => draftOf(it, fields, row, found.get(row.cells.id ?? '')));
+    const others = await Promise.all(
+      it.unique.map((field) =>
+        rowsWith<T>(
+          api,
+          it.list,
+          field,
+          drafts.flatMap((draft) => uniqueText(draft, field) ?? []),
+        ),
+      ),
+    );
+    // Nothing is remembered of rows before all requests have succeeded.
+    for (const [i, field] of unique.entries()) {
+      addConflicts(drafts, field, { others: others[i - 1] ?? [], lines: seen.get(field) ?? new Map() });
+    }
+    return drafts.map(({ row, current, body, problems }): ImportRow => {
+      const own = row.problems ?? sentences(it, problems);
+      const common = { ...row, title: titleOf(it, row, current), fingerprint: fingerprintOf(it, current) };
+      if (own.length > 0) return { ...common, action: 'error', problems: own };
+      if (Object.keys(body).length === 0) return { ...common, action: 'unchanged' };
+      shown += 1;
+      const values = shown <= FIRST_ROWS && { values: valuesOf(it, body, current) };
+      return { ...common, action: current === undefined ? 'create' : 'change', ...values };
+    });
+  };
+}
+
+/** The objects that rows change, by their ids. */
+async function currentOf<T extends Entity>(api: Api, it: Imported<T>, rows: readonly ImportRow[]) {
+  const found = await rowsWith<T>(
+    api,
+    it.list,
+    'id',
+    rows.map(({ cells }) => cells.id ?? ''),
   );
-  for (const field of ['id', ...unique]) {
-    const texts = drafts.flatMap((draft) => uniqueText(draft, field) ?? []);
-    const others = checksTaken && field !== 'id' ? await rowsWith<T>(api, list, field, texts) : [];
-    addConflicts(drafts, field, others);
-  }
-  return drafts.map(({ row, current, body, problems }) => ({
-    line: row.line,
-    title: titleOf(it, row, current),
-    current,
-    body,
-    problems: row.problem === undefined ? sentences(it, problems) : [row.problem],
-  }));
+  return new Map(found.map((row) => [row.id, row]));
+}
+
+const givenFields = <T>({ fields }: Imported<T>, columns: readonly string[]) =>
+  fieldsOf(fields).filter(({ name }) => columns.includes(name));
+
+/** Tells whether what a row is compared with has changed; empty for a new object. */
+function fingerprintOf<T extends Entity>({ fields }: Imported<T>, current: T | undefined): string {
+  if (current === undefined) return '';
+  const values = currentValues(fields, current);
+  return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 16);
+}
+
+/** The fields that a row sets, with the values before. */
+function valuesOf<T>(it: Imported<T>, body: Record<string, unknown>, current: T | undefined) {
+  const labels = new Map(fieldsOf(it.fields).map(({ name, label }) => [name, label]));
+  const text = (value: unknown) =>
+    value === null || value === undefined ? 'none' : shortened(String(value));
+  return Object.entries(body).flatMap(([name, value]) => {
+    const before = current?.[name as keyof T];
+    if (before === value) return [];
+    const shown = [labels.get(name) ?? name, text(value)] as const;
+    return [current === undefined ? shown : ([...shown, text(before)] as const)];
+  });
+}
+
+/** The first characters of a text. */
+export function shortened(text: string): string {
+  const characters = [...text];
+  return characters.length <= MAX_SHOWN ? text : `${characters.slice(0, MAX_SHOWN - 1).join('')}…`;
 }
 
 type Draft<T> = {
-  row: CsvRow;
+  row: ImportRow;
   current: T | undefined;
   body: Record<string, unknown>;
   problems: FieldProblem[];
@@ -98,18 +160,14 @@ type Draft<T> = {
 function draftOf<T extends Entity>(
   it: Imported<T>,
   fields: readonly ResourceField[],
-  { row, current, hasDecimalCommas }: { row: CsvRow; current: T | undefined; hasDecimalCommas: boolean },
+  row: ImportRow,
+  current: T | undefined,
 ): Draft<T> {
   const { id = '' } = row.cells;
   if (id !== '' && current === undefined) {
     return { row, current, body: {}, problems: [{ field: 'id', message: 'does not exist' }] };
   }
-  const values = Object.fromEntries(
-    fields.map(({ name, kind }) => {
-      const text = row.cells[name] ?? '';
-      return [name, kind === 'decimal' && hasDecimalCommas ? text.replace(',', '.') : text];
-    }),
-  );
+  const values = Object.fromEntries(fields.map(({ name }) => [name, row.cells[name] ?? '']));
   const given = fields.filter(({ name }) => current !== undefined || values[name] !== '');
   const needed = current ? given.filter(({ required }) => required).map(({ name }) => name) : it.required;
   const empty = needed.filter((name) => (values[name] ?? '').trim() === '');
@@ -138,10 +196,9 @@ const uniqueText = <T>({ row, body }: Draft<T>, field: string) => {
 function addConflicts<T extends Entity>(
   drafts: readonly Draft<T>[],
   field: string,
-  others: readonly T[],
+  { others, lines }: { others: readonly T[]; lines: Map<string, number> },
 ): void {
   const owners = new Map(others.map((other) => [foldedKey(String(other[field as keyof T])), other.id]));
-  const lines = new Map<string, number>();
   for (const draft of drafts) {
     const text = uniqueText(draft, field);
     if (text === undefined) continue;
@@ -157,11 +214,11 @@ function addConflicts<T extends Entity>(
 }
 
 /** What is wrong with fields, in sentences. */
-export function sentences<T>(it: Imported<T>, problems: readonly FieldProblem[]): readonly string[] {
+function sentences<T>(it: Imported<T>, problems: readonly FieldProblem[]): readonly string[] {
   return fieldSentences(problems, importFields(it)).map(({ message }) => message);
 }
 
-function titleOf<T>({ required }: Imported<T>, { cells }: CsvRow, current: T | undefined): string {
+function titleOf<T>({ required }: Imported<T>, { cells }: ImportRow, current: T | undefined): string {
   const [name = ''] = required;
   return cells[name] || String(current?.[name as keyof T] ?? '');
 }

@@ -1,11 +1,11 @@
-import { Readable } from 'node:stream';
-import { CSV_MEDIA_TYPE, csvLines } from '@gatehouse/api/http/csv';
+import { csvLines } from '@gatehouse/api/http/csv';
 import { inSnakeCase } from '@gatehouse/domain/fields';
 import { type ApiPage, cursorOf } from '../api/pages.ts';
 import { patiently } from '../api/patiently.ts';
 import type { DashboardRouter } from '../routes/dashboard-router.ts';
 import type { Resource } from './resource.ts';
 import { filterValues } from './resource-list.ts';
+import { sendCsv } from './send-csv.ts';
 
 /** The most rows that the API returns at once. */
 const PAGE_ROWS = '100';
@@ -21,7 +21,6 @@ export function addExport<T extends { id: string }>(resource: Resource<T>, { raw
     csvLines(data.map((row) => columns.map((field) => row[field] ?? '')));
 
   raw(`/${name}/export.csv`, async (visit) => {
-    const { ctx } = visit;
     const query = { ...filterValues(resource, visit), limit: PAGE_ROWS };
     const pageAt = (cursor: string) =>
       patiently(() => find(visit, { ...query, cursor }), Date.now() + MAX_WAIT_MS);
@@ -35,15 +34,6 @@ export function addExport<T extends { id: string }>(resource: Resource<T>, { raw
         next = cursorOf(page.links?.next);
       }
     }
-    const today = new Date().toISOString().slice(0, 10);
-    ctx.set({
-      'content-type': CSV_MEDIA_TYPE,
-      'content-disposition': `attachment; filename="${name}-${today}.csv"`,
-      'cache-control': 'no-store',
-      'content-security-policy': "default-src 'none'; sandbox",
-      'x-content-type-options': 'nosniff',
-    });
-    ctx.status = 200;
-    ctx.body = Readable.from(lines());
+    sendCsv(visit.ctx, name, lines());
   });
 }

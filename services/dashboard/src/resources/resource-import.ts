@@ -1,123 +1,142 @@
+import { csvLines } from '@gatehouse/api/http/csv';
 import { ApiError } from '../api/api-error.ts';
-import { concurrently } from '../api/concurrently.ts';
-import { patiently } from '../api/patiently.ts';
-import type { Fields } from '../http/forms.ts';
+import { readCsv } from '../http/csv-file.ts';
+import type { SentFile } from '../http/multipart.ts';
+import type { Import, ImportRow } from '../imports/import.ts';
 import { errorOf } from '../pages/fields.ts';
 import { capital } from '../pages/parts.ts';
 import type { View } from '../pages/view.ts';
-import type { DashboardRouter, Visit } from '../routes/dashboard-router.ts';
+import { type DashboardRouter, notFound, type Visit } from '../routes/dashboard-router.ts';
 import { hasRole } from '../sessions/session.ts';
-import { checkBody, importBody, MAX_FILE_BYTES, type Outcome, resultBody } from './import-pages.ts';
-import { actionOf, fingerprintOf, type PlannedRow, planImport, sentences } from './import-plan.ts';
+import { importBody, MAX_FILE_MIB, MAX_ROWS } from './import-form.ts';
+import { importPage } from './import-pages.ts';
+import { importFields, importKind, REFUSED_COLUMNS } from './import-plan.ts';
 import type { Imported, Resource } from './resource.ts';
+import { sendCsv } from './send-csv.ts';
 
 type Entity = { id: string };
 
-/** What the edge lets through (deploy/docker/Caddyfile). */
-const FORM = { maxBytes: 999_999, tooLarge: `The file is larger than ${MAX_FILE_BYTES / 1024} KiB.` };
-/** The edge waits a minute for a response. */
-const MAX_MS = 50_000;
-const CHANGED = 'It was changed after the file was checked. Check the file again.';
-const TOO_LATE = `The import took longer than ${MAX_MS / 1000} seconds, and ended before this row.`;
+/** With a file, for which the edge has a larger limit (deploy/docker/Caddyfile). A request may take a minute. */
+const UPLOAD = {
+  files: true,
+  maxBytes: MAX_FILE_MIB * 1024 ** 2 + 10_000,
+  tooLarge: `The file is larger than ${MAX_FILE_MIB} MiB.`,
+  seconds: 60,
+};
 
 /**
- * The pages that import a file of CSV: a form, a check that writes nothing, and the import itself. The checked file comes back in
- * the form that confirms it, so that nothing is kept between.
+ * The pages that import a file of CSV: a form, a check that writes nothing, and the import itself, which is a job that goes on without
+ * the browser.
  */
-export function addImport<T extends Entity>(resource: Resource<T>, { get, post }: DashboardRouter): void {
-  const { name, noun, imported: it } = resource;
+export function addImport<T extends Entity>(resource: Resource<T>, router: DashboardRouter): void {
+  const { name, noun, imported: it, api } = resource;
   if (it === undefined) return;
+  const { imports, get, post, raw } = router;
+  imports.define(name, importKind(it, api));
+  const list = `/dashboard/${name}`;
+  const trail = [{ href: list, title: capital(noun[1]) }];
   const title = `Import ${noun[1]}`;
-  const trail = [{ href: `/dashboard/${name}`, title: capital(noun[1]) }];
-  const page = (body: View['body'], failed = false): View => ({ title, section: name, trail, body, failed });
 
   /** Throws ApiError, since without a request to the API nothing else refuses the page. */
   function requireRole({ person }: Visit): void {
     if (!hasRole(person, it?.role)) throw new ApiError(403, `You are not permitted to import ${noun[1]}.`);
   }
+  async function importOf(visit: Visit): Promise<Import> {
+    requireRole(visit);
+    const found = await imports.find(visit.starter, name, visit.id('imp'));
+    if (found === undefined) throw notFound();
+    return found;
+  }
+  async function formView(visit: Visit, error?: ApiError): Promise<View> {
+    const recent = await imports.list(visit.starter, name);
+    return {
+      title,
+      section: name,
+      trail,
+      body: importBody(resource, it as Imported<T>, visit, { recent, error }),
+      failed: error !== undefined,
+    };
+  }
+  /** A form on the page of an import, which shows what it has led to. */
+  function postAct(action: string, act: (visit: Visit, found: Import) => Promise<void>): void {
+    post(`/${name}/import/:id/${action}`, async (visit) => {
+      const found = await importOf(visit);
+      await act(visit, found);
+      return `${list}/import/${found.id}`;
+    });
+  }
 
   get(`/${name}/import`, (visit) => {
     requireRole(visit);
-    return page(importBody(resource, it, visit));
+    return formView(visit);
   });
-
   post(
     `/${name}/import`,
     async (visit, fields) => {
       requireRole(visit);
       try {
-        const content = checkedSize(fields.file('file'));
-        const rows = await planImport(visit.api, it, content, true);
-        return page(checkBody(resource, it, visit, { rows, content: content.toString('base64url') }));
+        const file = checkedFile(fields.file('file'));
+        const read = await readRows(it, file.content);
+        const id = await imports.create(visit.starter, { kind: name, file: file.name, ...read });
+        return `${list}/import/${id}`;
       } catch (error) {
-        return page(importBody(resource, it, visit, errorOf(error)), true);
+        return formView(visit, errorOf(error));
       }
     },
-    { ...FORM, files: true },
+    { ...UPLOAD, role: it.role },
   );
-
-  post(
-    `/${name}/import/run`,
-    async (visit, fields) => {
-      requireRole(visit);
-      const content = fields.required('content');
-      const checked = fields.text('checked');
-      const began = Date.now();
-      try {
-        const rows = await planImport(visit.api, it, Buffer.from(content, 'base64url'), false);
-        const fingerprints = new Map(checked.split(',').map((text, i) => [rows[i]?.line, text]));
-        const outcomes = await concurrently(rows, (row) => {
-          const as = { visit, fields, deadline: began + MAX_MS, fingerprint: fingerprints.get(row.line) };
-          return write(resource, it, row, as);
-        });
-        return page(resultBody(resource, it, visit, { outcomes, hidden: { content, checked } }));
-      } catch (error) {
-        return page(importBody(resource, it, visit, errorOf(error)), true);
-      }
-    },
-    FORM,
-  );
+  get(`/${name}/import/:id`, async (visit) => {
+    const found = await importOf(visit);
+    const shown = await importPage(resource, it, {
+      visit,
+      found,
+      rows: (which) => imports.rows(found, which),
+    });
+    return { section: name, trail: [...trail, { href: `${list}/import`, title }], ...shown };
+  });
+  postAct('run', (visit, found) => imports.run(visit.starter, found));
+  postAct('cancel', (visit, found) => imports.cancel(visit.starter, found));
+  raw(`/${name}/import/:id/refused.csv`, async (visit) => {
+    const found = await importOf(visit);
+    const which = found.phase === 'check' ? 'problems' : 'kept';
+    sendCsv(visit.ctx, `${name}-refused`, refusedLines(found, imports.rows(found, which)));
+  });
 }
 
-function checkedSize(content: Buffer | undefined): Buffer {
-  if (content === undefined || content.length === 0) throw new ApiError(400, 'Choose a file with CSV in it.');
-  if (content.length > MAX_FILE_BYTES) throw new ApiError(413, FORM.tooLarge);
-  return content;
+/** A file of the rows that were not imported, with their lines and what is wrong with them; it can be imported as it is. */
+async function* refusedLines(
+  { phase, columns }: Import,
+  rows: AsyncIterable<ImportRow>,
+): AsyncGenerator<string> {
+  const own = columns.filter((column) => !REFUSED_COLUMNS.some((name) => name === column));
+  yield csvLines([[...own, ...REFUSED_COLUMNS]]);
+  for await (const { cells, line, problems = [] } of rows) {
+    if (phase === 'check' && problems.length === 0) continue;
+    const error = problems.join(' ') || 'The import ended before this row.';
+    yield csvLines([[...own.map((column) => cells[column] ?? ''), line, error]]);
+  }
 }
 
-/** Writes a row; what the API refuses is the outcome of this row, and stops no other. */
-async function write<T extends Entity>(
-  { api: list }: Resource<T>,
-  it: Imported<T>,
-  row: PlannedRow<T>,
-  as: { visit: Visit; fields: Fields; deadline: number; fingerprint: string | undefined },
-): Promise<Outcome<T>> {
-  const { visit, fields, deadline, fingerprint } = as;
-  const action = actionOf(row);
-  if (action === 'error' || action === 'unchanged') return { row, action };
-  if (Date.now() > deadline) return { row: failed(row, [TOO_LATE]), action: 'error', isTemporary: true };
-  const { line, body, current } = row;
-  const key = `line-${line}`;
-  async function send(): Promise<unknown> {
-    // Each attempt has the Idempotency-Key of the row.
-    const api = visit.apiFor(key);
-    if (current !== undefined) {
-      const path = `${list}/${encodeURIComponent(current.id)}`;
-      const { value, etag } = await api.read<T>(path);
-      if (fingerprintOf(it, value) !== fingerprint) throw new ApiError(412, CHANGED);
-      return api.send('PUT', path, body, etag);
+function checkedFile(file: SentFile | undefined): SentFile {
+  if (file === undefined || file.content.length === 0)
+    throw new ApiError(400, 'Choose a file with CSV in it.');
+  if (file.content.length > MAX_FILE_MIB * 1024 ** 2) throw new ApiError(413, UPLOAD.tooLarge);
+  return file;
+}
+
+/** The columns and rows of a file. Throws ApiError for one that cannot be read as a whole, also while the rows are read. */
+async function readRows<T extends Entity>(it: Imported<T>, content: Buffer) {
+  const fields = importFields(it);
+  const known = [...fields.map(({ name }) => name), ...(it.readOnly ?? []), ...REFUSED_COLUMNS];
+  const { columns, rows, hasDecimalCommas } = await readCsv(content, { known, maxRows: MAX_ROWS });
+  const missing = columns.includes('id') ? [] : it.required.filter((name) => !columns.includes(name));
+  if (missing.length > 0) throw new ApiError(400, `The file lacks these columns: ${missing.join(', ')}.`);
+  const decimals = hasDecimalCommas ? fields.filter(({ kind }) => kind === 'decimal') : [];
+  async function* withPoints(): AsyncGenerator<ImportRow> {
+    for await (const row of rows) {
+      const points = decimals.map(({ name }) => [name, (row.cells[name] ?? '').replace(',', '.')]);
+      yield { ...row, cells: { ...row.cells, ...Object.fromEntries(points) } };
     }
-    return it.create?.(api, body, fields.secret(key)) ?? api.send('POST', list, body);
   }
-  try {
-    await patiently(send, deadline);
-    return { row, action };
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status === 401 || error.takesSignIn) throw error;
-    const { details, message, isUnavailable, status } = error;
-    const problems = details.length > 0 ? sentences(it, details) : [status === 412 ? CHANGED : message];
-    return { row: failed(row, problems), action: 'error', isTemporary: isUnavailable || status === 429 };
-  }
+  return { columns, rows: withPoints() };
 }
-
-const failed = <T>(row: PlannedRow<T>, problems: readonly string[]) => ({ ...row, problems });

@@ -1,6 +1,7 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import { isId, isUserId } from '@gatehouse/core/ids';
 import { requestInfo } from '@gatehouse/server/requests';
+import type { Role } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Api, Connect, TokenSource } from '../api/api.ts';
@@ -10,11 +11,12 @@ import type { Cookies } from '../http/cookies.ts';
 import { CsrfError, type Fields, type FormOptions, type Forms, type SentFields } from '../http/forms.ts';
 import type { RepeatedForms } from '../http/repeated-forms.ts';
 import { seeOther, sendPage } from '../http/respond.ts';
+import type { ImportStarter, Imports } from '../imports/imports.ts';
 import { layout, type NavigationEntry } from '../pages/layout.ts';
 import { errorView, sendAgainPage, sessionEndedPage } from '../pages/status-pages.ts';
 import type { View } from '../pages/view.ts';
 import { SignInEnded } from '../sessions/oauth-client.ts';
-import type { Session } from '../sessions/session.ts';
+import { hasRole, type Session } from '../sessions/session.ts';
 import type { RefusedPage, Sessions } from '../sessions/sessions.ts';
 
 /** The name in a query of a page that is kept: see Visit.putRefused. */
@@ -24,6 +26,8 @@ const REFUSED = 'refused';
 export type Visit = {
   ctx: Context;
   person: Session['person'];
+  /** The session and the request, for what goes on without them. */
+  starter: ImportStarter;
   api: Api;
   /** The same for one of the things that a form creates in any order: by a name, which it has again when the form is sent again. */
   apiFor(part: string): Api;
@@ -45,16 +49,20 @@ export type Visit = {
 
 type Act = (visit: Visit, fields: Fields) => Promise<string | View>;
 
+/** The form of somebody without the role is read as any other. */
+type RouteOptions = FormOptions & { role?: Role };
+
 /** Pages and forms for those who are signed in. */
 export type DashboardRouter = {
   /** A page: returns it, or the path of another one to go on to. */
   get(path: string, show: (visit: Visit) => Promise<View | string> | View): void;
   /** A form: returns the page to go on to, or one that says what has to be corrected. */
-  post(path: string, act: Act, options?: FormOptions): void;
+  post(path: string, act: Act, options?: RouteOptions): void;
   /** A form that the API does not take once, however often it is sent: see RepeatedForms. */
   postOnce(path: string, act: Act): void;
   /** Something other than a page, such as a download. */
   raw(path: string, respond: (visit: Visit) => Promise<void>): void;
+  imports: Imports;
 };
 
 /** A part of the dashboard: its entry in the navigation, and its pages and forms. */
@@ -88,8 +96,9 @@ export function createDashboardRouter(options: {
   repeatedForms: RepeatedForms;
   cookies: Cookies;
   api: Connect;
+  imports: Imports;
 }): Router {
-  const { sections, unlisted = [], sessions, forms, repeatedForms, cookies, api } = options;
+  const { sections, unlisted = [], sessions, forms, repeatedForms, cookies, api, imports } = options;
   const router = new Router({ prefix: '/dashboard', sensitive: true });
 
   async function sessionOf(ctx: Context): Promise<Session | undefined> {
@@ -113,6 +122,9 @@ export function createDashboardRouter(options: {
       ctx,
       get person() {
         return session.person;
+      },
+      get starter() {
+        return { person: session.person, sessionId: session.id, cause };
       },
       api: api(tokens, cause, sent?.idempotencyKey),
       apiFor: (part) => api(tokens, cause, sent && `${sent.idempotencyKey}-${part}`),
@@ -202,10 +214,13 @@ export function createDashboardRouter(options: {
     });
   }
 
-  function post(path: string, act: Act, options?: FormOptions): void {
+  function post(path: string, act: Act, { role, ...options }: RouteOptions = {}): void {
     router.post(path, async (ctx) => {
       const session = await sessionOf(ctx);
-      const fields = await forms.read(ctx, session, options).catch((error: unknown) => {
+      const mayBeLarge = role === undefined || (session !== undefined && hasRole(session.person, role));
+      const { files } = options;
+      const taken = mayBeLarge ? options : { ...(files && { files }) };
+      const fields = await forms.read(ctx, session, taken).catch((error: unknown) => {
         if (error instanceof CsrfError) sendAgain(ctx, error.sent, session);
         else throw error;
       });
@@ -222,6 +237,7 @@ export function createDashboardRouter(options: {
   }
 
   const pages: DashboardRouter = {
+    imports,
     raw: reading,
     get: (path, toView) =>
       reading(path, async (visit) => {

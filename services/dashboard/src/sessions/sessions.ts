@@ -20,6 +20,8 @@ export type Sessions = {
   ): Promise<{ cookie: string; returnTo: string } | undefined>;
   /** The session of a cookie, with a token that is valid for a minute at least. Each use extends it. */
   find(cookie: string, cause: Cause, isUse?: boolean): Promise<Session | undefined>;
+  /** The session with this id, for what goes on while nobody asks for a page. It is no use that extends it. */
+  resume(id: string, cause: Cause): Promise<Session | undefined>;
   /** The same session with another token, as the one that it has was refused. Throws SignInEnded. */
   renew(session: Session, cause: Cause): Promise<Session>;
   /** Ends the session and its tokens. */
@@ -113,8 +115,26 @@ export function createSessions(options: {
     }
   }
 
+  async function find(id: string, cause: Cause, isUse: boolean): Promise<Session | undefined> {
+    const found = await read(id);
+    if (found === undefined) return undefined;
+    const { stored, session } = found;
+    const expiresAt = Math.min(Date.now() + options.idleSeconds * 1000, stored.endsAt.getTime());
+    if (isUse && expiresAt - stored.expiresAt.getTime() > EXTEND_EVERY_MS)
+      await store.extend(id, new Date(expiresAt));
+    if (session.tokens.expiresAt - Date.now() > MARGIN_MS) return session;
+    try {
+      return await renew(session, cause);
+    } catch (error) {
+      if (error instanceof SignInEnded) return undefined;
+      throw error;
+    }
+  }
+
   return {
     renew,
+    find: (cookie, cause, isUse = true) => find(idOf(cookie), cause, isUse),
+    resume: (id, cause) => find(id, cause, false),
     async beginSignIn(returnTo, again) {
       const { url, pending } = await client.begin(returnTo, again);
       const content = JSON.stringify({ ...pending, expiresAt: Date.now() + PENDING_MS });
@@ -139,22 +159,6 @@ export function createSessions(options: {
       await store.removeOldest(owner, MAX_SESSIONS);
       if (cookies.session !== undefined) await endEarlier(cookies.session, person, cause);
       return { cookie: value, returnTo: pending.returnTo };
-    },
-    async find(cookie, cause, isUse = true) {
-      const found = await read(idOf(cookie));
-      if (found === undefined) return undefined;
-      const { stored, session } = found;
-      const { id } = session;
-      const expiresAt = Math.min(Date.now() + options.idleSeconds * 1000, stored.endsAt.getTime());
-      if (isUse && expiresAt - stored.expiresAt.getTime() > EXTEND_EVERY_MS)
-        await store.extend(id, new Date(expiresAt));
-      if (session.tokens.expiresAt - Date.now() > MARGIN_MS) return session;
-      try {
-        return await renew(session, cause);
-      } catch (error) {
-        if (error instanceof SignInEnded) return undefined;
-        throw error;
-      }
     },
     end,
     putFlash: ({ id }, page, text) => store.putFlash(id, page, sealer.seal(text, `${id} once ${page}`)),

@@ -15,8 +15,6 @@ export const userImport: Imported<User> = {
   required: ['username', 'email'],
   unique: ['username', 'email'],
   list: '/kb/api/v1/users',
-  // Each password is hashed, which takes most of the time that there is.
-  maxRows: 500,
   about: html`Nobody knows the passwords of the new accounts, and their email addresses are not confirmed, so that “Forgotten your password?” sends no mail. To let somebody in, open the page of the user and create a set-up link. To have people create their accounts themselves, <a href="/dashboard/invitations">invite them</a> instead.`,
   problems({ username, email }) {
     const problems: FieldProblem[] = [];

@@ -125,7 +125,6 @@ ${deletion}`,
     unique: ['sku'],
     together: ['price', 'currency'],
     list: '/v2/products',
-    maxRows: 1000,
     problems: importProblems,
   },
   remove: {

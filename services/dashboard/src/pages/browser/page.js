@@ -91,7 +91,7 @@ document.addEventListener('change', ({ target }) => {
   const most = Number(target.dataset.maxBytes);
   if (!most) return;
   const isTooLarge = target.files[0]?.size > most;
-  target.setCustomValidity(isTooLarge ? `The file is larger than ${most / 1024} KiB.` : '');
+  target.setCustomValidity(isTooLarge ? `The file is larger than ${most / 1024 ** 2} MiB.` : '');
   if (isTooLarge) target.reportValidity();
 });
 

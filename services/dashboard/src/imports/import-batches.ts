@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Role } from '@gatehouse/tokens/scopes';
+import type { Api } from '../api/api.ts';
+import { ApiError } from '../api/api-error.ts';
+import { concurrently } from '../api/concurrently.ts';
+import { patiently } from '../api/patiently.ts';
+import {
+  countsOf,
+  type Import,
+  type ImportAction,
+  type ImportBatch,
+  type ImportCounts,
+  type ImportEnd,
+  type ImportRow,
+  type ImportStore,
+  NO_ROWS,
+} from './import.ts';
+
+/** How the rows of a resource are checked and written. Its functions throw ApiError. */
+export type ImportKind = {
+  /** The lowest role that may import. */
+  role: Role;
+  /** Makes a function that compares rows with what is there, batch by batch in the order of the file. */
+  check(columns: readonly string[]): (api: Api, rows: readonly ImportRow[]) => Promise<readonly ImportRow[]>;
+  /** Reads what the rows change. The function that is returned writes a row, which has a secret of its own, and tells what was done. */
+  prepare(
+    columns: readonly string[],
+    api: Api,
+    rows: readonly ImportRow[],
+  ): Promise<(row: ImportRow, api: Api, secret: string) => Promise<ImportAction>>;
+  /** What is wrong with a row that the API refuses, in sentences. */
+  explain(error: ApiError): readonly string[];
+};
+
+/** One attempt to check or import a file. */
+export type ImportWork = {
+  it: Import;
+  kind: ImportKind;
+  /** What is created has an Idempotency-Key by this name. */
+  apiFor(part: string): Api;
+  secretFor(part: string): string;
+  /** Aborted when no row may be begun any more. */
+  signal: AbortSignal;
+  store: ImportStore;
+  /** Stores how far it is. */
+  advance(counts: Pick<ImportBatch, 'planned' | 'done'>): Promise<void>;
+  /** The least time that a row takes, in milliseconds: other requests of the person are to be within the rate limit. */
+  rowMs: number;
+};
+
+export const UNREACHABLE = 'A part of Gatehouse could not be reached, or failed.';
+const SIGN_IN_AGAIN = 'The API asks you to sign in again.';
+/** How long a request is waited for when too many have been made. */
+const MAX_WAIT_MS = 90_000;
+
+/** The import ends, and is not tried again by itself. */
+export class ImportEnded extends Error {
+  readonly state: ImportEnd['state'];
+  constructor(state: ImportEnd['state'], reason = '') {
+    super(reason);
+    this.state = state;
+  }
+}
+
+const waiting = <T>(request: () => Promise<T>, signal: AbortSignal) =>
+  patiently(request, Date.now() + MAX_WAIT_MS, signal);
+
+/** Compares all rows with what is there. Nothing is written to the API, so that it begins anew each time. */
+export async function checkRows({ it, kind, apiFor, signal, store, advance }: ImportWork): Promise<void> {
+  const check = kind.check(it.columns);
+  let planned = NO_ROWS;
+  for await (const batch of store.batches(it.id, 'open')) {
+    const rows = await waiting(() => check(apiFor('check'), batch.rows), signal).catch((error: unknown) => {
+      if (error instanceof ApiError && !isTemporary(error)) throw new ImportEnded('stopped', error.message);
+      throw error;
+    });
+    signal.throwIfAborted();
+    const counts = countsOf(rows);
+    await save(store, batch, { rows, planned: counts, done: NO_ROWS });
+    planned = added(planned, counts);
+    await advance({ planned, done: NO_ROWS });
+  }
+}
+
+/**
+ * Imports the rows that were not imported so far. Resolves to the number of those that may be imported later. Throws when that is all
+ * that can be said of a batch.
+ */
+export async function importRows(work: ImportWork): Promise<number> {
+  const { it, signal, store, advance } = work;
+  const { planned, done: before } = await store.counts(it.id);
+  let done = before;
+  let later = 0;
+  for await (const batch of store.batches(it.id, 'open')) {
+    signal.throwIfAborted();
+    const outcomes = new Map<ImportRow, Outcome>();
+    try {
+      await importBatch(work, batch, outcomes);
+    } finally {
+      const more = countsOf([...outcomes.values()]);
+      await save(store, batch, { ...batch, done: added(batch.done, more), rows: keptRows(batch, outcomes) });
+      done = added(done, more);
+      await advance({ planned, done });
+    }
+    const failed = [...outcomes.values()].filter(({ action }) => action === undefined).length;
+    if (failed > 0 && failed === outcomes.size) throw new Error(UNREACHABLE);
+    later += failed;
+  }
+  return later;
+}
+
+/** What became of a row; no action if it may be imported later. A row that was not imported is kept. */
+type Outcome = { action?: ImportAction; kept?: ImportRow };
+
+async function importBatch(
+  { it, kind, apiFor, secretFor, signal, rowMs }: ImportWork,
+  { rows }: ImportBatch,
+  outcomes: Map<ImportRow, Outcome>,
+): Promise<void> {
+  const open = rows.filter(({ isRefused }) => !isRefused);
+  const wanted = open.filter(({ action }) => action !== 'error');
+  for (const row of open) if (row.action === 'error') outcomes.set(row, refused(row));
+  const write = await waiting(() => kind.prepare(it.columns, apiFor('check'), wanted), signal);
+  await concurrently(wanted, async (row) => {
+    signal.throwIfAborted();
+    const part = `line-${row.line}`;
+    // Each attempt has the Idempotency-Key of the row.
+    const send = () => write(row, apiFor(part), secretFor(part));
+    const outcome = waiting(send, signal).then(
+      (action): Outcome => ({ action }),
+      (error: unknown) => failureOf(error, row, kind),
+    );
+    await Promise.all([outcome, sleep(row.action === 'create' ? rowMs : 2 * rowMs)]);
+    outcomes.set(row, await outcome);
+  });
+}
+
+function failureOf(error: unknown, row: ImportRow, kind: ImportKind): Outcome {
+  if (!(error instanceof ApiError)) throw error;
+  if (error.status === 401 || error.takesSignIn) throw new ImportEnded('stopped', SIGN_IN_AGAIN);
+  const problems = kind.explain(error);
+  return isTemporary(error) ? { kept: { ...row, problems } } : refused({ ...row, problems });
+}
+
+const refused = (row: ImportRow): Outcome => ({ action: 'error', kept: { ...row, isRefused: true } });
+
+/** Also where the process died that had the request before: its Idempotency-Key is free again after a minute. */
+const isTemporary = ({ isUnavailable, status, retryAfter }: ApiError) =>
+  isUnavailable || status === 429 || (status === 409 && retryAfter !== undefined);
+
+function keptRows({ rows }: ImportBatch, outcomes: ReadonlyMap<ImportRow, Outcome>): ImportRow[] {
+  return rows.flatMap((row) => {
+    const outcome = outcomes.get(row);
+    return outcome === undefined ? row : (outcome.kept ?? []);
+  });
+}
+
+function added(counts: ImportCounts, more: ImportCounts): ImportCounts {
+  return {
+    create: counts.create + more.create,
+    change: counts.change + more.change,
+    unchanged: counts.unchanged + more.unchanged,
+    error: counts.error + more.error,
+  };
+}
+
+async function save(store: ImportStore, batch: ImportBatch, changed: Omit<ImportBatch, 'id'>): Promise<void> {
+  if (!(await store.saveBatch(batch, changed))) throw new Error('Another attempt has taken the import over.');
+}
