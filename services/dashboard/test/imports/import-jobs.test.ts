@@ -70,7 +70,7 @@ t.test('requests are limited and repeated, and what failed can be cancelled and 
 t.test('one import of a person runs at a time; cancelled, it says what was done, and goes on', async (t) => {
   const names = namesOf('cancelled', ROWS);
   const running = await start(editor, names);
-  await imports.begun(running);
+  await imports.created(running);
   t.match((await editor.get(running.url.pathname)).html, 'hx-trigger="every 1s"', 'it is refreshed');
   const second = await upload(editor, 'products', productFile(['second']));
   t.equal(second.status, 400);
@@ -120,7 +120,7 @@ t.test('an import ends with the authority of the person who has started it', asy
     const { browser } = await built.signedIn('editor');
     const { browser: other } = await built.signedIn('editor');
     const page = await start(browser, namesOf(what, ROWS));
-    await imports.begun(page);
+    await imports.created(page);
     if (what === 'a sign-out') {
       await other.submit(await other.get('/dashboard'), {}, 'sign-out"');
       t.equal((await imports.stored(page)).state, 'running', 'that of another browser does not');

@@ -50,8 +50,9 @@ export async function openImports(
   return {
     db: client.db(),
     stored,
-    /** Waits until an import has created some objects and is not done. */
-    begun: (page: Page) => until(async () => (await stored(page)).done.create > 0, 30_000),
+    /** Waits until an import has created so many objects. */
+    created: (page: Page, least = 1, limitMs = 30_000) =>
+      until(async () => (await stored(page)).done.create >= least, limitMs),
     ended: (page: Page, limitMs: number) =>
       until(async () => !['running', 'cancelling'].includes((await stored(page)).state), limitMs),
   };
