@@ -41,7 +41,7 @@ export type Imports = {
 };
 
 /** How many rows are checked and imported between two writes of the database, and of how many characters. */
-const BATCH = { rows: 200, characters: 256 * 1024 };
+const BATCH = { rows: 100, characters: 256 * 1024 };
 /** How many imports of a person are kept. */
 const MAX_KEPT = 10;
 /** How long a request waits for an import to end, so that the page of a small one shows the result at once. */

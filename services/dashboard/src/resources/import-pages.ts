@@ -14,6 +14,8 @@ type Rows = (which: BatchFilter) => AsyncIterable<ImportRow>;
 /** So many rows with errors are shown. */
 const MAX_ERRORS = 100;
 
+const MEND = html`<p>Download them with their errors within 24 hours, correct them, and import that file.</p>`;
+
 const counted = (count: number, [one, many]: readonly [string, string]) =>
   `${number(count)} ${count === 1 ? one : many}`;
 
@@ -62,17 +64,17 @@ function runningBody<T extends Entity>(page: Page<T>): Html {
   const count = sumOf(isCheck ? planned : done);
   const hint = isCheck
     ? 'Nothing has been changed yet.'
-    : 'The import acts as you, in this session: if you sign out, it stops. You can leave this page meanwhile.';
+    : 'You can leave this page. The import goes on in your session, and stops when you sign out.';
   return html`<section class="panel">${facts([
     ['Status', stateTag(found)],
     [
       'Progress',
-      html`<progress max="${rows}" value="${count}" aria-label="Progress">${count}</progress> ${number(count)} of ${counted(rows, ['row', 'rows'])}`,
+      html`<progress max="${rows}" value="${count}" aria-label="Progress">${count}</progress> ${number(count)}\u00a0of\u00a0${number(rows)}\u00a0${rows === 1 ? 'row' : 'rows'}`,
     ],
     ...(isCheck ? [['With errors', number(planned.error)] as const] : doneFacts(it, found)),
   ])}</section>
 <p class="hint">${hint}</p>
-${state === 'running' && button(page, 'cancel', html`<button class="danger" id="cancel">Cancel</button>`)}
+<div class="row-buttons">${state === 'running' && button(page, 'cancel', html`<button class="danger" id="cancel">Cancel</button>`)}</div>
 <noscript><p class="hint">Load this page again to see the progress.</p></noscript>`;
 }
 
@@ -103,7 +105,7 @@ ${nothing}
     planned.error > 0 &&
     alertBox(
       counted(planned.error, ['row has an error', 'rows have errors']),
-      html`<p>Rows with errors are not imported. Correct them in the file, and choose it again.</p>`,
+      html`<p>Rows with errors are not imported. Correct them in the file, and choose it again; or download them with their errors, and import them later.</p>`,
     )
   }
 ${nothing}
@@ -114,7 +116,7 @@ ${nothing}
     ['With errors', number(planned.error)],
   ])}</section>
 ${it.about && html`<p>${it.about}</p>`}
-<div class="row-buttons">${count > 0 && button(page, 'run', html`<button class="primary">Import ${counted(count, noun)}</button>`)}${again}</div>
+<div class="row-buttons">${count > 0 && button(page, 'run', html`<button class="primary">Import ${counted(count, noun)}</button>`)}${refusedLink(page, planned.error, 'with errors')}${again}</div>
 ${await errorSection(page, planned.error)}
 ${
   first.length > 0 &&
@@ -137,7 +139,7 @@ async function resultBody<T extends Entity>(page: Page<T>): Promise<Html> {
       : state === 'stopped'
         ? alertBox('The import has stopped', html`<p>${reason}</p>`)
         : failed > 0
-          ? alertBox(`${counted(failed, ['row was', 'rows were'])} not imported`)
+          ? alertBox(`${counted(failed, ['row was', 'rows were'])} not imported`, MEND)
           : html`<p class="notice" role="status">The import is complete.</p>`
   }
 <section class="panel">${facts([...doneFacts(it, found), ['Left', left > 0 && number(left)]])}</section>
@@ -147,17 +149,16 @@ ${
   html`<p>${
     state === 'done'
       ? `${counted(left, rows)} may be imported when you try again.`
-      : `${counted(left, ['row is', 'rows are'])} left, with which the import goes on when you try again.`
+      : `${counted(left, ['row is', 'rows are'])} left. To import them, try again.`
   } What is imported already is not created twice.</p>`
 }
-${left + done.error > 0 && html`<p class="hint">The file of the rows that were not imported says why. Correct them there, and import that file. It is kept for 24 hours.</p>`}
-<div class="row-buttons">${left > 0 && button(page, 'run', html`<button class="primary">Try again</button>`)}${refusedLink(page, left + done.error)}<a class="button secondary" href="/dashboard/${name}">Go to the ${noun[1]}</a><a class="button secondary" href="/dashboard/${name}/import">Import another file</a></div>
+<div class="row-buttons">${left > 0 && button(page, 'run', html`<button class="primary">Try again</button>`)}${refusedLink(page, left + done.error, 'not imported')}<a class="button secondary" href="/dashboard/${name}">Go to the ${noun[1]}</a><a class="button secondary" href="/dashboard/${name}/import">Import another file</a></div>
 ${await errorSection(page, failed)}`;
 }
 
-const refusedLink = ({ path }: Pick<Page<Entity>, 'path'>, count: number) =>
+const refusedLink = ({ path }: Pick<Page<Entity>, 'path'>, count: number, what: string) =>
   count > 0 &&
-  html`<a class="button secondary" href="${path}/refused.csv">Download ${counted(count, ['row', 'rows'])} with errors</a>`;
+  html`<a class="button secondary" href="${path}/refused.csv">Download ${counted(count, ['row', 'rows'])} ${what}</a>`;
 
 async function errorSection<T extends Entity>({ resource, rows }: Page<T>, count: number): Promise<Content> {
   if (count === 0) return false;

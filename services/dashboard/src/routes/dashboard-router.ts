@@ -1,5 +1,6 @@
-import { ServiceError } from '@gatehouse/core/errors';
+import { ServiceError, unavailable } from '@gatehouse/core/errors';
 import { isId, isUserId } from '@gatehouse/core/ids';
+import { createKeyedSemaphore } from '@gatehouse/core/keyed-semaphore';
 import { requestInfo } from '@gatehouse/server/requests';
 import type { Role } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
@@ -49,8 +50,11 @@ export type Visit = {
 
 type Act = (visit: Visit, fields: Fields) => Promise<string | View>;
 
-/** The form of somebody without the role is read as any other. */
+/** A form of those with a role may be large; that of anybody else is read as any other. */
 type RouteOptions = FormOptions & { role?: Role };
+
+/** How many large forms are in memory at a time. */
+const LARGE = { permits: 2, maxWaiting: 100, maxWaitMs: 30_000 };
 
 /** Pages and forms for those who are signed in. */
 export type DashboardRouter = {
@@ -100,6 +104,7 @@ export function createDashboardRouter(options: {
 }): Router {
   const { sections, unlisted = [], sessions, forms, repeatedForms, cookies, api, imports } = options;
   const router = new Router({ prefix: '/dashboard', sensitive: true });
+  const large = createKeyedSemaphore(LARGE);
 
   async function sessionOf(ctx: Context): Promise<Session | undefined> {
     const cookie = cookies.get(ctx, 'session');
@@ -215,11 +220,7 @@ export function createDashboardRouter(options: {
   }
 
   function post(path: string, act: Act, { role, ...options }: RouteOptions = {}): void {
-    router.post(path, async (ctx) => {
-      const session = await sessionOf(ctx);
-      const mayBeLarge = role === undefined || (session !== undefined && hasRole(session.person, role));
-      const { files } = options;
-      const taken = mayBeLarge ? options : { ...(files && { files }) };
+    async function respond(ctx: Context, session: Session | undefined, taken: FormOptions): Promise<void> {
       const fields = await forms.read(ctx, session, taken).catch((error: unknown) => {
         if (error instanceof CsrfError) sendAgain(ctx, error.sent, session);
         else throw error;
@@ -232,6 +233,18 @@ export function createDashboardRouter(options: {
         else await show(visit, outcome);
       } catch (error) {
         await refuse(visit, error, () => sendAgain(ctx, fields.sent));
+      }
+    }
+    router.post(path, async (ctx) => {
+      const session = await sessionOf(ctx);
+      if (role === undefined) return respond(ctx, session, options);
+      const { files = false } = options;
+      if (session === undefined || !hasRole(session.person, role)) return respond(ctx, session, { files });
+      if (!(await large.acquire('', LARGE.maxWaitMs))) throw unavailable('Too many files are being sent.');
+      try {
+        await respond(ctx, session, options);
+      } finally {
+        large.release('');
       }
     });
   }
