@@ -39,8 +39,13 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
   });
   const { sessions, signOutUrl, collections } = createSessionsModule(database.connection, config, logger);
   const api = createApi({ serviceUrls, scheme: new URL(publicUrl).protocol.slice(0, -1) });
+  const sections = dashboardSections(config);
+  const kinds = sections
+    .flatMap(([, inside]) => inside)
+    .flatMap(({ name, importKind }) => (importKind === undefined ? [] : [[name, importKind] as const]));
   const { imports, worker, expiring } = createImportsModule(database.connection, {
-    ...{ masterKeys, sessions, connect: api, isLimited: config.rateLimit === 'on', logger },
+    ...{ masterKeys, sessions, logger, connect: api, kinds: new Map(kinds) },
+    isLimited: config.rateLimit === 'on',
   });
   const common = {
     ...config,
@@ -53,7 +58,6 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     repeatedForms: createRepeatedForms({ store: createIdempotencyStore(database.connection), logger }),
   };
   const describe = createApiDescription(config);
-  const sections = dashboardSections(config);
   const library = createLibrary(publicUrl);
   const searchPages = search({
     sections: sections.flatMap(([, inside]) => inside),

@@ -11,15 +11,12 @@ import {
   isRunning,
   NO_ROWS,
 } from './import.ts';
-import type { ImportKind } from './import-batches.ts';
 
 /** Who starts an import, in which session. */
 export type ImportStarter = { person: { id: string }; sessionId: string; cause: Cause };
 
 /** The imports of files. People see and steer their own. */
 export type Imports = {
-  /** Says how the rows of a resource are imported. To be called before the service starts. */
-  define(name: string, kind: ImportKind): void;
   /**
    * Stores the rows of a file, which are then checked in the background; resolves to the id of the import. Throws ApiError (409) when
    * the person has another import that is running, and what reading the rows throws.
@@ -50,12 +47,8 @@ const POLL_MS = 50;
 const BUSY = 'Another import of yours is running. Wait until it has ended, or cancel it.';
 
 /** @param options.announce tells the worker of a job, by its owner in the queue */
-export function createImports(options: {
-  store: ImportStore;
-  kinds: Map<string, ImportKind>;
-  announce(owner: string): void;
-}): Imports {
-  const { store, kinds, announce } = options;
+export function createImports(options: { store: ImportStore; announce(owner: string): void }): Imports {
+  const { store, announce } = options;
   const busy = () => new ApiError(409, BUSY);
 
   /** Waits until an import has ended, but not for long. */
@@ -89,7 +82,6 @@ export function createImports(options: {
   }
 
   return {
-    define: (name, kind) => void kinds.set(name, kind),
     async create({ person, sessionId, cause }, { kind, file, columns, rows }) {
       const id = newId('imp');
       const createdAt = new Date();

@@ -22,11 +22,18 @@ const RATE_SHARE = 0.75;
 /** Imports of files: jobs in the database of the dashboard, which no other service knows of. */
 export function createImportsModule(
   connection: Connection,
-  options: { masterKeys: KeyList; sessions: Sessions; connect: Connect; isLimited: boolean; logger: Logger },
+  options: {
+    masterKeys: KeyList;
+    sessions: Sessions;
+    connect: Connect;
+    /** How the rows of each resource are imported, by its name. */
+    kinds: ReadonlyMap<string, ImportKind>;
+    isLimited: boolean;
+    logger: Logger;
+  },
 ) {
-  const { masterKeys, sessions, connect, isLimited, logger } = options;
+  const { masterKeys, sessions, connect, kinds, isLimited, logger } = options;
   const { store, collection, expiring } = createImportStore(connection, masterKeys);
-  const kinds = new Map<string, ImportKind>();
   // Other replicas find the jobs of a process that was killed by their sweeps.
   const queue = createJobQueues({ name: DASHBOARD, broadcast: undefined, logger })<ImportDocument, ImportEnd>(
     {
@@ -52,6 +59,6 @@ export function createImportsModule(
   });
   const announce = (owner: string) =>
     queue.announce({ lane: LANE, priority: 'normal', owner, due: new Date() });
-  const imports = createImports({ store, kinds, announce });
+  const imports = createImports({ store, announce });
   return { imports, worker, expiring };
 }

@@ -10,7 +10,7 @@ import { type DashboardRouter, notFound, type Visit } from '../routes/dashboard-
 import { hasRole } from '../sessions/session.ts';
 import { importBody, MAX_FILE_MIB, MAX_ROWS } from './import-form.ts';
 import { importPage } from './import-pages.ts';
-import { importFields, importKind, REFUSED_COLUMNS } from './import-plan.ts';
+import { importFields, REFUSED_COLUMNS } from './import-plan.ts';
 import type { Imported, Resource } from './resource.ts';
 import { sendCsv } from './send-csv.ts';
 
@@ -29,10 +29,9 @@ const UPLOAD = {
  * the browser.
  */
 export function addImport<T extends Entity>(resource: Resource<T>, router: DashboardRouter): void {
-  const { name, noun, imported: it, api } = resource;
+  const { name, noun, imported: it } = resource;
   if (it === undefined) return;
   const { imports, get, post, raw } = router;
-  imports.define(name, importKind(it, api));
   const list = `/dashboard/${name}`;
   const trail = [{ href: list, title: capital(noun[1]) }];
   const title = `Import ${noun[1]}`;

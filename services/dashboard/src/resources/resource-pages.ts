@@ -9,6 +9,7 @@ import type { View } from '../pages/view.ts';
 import type { DashboardRouter, Hit, Section, SectionSearch, Visit } from '../routes/dashboard-router.ts';
 import { hasRole } from '../sessions/session.ts';
 import { addConfirmed } from './confirmed.ts';
+import { importKind } from './import-plan.ts';
 import type { Kind, RefusedAction, Resource, Target } from './resource.ts';
 import { addExport } from './resource-export.ts';
 import {
@@ -44,6 +45,7 @@ export function resourcePages<T extends Entity>(options: Resource<T>): Section {
     title,
     ...(role && { role }),
     search: searchOf(resource),
+    ...(options.imported && { importKind: importKind(options.imported, options.api) }),
     addRoutes(router) {
       router.get(`/${name}`, (visit) => listView(list, visit));
       resource.routes?.(router);

@@ -12,6 +12,7 @@ import type { Cookies } from '../http/cookies.ts';
 import { CsrfError, type Fields, type FormOptions, type Forms, type SentFields } from '../http/forms.ts';
 import type { RepeatedForms } from '../http/repeated-forms.ts';
 import { seeOther, sendPage } from '../http/respond.ts';
+import type { ImportKind } from '../imports/import-batches.ts';
 import type { ImportStarter, Imports } from '../imports/imports.ts';
 import { layout, type NavigationEntry } from '../pages/layout.ts';
 import { errorView, sendAgainPage, sessionEndedPage } from '../pages/status-pages.ts';
@@ -70,7 +71,12 @@ export type DashboardRouter = {
 };
 
 /** A part of the dashboard: its entry in the navigation, and its pages and forms. */
-export type Section = NavigationEntry & UnlistedPages & { search?: SectionSearch };
+export type Section = NavigationEntry &
+  UnlistedPages & {
+    search?: SectionSearch;
+    /** How rows of files become what it is about. */
+    importKind?: ImportKind;
+  };
 
 /** Pages and forms without an entry in the navigation. */
 export type UnlistedPages = { addRoutes(router: DashboardRouter): void };
