@@ -62,18 +62,26 @@ export class ImportEnded extends Error {
   }
 }
 
+/** How many rows in a row fail until it is likely that all would. */
+const MAX_FAILURES = 50;
+
 const waiting = <T>(request: () => Promise<T>, signal: AbortSignal) =>
   patiently(request, Date.now() + MAX_WAIT_MS, signal);
+
+/** Reads for rows. What the API refuses ends the import. */
+function reading<T>(request: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  return waiting(request, signal).catch((error: unknown) => {
+    if (error instanceof ApiError && !isTemporary(error)) throw new ImportEnded('stopped', error.message);
+    throw error;
+  });
+}
 
 /** Compares all rows with what is there. Nothing is written to the API, so that it begins anew each time. */
 export async function checkRows({ it, kind, apiFor, signal, store, advance }: ImportWork): Promise<void> {
   const check = kind.check(it.columns);
   let planned = NO_ROWS;
   for await (const batch of store.batches(it.id, 'open')) {
-    const rows = await waiting(() => check(apiFor('check'), batch.rows), signal).catch((error: unknown) => {
-      if (error instanceof ApiError && !isTemporary(error)) throw new ImportEnded('stopped', error.message);
-      throw error;
-    });
+    const rows = await reading(() => check(apiFor('check'), batch.rows), signal);
     signal.throwIfAborted();
     const counts = countsOf(rows);
     await save(store, batch, { rows, planned: counts, done: NO_ROWS });
@@ -83,14 +91,15 @@ export async function checkRows({ it, kind, apiFor, signal, store, advance }: Im
 }
 
 /**
- * Imports the rows that were not imported so far. Resolves to the number of those that may be imported later. Throws when that is all
- * that can be said of a batch.
+ * Imports the rows that were not imported so far. Resolves to the number of those that may be imported later. Throws when
+ * hardly any can be imported now.
  */
 export async function importRows(work: ImportWork): Promise<number> {
   const { it, signal, store, advance } = work;
   const { planned, done: before } = await store.counts(it.id);
   let done = before;
   let later = 0;
+  let inARow = 0;
   for await (const batch of store.batches(it.id, 'open')) {
     signal.throwIfAborted();
     const outcomes = new Map<ImportRow, Outcome>();
@@ -103,8 +112,9 @@ export async function importRows(work: ImportWork): Promise<number> {
       await advance({ planned, done });
     }
     const failed = [...outcomes.values()].filter(({ action }) => action === undefined).length;
-    if (failed > 0 && failed === outcomes.size) throw new Error(UNREACHABLE);
     later += failed;
+    inARow = failed === outcomes.size ? inARow + failed : 0;
+    if (inARow >= MAX_FAILURES) throw new Error(UNREACHABLE);
   }
   return later;
 }
@@ -120,7 +130,7 @@ async function importBatch(
   const open = rows.filter(({ isRefused }) => !isRefused);
   const wanted = open.filter(({ action }) => action !== 'error');
   for (const row of open) if (row.action === 'error') outcomes.set(row, refused(row));
-  const write = await waiting(() => kind.prepare(it.columns, apiFor('check'), wanted), signal);
+  const write = await reading(() => kind.prepare(it.columns, apiFor('check'), wanted), signal);
   await concurrently(wanted, async (row) => {
     signal.throwIfAborted();
     const part = `line-${row.line}`;

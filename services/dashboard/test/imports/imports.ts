@@ -13,6 +13,21 @@ export const productFile = (names: readonly string[]) =>
 export const namesOf = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, i) => `${prefix} ${i}`);
 
+/** Sends a file of products with these names, and confirms its import. */
+export const start = async (browser: FormBrowser, names: readonly string[]) =>
+  browser.submit(await upload(browser, 'products', productFile(names)), {}, '/run"');
+
+export const cookieOf = (browser: FormBrowser) =>
+  [...browser.cookies('/dashboard')].map((pair) => pair.join('=')).join('; ');
+
+/** The names of all products, from an export. */
+export async function productNames(base: string, browser: FormBrowser): Promise<string[]> {
+  const headers = { cookie: cookieOf(browser) };
+  const response = await fetch(`${base}/dashboard/products/export.csv`, { headers });
+  const lines = (await response.text()).trimEnd().split('\r\n').slice(1);
+  return lines.map((line) => line.split(',')[1] ?? '');
+}
+
 /** Sends a file to be checked; resolves to the page of its import, or to the form that refuses it. */
 export async function upload(browser: FormBrowser, name: string, content: string): Promise<Page> {
   const form = await browser.get(`/dashboard/${name}/import`);
