@@ -52,7 +52,7 @@ const own = {
   clientSecret: serviceSecretSetting(DASHBOARD),
   signUp: signUpSetting,
   masterKeys: described(
-    'The keys that seal tokens in the sessions, and protect forms. The first is used, all are accepted.',
+    'The keys that seal tokens in the sessions and the files of imports, and protect forms. The first is used, all are accepted.',
     keys256('DASHBOARD_MASTER_KEY'),
   ),
   idleSeconds: described(
