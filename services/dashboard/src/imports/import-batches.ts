@@ -14,6 +14,7 @@ import {
   type ImportRow,
   type ImportStore,
   NO_ROWS,
+  SIGN_IN_AGAIN,
 } from './import.ts';
 
 /** How the rows of a resource are checked and written. Its functions throw ApiError. */
@@ -49,7 +50,6 @@ export type ImportWork = {
 };
 
 export const UNREACHABLE = 'A part of Gatehouse could not be reached, or failed.';
-const SIGN_IN_AGAIN = 'The API asks you to sign in again.';
 /** How long a request is waited for when too many have been made. */
 const MAX_WAIT_MS = 90_000;
 

@@ -55,6 +55,9 @@ export type Import = {
   createdAt: Date;
 };
 
+/** The reason of an import that goes on after a new sign-in. */
+export const SIGN_IN_AGAIN = 'The API takes a new sign-in for this.';
+
 /** How an attempt ends. */
 export type ImportEnd = { state: 'done' | 'cancelled' | 'stopped'; reason: string | null };
 

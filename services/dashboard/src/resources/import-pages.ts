@@ -1,6 +1,14 @@
 import { alertBox, form } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
-import { type BatchFilter, type Import, type ImportRow, isRunning, sumOf } from '../imports/import.ts';
+import { queryText } from '../api/api.ts';
+import {
+  type BatchFilter,
+  type Import,
+  type ImportRow,
+  isRunning,
+  SIGN_IN_AGAIN,
+  sumOf,
+} from '../imports/import.ts';
 import { capital, facts, number, refreshed, statusTag } from '../pages/parts.ts';
 import { type Column, table } from '../pages/table.ts';
 import type { View } from '../pages/view.ts';
@@ -127,7 +135,7 @@ ${table(planColumns(noun[0]), first)}</section>`
 
 /** What an import has done. What is left can be imported later, and what was imported is not created twice. */
 async function resultBody<T extends Entity>(page: Page<T>): Promise<Html> {
-  const { resource, it, found } = page;
+  const { resource, it, found, path } = page;
   const { state, reason, done } = found;
   const { noun, name } = resource;
   const left = found.rows - sumOf(done);
@@ -137,7 +145,10 @@ async function resultBody<T extends Entity>(page: Page<T>): Promise<Html> {
     state === 'cancelled'
       ? alertBox('The import was cancelled')
       : state === 'stopped'
-        ? alertBox('The import has stopped', html`<p>${reason}</p>`)
+        ? alertBox(
+            'The import has stopped',
+            html`<p>${reason}${reason === SIGN_IN_AGAIN && html` <a href="/dashboard/sign-in${queryText({ to: path, again: 'yes' })}">Sign in again</a>, and then try again here.`}</p>`,
+          )
         : failed > 0
           ? alertBox(`${counted(failed, ['row was', 'rows were'])} not imported`, MEND)
           : html`<p class="notice" role="status">The import is complete.</p>`

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { build } from '../build.ts';
+import { build, textOf } from '../build.ts';
 import { namesOf, openImports, pageWith, start } from './imports.ts';
 
 const built = await build(t);
@@ -17,6 +17,10 @@ t.test(
       response.setHeader('content-type', 'application/json');
       if (request.method === 'GET') return response.end('{"data":[]}');
       const { name } = JSON.parse(body);
+      if (name === 'asks for a sign-in') {
+        response.writeHead(401, { 'www-authenticate': 'Bearer error="insufficient_user_authentication"' });
+        return response.end('{}');
+      }
       if (fails(name)) return response.writeHead(503).end('{}');
       posts.push(name);
       response.writeHead(201).end('{"id":"prd_1"}');
@@ -28,6 +32,10 @@ t.test(
     Object.assign(built.config.serviceUrls, { commerce });
     const { browser } = await built.signedIn('editor');
     const names = namesOf('row', 250);
+
+    const asks = await start(browser, ['asks for a sign-in']);
+    t.match(textOf(asks), 'The API takes a new sign-in for this. Sign in again , and then try again here.');
+    t.match(asks.html, `href="/dashboard/sign-in?to=${encodeURIComponent(asks.url.pathname)}&amp;again=yes"`);
 
     const page = await start(browser, names);
     await imports.ended(page, 150_000);
