@@ -137,7 +137,7 @@ const CALLS: [client: string, route: string, expected: boolean][] = [
 t.test('who may call what', async (t) => {
   for (const [client, route, expected] of CALLS)
     t.equal(mayCall(client, route), expected, `${client} ${route}`);
-  t.same(servicesCallableBy('identity'), ['users', 'notifications']);
+  t.same(servicesCallableBy('identity'), ['users']);
   t.same(servicesCallableBy('users'), ['identity', ...ERASING_SERVICES.slice(1)]);
   t.same(ERASING_SERVICES, ['identity', 'items', 'commerce', 'notifications']);
   t.same(servicesCallableBy('items'), ['identity']);
