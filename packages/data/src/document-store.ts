@@ -27,17 +27,19 @@ export function createDocumentStore<
     indexes?: Parameters<typeof defineCollection>[2];
     projection: Readonly<Record<string, 1>>;
     read: (document: D) => T;
+    /** The stored fields of a property, as createDocumentMapper() has them; without it, lists read all. */
+    storedAs?: (property: string) => readonly string[];
     write: (aggregate: T) => Omit<D, keyof VersionedDocument>;
     duplicate?: (field: string) => Error | undefined;
   },
 ) {
-  const { name, plan, read, indexes = [] } = options;
+  const { name, plan, read, storedAs, indexes = [] } = options;
   const projection = { ...options.projection, version: 1, updated_at: 1, deleted_at: 1 } as const;
   const collection = defineCollection(connection, name, [...plan.indexes, ...indexes]);
   const findDocument = createFindById<D>(collection, projection);
   const counts = createCounts();
   return {
-    ...createListSource({ collection, plan, projection, read, counts }),
+    ...createListSource({ collection, plan, projection, read, storedAs, counts }),
     ...createVersionedWrites({ ...options, collection, counts }),
     /** `within` is the value of the plan's prefix that the document must have. */
     async findById(id: string, within?: string): Promise<T | undefined> {

@@ -1,4 +1,3 @@
-import { inSnakeCase } from '@gatehouse/domain/fields';
 import type { KeysetPage, ListQuery, ListSource, OffsetPage, Rows } from '@gatehouse/domain/list-query';
 import type { DocumentCollection, StoredDocument } from './collection.ts';
 import type { Counts } from './counts.ts';
@@ -24,14 +23,14 @@ export function createListSource<Field extends string, D extends { _id: string }
   plan: ListPlan<Field>;
   projection: Readonly<Record<string, 1>>;
   read: (document: D) => T;
-  /** The stored fields of a property; by default one, with its name in snake case. */
-  storedAs?: (property: string) => readonly string[];
+  /** The stored fields of a property; without it, all are read. */
+  storedAs?: ((property: string) => readonly string[]) | undefined;
   counts: Pick<Counts, 'count'>;
 }): ListSources<Field, T> {
-  const { collection, plan, read, storedAs = (property) => [inSnakeCase(property)], counts } = options;
+  const { collection, plan, read, storedAs, counts } = options;
 
   function projectionOf(properties: readonly string[] | undefined): Readonly<Record<string, 1>> {
-    if (properties === undefined) return options.projection;
+    if (properties === undefined || storedAs === undefined) return options.projection;
     return Object.fromEntries(properties.flatMap(storedAs).map((field) => [field, 1]));
   }
 

@@ -3,12 +3,14 @@ import type { FilterFields } from '../lists/filters.ts';
 import { type RequestBody, requestBody, type View, view } from './profile.ts';
 
 /** How a property of an entity, or of its drafts and changes, is in requests and responses. */
-export type PropertyShape<F extends string = string> = {
+export type PropertyShape<F extends string = string, T = never> = {
   /** Its schema in bodies of requests, and an example of its value. */
   input?: TSchema;
   example?: unknown;
   /** Its schema in responses, where dates are written as ISO 8601. If it is optional, null is left out. */
   output?: TSchema;
+  /** Its value in responses, unless that is the entity's. */
+  show?(entity: T): unknown;
   filter?: FilterFields<F>[string];
   /** Its name in requests and responses, where that does not follow the profile's. */
   name?: string;
@@ -23,7 +25,7 @@ export type Picked<P extends string> = readonly (P | Readonly<Record<string, rea
  * @param nameOf the name of a property in requests and responses
  */
 export function createEntityProfile<T extends object, P extends string, F extends string>(
-  shapes: Readonly<Record<P, PropertyShape<F>>>,
+  shapes: Readonly<Record<P, PropertyShape<F, T>>>,
   nameOf: (property: string) => string = (property) => property,
 ) {
   const named = (property: P) => shapes[property].name ?? nameOf(property);
@@ -87,7 +89,11 @@ export function createEntityProfile<T extends object, P extends string, F extend
       view<T, TSchema>(
         name,
         Type.Object(fieldsOf(picked, 'output')),
-        (entity) => shown(picked, (property) => entity[property as P & keyof T]),
+        (entity) =>
+          shown(picked, (property) => {
+            const { show } = shapes[property];
+            return show === undefined ? entity[property as P & keyof T] : show(entity as T);
+          }),
         flat(picked) as (P & keyof T & string)[],
       ),
 

@@ -1,10 +1,11 @@
 import { plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
 import { documentedLimits } from '@gatehouse/api/http/schema';
 import { bareArray, pageEnvelopeWithPages, withFacets } from '@gatehouse/api/lists/paging';
-import { type ListProfile, type Profile, requestBody, view } from '@gatehouse/api/resource/profile';
+import { createEntityProfile, type PropertyShape } from '@gatehouse/api/resource/entity-profile';
+import type { ListProfile, Profile } from '@gatehouse/api/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
 import { ServiceError } from '@gatehouse/core/errors';
-import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { inSnakeCase } from '@gatehouse/domain/fields';
 import { foldedKey, IGNORABLE } from '@gatehouse/domain/folded-key';
 import { amountOf, CURRENCIES } from '@gatehouse/domain/money';
 import type { Caller } from '@gatehouse/tokens/caller';
@@ -34,77 +35,74 @@ export function textLimits(field: TextField) {
   return { minLength: 1, maxLength: PRODUCT_LIMITS[field], pattern };
 }
 const limits = (field: TextField) => documentedLimits(textLimits(field));
-const OrNull = (field: TextField, description: string) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], description, ...limits(field) });
 const Status = Type.Unsafe<ProductStatus>({ type: 'string', enum: [...PRODUCT_STATUSES] });
 
-const Fields = {
-  name: Type.String({ description: `${characters('name')}, not only spaces.`, ...limits('name') }),
-  price: Type.Number({
-    minimum: 0,
-    description: 'With at most the decimals that its currency has in ISO 4217: USD 2, JPY 0, KWD 3.',
-  }),
-  currency: Type.String({
-    description: 'The ISO 4217 code of a currency, in capital letters.',
-    ...documentedLimits({ enum: CURRENCIES }),
-  }),
+const textShape = (field: TextField, description = `${characters(field)}, or null.`) => {
+  const schema = Type.Unsafe<string | null>({ type: ['string', 'null'], description, ...limits(field) });
+  return { input: schema, output: schema };
 };
-const OptionalFields = {
-  description: OrNull('description', `${characters('description')}, or null.`),
-  category: OrNull('category', `${characters('category')}, or null.`),
-  stock: Type.Integer({
-    minimum: 0,
-    description: `The pieces that can be ordered. At most ${PRODUCT_LIMITS.stock} can be set; cancelled orders may return more.`,
-  }),
-  sku: OrNull('sku', `${characters('sku')}, unique whatever its case, or null.`),
-  status: Status,
-};
+const Name = Type.String({ description: `${characters('name')}, not only spaces.`, ...limits('name') });
+const Price = Type.Number({
+  minimum: 0,
+  description: 'With at most the decimals that its currency has in ISO 4217: USD 2, JPY 0, KWD 3.',
+});
+const Currency = Type.String({
+  description: 'The ISO 4217 code of a currency, in capital letters.',
+  ...documentedLimits({ enum: CURRENCIES }),
+});
+const Stock = Type.Integer({
+  minimum: 0,
+  description: `The pieces that can be ordered. At most ${PRODUCT_LIMITS.stock} can be set; cancelled orders may return more.`,
+});
+const Timestamp = Type.String({ format: 'date-time' });
+
+/** Every property of a product in requests and responses, in the order of both. */
+const PRODUCT_SHAPES = {
+  id: { output: Type.String({ description: 'Opaque.' }), filter: { field: 'id', type: 'string' } },
+  name: { input: Name, output: Name, filter: { field: 'name', type: 'string' } },
+  price: {
+    input: Price,
+    output: Price,
+    show: ({ price, currency }) => amountOf(price, currency),
+    filter: { field: 'price', type: 'number' },
+  },
+  currency: { input: Currency, output: Currency, filter: { field: 'currency', type: 'string' } },
+  description: textShape('description'),
+  category: { ...textShape('category'), filter: { field: 'category', type: 'string' } },
+  stock: { input: Stock, output: Stock, filter: { field: 'stock', type: 'integer' } },
+  sku: {
+    ...textShape('sku', `${characters('sku')}, unique whatever its case, or null.`),
+    filter: { field: 'sku', type: 'string' },
+  },
+  status: {
+    input: Status,
+    output: Status,
+    filter: { field: 'status', type: 'string', values: PRODUCT_STATUSES },
+  },
+  createdAt: { output: Timestamp, filter: { field: 'createdAt', type: 'date' } },
+  updatedAt: { output: Timestamp, filter: { field: 'updatedAt', type: 'date' } },
+} satisfies Record<string, PropertyShape<ProductField, Product>>;
+
+type Shaped = keyof typeof PRODUCT_SHAPES;
+const REQUIRED = ['name', 'price', 'currency'] as const;
+const OPTIONAL = ['description', 'category', 'stock', 'sku', 'status'] as const;
+const shaped = createEntityProfile<Product, Shaped, ProductField>(PRODUCT_SHAPES, inSnakeCase);
 const NewStock = Type.Integer({
   minimum: 0,
   maximum: PRODUCT_LIMITS.stock,
   description: 'The pieces that can be ordered.',
 });
-const optional = <T extends Record<string, Parameters<typeof Type.Optional>[0]>>(fields: T) =>
-  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, Type.Optional(field)])) as {
-    [K in keyof T]: ReturnType<typeof Type.Optional<T[K]>>;
-  };
-
-const Timestamp = Type.String({ format: 'date-time' });
-const product = view<Product, ReturnType<typeof productSchema>>(
-  'Product',
-  productSchema(),
-  ({ price, currency, createdAt, updatedAt, version: _, minorVersion: __, ...fields }) => ({
-    ...fields,
-    price: amountOf(price, currency),
-    currency,
-    created_at: createdAt.toISOString(),
-    updated_at: updatedAt.toISOString(),
-  }),
+const created = createEntityProfile<Product, Shaped, ProductField>(
+  { ...PRODUCT_SHAPES, stock: { ...PRODUCT_SHAPES.stock, input: NewStock } },
+  inSnakeCase,
 );
-
-function productSchema() {
-  return Type.Object({
-    id: Type.String({ description: 'Opaque.' }),
-    ...Fields,
-    ...OptionalFields,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-  });
-}
+const product = shaped.view('Product', ['id', ...REQUIRED, ...OPTIONAL, 'createdAt', 'updatedAt']);
 
 const rules: Omit<ListProfile<ProductTypes>['rules'], 'paging'> = {
-  filters: {
-    id: { field: 'id', type: 'string' },
-    name: { field: 'name', type: 'string' },
-    category: { field: 'category', type: 'string' },
-    price: { field: 'price', type: 'number' },
-    currency: { field: 'currency', type: 'string' },
-    stock: { field: 'stock', type: 'integer' },
-    sku: { field: 'sku', type: 'string' },
-    status: { field: 'status', type: 'string', values: PRODUCT_STATUSES },
-    created_at: { field: 'createdAt', type: 'date' },
-    updated_at: { field: 'updatedAt', type: 'date' },
-  },
+  filters: shaped.filters([
+    ...(['id', 'name', 'category', 'price', 'currency'] as const),
+    ...(['stock', 'sku', 'status', 'createdAt', 'updatedAt'] as const),
+  ]),
   plain: ['category'],
   sort: {
     fields: {
@@ -129,28 +127,15 @@ const latest: Profile<ProductTypes> = {
   errorBody: v2Body,
   list: { rules: { ...rules, paging: 'page' }, envelope: pageEnvelopeWithPages, item: product },
   create: {
-    body: requestBody(
-      'NewProduct',
-      Type.Object({ ...Fields, ...optional({ ...OptionalFields, stock: NewStock }) }),
-      {
-        example: EXAMPLE,
-        read: ({ name, price, currency, description, category, stock, sku, status }) => ({
-          name,
-          price,
-          currency,
-          ...omitUndefined({ description, category, stock, sku, status }),
-        }),
-      },
-    ),
+    body: created.body('NewProduct', { required: REQUIRED, optional: OPTIONAL, example: EXAMPLE }),
     response: product,
   },
   read: product,
   update: {
     method: 'PUT',
-    body: requestBody('ProductChanges', Type.Object(optional({ ...Fields, ...OptionalFields })), {
+    body: shaped.body('ProductChanges', {
+      optional: [...REQUIRED, ...OPTIONAL],
       example: { price: 11.9, stock: 60 },
-      read: ({ name, price, currency, description, category, stock, sku, status }) =>
-        omitUndefined({ name, price, currency, description, category, stock, sku, status }),
     }),
     response: product,
   },

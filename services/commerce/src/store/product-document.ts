@@ -23,7 +23,9 @@ const { write, listFields } = createDocumentMapper(PRODUCT);
 
 /** The fields as they are read: only orders write the minor version. */
 const READ = { ...PRODUCT, minorVersion: number().stored('stock_version').default(0) };
-const { projection, read } = createDocumentMapper(READ);
+const { projection, read, storedAs } = createDocumentMapper(READ);
+/** The stored fields of a property of a product. */
+export const PRODUCT_STORED_AS = storedAs;
 export const PRODUCT_FIELDS = projection;
 export const productOf: (document: ProductDocument) => Product = read;
 

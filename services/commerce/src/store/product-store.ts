@@ -14,6 +14,7 @@ import {
   OFFER_FIELDS,
   PRODUCT_FIELDS,
   PRODUCT_LISTS,
+  PRODUCT_STORED_AS,
   type ProductDocument,
   productOf,
   storedFields,
@@ -33,6 +34,7 @@ export function createProductStore(connection: Connection): ProductStore {
     indexes: [OUTBOX_INDEX, RESERVATIONS_INDEX, ...SEARCH_INDEXES],
     projection: PRODUCT_FIELDS,
     read: productOf,
+    storedAs: PRODUCT_STORED_AS,
     write: storedFields,
     duplicate: (key) =>
       new ServiceError('conflict', key === 'sku_key' ? 'This sku is taken.' : 'This product already exists.'),
