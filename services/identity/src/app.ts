@@ -141,7 +141,10 @@ function limitByAddress({
 }: Pick<AppOptions, 'browser' | 'passwordPaths' | 'sharedLimits'>): Middleware {
   const token = createAddressLimiter(REQUESTS, shared);
   const password = createAddressLimiter(PASSWORDS, shared);
-  const crowd = createAddressLimiter({ name: 'known browsers', quota: 6000, seconds: 60 }, shared);
+  const knownBrowserLimiter = createAddressLimiter(
+    { name: 'known browsers', quota: 6000, seconds: 60 },
+    shared,
+  );
   return async (ctx, next) => {
     const isPage = OAUTH_PAGES.includes(ctx.path);
     if ((ctx.method !== 'POST' && !isPage) || ctx.path.startsWith('/internal/')) return next();
@@ -152,7 +155,7 @@ function limitByAddress({
     const known = browser.signedInBefore(ctx);
     const key = known ?? address;
     // A person who signs in often enough has many known browsers.
-    if (known !== undefined) await crowd.count(address);
+    if (known !== undefined) await knownBrowserLimiter.count(address);
     ctx.set(await limiter.count(key));
     await next();
     const isStored = isPage || STORED.has(path);

@@ -1,4 +1,4 @@
-import { allEnded } from '@gatehouse/data/all-ended';
+import { settleAll } from '@gatehouse/data/settle-all';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import type { TObject, TSchema } from 'typebox';
 import { type Cursor, encodeCursor, listHash } from './cursor.ts';
@@ -54,7 +54,7 @@ export function createListEndpoint<F extends string, T>(options: {
 
   async function byOffset(request: ListRequest<F>, source: ListSource<F, T>, path: string, offset: number) {
     const { limit, conditions, sort } = request;
-    const [rows, counted] = await allEnded([
+    const [rows, counted] = await settleAll([
       source.byOffset({ conditions, sort, ...needed }, { limit, offset }),
       envelope.counts ? source.count(conditions) : undefined,
     ]);
@@ -75,7 +75,7 @@ export function createListEndpoint<F extends string, T>(options: {
     cursor: Cursor | undefined,
   ) {
     const { limit, conditions, sort } = request;
-    const [rows, counted] = await allEnded([
+    const [rows, counted] = await settleAll([
       source.byKeyset({ conditions, sort, ...needed }, keysetPage(limit, cursor)),
       cursor?.total ?? source.count(conditions),
     ]);

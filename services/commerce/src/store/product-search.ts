@@ -1,6 +1,6 @@
 import { ServiceError } from '@gatehouse/core/errors';
-import { allEnded } from '@gatehouse/data/all-ended';
 import type { DocumentCollection, IndexDefinition } from '@gatehouse/data/collection';
+import { settleAll } from '@gatehouse/data/settle-all';
 import type {
   Condition,
   Facets,
@@ -154,7 +154,7 @@ export function createProductSearch(collection: DocumentCollection): ProductSear
     // One query shows that nothing is found, instead of one for each list.
     if (counts?.total === 0) return { facets: counts.facets, items: [], hasNext: false, hasPrevious: false };
     const until = performance.now() + MAX_SEARCH_MS;
-    const [found, opposite] = await allEnded([
+    const [found, opposite] = await settleAll([
       select(
         tiers,
         { field, isAscending },

@@ -3,7 +3,7 @@ import type { Role } from '@gatehouse/tokens/scopes';
 import type { Api } from '../api/api.ts';
 import { ApiError } from '../api/api-error.ts';
 import { concurrently } from '../api/concurrently.ts';
-import { patiently } from '../api/patiently.ts';
+import { retryAfterRateLimit } from '../api/retry-after-rate-limit.ts';
 import {
   countsOf,
   type Import,
@@ -66,7 +66,7 @@ export class ImportEnded extends Error {
 const MAX_FAILURES = 50;
 
 const waiting = <T>(request: () => Promise<T>, signal: AbortSignal) =>
-  patiently(request, Date.now() + MAX_WAIT_MS, signal);
+  retryAfterRateLimit(request, Date.now() + MAX_WAIT_MS, signal);
 
 /** Reads for rows. What the API refuses ends the import. */
 function reading<T>(request: () => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -1,7 +1,7 @@
 import { csvLines } from '@gatehouse/api/http/csv';
 import { inSnakeCase } from '@gatehouse/domain/fields';
 import { type ApiPage, cursorOf } from '../api/pages.ts';
-import { patiently } from '../api/patiently.ts';
+import { retryAfterRateLimit } from '../api/retry-after-rate-limit.ts';
 import type { DashboardRouter } from '../routes/dashboard-router.ts';
 import type { Resource } from './resource.ts';
 import { filterValues } from './resource-list.ts';
@@ -23,7 +23,7 @@ export function addExport<T extends { id: string }>(resource: Resource<T>, { raw
   raw(`/${name}/export.csv`, async (visit) => {
     const query = { ...filterValues(resource, visit), limit: PAGE_ROWS };
     const pageAt = (cursor: string) =>
-      patiently(() => find(visit, { ...query, cursor }), Date.now() + MAX_WAIT_MS);
+      retryAfterRateLimit(() => find(visit, { ...query, cursor }), Date.now() + MAX_WAIT_MS);
     // What the API refuses is known before anything is sent; a later error breaks the connection.
     const first = await pageAt('');
     async function* lines(): AsyncGenerator<string> {

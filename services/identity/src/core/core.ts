@@ -107,7 +107,7 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
     applicationStore,
   };
   const { collection: revoked, ...revoking } = createRevoking(shared);
-  const { collections: ofMails, ...mailing } = createMailing(shared);
+  const { collections: mailCollections, ...mailing } = createMailing(shared);
   const issuing = createIssuing({ ...shared, ...revoking, ...mailing });
   const signingIn = createSigningIn({ ...shared, ...mailing, ...issuing });
   const authentication = createAuthentication({
@@ -122,12 +122,12 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
       for (const program of extensions.programs) if (program.clientId === clientId) program.used(grantId);
     },
   });
-  const { sessionEnds, store, generations, remembered, removedMethods, graces, members } = issuing;
+  const { sessionEnds, store, generations, remembered, removedMethods, gracePeriods, members } = issuing;
   extensions.erasers.push(
     (userId) => sessionEnds.endBelow(userId, ALL_EPOCHS),
     mailing.removeLinksOf,
     removedMethods.removeAllOf,
-    graces.remove,
+    gracePeriods.remove,
     members.removePerson,
   );
   const erasures = createErasures(foundation.connection, {
@@ -165,7 +165,7 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
     },
     collections: [
       ...store.collections,
-      ...ofMails,
+      ...mailCollections,
       revoked,
       generations.collection,
       remembered.collection,
@@ -311,11 +311,11 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     methods: extensions.signInMethods,
     sources: extensions.secondFactors,
   });
-  const graces = createGraceStore(connection);
+  const gracePeriods = createGraceStore(connection);
   const secondFactorRequirement = createSecondFactorRequirement({
     requiredOf: config.requireSecondFactor ?? 'none',
     graceDays: config.secondFactorGraceDays ?? 0,
-    graces,
+    gracePeriods,
     strongestFactor,
   });
   const provider = createReloadableProvider({
@@ -338,7 +338,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
   return {
     strongestFactor,
     secondFactorRequirement,
-    graces,
+    gracePeriods,
     handles,
     findResource,
     store,

@@ -8,7 +8,7 @@ import { sendPage } from './page-response.ts';
  * Sends a browser from a form to another site. Not by a redirect: browsers apply the `form-action` of the page with the form to
  * all redirects that follow, also to those that the other site makes on its way (CSP Level 3 §6.4.1).
  */
-export function sendAway(ctx: Context, target: { to: string; url: string }): void {
+export function redirectByPage(ctx: Context, target: { to: string; url: string }): void {
   ctx.set('refresh', `0; url=${target.url}`);
   sendPage(ctx, redirectPage(target));
 }

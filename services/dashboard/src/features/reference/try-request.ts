@@ -46,7 +46,7 @@ export function tryRequest(options: {
       ],
       failed: sent?.error !== undefined,
       body: html`${route(located.method, located.path)}
-<p>${aboutChanges(located)}</p>
+<p>${methodNotice(located)}</p>
 ${resourceForm({ target, rows, values, submit: 'Send the request', error: sent?.error })}
 ${sent?.body !== undefined && html`<section id="response"><h2>Request and response</h2>${sent.body}</section>`}`,
     };
@@ -78,7 +78,7 @@ ${sent?.body !== undefined && html`<section id="response"><h2>Request and respon
   };
 }
 
-function aboutChanges({ method }: Located): string {
+function methodNotice({ method }: Located): string {
   if (method === 'get') return 'The dashboard sends the request with these values.';
   return 'The dashboard sends the request with these values. It is a real request, which can change your data.';
 }

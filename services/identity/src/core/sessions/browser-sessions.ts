@@ -22,7 +22,7 @@ export type BrowserSessions = {
    * Adds to the session what its owner has just proved, beside all that it took to get here: methods of RFC 8176. Returns false if
    * the account is not signed in any longer.
    */
-  strengthen(ctx: Context, accountId: string, amr: readonly string[]): Promise<boolean>;
+  addFactors(ctx: Context, accountId: string, amr: readonly string[]): Promise<boolean>;
   /** Makes the browser forget another account, which keeps its grants. Returns whether it was signed in. */
   switchAccount(ctx: Context, accountId: string): Promise<boolean>;
   /** Makes the browser forget its session, which has ended. */
@@ -86,7 +86,7 @@ export function createBrowserSessions(options: {
       await stamp(session, account).save(lifetime);
       setCookie(ctx, session.jti);
     },
-    async strengthen(ctx, accountId, amr) {
+    async addFactors(ctx, accountId, amr) {
       const { session } = (await find(ctx)) ?? {};
       if (session?.accountId !== accountId) return false;
       session.amr = [...new Set([...(session.amr ?? []), ...amr, 'mfa'])];

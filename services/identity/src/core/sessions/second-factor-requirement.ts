@@ -22,10 +22,10 @@ export function createSecondFactorRequirement(options: {
   requiredOf: 'none' | 'admin' | 'all';
   graceDays: number;
   /** When the account was first asked to set one up, which is now if it was not. Durable. */
-  graces: { begin(userId: string): Promise<Date> };
+  gracePeriods: { begin(userId: string): Promise<Date> };
   strongestFactor: StrongestFactor;
 }): SecondFactorRequirement {
-  const { requiredOf, graceDays, graces, strongestFactor } = options;
+  const { requiredOf, graceDays, gracePeriods, strongestFactor } = options;
   const hasOne = async (userId: string) => isAsStrong(await strongestFactor(userId), MULTI_FACTOR);
 
   const appliesTo: SecondFactorRequirement['appliesTo'] = ({ role }, client = {}) =>
@@ -37,7 +37,7 @@ export function createSecondFactorRequirement(options: {
     !isAsStrong(acrOf(amr), MULTI_FACTOR) && device?.isRemembered !== true;
 
   const graceEnds = async (userId: string) =>
-    new Date(graceDays === 0 ? 0 : (await graces.begin(userId)).getTime() + graceDays * DAY_MS);
+    new Date(graceDays === 0 ? 0 : (await gracePeriods.begin(userId)).getTime() + graceDays * DAY_MS);
 
   return {
     appliesTo,

@@ -31,7 +31,7 @@ export function addAuthenticatorAppRoutes(
   options: {
     apps: AuthenticatorApps;
     changes: AppChanges;
-    sessions: Pick<BrowserSessions, 'find' | 'strengthen'>;
+    sessions: Pick<BrowserSessions, 'find' | 'addFactors'>;
   },
 ): void {
   const { apps, changes } = options;
@@ -86,7 +86,7 @@ export function addAuthenticatorAppRoutes(
         throw new CsrfError();
       }
       await changes.record('added', account.id, { origin: originOf(ctx) });
-      await options.sessions.strengthen(ctx, account.id, OTP);
+      await options.sessions.addFactors(ctx, account.id, OTP);
       showCodes(ctx, page, added.codes, t('The app is set up. Signing in takes a code from now on.'));
     } catch (error) {
       if (!(error instanceof ServiceError) || !['invalid', 'conflict'].includes(error.kind)) throw error;

@@ -9,7 +9,7 @@ import type { SignInMessage } from '../../core/sessions/sign-in-method.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
 import { seeOther, sendPage } from '../../pages/page-response.ts';
-import { sendAway } from '../../pages/redirect-page.ts';
+import { redirectByPage } from '../../pages/redirect-page.ts';
 import type { ActiveProvider, ActiveProviders } from './active-providers.ts';
 import type { AuthorizationStates } from './authorization-state.ts';
 import { failureMessage, messagesOf } from './provider-messages.ts';
@@ -74,7 +74,7 @@ export function addConnectedAccountRoutes(
     const { state, checks } = states.issue(purposeOf(ctx, chosen, signedIn), more);
     try {
       const url = await client.authorizationUrl(state, checks, { isOther: true });
-      sendAway(ctx, { to: provider.label, url });
+      redirectByPage(ctx, { to: provider.label, url });
     } catch (error) {
       await show(ctx, pages.page(ctx, signedIn), failureMessage(error, { provider, logger }));
     }

@@ -28,7 +28,7 @@ export function addPasskeyRoutes(
   options: {
     passkeys: Passkeys;
     record: RecordPasskey;
-    sessions: Pick<BrowserSessions, 'find' | 'strengthen'>;
+    sessions: Pick<BrowserSessions, 'find' | 'addFactors'>;
     /** Throws `conflict` for the last passkey of an account that nothing else signs in to. */
     requireOther(userId: string): Promise<void>;
     lastWay: Pick<LastWay, 'hasOther'>;
@@ -92,7 +92,7 @@ export function addPasskeyRoutes(
         throw new CsrfError();
       }
       await record('added', account.id, added, { origin: originOf(ctx) });
-      await options.sessions.strengthen(ctx, account.id, amrOf(added));
+      await options.sessions.addFactors(ctx, account.id, amrOf(added));
       return afterSetUp(ctx) ?? `${PASSKEYS}?done=added`;
     } catch (error) {
       if (!(error instanceof ServiceError) || !['invalid', 'conflict'].includes(error.kind)) throw error;

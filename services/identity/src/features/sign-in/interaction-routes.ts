@@ -32,7 +32,7 @@ import { createAccountPage } from '../../pages/create-account-page.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
 import { formProblems } from '../../pages/page-errors.ts';
 import { seeOther, sendPage } from '../../pages/page-response.ts';
-import { sendAway } from '../../pages/redirect-page.ts';
+import { redirectByPage } from '../../pages/redirect-page.ts';
 import { withLocales } from '../../texts/languages.ts';
 import { createInteractions } from './interactions.ts';
 import { addSecondFactorRoutes, secondFactorPath } from './second-factor-routes.ts';
@@ -175,14 +175,14 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const login = (fields.get('username') ?? '').trim();
     const password = fields.get('password') ?? '';
     const connecting = options.methods.flatMap(({ notice }) => notice?.(ctx, details)?.accountId ?? []);
-    const leadTo = (method: SignInMethod) =>
+    const redirectToMethod = (method: SignInMethod) =>
       signInBy(ctx, details, async (it) => method.redirect?.(ctx, { ...it, login }), method.problem);
     // By what was entered alone, so that it tells nobody which accounts exist.
     const other = options.methods.find(({ isFor }) => {
       const use = isFor?.(login);
       return use === 'only' || (use === 'beside the password' && password === '');
     });
-    if (other !== undefined && connecting.length === 0) return leadTo(other);
+    if (other !== undefined && connecting.length === 0) return redirectToMethod(other);
     await orShowProblem(ctx, details, login, async () => {
       try {
         const verified = await options.checkPassword(ctx, {
@@ -193,7 +193,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
         });
         if (verified !== undefined) return await signIn(ctx, details, verified);
       } catch (error) {
-        if (error instanceof OtherMethodOnly) return leadTo(error.method);
+        if (error instanceof OtherMethodOnly) return redirectToMethod(error.method);
         throw error;
       }
       const problem = { kind: 'wrong_password' } as const;
@@ -301,7 +301,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     await orShowProblem(ctx, details, undefined, async () => {
       const result = (await act(attempt)) ?? problem();
       if ('account' in result) return signIn(ctx, details, result);
-      if ('url' in result) return sendAway(ctx, result);
+      if ('url' in result) return redirectByPage(ctx, result);
       if (result.isNotice) return showSignIn(ctx, details);
       return showSignIn(ctx, details, { problem: { kind: 'method', ...result }, status: 401 });
     });

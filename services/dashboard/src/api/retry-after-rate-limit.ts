@@ -5,7 +5,7 @@ import { ApiError } from './api-error.ts';
  * Makes a request again when its rate limit allows it, unless that is after the deadline, in milliseconds since 1970. A pause ends
  * when the signal is aborted.
  */
-export async function patiently<T>(
+export async function retryAfterRateLimit<T>(
   request: () => Promise<T>,
   deadline: number,
   signal?: AbortSignal,
