@@ -19,6 +19,14 @@ const RIDDLES = [
 /** A text that begins without its noun, such as "What it may ask for." */
 const NOUNLESS = /['"`](?:What|Whoever|Of what|That of|Those of|Is told|Are told)\b[^'"`?]*\.['"`]/;
 
+/** Private names, each with the one that replaced it in CONTRIBUTING.md. */
+const PRIVATE_NAMES = /\b(?:patiently|allEnded|sendAway|leadTo|ofMails|aboutChanges|strengthen)\b/;
+
+t.test('names are those that an engineer searches for', async (t) => {
+  for (const { path, text } of readSources(resolve(import.meta.dirname, '../../..')))
+    if (!path.endsWith('plain-words.test.ts')) t.notMatch(text, PRIVATE_NAMES, path);
+});
+
 t.test('texts for people name their subject', async (t) => {
   const sources = readSources(resolve(import.meta.dirname, '../../..'));
   const read = sources.filter(({ path }) => /^(?:services|packages)\/[\w-]+\/src\//.test(path));

@@ -48,7 +48,7 @@ export function createPasswords(options: {
       return canonical(password) !== password && (await verifyHash(stored, canonical(password)));
     };
     if (await (memoryOf(stored) > HEAVY ? heavyLimit(check) : check())) return true;
-    // A right password is hashed anew. A wrong one must not be answered sooner, nor sooner than for an unknown name.
+    // A right password is hashed again. A wrong one must not be answered sooner, nor sooner than for an unknown name.
     await verify(dummyHash, canonical(password));
     return false;
   }

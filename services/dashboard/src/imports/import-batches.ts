@@ -76,7 +76,7 @@ function reading<T>(request: () => Promise<T>, signal: AbortSignal): Promise<T> 
   });
 }
 
-/** Compares all rows with what is there. Nothing is written to the API, so that it begins anew each time. */
+/** Compares all rows with what is there. Nothing is written to the API, so that each check begins from the first row. */
 export async function checkRows({ it, kind, apiFor, signal, store, advance }: ImportWork): Promise<void> {
   const check = kind.check(it.columns);
   let planned = NO_ROWS;

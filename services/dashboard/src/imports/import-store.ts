@@ -191,7 +191,7 @@ export function createImportStore(connection: Connection, masterKeys: KeyList) {
     },
     async advance(id, holder, { planned, done }) {
       const filter = { _id: id, 'job.holder': holder } as never;
-      // Counted anew by the next attempt.
+      // The next attempt counts again.
       await imports.updateOne(
         filter,
         { $set: { planned, done } },

@@ -51,7 +51,7 @@ export function createWebhookNotices(create: NotificationService['create']) {
         `${then} replay the events since. They are kept for 30 days.`,
       ]);
     },
-    /** Sent once for each time that a webhook is made, or rests on somebody anew. */
+    /** Sent once for each time that a webhook is made, or somebody else becomes its giver. */
     async reported(id: string, { action, details, subject }: WebhookAction): Promise<void> {
       // Of a pause there was a mail already.
       if (action === 'webhook.removed' || action === 'webhook.paused') return;

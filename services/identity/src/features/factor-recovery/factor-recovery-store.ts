@@ -38,7 +38,7 @@ export function createFactorRecoveryStore(connection: Connection): FactorRecover
       if (found === null) return undefined;
       const { _id, due_at = null } = found;
       const taken = { $set: { due_at: nextAfter(read(found)) } };
-      // Not one that another replica has taken meanwhile, or that has begun anew.
+      // Not one that another replica has taken meanwhile, or that has begun again.
       const { matchedCount } = await recoveries.updateOne({ _id, due_at }, taken);
       return matchedCount === 1 ? read(found) : this.takeDue(nextAfter);
     },
