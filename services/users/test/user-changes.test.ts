@@ -1,3 +1,4 @@
+import { defaultsOf } from '@gatehouse/domain/fields';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import fc from 'fast-check';
 import t from 'tap';
@@ -11,28 +12,13 @@ import {
   restoreEmail,
   verifyEmail,
 } from '../src/user-changes.ts';
+import { ACCOUNT } from '../src/user-fields.ts';
 
 const ANN: Account = {
-  id: 'usr_ann',
-  username: 'ann',
-  email: 'ann@example.org',
-  emailVerified: true,
-  name: null,
-  firstName: 'Ann',
-  lastName: null,
-  phone: null,
-  picture: null,
-  role: 'user',
-  status: 'active',
-  passwordHash: 'hash',
-  emailContested: false,
-  epoch: 5,
-  signInEpoch: 2,
-  recoveryEpoch: 1,
-  authorityEpoch: 3,
-  earlierEmail: null,
-  emailReplacedAt: null,
-  version: 7,
+  ...defaultsOf(ACCOUNT),
+  ...{ id: 'usr_ann', username: 'ann', email: 'ann@example.org', emailVerified: true, firstName: 'Ann' },
+  ...{ role: 'user', status: 'active', passwordHash: 'hash', emailContested: false },
+  ...{ epoch: 5, signInEpoch: 2, recoveryEpoch: 1, authorityEpoch: 3, version: 7 },
   createdAt: new Date('2026-01-01T00:00:00Z'),
   updatedAt: new Date('2026-01-02T00:00:00Z'),
 };

@@ -263,8 +263,8 @@ export const profileE: UserProfile = {
   remove: true,
 };
 
-const FIELDS_F = ['id', 'username', 'email', 'role', 'createdAt', 'updatedAt'] as const;
-const userF = camelCase.view('UserF', FIELDS_F);
+const SORTED_F = ['id', 'username', 'email', 'role', 'createdAt', 'updatedAt'] as const;
+const userF = camelCase.view('UserF', ['id', 'username', 'email', 'role', 'createdAt', 'updatedAt']);
 
 /** Profile F of the interface, /kb/api/v1/users: with roles, sorted as asked, a bare array. */
 export const profileF: UserProfile = {
@@ -283,7 +283,7 @@ export const profileF: UserProfile = {
       sort: {
         by: 'sortBy',
         order: 'sortOrder',
-        fields: Object.fromEntries(FIELDS_F.map((field) => [field, field])),
+        fields: Object.fromEntries(SORTED_F.map((field) => [field, field])),
       },
     },
     envelope: bareArray,
