@@ -47,7 +47,11 @@ export type OwnedCredential = {
 };
 
 /** A credential as it was given once; see Basis in webhooks/webhook.ts. */
-export type GivenCredential = { keyId: string | null; giver?: { id: string | null; epoch: number } };
+export type GivenCredential = {
+  keyId: string | null;
+  giver?: { id: string | null; epoch: number };
+  scopes?: readonly string[];
+};
 
 export type FindOwner = (id: string) => Promise<Owner>;
 /** `findNow` asks identity; `find` may return what it said some seconds ago. */
@@ -60,7 +64,7 @@ export function createReadingRights(find: FindOwner) {
   return {
     /**
      * What a webhook may read: what the applications of a person may together, beside what only first-party pages may; or what one
-     * application may, with the role of whoever gave the credential on which the webhook rests.
+     * application may, within the scopes of the credential on which the webhook rests, and with the role of whoever gave that.
      */
     async ofWebhook({ reader, basis }: { reader: string; basis: GivenCredential | null }): Promise<Rights> {
       const { standing, ...owner } = await find(reader);
@@ -68,8 +72,10 @@ export function createReadingRights(find: FindOwner) {
       const isByCredential = standing !== undefined && basis !== null && basis.keyId !== null;
       const { role, scopes } = isByCredential ? (credentialOf(basis, standing) ?? NOTHING) : owner;
       const isFirstParty = person === reader && clientIds.length > 0;
+      // A key or a token may have fewer scopes than its application.
+      const within = (isByCredential && basis.scopes) || scopes;
       return {
-        scopes: new Set(isFirstParty ? [...scopes, MANAGE_APPS] : scopes),
+        scopes: new Set(isFirstParty ? [...scopes, MANAGE_APPS] : scopes.filter((it) => within.includes(it))),
         readers: role === null ? [] : readers(role, person ?? reader, clientIds),
       };
     },

@@ -70,7 +70,7 @@ export function createWebhookAuthority(options: {
     /** The basis of a webhook of this reader that the caller makes, changes or resumes now. */
     async basisOf(
       reader: string,
-      { keyId, credentialId }: Pick<Caller, 'keyId' | 'credentialId'>,
+      { keyId, credentialId, scopes }: Pick<Caller, 'keyId' | 'credentialId' | 'scopes'>,
     ): Promise<Basis | null> {
       const { standing } = await owners.findNow(reader);
       if (standing === undefined) return null;
@@ -82,7 +82,7 @@ export function createWebhookAuthority(options: {
         throw unauthenticated('The credential of the request has ended.', 'invalid_token');
       }
       const giver = { id: credential.giver, epoch: credential.epoch };
-      return { owner, recovery, authority, keyId: id, giver };
+      return { owner, recovery, authority, keyId: id, giver, scopes: [...scopes] };
     },
     /**
      * Whether the webhook holds. One that does not is paused, or removed with its deliveries when its application has another

@@ -88,10 +88,11 @@ export function createWebhookService(options: {
         !EVENT_TYPE_NAMES.some((type) => wordsOf(type).includes(word) && mayReadType({ scopes }, type)),
     );
     if (problems.length === 0 && unreadable !== undefined) {
-      problems.push({
-        field: 'events',
-        message: `cannot have ${unreadable}: no application has a scope for it`,
-      });
+      const reason =
+        by.basis?.keyId == null
+          ? 'no application has a scope for it'
+          : 'it needs a scope that this credential does not have';
+      problems.push({ field: 'events', message: `cannot have ${unreadable}: ${reason}` });
     }
     if (problems.length > 0) throw invalidFields(problems);
   }

@@ -34,6 +34,8 @@ export type Basis = {
   keyId: string | null;
   /** Who had given that, and the epoch of their account; undefined in those of earlier versions. */
   giver?: { id: string | null; epoch: number };
+  /** The scopes of that key, or of the token that it gave; undefined in those of earlier versions. */
+  scopes?: readonly string[];
 };
 
 /** The events since a time that are delivered to a webhook again, some at a time. A webhook has one replay at most. */

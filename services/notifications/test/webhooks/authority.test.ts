@@ -219,6 +219,29 @@ t.test('a webhook that a member of an admin’s application makes gets what the 
   }
 });
 
+t.test('a webhook gets no more than the scopes of the key or the token that made it', async (t) => {
+  const staff = await owner('editor');
+  const tokenOf = (scope: string) =>
+    issuer.sign({
+      ...{ sub: staff.app, client_id: staff.app, owner: staff.id, roles: ['editor'], scope },
+      credential_id: staff.secret,
+    });
+  const [path, control] = [`/${newId('path')}`, `/${newId('path')}`];
+  const draft = { url: origin + path, events: ['order.created'] };
+  const refused = await hooks('POST', '', draft, await tokenOf('write:data'));
+  t.match(refused, { status: 400, text: /needs a scope that this credential does not have/ });
+  const narrow = await tokenOf('write:data read:users');
+  const { id } = (await hooks<Webhook>('POST', '', { ...draft, events: ['*'] }, narrow)).body;
+  await hooks('POST', '', { ...draft, url: origin + control }, staff.secretToken);
+  await publish('commerce.order.created', order(`ord_${id}`, staff.id));
+  await until(() => at(control).length === 1, 10_000);
+  const from = new Date(0).toISOString();
+  await hooks('POST', `/${id}/replay`, { from }, narrow);
+  await publish('commerce.order.created', order(`ord_2${id}`, staff.id));
+  await until(() => at(control).length === 2, 10_000);
+  t.notMatch(JSON.stringify(at(path)), 'order.created');
+});
+
 t.test('whoever changes where a webhook sends becomes its giver', async (t) => {
   const changes: [
     what: string,
@@ -325,7 +348,7 @@ t.test('a new application makes webhooks at once, and a person no more than the 
   issuer.own(person, app);
   const { key } = issuer.apiKey({
     client_id: app,
-    scopes: ['write:data'],
+    scopes: ['read:data', 'write:data'],
     trusted: false,
     owner: person,
     role: 'user',

@@ -402,7 +402,8 @@ export const AUTHORITY = {
   application_webhook: {
     name: 'Webhook that an application made',
     givenBy: 'the giver of the key, secret or public keys that the application used',
-    bound: 'the events that the application may read; the roles of its owner and its giver',
+    bound:
+      'the events that the application may read, within the scopes of that credential; the roles of its owner and its giver',
     restsOn: ['authority_epoch', 'recovery_epoch'],
     needs: 'developer',
     cells: {

@@ -84,6 +84,10 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
       return matchedCount > 0;
     },
 
+    async forgetReplaced(clientId, id) {
+      await keys.updateMany({ client_id: clientId, replaces: id }, { $pull: { replaces: id } as never });
+    },
+
     async revocationWritten(id) {
       await keys.deleteOne({ _id: id, revocation_due: 1 });
     },

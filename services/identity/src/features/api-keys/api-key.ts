@@ -67,6 +67,8 @@ export type ApiKeyStore = {
   replace(key: ApiKey, successor: string, expiresAt: Date): Promise<boolean>;
   /** Hides the key, until revocationWritten() removes it. Returns whether there was one. */
   markRevoked(clientId: string, id: string): Promise<boolean>;
+  /** The keys that replaced this one stand for it no longer. */
+  forgetReplaced(clientId: string, id: string): Promise<void>;
   revocationWritten(id: string): Promise<void>;
   /** The keys whose revocations may not have been written. */
   awaitingRevocation(): Promise<string[]>;

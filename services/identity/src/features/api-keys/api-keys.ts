@@ -128,9 +128,10 @@ export function createApiKeys(options: {
 
     async revoke(manager, clientId, id) {
       await findManaged(options, manager, clientId, 'developer');
-      if (!(await keys.markRevoked(clientId, id))) {
-        throw new ServiceError('not_found', 'There is no such API key.');
-      }
+      await findKey(clientId, id);
+      // What rests on it ends with it, although another key has replaced it.
+      await keys.forgetReplaced(clientId, id);
+      await keys.markRevoked(clientId, id);
       await writeRevocation(id);
       await record(manager, 'api_key.revoked', clientId, { key: id });
     },

@@ -68,6 +68,13 @@ t.test('each credential has its giver, and the lower role of the giver and of th
     overlap_seconds: 0,
   });
   t.match(await of(keys.member), { ids: [rotated.id, keys.member], given_by: owner.id });
+  const successor = await ok('POST', `${path}/api-keys/${rotated.id}/rotate`, owner.token, {
+    overlap_seconds: 3600,
+  });
+  t.match(await of(successor.id), { ids: [successor.id, rotated.id, keys.member] });
+  await ok('DELETE', `${path}/api-keys/${rotated.id}`, owner.token);
+  t.equal(await of(String(rotated.id)), undefined, 'its successor does not stand for a key that is revoked');
+  t.match(await of(successor.id), { ids: [successor.id, keys.member] });
   await ok('PATCH', path, root, { trusted: true });
   t.match(await of(secret.id), lower, 'trust is not for what a member made');
   t.match(await of(keys.owner), { role: 'machine' });
