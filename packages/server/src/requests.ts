@@ -31,7 +31,7 @@ export type RequestInfo = {
 /** An error as the caller got it: the code, the message, and the missing scopes, any of which is enough, separated by spaces. */
 export type RequestFailure = { code: string; message: string; scope?: string | undefined };
 
-/** Who made a request, and from where, as the other services tell identity for the audit log. */
+/** The caller of a request and its origin, as the other services tell identity for the audit log. */
 export type RequestedBy = {
   /** The person; null for a machine. */
   user_id: string | null;
@@ -67,7 +67,7 @@ export function requestInfo(
   return request[INFO];
 }
 
-/** Who a request counts for: the application and its user; the address of who has no credential. */
+/** The key that a request counts for: the application and its user, or the address if there is no credential. */
 export function callerKey(request: IncomingMessage): string {
   const { client, subject, address } = requestInfo(request);
   return client === undefined ? address : `${client} ${subject ?? ''}`;

@@ -49,7 +49,7 @@ const PACKAGES: Record<string, string[]> = {
 
 /** The modules that can make requests to other servers; the global fetch is denied by biome.json. */
 const HTTP_CLIENT = /^(?:node:)?(?:http|https|http2)$|^undici$/;
-/** Who may import one: what makes the requests, what is no part of the product, and what uses it for something else. */
+/** The files that may import an HTTP client: those that make the requests, and those that use it otherwise or are not shipped. */
 const HTTP_CLIENT_IMPORTERS: { files: RegExp; reason: string }[] = [
   { files: /^packages\/outbound\//, reason: 'makes every request' },
   { files: /^packages\/testing\//, reason: 'asks the servers under test' },

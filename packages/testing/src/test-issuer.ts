@@ -36,7 +36,7 @@ export type TestIssuer = {
   revoke(entry: Omit<Revocation, 'expiresAt'> & { expiresAt?: number }): void;
   /** Makes a person the owner of an application. */
   own(userId: string, clientId: string): void;
-  /** What identity says of the owner of applications, where it is something else than `own` has made it. */
+  /** The rights of an owner of applications that identity states, where they differ from those that `own` gave. */
   rights: Map<
     string,
     {

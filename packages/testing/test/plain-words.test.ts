@@ -19,6 +19,12 @@ const RIDDLES = [
 /** A text that begins without its noun, such as "What it may ask for." */
 const NOUNLESS = /['"`](?:What|Whoever|Of what|That of|Those of|Is told|Are told)\b[^'"`?]*\.['"`]/;
 
+/** A comment that begins with a relative clause instead of its noun, such as "Who makes a request." */
+const NOUNLESS_COMMENT = /^\s*(?:\/\*\*|\*|\/\/) (?:Who|What|Whoever|Whose|Whom) [a-z]/;
+/** Folders and files whose comments are not rewritten yet. */
+const NOT_YET =
+  /^services\/(?:notifications\/src\/(?:webhooks|notifications|reports|events)\/|identity\/src\/features\/(?:members|transfers)\/|users\/src\/user-(?:changes|service)\.ts$)/;
+
 /** Private names, each with the one that replaced it in CONTRIBUTING.md. */
 const PRIVATE_NAMES = /\b(?:patiently|allEnded|sendAway|leadTo|ofMails|aboutChanges|strengthen)\b/;
 
@@ -43,4 +49,16 @@ t.test('texts for people name their subject', async (t) => {
       t.same(found, [], `${path}: ${words}`);
     }
   }
+});
+
+t.test('comments begin with their nouns', async (t) => {
+  const sources = readSources(resolve(import.meta.dirname, '../../..'));
+  const read = sources.filter(
+    ({ path }) => /^(?:(?:services|packages)\/[\w-]+|deploy\/local)\/src\//.test(path) && !NOT_YET.test(path),
+  );
+  t.ok(read.length > 300, `${read.length} files`);
+  const found = read.flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line) => (NOUNLESS_COMMENT.test(line) ? [`${path}: ${line.trim()}`] : [])),
+  );
+  t.same(found, []);
 });

@@ -1,7 +1,7 @@
 import type { RequestedBy, RequestInfo } from '@gatehouse/server/requests';
 import type { Caller } from './caller.ts';
 
-/** Who makes the request, and from where, for the audit log. */
+/** The caller of the request and its origin, for the audit log. */
 export function requestedBy(
   { person, clientId }: Pick<Caller, 'person' | 'clientId'>,
   { address, userAgent, id }: Pick<RequestInfo, 'address' | 'userAgent' | 'id'>,

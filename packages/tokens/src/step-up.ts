@@ -2,7 +2,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { type Acr, isAsStrong } from './acr.ts';
 import type { Caller } from './caller.ts';
 
-/** What a request takes of the sign-in behind its token: how strong, and how many seconds ago at most. */
+/** The sign-in that a request needs behind its token: its least acr, and its greatest age in seconds. */
 export type SignInNeed = { acr?: Acr; maxAge?: number };
 
 /** How old the sign-in may be for what is dangerous, in seconds. */

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Html, html } from './html.ts';
 import { logo } from './illustrations.ts';
 
-/** Whose pages and mails these are. */
+/** The brand of pages and mails. */
 export type Brand = {
   /** In the header of every page, in titles and in mails. */
   name: string;

@@ -4,7 +4,7 @@ import { t } from './language.ts';
 
 /** The question before an act that cannot be undone: on a page of its own, between the click and the act. */
 export type Confirmation = {
-  /** What will be lost, and when it was last used. */
+  /** The data that will be lost, and when it was last used. */
   lost: Content;
   /** Further fields of the form, such as a reason. */
   fields?: Content;

@@ -71,7 +71,7 @@ export function ago(date: Date, now = new Date()): Html {
   return html`<time datetime="${date.toISOString()}" title="${dateAndTimeText(date)}">${text}</time>`;
 }
 
-/** What describeUserAgent says of a device, such as "Firefox on Windows", in the language of what runs. */
+/** The description of a device by describeUserAgent, such as "Firefox on Windows", in the current language. */
 export function deviceName(described: string): string {
   const [, browser, system] = /^(.+) on (.+)$/.exec(described) ?? [];
   if (browser === undefined || system === undefined) return translated(described);

@@ -5,7 +5,7 @@ import { type Content, html } from './html.ts';
 export type Message =
   | string
   | ({ readonly other: string } & { readonly [form in Intl.LDMLPluralRule]?: string });
-/** What a language says for texts, by those in English. */
+/** The texts of a language, by those in English. */
 export type Catalogue = Readonly<Record<string, Message>>;
 
 /** A language that pages and mails are written in. */

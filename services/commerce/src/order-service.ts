@@ -69,7 +69,7 @@ export function createOrderService(options: {
         problems.push({ field: 'currency', message: 'must be the ISO 4217 code of a currency, such as USD' });
       }
       if (problems.length > 0) throw invalidFields(problems);
-      // Who orders for themselves exists: a token of a deleted account is refused.
+      // A person who orders for themselves exists: the token of a deleted account is refused.
       const isOwn = userId === actor.person?.id;
       if (!isOwn && !(await userExists(userId))) {
         throw invalidFields([{ field: 'user_id', message: 'is not a user' }]);

@@ -43,7 +43,6 @@ export type AppOptions = {
   /** Where all replicas count them together. */
   sharedLimits: RateLimitStore | undefined;
   apis: readonly Pick<Api, 'prefix' | 'errors'>[];
-  /** Whose pages they are. */
   brand?: Brand | undefined;
   /** The prefixes of the paths of pages. */
   pages: readonly string[];

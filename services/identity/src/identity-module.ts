@@ -15,7 +15,7 @@ export type IdentityModule = {
   pages?: readonly string[];
   /** The prefixes of the paths to which passwords are sent: the requests are limited most strictly. */
   passwordPaths?: readonly string[];
-  /** Whose expired documents are removed. */
+  /** The collections of which expired documents are removed. */
   collections?: readonly string[];
   /** The parts that have to be started or stopped. */
   parts?: readonly Part[];

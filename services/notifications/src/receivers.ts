@@ -6,7 +6,7 @@ import type { EventHandler } from '@gatehouse/events/local-events';
 
 const PREPARED_WITHIN_MS = 8000;
 
-/** What is received: by its subject within this process, else from a stream of NATS. */
+/** The events that are received: by their subject within this process, else from a stream of NATS. */
 export type Received = Pick<StreamConsumerOptions, 'stream' | 'durable'> & {
   subject: string;
   /** Resolves when it is durably handled; rejects to get it again. */

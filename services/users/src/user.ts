@@ -70,7 +70,7 @@ export function newUserRecord(
 }
 
 /**
- * Whose address counts as free: with `unconfirmed`, that of another user who has not confirmed it, and with `any` also that of
+ * The addresses that count as free: with `unconfirmed`, that of another user who has not confirmed it, and with `any` also that of
  * one who has, so that nobody learns of them. It stays theirs, and can be confirmed by nobody else.
  */
 export type EmailClaim = { claimsEmail?: 'unconfirmed' | 'any' };
@@ -126,7 +126,7 @@ export type AccountChanged = {
   previousEmail?: string;
   /** Whether a link gives the previous address back. */
   isRestorable?: true;
-  /** Who asked for it, and from where. Identity records itself what people do on its own pages. */
+  /** The caller and the origin. Identity records itself what people do on its own pages. */
   by?: RequestedBy;
 };
 

@@ -121,7 +121,7 @@ function route({ name, prefixes }: DeployedService) {
   });
 }
 
-/** Who may reach the service, and what it may reach: the services that it calls, its own database, and NATS. */
+/** The traffic of a service that is allowed: from its callers, and to the services that it calls, its database, and NATS. */
 function networkPolicy({ name, calls, usesNats }: DeployedService, services: readonly DeployedService[]) {
   const callers = services.filter((other) => other.calls.includes(name)).map((other) => other.name);
   const http = [{ port: HTTP_PORT }];

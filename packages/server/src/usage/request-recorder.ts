@@ -20,7 +20,7 @@ const OWN_CLIENTS: ReadonlySet<string> = new Set(['gatehouse-login', 'gatehouse-
 /** Ids of ours are no secrets; those of people are left out all the same. */
 const SHOWN_ID = /^(?!usr_)[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}$/;
 const ANY_ID = /^[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}$/;
-/** What may be part of a credential in a text. Words and numbers are shorter, or have no digits. */
+/** The words that may be part of a credential in a text. Other words and numbers are shorter, or have no digits. */
 const LONG_WORD = /[\w~+=%-]{16,}/g;
 
 /** Collects the requests of applications for their log, in bounded memory. */

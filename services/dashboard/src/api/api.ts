@@ -62,7 +62,7 @@ const MAX_ATTEMPTS = 10;
 const RUNNING_MS = 500;
 /** A download is passed on as it comes. */
 const DOWNLOAD = { timeoutMs: 10 * 60_000, maxBytes: Number.POSITIVE_INFINITY };
-/** What people want to read of a response. */
+/** The bounds of a probe, whose response people read. */
 const PROBE = { maxBytes: 1024 * 1024 };
 /** A page of what people can store is within this by far. */
 const outbound = createOutbound({ to: 'services', maxBytes: 32 * 1024 * 1024 });

@@ -15,7 +15,7 @@ const MULTIPART = 'multipart/form-data';
 /** How many forms without a session are read at a time, since anybody can send them, from as many addresses as they have. */
 const MAX_WITHOUT_SESSION = 64;
 
-/** What a form may send besides the fields of most: files, and more bytes than these need, in more time. */
+/** The options of a form that sends more than most: files, and a larger body, which takes longer. */
 export type FormOptions = { files?: boolean; maxBytes?: number; tooLarge?: string; seconds?: number };
 
 /** The fields of a submitted form. */
@@ -77,7 +77,7 @@ export function createForms(masterKeys: KeyList, publicUrl: string) {
       const isFromElsewhere = isFromOtherOrigin(ctx, publicUrl);
       const isOurs = ctx.get('sec-fetch-site') === 'same-origin' && !isFromElsewhere;
       const type = takesFiles ? MULTIPART : FORM;
-      // What is in a file is not sent again.
+      // The content of a file is not sent again.
       const isRead = isOurs && !takesFiles && withoutSession < MAX_WITHOUT_SESSION;
       if (session === undefined && !isRead) throw new CsrfError();
       if (ctx.is(type) !== type) {

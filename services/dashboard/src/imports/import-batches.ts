@@ -29,7 +29,7 @@ export type ImportKind = {
     api: Api,
     rows: readonly ImportRow[],
   ): Promise<(row: ImportRow, api: Api, secret: string) => Promise<ImportAction>>;
-  /** What is wrong with a row that the API refuses, in sentences. */
+  /** The problems of a row that the API refuses, in sentences. */
   explain(error: ApiError): readonly string[];
 };
 
@@ -37,7 +37,7 @@ export type ImportKind = {
 export type ImportWork = {
   it: Import;
   kind: ImportKind;
-  /** What is created has an Idempotency-Key by this name. */
+  /** The API for a part of an import: its POST requests have an Idempotency-Key of that name. */
   apiFor(part: string): Api;
   secretFor(part: string): string;
   /** Aborted when no row may be begun any more. */
@@ -119,7 +119,7 @@ export async function importRows(work: ImportWork): Promise<number> {
   return later;
 }
 
-/** What became of a row; no action if it may be imported later. A row that was not imported is kept. */
+/** The outcome of a row; without an action it may be imported later. A row that was not imported is kept. */
 type Outcome = { action?: ImportAction; kept?: ImportRow };
 
 async function importBatch(

@@ -26,7 +26,7 @@ const KEPT_MS = 24 * 3_600_000;
 type SealedFields = Pick<Import, 'file' | 'columns' | 'cause' | 'secret'>;
 export type ImportDocument = Omit<Import, 'id' | 'createdAt' | keyof SealedFields> & {
   _id: string;
-  /** Whose it is, as a keyed hash. */
+  /** The person's id, as a keyed hash. */
   owner: string;
   /** The same while it is running: one of each owner runs at a time. */
   active: string | null;

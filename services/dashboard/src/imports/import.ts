@@ -1,4 +1,4 @@
-/** What an import does with a row, or has done. */
+/** The action of an import on a row, planned or done. */
 export type ImportAction = 'create' | 'change' | 'unchanged' | 'error';
 export type ImportCounts = Readonly<Record<ImportAction, number>>;
 export const NO_ROWS: ImportCounts = { create: 0, change: 0, unchanged: 0, error: 0 };
@@ -12,7 +12,7 @@ export type ImportRow = {
   action?: ImportAction;
   /** The name of the object. */
   title?: string;
-  /** What the row was compared with; empty for a new object. */
+  /** The fingerprint of the object that the row was compared with; empty for a new object. */
   fingerprint?: string;
   /** For the first rows that change something: the name of each field, its value, and the value before. */
   values?: readonly (readonly [label: string, after: string, before?: string])[];

@@ -12,7 +12,7 @@ import {
   NO_ROWS,
 } from './import.ts';
 
-/** Who starts an import, in which session. */
+/** The person who starts an import, and the session. */
 export type ImportStarter = { person: { id: string }; sessionId: string; cause: Cause };
 
 /** The imports of files. People see and steer their own. */

@@ -18,7 +18,7 @@ export type NavigationEntry = {
 /** The entries of the navigation under their headings. */
 export type Navigation = readonly (readonly [heading: string, entries: readonly NavigationEntry[]])[];
 
-/** Who looks at a page, and the token for the forms on it. */
+/** The person who views a page, and the token for the forms on it. */
 export type Viewer = { person: Person; csrf: string };
 
 /** A page with the navigation around it. */

@@ -11,7 +11,7 @@ import { importFields, shortened } from './import-plan.ts';
 import type { Imported, Resource } from './resource.ts';
 import type { ResourceField } from './resource-form.ts';
 
-/** What a process can read at once without harm to others. */
+/** The limits of a file that a process can read at once without harm to others. */
 export const MAX_FILE_MIB = 10;
 export const MAX_ROWS = 50_000;
 

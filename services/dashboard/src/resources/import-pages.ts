@@ -94,7 +94,7 @@ const doneFacts = <T>({ changes }: Imported<T>, { done }: Import) =>
     ['Failed', number(done.error)],
   ] as const;
 
-/** What an import would do, and the form that confirms it. */
+/** The effects that an import would have, and the form that confirms it. */
 async function checkBody<T extends Entity>(page: Page<T>): Promise<Html> {
   const { resource, it, found, rows } = page;
   const { state, reason, planned } = found;
@@ -133,7 +133,7 @@ ${table(planColumns(noun[0]), first)}</section>`
 }`;
 }
 
-/** What an import has done. What is left can be imported later, and what was imported is not created twice. */
+/** The result of an import. The remaining rows can be imported later, and no imported row is created twice. */
 async function resultBody<T extends Entity>(page: Page<T>): Promise<Html> {
   const { resource, it, found, path } = page;
   const { state, reason, done } = found;

@@ -213,7 +213,7 @@ function addConflicts<T extends Entity>(
   }
 }
 
-/** What is wrong with fields, in sentences. */
+/** The problems of fields, in sentences. */
 function sentences<T>(it: Imported<T>, problems: readonly FieldProblem[]): readonly string[] {
   return fieldSentences(problems, importFields(it)).map(({ message }) => message);
 }
@@ -223,7 +223,7 @@ function titleOf<T>({ required }: Imported<T>, { cells }: ImportRow, current: T 
   return cells[name] || String(current?.[name as keyof T] ?? '');
 }
 
-/** What is wrong with a value, as far as its form knows; the API knows the rest. */
+/** The problem of a value, as far as its form knows; the API knows the rest. */
 function problemOf({ kind, options, maxlength }: ResourceField, value: unknown): string | undefined {
   if (value === null) return undefined;
   if (kind === 'integer' && !Number.isInteger(value)) return 'must be a whole number';

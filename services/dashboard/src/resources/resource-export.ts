@@ -24,7 +24,7 @@ export function addExport<T extends { id: string }>(resource: Resource<T>, { raw
     const query = { ...filterValues(resource, visit), limit: PAGE_ROWS };
     const pageAt = (cursor: string) =>
       retryAfterRateLimit(() => find(visit, { ...query, cursor }), Date.now() + MAX_WAIT_MS);
-    // What the API refuses is known before anything is sent; a later error breaks the connection.
+    // A refusal by the API is known before anything is sent; a later error breaks the connection.
     const first = await pageAt('');
     async function* lines(): AsyncGenerator<string> {
       yield csvLines([columns.map(inSnakeCase)]) + linesOf(first);

@@ -90,9 +90,9 @@ export type Imported<T> = {
   together?: readonly string[];
   /** The path in the API of the list with all of these fields. */
   list: string;
-  /** What a person has to know before an import, and after it. */
+  /** The notes for the person before an import, and after it. */
   about?: Content;
-  /** What is wrong with the fields of a new object, or with those that differ from the current one. */
+  /** The problems of the fields of a new object, or of the fields that differ from the current one. */
   problems(body: Readonly<Record<string, unknown>>, current: T | undefined): readonly FieldProblem[];
   /** Creates an object; by default its fields are posted to the list. `secret` is the same each time the row is sent. */
   create?(api: Api, body: object, secret: string): Promise<unknown>;

@@ -96,7 +96,7 @@ export function createOAuthClient(options: {
     return { person: await whoIs(tokens, cause), tokens };
   }
 
-  /** Who the token is for, and under which role, which may differ from that of the token before it. */
+  /** The person and the role of the token; the role may differ from that of the token before it. */
   async function whoIs({ access }: Tokens, cause: Cause): Promise<Person> {
     const get = async (path: string) => {
       const headers = { authorization: `Bearer ${access}` };

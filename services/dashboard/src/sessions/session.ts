@@ -29,7 +29,7 @@ export type Session = {
 /** A session as stored: the person and the tokens are sealed. */
 export type StoredSession = {
   id: string;
-  /** Whose it is, as a keyed hash. */
+  /** The person's id, as a keyed hash. */
   owner: string;
   sealed: string;
   createdAt: Date;

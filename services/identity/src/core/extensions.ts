@@ -21,7 +21,7 @@ export type Extensions = {
   applicationSources: ApplicationSource[];
   programs: ProgramSessions[];
   provider: ProviderExtension[];
-  /** What the consent page says about a request. */
+  /** The details of a request on the consent page. */
   requestDetails: RequestDetails[];
   /** Where resources of others are, that tokens can be for. */
   resources: FindResource[];
@@ -30,12 +30,12 @@ export type Extensions = {
   lostFactors: LostFactors[];
   /** The factors that people and admins see and remove. */
   factors: FactorList[];
-  /** What people can set up to sign in more strongly. */
+  /** The methods that people can set up to sign in more strongly. */
   setUps: SetUp[];
   /** The parts of the page on how an account is signed in to, in their order there. */
   securityParts: SecurityPart[];
   signUpMethods: SignUpMethod[];
-  /** What people sign in by beside the password, also where that is switched off. */
+  /** The credentials of people beside the password, also where that is switched off. */
   credentials: Credentials[];
   /** Called with each entry of the audit log that this replica has stored. */
   auditListeners: ((record: AuditRecord) => void)[];
@@ -45,7 +45,7 @@ export type Extensions = {
   revocationListeners: ((revocation: Revocation) => void)[];
   /** The sources of the list of what acts for a person (GET /api/v1/access). */
   access: AccessSource<Account>[];
-  /** What people download of what is stored about them, in the order of the file. */
+  /** The sections of the data that people download about themselves, in the order of the file. */
   personalData: PersonalDataSection[];
   /** Erase what they hold about a person who has been deleted. */
   erasers: ((userId: string) => Promise<void>)[];

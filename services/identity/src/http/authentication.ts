@@ -12,7 +12,7 @@ import { decodeJwt, type JWTVerifyGetKey } from 'jose';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 
-/** Who makes a request. All of these throw `unauthenticated` for a credential that is not valid. */
+/** The caller of a request. Each function throws `unauthenticated` for a credential that is not valid. */
 export type Authentication = {
   /**
    * A caller of the API, by the Authorization header or what is given in its place. Throws `rate_limited` as well.

@@ -27,7 +27,7 @@ export async function keysCommand(options: {
   mongodbUri: string;
   masterKeys: KeyList;
   write: (line: string) => void;
-  /** What else is sealed under the master keys. */
+  /** The other secrets that are sealed under the master keys. */
   sealed?: readonly SealedSecrets[];
   /** How long to wait for the database. */
   maxWaitSeconds?: number;

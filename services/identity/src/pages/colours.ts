@@ -9,7 +9,7 @@ export const COLOUR = /^#[\da-f]{6}$/;
 
 const BLACK = '#000000';
 const WHITE = '#ffffff';
-/** What text in the accent stands on in each scheme, beside its own tint (packages/web/src/styles/tokens.css). */
+/** The backgrounds of accent text in each scheme, beside its own tint (packages/web/src/styles/tokens.css). */
 const GROUNDS = { light: ['#f1f3f1', '#ffffff'], dark: ['#101715', '#18211e'] };
 /** WCAG 2.2, 1.4.3. */
 const TEXT_CONTRAST = 4.5;

@@ -11,7 +11,7 @@ export function standalonePage(
   page: PageParts & {
     heading?: string;
     scripts?: readonly string[];
-    /** Whose accent it has. */
+    /** The application whose accent the page has. */
     application?: Pick<RequestingApplication, 'accent'> | undefined;
     /** Whether it is only to be looked at. */
     isPreview?: boolean | undefined;

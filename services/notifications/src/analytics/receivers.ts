@@ -5,7 +5,7 @@ import type { Ingest } from './ingest.ts';
 const USAGE = usageSubject('*');
 const HOUR_MS = 3_600_000;
 
-/** What analytics receives from other services; stored when it is handled. */
+/** The events of other services that analytics receives; stored when they are handled. */
 export const receivedBy = (ingest: Ingest): Received[] => [
   {
     subject: USAGE,

@@ -36,7 +36,7 @@ export type RequestStore = {
 export const isOfRequestId = ({ field, operator }: Condition<RequestField>): boolean =>
   field === 'requestId' && operator === 'eq';
 
-/** What is kept: for how many days, how many of each application, and the share of those that succeeded. */
+/** The retention of requests: the days, the number of each application, and the share of those that succeeded. */
 export type RequestLogSettings = { days: number; rows: number; successPercent: number };
 
 export const DEFAULT_REQUEST_LOG: RequestLogSettings = { days: 7, rows: 10_000, successPercent: 100 };

@@ -18,7 +18,7 @@ type Format = {
   fits?(params: Phc['params']): boolean;
   /** The memory of one check, in bytes, and how often it is written, which is what takes its time. */
   cost?(params: Phc['params']): [memory: number, passes: number];
-  /** What the hash of this password would be; without it, the format is that of argon2, whose library reads PHC strings. */
+  /** The hash of this password; without it, the format is that of argon2, whose library reads PHC strings. */
   derive?(hash: Phc, password: string): Promise<Buffer>;
 };
 
@@ -30,7 +30,7 @@ const MAX_BCRYPT_COST = 14;
 const SALT: Range = [1, 128];
 /** Shorter hashes are matched by chance, or were cut. */
 const HASH: Range = [16, 64];
-/** What bcrypt reads of a password, in bytes. */
+/** The bytes of a password that bcrypt reads. */
 const BCRYPT_READS = 72;
 
 const pbkdf2Key = promisify(pbkdf2);

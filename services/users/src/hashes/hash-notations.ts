@@ -1,7 +1,7 @@
 import { storedHash } from './hash-formats.ts';
 import { badHash, bytesOf, type Phc } from './phc.ts';
 
-/** What the parts of a notation match that are neither numbers nor salts. */
+/** The patterns of the parts of a notation that are not numbers. */
 const PARTS: Readonly<Record<string, string>> = { digest: 'sha(?:1|256|512)', salt: '[^$]*', hash: '[^$]+' };
 
 type Groups = Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ const RECORD_LIMIT = 1024 * 1024;
 const BATCH = 500;
 const CONCURRENCY = 2;
 
-/** What became of an account that was not created with the id that it has in the file. */
+/** The outcome of an account that was not created with the id that it has in the file. */
 export type Outcome = {
   /** Where it is in the file: lines are counted from 1, and the elements of lists from 0. */
   line?: number;

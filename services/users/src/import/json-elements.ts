@@ -15,7 +15,7 @@ export async function* jsonElements(
 ): AsyncGenerator<Buffer | undefined> {
   const element = createPieces(limit);
   const key = new RegExp(`[{,]"${name}":\\[$`);
-  /** What was read last outside of the list, without spaces between texts. */
+  /** The last bytes that were read outside of the list, without spaces between texts. */
   let recent = '';
   let depth = 0;
   /** The depth of the objects that may have the list. */

@@ -154,7 +154,7 @@ export function mountAccountRoutes(
     return sendAccount(reply, await users.revoke(id, { everything, kept, by }));
   });
 
-  // Whoever asks is the person: identity's pages delete nobody else's account.
+  // The person asked for it themselves: identity's pages delete nobody else's account.
   app.delete<OneAccount>(one, guard, async (request, reply) => {
     const { id } = request.params;
     await users.remove(id, undefined, { ...readByPerson(request.body), user_id: id });

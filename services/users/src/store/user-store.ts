@@ -79,7 +79,7 @@ export function createUserStore(connection: Connection, counts: Counts = createC
       ),
   };
 
-  /** Who has the address, apart from those who contest it. */
+  /** The user who has the address, apart from those who contest it. */
   const holderOf = (email: string) =>
     collection.findOne<Pick<UserDocument, '_id' | 'email' | 'email_verified'>>(
       { email_key: foldedKey(email) },

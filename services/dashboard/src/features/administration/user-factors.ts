@@ -25,7 +25,7 @@ const titleOf = ({ type, name }: ApiFactor): Content =>
   type === 'passkey' ? html`Passkey <bdi>${name}</bdi>` : 'Authenticator app';
 const labelOf = ({ type, name }: ApiFactor) => (type === 'passkey' ? `passkey ${name}` : 'authenticator app');
 
-/** What an admin sees of how somebody signs in beside the password, and the ways to help who cannot any more. */
+/** The sign-in methods of an account as an admin sees them, and the ways to help a person who has lost theirs. */
 export function factorSection(
   outcome: Outcome<FactorList>,
   { user, path, isSelf }: { user: ApiUser; path: string; isSelf: boolean },

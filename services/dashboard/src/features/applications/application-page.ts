@@ -65,7 +65,7 @@ function authentication(application: ApiApplication): string {
     : 'Client secret';
 }
 
-/** Who an application belongs to. */
+/** The owner of an application, as text or a link. */
 export function ownerText(it: {
   owner: string | null;
   person: Pick<Person, 'id' | 'role'>;

@@ -53,7 +53,7 @@ export async function roleIn(
   return (await membersOf(visit, apiPath)).find((it) => it.user_id === id)?.role;
 }
 
-/** Who takes part in an application, and inviting somebody. */
+/** The members of an application, and the form that invites one. */
 export const members: Part<Application> = {
   title: 'Members',
   notices: {

@@ -12,7 +12,7 @@ export const usage = ({ rateLimit }: { rateLimit?: 'on' | 'off' }): Part<Applica
   async view({ visit, value, path }) {
     const range = rangeOf(visit.query('range'));
     const { client_id: clientId } = value;
-    // What is loaded again every few seconds is before the tables.
+    // The plots are loaded again every few seconds, and the tables below them are not.
     const isPolling = visit.ctx.get('x-polling') === 'true';
     const isLimited = rateLimit !== 'off';
     const [series, tables] = await Promise.all([

@@ -138,7 +138,7 @@ function findProducts({ api }: Visit, { q, cursor, limit, ...equal }: ListQuery)
   return q ? api.get('/v2/products/search', { q, ...query }) : api.get('/v2/products', query);
 }
 
-/** What is wrong with a price, which depends on its currency, and with a stock. */
+/** The problems of a price, which depend on its currency, and of a stock. */
 function importProblems(
   body: Readonly<Record<string, unknown>>,
   current: Product | undefined,

@@ -35,7 +35,7 @@ export function usageOver(
     /** The id of what is loaded again, and the path of its page. */
     id: string;
     path: string;
-    /** Whose usage it is, which begins a sentence. */
+    /** The beginning of a sentence, which names the owner of the usage. */
     whose: string;
     /** Whether no figures can be had, for a reason that one plot says. */
     isAway: boolean;

@@ -5,7 +5,7 @@ import { pathOf } from '../../pages/layout.ts';
 import type { Found, Hit, Section, Visit } from '../../routes/dashboard-router.ts';
 import { hasRole } from '../../sessions/session.ts';
 
-/** What the search finds beside what the API has. */
+/** The titles that the search covers, beside the objects of the API. */
 export type Titles = {
   sections: readonly Section[];
   /** Pages that are in no section. */

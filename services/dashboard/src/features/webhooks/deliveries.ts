@@ -14,7 +14,7 @@ export const resend: Act<Webhook> = async ({ visit, apiPath, path }, fields) => 
   return `${path}/deliveries?done=resent`;
 };
 
-/** What a webhook, or a delivery, was refused. The API does not say which limit it is. */
+/** The problem of a webhook or a delivery that was refused. The API does not say which limit was reached. */
 export function webhookProblem(error: ApiError | undefined) {
   if (error?.status !== 429) return formProblem(error);
   const limits = 'Too many requests, or too many deliveries of your webhooks are pending.';
@@ -32,7 +32,7 @@ export function replayProgress({ replay }: Webhook): string | null {
   return reason === null ? `${progress}, done` : `${progress}. ${reason}`;
 }
 
-/** What became of each delivery, the latest first: its request, and the responses to its attempts. */
+/** The outcome of each delivery, the latest first: its request, and the responses to its attempts. */
 export const deliveries: Part<Webhook> = {
   title: 'Deliveries',
   async view({ visit, apiPath, path, value, refused }) {

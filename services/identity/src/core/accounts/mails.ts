@@ -80,7 +80,7 @@ export function undoneMail(model: { link: string; username: string; minutes: num
   ]);
 }
 
-/** What a mail about the removal of lost second factors says: that it was asked for, that it is near, or that it can be done. */
+/** The stage of a removal of lost second factors that a mail tells: it was asked for, it is near, or it can be done. */
 export type FactorRecoveryMail = {
   stage: 'requested' | 'soon' | 'ready';
   readyAt: Date;

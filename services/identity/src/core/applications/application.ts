@@ -47,7 +47,7 @@ export type LastUse = EntityOf<typeof LAST_USE>;
 /** The field that says so, of what has one. */
 export const lastUse = () => group(LAST_USE).default(null);
 
-/** Who granted an application its trust and the scopes that it has by it, and on what that rests. */
+/** The admin who trusted an application and granted the scopes of that trust, and the epochs on which it rests. */
 const TRUST = {
   /** The id of the admin; null when it was the operator, or is not known. */
   by: text().default(null),
@@ -70,7 +70,7 @@ export const SECRET = {
   createdAt: date(),
   expiresAt: date().default(null),
   lastUse: lastUse(),
-  /** Who made it. Undefined for one of an earlier version, or of the operator. */
+  /** The giver of the secret. Undefined for one of an earlier version, or of the operator. */
   given: object(GIVEN).optional(),
 };
 export type ClientSecret = EntityOf<typeof SECRET>;
@@ -96,7 +96,6 @@ export const APPLICATION = {
   legacyImplicit: boolean().default(false),
   /** With keys it authenticates by private_key_jwt, and its secrets are not accepted. */
   jwks: value<PublicKeySet>().optional(),
-  /** Who gave it the public keys. */
   jwksGiven: object(GIVEN).optional(),
   /** Where it is notified that somebody has signed out (OpenID Connect Back-Channel Logout §2.2). */
   backchannelLogoutUri: text().optional(),
@@ -152,7 +151,7 @@ export type ApplicationChanges = Partial<
   >
 >;
 
-/** What is written with the changes, and nobody can ask for. */
+/** The fields that are written with the changes, and nobody can ask for. */
 export type AccompanyingChanges = Partial<
   Pick<Application, 'trust' | 'jwksGiven' | 'registrableScopes' | 'secrets' | 'type'>
 >;

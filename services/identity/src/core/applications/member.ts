@@ -10,7 +10,7 @@ export const MEMBER = {
   clientId: text(),
   userId: text(),
   role: oneOf(MEMBER_ROLES),
-  /** Who added them. Undefined for a member of an earlier version. */
+  /** The person who added the member. Undefined for a member of an earlier version. */
   given: object(GIVEN).optional(),
   createdAt: date(),
   /** Whether the person has not accepted yet. Members of earlier versions were not asked. */

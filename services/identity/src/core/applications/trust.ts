@@ -28,7 +28,7 @@ export function createTrusts(options: {
 }): Trusts {
   const { store, accounts, authority, audit, writes } = options;
 
-  /** Whose change has ended the trust in an application; undefined while it holds. The operator's own has no owner. */
+  /** The person whose change has ended the trust; undefined while it holds. The operator's own application has no owner. */
   async function causeOfEnd({ owner: id, trust }: Application): Promise<'owner' | 'admin' | undefined> {
     if (trust === undefined) return undefined;
     const owner = id === null ? undefined : await accounts.find(id);

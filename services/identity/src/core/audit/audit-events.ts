@@ -7,7 +7,7 @@ export const AUDIT_EVENT = 'identity.audit.recorded';
 const SECRET = 'client_secret';
 const API_KEY = 'api_key';
 
-/** What becomes an event, and the kind of credential that it is about. */
+/** The actions that become events, and the kind of credential of each. */
 const PUBLISHED: Partial<Record<AuditAction, { type: string; kind?: string }>> = {
   'sign_in.succeeded': { type: 'sign_in.succeeded' },
   'sign_in.failed': { type: 'sign_in.failed' },

@@ -17,7 +17,7 @@ const BUFFERED = [
   'consent.refused',
   'token.revoked',
 ] as const;
-/** What the notifications service reports: the actions of operators on queues, and those on webhooks. */
+/** The actions that the notifications service reports: those of operators on queues, and those on webhooks. */
 export const QUEUE_ACTIONS = [
   'queue.paused',
   'queue.resumed',
@@ -88,7 +88,7 @@ const IMMEDIATE = [
   ...WEBHOOK_ACTIONS,
 ] as const;
 export const AUDIT_ACTIONS = [...BUFFERED, ...IMMEDIATE] as const;
-/** What is done to an application and its credentials, as its owner sees it; not who used it. */
+/** The actions on an application and its credentials, as its owner sees them; its use is not among them. */
 export const APPLICATION_ACTIONS = AUDIT_ACTIONS.filter((action) =>
   /^(?:application|member|transfer|secret|api_key|webhook)\./.test(action),
 );

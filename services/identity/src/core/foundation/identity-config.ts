@@ -41,7 +41,6 @@ export type IdentityConfig = {
    * ranges. None by default.
    */
   logoutNetworks?: readonly string[];
-  /** Whose pages and mails these are. */
   brand?: Brand;
   /** Where people can sign in besides; none by default. */
   /** Clients that describe themselves in documents: whether there may be any, their scopes, and private networks for the documents. */

@@ -43,7 +43,7 @@ export type CountedAttempt = SignInAttempt & { isClosed: boolean };
  * their own, which nobody else's attempts affect, and 100 failures in a row. All others together have 100 failures in a row (NIST SP 800-63B §5.2.2),
  * then the account opens to known browsers only, until somebody signs in there or sets a new password by a mailed link.
  *
- * What others can see is counted by the login that was typed, whether it names an account or not: nothing tells who has one, or
+ * The count that others can see is by the login that was typed, whether it names an account or not: nothing tells who has one, or
  * which names are of one account. The row of an account with several names is counted beside that, and closes it silently.
  */
 export type SignInThrottle = {

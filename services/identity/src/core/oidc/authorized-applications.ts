@@ -74,7 +74,7 @@ export function createAuthorizedApplications(options: {
       return authorizations.sort((a, b) => a.name.localeCompare(b.name, 'en'));
     },
     async revoke(accountId, clientId, by) {
-      // What is not in the list has not been allowed by anybody.
+      // A first-party application is not in the list: nobody has allowed it.
       if (isFirstParty(clientId)) return false;
       let found = false;
       for await (const { id, payload } of store.grantsOf(accountId)) {

@@ -3,7 +3,7 @@ import type { errors, KoaContextWithOIDC } from 'oidc-provider';
 
 type Client = NonNullable<KoaContextWithOIDC['oidc']['entities']['Client']>;
 
-/** What would have been right, by what oidc-provider says is wrong. */
+/** The advice for each error of oidc-provider. */
 const REMEDIES: readonly (readonly [wrong: RegExp, right: string | ((client: Client) => string)])[] = [
   [
     /code_verifier/,

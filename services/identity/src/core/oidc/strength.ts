@@ -15,7 +15,7 @@ export const SET_UP = 'set_up';
 /** The result of an interaction by which somebody goes on without what the application would like. */
 export const SKIPPED = 'skipped';
 
-/** What a sign-in lacks; `least` is the acr that would do. */
+/** The strength that a sign-in lacks; `least` is the acr that would be enough. */
 export type Strength = { least: Acr; isEssential: boolean };
 
 /** Whether an account needs a second factor, whatever a request asks for. */
@@ -45,7 +45,7 @@ export function addStrength(
   login.checks.remove('essential_acrs');
   const { Check, Prompt } = interactionPolicy;
 
-  /** What the request asks for and the sign-in lacks. */
+  /** The strength that the request asks for and the sign-in lacks. */
   function unmet({ oidc }: KoaContextWithOIDC): Strength | undefined {
     const requested = requestedAcr({ ...oidc.params });
     if (requested === undefined || isAsStrong(acrOf(oidc.amr), requested.least)) return undefined;
@@ -124,7 +124,7 @@ export function isStepUp({ prompt }: Interaction): boolean {
   return prompt.reasons.every((reason) => reason === STRENGTH);
 }
 
-/** What the sign-in of an interaction lacks. */
+/** The strength that the sign-in of an interaction lacks. */
 export function strengthOf({ prompt }: Interaction): Strength | undefined {
   return prompt.details.strength as Strength | undefined;
 }

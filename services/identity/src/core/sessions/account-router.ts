@@ -101,7 +101,7 @@ export function createAccountRouter(options: {
     ['/account/brand/:file', brandPalettes],
     ['/account/accent/:file', accentPalettes],
   ] as const) {
-    // What a colour leads to depends on nothing else.
+    // The derived colours depend on the colour in the path alone.
     router.get(path, (ctx, next) => {
       const [, name] = /^([\da-f]{6})\.css$/.exec(ctx.params.file ?? '') ?? [];
       return name === undefined ? next() : sendStyles(ctx, paletteStyles(palettesOf(`#${name}`)));
@@ -139,7 +139,7 @@ export function createAccountRouter(options: {
     sendPage(ctx, signedOutPage({ links: { signIn: PROFILE }, isRevoked }));
   });
 
-  /** Who is signed in, with the second factor if the account needs one and has one. */
+  /** The account that is signed in, with the second factor if it needs one and has one. */
   async function find(ctx: Context): Promise<SignedIn | undefined> {
     const signedIn = await sessions.find(ctx);
     if (signedIn === undefined) return undefined;

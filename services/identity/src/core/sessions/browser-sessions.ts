@@ -14,7 +14,7 @@ export type SignedIn = { session: StampedSession; account: Account };
 export const MAX_LISTED = 200;
 
 export type BrowserSessions = {
-  /** Who is signed in in this browser; undefined when nobody is. */
+  /** The account that is signed in in this browser; undefined if none. */
   find(ctx: Context): Promise<SignedIn | undefined>;
   /** Begins another session after a password change, which ended every earlier one. */
   renew(ctx: Context, signedIn: SignedIn): Promise<void>;

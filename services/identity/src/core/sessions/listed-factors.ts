@@ -22,5 +22,5 @@ export type FactorList = {
   remove(userId: string, id: string, by: { origin: Origin; actor: string }): Promise<boolean>;
 };
 
-/** What a feature adds to the page on how an account is signed in to. */
+/** The part that a feature adds to the page on how an account is signed in to. */
 export type SecurityPart = { title: Text; content(page: AccountPage): Promise<Content> | Content };

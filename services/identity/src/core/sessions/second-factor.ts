@@ -25,7 +25,7 @@ export type SecondFactorSource = {
   restore(userId: string, id: string, before: Date): Promise<boolean>;
 };
 
-/** What is left to somebody who has entered the password and has lost all second factors. */
+/** The recovery of a person who has entered the password and has lost all second factors. */
 export type LostFactors = {
   /** The page about it, whose form begins it. `back` is the path of the page for the code. */
   page(account: Account, form: PageForm, back: string): Promise<string>;

@@ -28,7 +28,7 @@ export type SecondFactors = {
   /** Stores at the server that the first factor is proved, for this sign-in and this browser. Audited, as it may stop here. */
   hold(ctx: Context, interaction: Interaction, verified: Verified): Promise<void>;
   /**
-   * Whose first factor is proved in this sign-in; undefined when that is too long ago, or has been ended by something since. Where
+   * The account whose first factor is proved in this sign-in; undefined if that is too long ago, or was ended since. Where
    * a sign-in is to become stronger, it is that of the session, and keeps its age, as nothing of it is proved again. A second
    * factor does not confirm a first one that nobody was asked for.
    */
@@ -65,7 +65,7 @@ export function createSecondFactors(options: {
     return undefined;
   }
 
-  /** Who is signed in, and can become stronger by a code. */
+  /** The account that is signed in, and can become stronger by a code. */
   async function ofSession(ctx: Context, details: Interaction): Promise<WithFactors | undefined> {
     const accountId = details.session?.accountId ?? '';
     // Before the session is read: what ends all sessions from here on ends this step, too.
@@ -95,7 +95,7 @@ export function createSecondFactors(options: {
       if (factor === undefined) {
         const details = { second_factor: isLast ? 'locked' : 'wrong' };
         await audit.record({ ...entry, action: 'sign_in.failed', actor: null, details });
-        // Whoever gets here knows the password.
+        // A person who gets here knows the password.
         if (isLast) {
           void mails.notify(account.id, { kind: 'codes_guessed', at: new Date(), address: origin.address });
         }

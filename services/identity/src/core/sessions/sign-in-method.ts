@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import type { Interaction } from 'oidc-provider';
 import type { Verified } from './verified.ts';
 
-/** What the sign-in page says when nobody has been signed in; `isNotice` when that is no failure. */
+/** The message of the sign-in page when nobody has been signed in; `isNotice` when that is no failure. */
 export type SignInMessage = { title: string; advice: string; isNotice?: boolean };
 
 /** Where somebody goes on to sign in: the name for people, and the URL. */
@@ -23,7 +23,7 @@ export type SignInMethod = {
   scripts: readonly string[];
   /** The content of its form, of which an uninvolved browser shows nothing. `interaction` is the uid of the sign-in. */
   fields(ctx: Context, interaction: string): Content;
-  /** What the page says when it fails. */
+  /** The message of the page when the sign-in fails. */
   problem(): SignInMessage;
   /**
    * For a method of another site: where the form leads. The browser comes back to the path of the form with the parameters that
@@ -32,7 +32,7 @@ export type SignInMethod = {
   redirect?(ctx: Context, attempt: SignInAttempt): Promise<OtherSite | SignInMessage>;
   /** For a method of another site: whether people with this address sign in by it, and whether a password still does. */
   isFor?(address: string): false | 'beside the password' | 'only';
-  /** Who has signed in by the submitted form; undefined or a message if nobody has. Both are in the audit log. */
+  /** The account that the submitted form signs in; undefined or a message if none. Both are in the audit log. */
   verify(
     ctx: Context,
     form: ReadonlyMap<string, string>,
@@ -40,7 +40,7 @@ export type SignInMethod = {
   ): Promise<Verified | SignInMessage | undefined>;
   /** Whether the account can be signed in to by it. */
   isSetUp(userId: string): Promise<boolean>;
-  /** What the page says in a sign-in that began with this method and goes on with another, to connect it to this account. */
+  /** The message in a sign-in that began with this method and goes on with another, to connect it to this account. */
   notice?(ctx: Context, details: Interaction): (SignInMessage & { accountId: string }) | undefined;
   /** Called at the end of a sign-in, by whatever method. Returns what the person has to know before going on. */
   signedIn?(ctx: Context, details: Interaction, verified: Verified): Promise<SignInMessage | undefined>;

@@ -19,5 +19,5 @@ export type Verified = {
   since?: number | undefined;
 };
 
-/** Who has signed in with a first factor, and the second factors of which one is needed as well. */
+/** The account that has signed in with a first factor, and the second factors of which one is needed as well. */
 export type WithFactors = Verified & { factors: readonly SecondFactor[] };

@@ -52,7 +52,7 @@ export function addDeletionRoutes(
   );
 }
 
-/** What is lost with an account, and what is kept, and why. */
+/** The data that is lost with an account, the data that is kept, and the reasons. */
 export function deletionQuestion(model: {
   account: Pick<Account, 'username'>;
   applications: readonly Pick<Application, 'name'>[];

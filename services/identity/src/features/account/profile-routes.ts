@@ -149,7 +149,7 @@ export function addProfileRoutes(
   post(ACCOUNT_PAGES.password, async (ctx, signedIn, fields) => {
     const { id: accountId } = signedIn.account;
     const generation = await generations.current(accountId);
-    // What has ended all sessions since the form was read is found here, or after the change.
+    // An end of all sessions since the form was read is found here, or after the change.
     if ((await sessions.find(ctx)) === undefined) throw new CsrfError();
     const hasPassword = await accounts.hasPassword(accountId);
     if (!hasPassword && !(await isFresh(ctx, signedIn, ACCOUNT_PAGES.password))) return undefined;
@@ -159,7 +159,7 @@ export function addProfileRoutes(
     };
     try {
       const changed = await service.changePassword(signedIn.account, passwords, originOf(ctx));
-      // Whoever knows the current password can sign in again.
+      // A person who knows the current password can sign in again.
       if (!hasPassword && (await sessionEnds.isOver({ accountId, generation }))) {
         await accounts.removePassword(accountId);
         throw new CsrfError();

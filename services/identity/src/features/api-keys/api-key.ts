@@ -7,7 +7,7 @@ export const API_KEY = {
   /** The part of the key that identifies it; not secret. */
   id: id(),
   clientId: text(),
-  /** Who made it. Undefined for a key of an earlier version, or of the operator. */
+  /** The giver of the key. Undefined for a key of an earlier version, or of the operator. */
   given: object(GIVEN).optional(),
   /** The ids of the keys that it replaced by rotation. */
   replaces: value<readonly string[]>().default([]),

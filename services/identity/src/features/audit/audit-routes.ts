@@ -112,7 +112,7 @@ const lastSignInShape = shape('LastSignIn', LastSignInView, {
   signed_in_at: '2026-11-02T09:30:00.000Z',
 });
 
-/** What the owner or a member of applications sees of the log: what was done to these, and where from only if they did it themselves. */
+/** The log as the owner or a member sees it: entries about their applications, and the address only of their own actions. */
 function ofOwner(
   source: ListSource<AuditField, AuditRecord>,
   person: { id: string },

@@ -43,7 +43,7 @@ export type SetUpModel = {
   qrCode: Html;
   /** In base32. */
   secret: string;
-  /** What is wrong with the code that was entered. */
+  /** The problem of the code that was entered. */
   problem?: string | undefined;
 };
 

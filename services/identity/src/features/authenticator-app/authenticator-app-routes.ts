@@ -80,7 +80,7 @@ export function addAuthenticatorAppRoutes(
         await again({ message, status: 400 }, setUp);
         return undefined;
       }
-      // What has ended this session meanwhile may have removed the app of somebody else before this one was there.
+      // If this session has ended meanwhile, its end may have removed somebody else's app before this one was there.
       if ((await options.sessions.find(ctx))?.account.id !== account.id) {
         await apps.remove(account.id, added.id);
         throw new CsrfError();

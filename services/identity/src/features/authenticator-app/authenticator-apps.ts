@@ -11,7 +11,7 @@ import { createRecoveryCodes, hashOfRecoveryCode } from './recovery-codes.ts';
 export type SetUp = {
   /** In base32, as people type it. */
   secret: string;
-  /** What the QR code says (Key Uri Format of Google Authenticator). */
+  /** The content of the QR code (Key Uri Format of Google Authenticator). */
   uri: string;
   /** The secret as the form sends it back: sealed, for ten minutes and for this context. */
   sealed: string;

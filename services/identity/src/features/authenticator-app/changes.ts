@@ -9,7 +9,7 @@ const CHANGES = {
   'codes renewed': { action: 'recovery_codes.renewed', kind: 'recovery_codes_renewed' },
 } as const satisfies Record<string, { action: AuditAction; kind: string }>;
 
-/** Who has made a change; by default the owner of the account. */
+/** The actor of a change, by default the owner of the account, and the origin. */
 type By = { origin: Origin; actor?: string };
 
 /** The changes of authenticator apps, which are audited and mailed to their owners. */

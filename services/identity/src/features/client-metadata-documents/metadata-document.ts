@@ -12,7 +12,7 @@ const MAX_URL = 128;
 
 const Text = Type.Optional(Type.String({ maxLength: 2000 }));
 const Texts = Type.Optional(Type.Array(Type.String({ maxLength: 2000 }), { maxItems: 20 }));
-/** What is read of a document (RFC 7591 §2). Members that are not here have no effect. */
+/** The members of a document that are read (RFC 7591 §2). Others have no effect. */
 const Document = Type.Object({
   client_id: Type.String(),
   client_name: Type.String(),

@@ -77,7 +77,7 @@ ${form(
   });
 }
 
-/** What is known of a device that asks, and the warning of codes that others have sent (RFC 8628 §5.4). */
+/** The facts about the device that asks, and the warning of codes that others have sent (RFC 8628 §5.4). */
 export function deviceRequestDetails({ at, address, userAgent, isSameAddress }: DeviceRequest): Html {
   return html`<dl class="card-facts">
 <div><dt>${t('Requested')}</dt><dd>${ago(at)}</dd></div>

@@ -26,7 +26,7 @@ const MAX_SHOWN = 20;
 /** How oidc-provider describes a form that is not from this session. */
 const NOT_OUR_FORM = /^(?:xsrf token invalid|could not find device form details)$/;
 
-/** What is stored about the device that made a request. */
+/** The stored facts about the device that made a request. */
 type DeviceInfo = { address: string; userAgent: string };
 type DeviceCode = {
   iat?: number;

@@ -71,7 +71,6 @@ ${form(model.form, html`<div class="buttons"><button class="primary">${t('Stop i
   });
 }
 
-/** What has become of it. */
 export function recoveryOutcomePage(outcome: 'stopped' | 'removed' | 'invalid'): string {
   const [title, text] = {
     stopped: [

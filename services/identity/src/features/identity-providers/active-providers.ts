@@ -71,7 +71,7 @@ export function createActiveProviders(options: {
     async reload() {
       const reload = ++begun;
       const stored = await store.list();
-      // What a later one has read is newer.
+      // A list that was read later is newer.
       if (reload < done) return;
       done = reload;
       replace([...configured, ...stored.flatMap(activeOf)]);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createSealer, type KeyList } from '@gatehouse/core/sealing';
 
-/** What an authorization request is checked by when its response comes. */
+/** The values that the response to an authorization request is checked against. */
 export type AuthorizationChecks = {
   nonce: string;
   /** RFC 7636 §4.1 */
@@ -10,7 +10,6 @@ export type AuthorizationChecks = {
   isFresh: boolean;
 };
 
-/** What an authorization request is for. */
 export type RequestPurpose = {
   provider: string;
   /** The sign-in, or the session, that it is made in. */

@@ -65,7 +65,7 @@ export function addConnectedAccountRoutes(
     browser: browser.id(ctx),
   });
 
-  // Whoever connects an account can come back at any time: an open session alone must not be enough for it.
+  // A connected account lets its owner come back at any time: an open session alone must not be enough to connect one.
   pages.post(`${PATH}/connect`, async (ctx, signedIn) => {
     const chosen = providerOf(ctx);
     const { provider, client } = chosen;
@@ -81,7 +81,7 @@ export function addConnectedAccountRoutes(
     return undefined;
   });
 
-  /** What keeps it from being connected; undefined once it is. */
+  /** The reason why it was not connected; undefined once it is. */
   async function connect(ctx: Context, signedIn: SignedIn): Promise<SignInMessage | undefined> {
     const chosen = providerOf(ctx);
     const { provider, client, linked } = chosen;
@@ -98,7 +98,7 @@ export function addConnectedAccountRoutes(
     const origin = originOf(ctx);
     if (!(await linked.link(account, identity, { origin })))
       return messagesOf(provider.label).linkedElsewhere;
-    // What has ended this session meanwhile may have removed the links before this one was there.
+    // If this session has ended meanwhile, its end may have removed the links before this one was there.
     if ((await options.sessions.find(ctx))?.account.id === account.id) return undefined;
     await linked.unlink(account.id, origin);
     throw new CsrfError();

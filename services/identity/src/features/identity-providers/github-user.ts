@@ -4,7 +4,7 @@ type Ask = (url: string, init: { headers: Record<string, string> }) => Promise<R
 type User = { id?: unknown; name?: unknown; avatar_url?: unknown };
 type Address = { email?: unknown; primary?: unknown; verified?: unknown };
 
-/** Who an access token of GitHub is for: it has OAuth without OpenID Connect. */
+/** The user of an access token of GitHub, which has OAuth without OpenID Connect. */
 export async function readGitHubUser(issuer: string, token: string, ask: Ask): Promise<UpstreamIdentity> {
   const { origin } = new URL(issuer);
   // GitHub Enterprise Server has the API at its own address.

@@ -71,7 +71,7 @@ const providerShape = shape(
     ...{ created_at: '2026-11-02T09:30:00.000Z', updated_at: '2026-11-02T09:30:00.000Z' },
   },
 );
-/** What can be changed: the id is in the redirect URI, and the preset decides what the rest means. */
+/** The settings that can be changed: the id is in the redirect URI, and the preset decides the meaning of the rest. */
 const changes = Object.fromEntries(
   Object.entries({ ...settings, client_secret, private_key }).map(([name, schema]) => [
     name,

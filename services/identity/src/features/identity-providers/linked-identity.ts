@@ -11,7 +11,7 @@ export const LINKED_IDENTITY = {
   subject: text(),
   /** The address or name by which its owner recognises it. */
   label: text(),
-  /** What the account has got from the provider; something else in the account is the person's own. */
+  /** The name that the account got from the provider; a different one in the account is the person's own. */
   name: text().default(null),
   picture: text().default(null),
   createdAt: date(),
@@ -24,7 +24,7 @@ export function linkedIdentityId({ issuer, subject }: { issuer: string; subject:
   return hash('sha256', JSON.stringify([issuer, subject]), 'base64url');
 }
 
-/** What the service needs of a store of linked identities. Writes are durable when they resolve. */
+/** The store of linked identities that the service needs. Writes are durable when they resolve. */
 export type LinkedIdentityStore = {
   /** Returns false if it is linked to an account, or the account has another one of this provider. */
   insert(identity: LinkedIdentity): Promise<boolean>;

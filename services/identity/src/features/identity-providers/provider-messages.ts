@@ -6,7 +6,7 @@ import { UpstreamError } from './upstream-identity.ts';
 
 const message = (title: string, advice: string): SignInMessage => ({ title, advice });
 
-/** What the pages say when a provider, by its name for people, has not signed somebody in. */
+/** The messages of pages after a failed sign-in at a provider, with its name for people. */
 export const messagesOf = (provider: string) => ({
   cancelled: message(
     t('You did not sign in with {provider}', { provider }),
@@ -73,7 +73,7 @@ export const messagesOf = (provider: string) => ({
   ),
 });
 
-/** What the page says of an error of the client, which is logged: people cannot do anything about most of them. */
+/** The message about an error of the client, which is logged: people cannot do anything about most of them. */
 export function failureMessage(
   error: unknown,
   { provider, logger }: { provider: Pick<IdentityProvider, 'id' | 'label'>; logger: Logger },

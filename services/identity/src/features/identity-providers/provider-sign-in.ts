@@ -26,7 +26,7 @@ import { isOfDomain, mayUse, type UpstreamIdentity } from './upstream-identity.t
 import { UPSTREAM_SESSION, type UpstreamSession } from './upstream-session.ts';
 
 /**
- * Whom a provider has named in a sign-in, while the account with the verified address of that person is not signed in to; a field
+ * The identity that a provider has named in a sign-in, while the account with its verified address is not signed in to; a field
  * of the interaction.
  */
 export const UNLINKED_IDENTITY = 'unlinkedIdentity';
@@ -82,7 +82,7 @@ export function providerSignIn(options: {
     browser: browser.id(ctx),
   });
 
-  /** Who has signed in before and finishes it now; a message when that is nobody. */
+  /** The account that has signed in before and finishes it now; a message if it cannot. */
   async function signInLinked(ctx: Context, identity: UpstreamIdentity) {
     const link = await linked.find(identity);
     if (link === undefined) return undefined;
@@ -277,7 +277,7 @@ export function providerSignIn(options: {
         const owner = (await linked.find(unlinked.identity))?.userId;
         return owner === account.id ? undefined : say().linkedElsewhere;
       }
-      // What has ended this sign-in meanwhile may have removed the links before this one was there.
+      // If this sign-in has ended meanwhile, its end may have removed the links before this one was there.
       const isOver = await options.sessionEnds.isOver({ accountId: account.id, generation });
       const current = isOver ? undefined : await accounts.find(account.id);
       if (current?.sign_in_epoch !== account.sign_in_epoch) await linked.unlink(account.id, origin);

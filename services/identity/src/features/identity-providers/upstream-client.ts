@@ -59,7 +59,7 @@ const LOGOUT = 'http://schemas.openid.net/event/backchannel-logout';
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 /** How long ago somebody may have signed in there who is asked to sign in again, in seconds. */
 const FRESH_SECONDS = 300;
-/** What providers say when the person does not want to go on; the second is Apple's. */
+/** The errors of providers when the person cancels; the second is Apple's. */
 const CANCELLED = ['access_denied', 'user_cancelled_authorize'];
 
 /**
@@ -251,7 +251,7 @@ function isRecent(authTime: number | undefined): boolean {
   return authTime !== undefined && Date.now() / 1000 - authTime <= FRESH_SECONDS;
 }
 
-/** What has gone wrong, without what the library keeps with its errors: responses, in which codes and tokens can be. */
+/** The error, without the responses that the library keeps with its errors: codes and tokens can be in them. */
 function failureOf(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error;
   const { message, code, error: said, cause, status } = Object(error) as Record<string, unknown>;

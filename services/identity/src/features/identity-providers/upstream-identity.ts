@@ -1,6 +1,6 @@
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 
-/** Who has signed in at a provider, as it says. */
+/** The identity of a person who has signed in at a provider, as the provider states it. */
 export type UpstreamIdentity = {
   issuer: string;
   /** Unique and stable at the issuer, as nothing else is (OpenID Connect Core 1.0 §5.7). */
@@ -55,7 +55,7 @@ export function mayUse(
   return provider.signUp === 'domains' || isOfDomain(provider, identity);
 }
 
-/** Whose session at a provider has ended: the one with this id, or all of the subject. */
+/** The sessions at a provider that have ended: the one with this id, or all of the subject. */
 export type UpstreamLogout = {
   issuer: string;
   subject: string | undefined;

@@ -19,7 +19,7 @@ type AccountChange = {
   /** The verified address before, if the reason is another address, and whether a link gives it back. */
   previous_email?: string;
   restorable?: boolean;
-  /** Who made it through the API, and from where. Changes on our own pages are recorded there. */
+  /** The caller of the API and the origin. Changes on our own pages are recorded there. */
   by?: RequestedBy;
 };
 

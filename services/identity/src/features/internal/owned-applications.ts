@@ -9,7 +9,7 @@ import type { Authority } from '../../core/authority/authority.ts';
 import type { GivenCapability } from '../../core/authority/authority-table.ts';
 import type { Given } from '../../core/authority/given.ts';
 
-/** Who owns applications, in the names of the internal route. `role` is null for whoever may do nothing any more. */
+/** The applications of an owner, in the names of the internal route. `role` is null for an account that has no rights any more. */
 export type OwnedApplications = {
   client_ids: string[];
   /** Those, and the ones that the person is a member of. */

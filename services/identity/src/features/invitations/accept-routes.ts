@@ -84,7 +84,7 @@ export function acceptRoutes(options: {
       isCreated = true;
       const details = { ...prepared?.details, invitation: id, invited_by: invitedBy };
       await audit.record({ action: 'account.created', origin: originOf(ctx), subject: account.id, details });
-      // Whoever has the link reads the mail. If users does not respond, the address is confirmed later, as every other is.
+      // The holder of the link reads the mail. If users does not respond, the address is confirmed later, as usual.
       const verified = await accounts.verifyEmail(account.id, email).catch((error: unknown) => {
         // Somebody else has confirmed it since: the account is there all the same, and the invitation must not make another.
         if (!(error instanceof ServiceError) || error.kind !== 'conflict') throw error;

@@ -19,7 +19,7 @@ import { INVITATION_DAYS, type Invitation, type InvitationStore, MAX_INVITATIONS
 const PREFIX = '/api/v1/invitations';
 /** The page that an invitation leads to. */
 export const INVITATION_PAGE = '/account/invitation';
-/** What somebody@example.org looks like; users says in the end what an address is. */
+/** A rough pattern of an address; users decides in the end. */
 const ADDRESS = '^[^@\\s]{1,64}@[^@\\s]{1,189}$';
 
 const Time = Type.String({ format: 'date-time' });

@@ -12,7 +12,7 @@ import type { Passkey } from './passkey.ts';
 export const PASSKEYS = '/account/passkeys';
 export const ADD = `${PASSKEYS}/add`;
 
-/** What the sign-in page shows where the browser has passkeys. */
+/** The part of the sign-in page for browsers that have passkeys. */
 export function signInFields(options: object): Html {
   return html`<input type="hidden" name="passkey" data-passkey="get" data-options="${JSON.stringify(options)}">
 <div class="buttons" data-passkey-part hidden><button class="secondary">${t('Sign in with a passkey')}</button></div>
@@ -38,7 +38,7 @@ ${failureBox(t('No passkey was created, and no account. Try again, or choose a p
 <button type="button" class="secondary" data-use-password>${t('Use a password instead')}</button></div></div>`;
 }
 
-/** What the script says when the browser makes or uses no passkey; `duplicate` when the device has one already. */
+/** The messages that the script shows when the browser makes or uses no passkey; `duplicate` when the device has one already. */
 function failureBox(other: string, duplicate = other): Html {
   return html`<p class="field-problem" role="status" data-other="${other}" data-duplicate="${duplicate}" hidden></p>`;
 }
@@ -60,7 +60,7 @@ export type PasskeysModel = {
   add: string | undefined;
   /** Whether nothing but the one passkey signs in to the account. */
   isOnlyWay: boolean;
-  /** What is wrong with the name that was given to one. */
+  /** The problems of the name that was given to a passkey. */
   problems?: readonly FieldProblem[] | undefined;
 };
 
@@ -109,7 +109,7 @@ export type AddPasskeyModel = {
   name: string;
   scripts: readonly string[];
   problems?: readonly FieldProblem[] | undefined;
-  /** What is wrong, if it is not the name. */
+  /** The problem, if it is not the name. */
   problem?: string | undefined;
 };
 

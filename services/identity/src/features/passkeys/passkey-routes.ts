@@ -74,7 +74,7 @@ export function addPasskeyRoutes(
     sendPage(ctx, html, { status: error?.status ?? 200, hasScripts: true });
   }
 
-  // Whoever adds a passkey can come back at any time: an open session alone must not be enough for it.
+  // A passkey lets its owner come back at any time: an open session alone must not be enough to add one.
   pages.get(ADD, async (ctx, page) => {
     if (await pages.isFresh(ctx, page.signedIn, ADD)) await showAdd(ctx, page);
   });
@@ -86,7 +86,7 @@ export function addPasskeyRoutes(
     try {
       const response = fields.get('passkey') ?? '';
       const added = await passkeys.add(account, { name, response }, contextOf({ signedIn }));
-      // What has ended this session meanwhile may have removed the passkeys before this one was there.
+      // If this session has ended meanwhile, its end may have removed the passkeys before this one was there.
       if ((await options.sessions.find(ctx))?.account.id !== account.id) {
         await passkeys.remove(account.id, added.id);
         throw new CsrfError();

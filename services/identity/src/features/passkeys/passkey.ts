@@ -33,7 +33,7 @@ export function amrOf({ isSynced }: Pick<Passkey, 'isSynced'>): string[] {
 export const MAX_PASSKEYS = 20;
 export const MAX_NAME = 60;
 
-/** What the service needs of a store of passkeys. Writes are durable when they resolve. */
+/** The store of passkeys that the service needs. Writes are durable when they resolve. */
 export type PasskeyStore = {
   /** Inserts it unless the account has MAX_PASSKEYS; returns whether it did. Throws `conflict` if the credential is known. */
   insert(passkey: Passkey): Promise<boolean>;

@@ -157,7 +157,7 @@ function readKeys({ jwks }: Metadata): ReturnType<typeof readPublicKeys> {
 }
 
 /**
- * What the client may have of the scopes that it asks for: it is told in the response (RFC 7591 §3.2.1). Many ask for all
+ * The scopes that the client gets of those that it asks for: the response states them (RFC 7591 §3.2.1). Many ask for all
  * that our metadata lists. Those of a registered resource need no registration; a client that names no others can sign people in.
  */
 function scopesOf({ scope }: Metadata, allowed: readonly string[], isMachine: boolean): string[] {

@@ -6,7 +6,7 @@ import { type Application, hashSecret } from '../../core/applications/applicatio
 export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 
-/** What is known of an application that has registered itself, beside the application. */
+/** The registration of an application that has registered itself, beside the application. */
 export const REGISTRATION = {
   /** The client_id. */
   id: id(),

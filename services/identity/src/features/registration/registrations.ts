@@ -34,7 +34,7 @@ import {
 } from './registration.ts';
 import type { RegistrationToken, RegistrationTokenStore } from './registration-token.ts';
 
-/** What clients of nobody may ask for: who signs in, and nothing else of them. */
+/** The scopes that a client without an owner may ask for: the identity of the person, and nothing else. */
 export const OPEN_SCOPES = ['openid', 'profile', 'email', 'read:profile'];
 
 type Metadata = Static<typeof ClientMetadata>;
@@ -329,7 +329,7 @@ function differences(before: Application, after: Application): string[] {
   );
 }
 
-/** What a client has to authenticate with by a method. */
+/** The kind of credential that a client needs for a method. */
 function credentialOf(method: AuthMethod): 'none' | 'secret' | 'keys' {
   if (method === 'none') return 'none';
   return method === 'private_key_jwt' ? 'keys' : 'secret';

@@ -71,7 +71,7 @@ export function factorRoutes(options: {
     return { caller, person: requireFirstParty(caller, 'Factors') };
   });
 
-  /** Whose factors the request is about. */
+  /** The account whose factors are requested. */
   async function accountOf(
     person: NonNullable<Caller['person']>,
     { user_id: id = person.id }: Static<typeof FactorQuery>,

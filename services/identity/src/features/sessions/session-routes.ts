@@ -65,7 +65,7 @@ export function sessionRoutes(options: {
     return { caller, person: requireFirstParty(caller, 'Sessions') };
   });
 
-  /** Whose sessions the request is about. */
+  /** The account whose sessions are requested. */
   async function accountOf(
     person: NonNullable<Caller['person']>,
     { user_id: id = person.id }: Static<typeof SessionQuery>,

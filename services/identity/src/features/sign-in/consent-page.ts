@@ -17,7 +17,7 @@ export type ConsentModel = {
   resources?: readonly ProtectedResource[];
   /** The scopes that the person has not allowed before, if others have been. */
   newScopes?: readonly string[] | undefined;
-  /** What else people should know about the request. */
+  /** Further facts about the request, for people to judge it. */
   details?: Content;
   links: { useAnotherAccount?: string | undefined };
   isPreview?: boolean;

@@ -29,7 +29,7 @@ export function consentRoutes(options: {
   /** The role that the person has in an application, which may be less than their own. */
   roleIn(clientId: string, account: Account): Promise<Role>;
   forms: CsrfForms;
-  /** What else people should know about a request. */
+  /** The sources of further facts about a request, for people to judge it. */
   requestDetails: readonly RequestDetails[];
 }): Router {
   const { accounts, audit, forms } = options;
@@ -46,7 +46,7 @@ export function consentRoutes(options: {
     return found;
   }
 
-  /** Who is asked for consent, and to what. */
+  /** The account that is asked for consent, the application, and the scopes. */
   async function consentOf(ctx: Context, details: Interaction) {
     const account = await accounts.find(details.session?.accountId ?? '');
     const application = await applicationOf(ctx, details);

@@ -120,7 +120,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const isStrong = amr.includes('mfa');
     if (isStrong) for (const lost of options.lostFactors) await lost.stop(account.id, originOf(ctx));
     if (isStrong || factors.length === 0) return complete(ctx, details, verified);
-    // Whoever is asked to sign in again proves all of it.
+    // A person who is asked to sign in again proves all factors.
     const isAgain = details.prompt.reasons.some((it) => it === 'login_prompt' || it === 'max_age');
     if (isAgain || !(await options.remembered.isRemembered(browser.id(ctx), account, factors))) {
       await secondFactors.hold(ctx, details, verified);

@@ -34,7 +34,7 @@ export const appearanceOf = (application: Application) => ({
 
 export type Interactions = ReturnType<typeof createInteractions>;
 
-/** What the pages share that an authorization request leads to, for those of one prompt. */
+/** The functions that the pages of an authorization request share, for those of one prompt. */
 export function createInteractions(
   {
     provider,

@@ -14,7 +14,7 @@ import { signInPage } from './sign-in-page.ts';
 const NOWHERE = '#';
 const FORM = { action: NOWHERE, csrf: '' };
 
-/** What people see who sign in to an application, for those who may manage it. */
+/** The pages of a sign-in to an application, for people who may manage it. */
 export function addPreviewRoutes(
   { get }: Pick<AccountRouter, 'get'>,
   { applications }: { applications: Pick<Applications, 'read'> },

@@ -10,7 +10,7 @@ export type SetUpModel = {
   form: PageForm;
   application?: RequestingApplication | undefined;
   username: string;
-  /** What can be set up; nothing once the sign-in is strong enough. */
+  /** The methods that can be set up; none once the sign-in is strong enough. */
   setUps: readonly SetUp[];
   /** Whether the account needs a second factor, and until when that can wait. */
   required?: { graceEnds: Date | undefined } | undefined;

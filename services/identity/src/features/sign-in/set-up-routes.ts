@@ -29,7 +29,7 @@ export function setUpRoutes(options: {
   const router = new Router({ sensitive: true });
   const { load, readForm, finish, refuse, applicationOf, targetsOf } = createInteractions(options, SET_UP);
 
-  /** Who is signed in, and what would be strong enough: nothing more if they are. */
+  /** The person who is signed in, and the strength that is needed: no method is offered if it is met. */
   async function begun(ctx: Context, details: Interaction) {
     const signedIn = await options.sessions.find(ctx);
     const strength = strengthOf(details);

@@ -20,10 +20,10 @@ export type SignInModel = {
   application?: RequestingApplication | undefined;
   /** The login that was entered before, or that the application suggests (login_hint). */
   username?: string | undefined;
-  /** Who is signed in already and has to enter the password again. */
+  /** The username of a person who is signed in and has to enter the password again. */
   signedInAs?: string | undefined;
   problem?: SignInProblem | undefined;
-  /** What the person has to know before signing in. */
+  /** The message for the person before the sign-in. */
   notice?: SignInMessage | undefined;
   links: { forgottenPassword: string; createAccount?: string };
   /** Ways to sign in beside the password, each a form. */

@@ -32,7 +32,7 @@ export function createAccessTokenHandles(api: string): AccessTokenHandles {
 /** A token as oidc-provider's AccessToken model. Without the grant, as its other tokens must stay valid. */
 function payloadOf(caller: Caller, audience: string): AdapterPayload {
   const ofMachine = caller.subject === caller.clientId;
-  // What an introspection says besides (RFC 9470 §6.2).
+  // The further members of an introspection (RFC 9470 §6.2).
   const extra = {
     ...(ofMachine ? { sub: caller.subject } : {}),
     ...omitUndefined({ acr: caller.acr, auth_time: caller.authTime }),

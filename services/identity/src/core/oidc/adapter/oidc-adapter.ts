@@ -191,7 +191,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
       if (name === 'DeviceCode') {
         return {
           ...adapter,
-          // Whoever reads the database knows the hashes.
+          // A reader of the database knows the hashes.
           find: async (id) => (isTokenRequest() && id.startsWith(BY_HASH) ? undefined : adapter.find(id)),
           consume: once(documents, { onReuse: endGrant }),
         };

@@ -5,7 +5,7 @@ import { type ClaimsParameter, errors, type KoaContextWithOIDC } from 'oidc-prov
 type Request = null | { essential?: boolean; value?: unknown; values?: unknown };
 type Params = Readonly<Record<string, unknown>>;
 
-/** What a request asks of the sign-in: an acr of these, or a stronger one. */
+/** The acr that a request asks for: one of these, or a stronger one. */
 export type RequestedAcr = {
   /** The weakest of those that it names. */
   least: Acr;

@@ -54,7 +54,7 @@ export type SignIn = {
   device: Device;
 };
 
-/** What has been proved of a sign-in that goes on with a second factor; a field of its interaction. */
+/** The first factor of a sign-in that goes on with a second one; a field of its interaction. */
 export type FirstFactor = Pick<SignIn, 'accountId' | 'epoch' | 'generation' | 'amr' | 'browser'> & {
   /** See Verified. */
   provider?: string;

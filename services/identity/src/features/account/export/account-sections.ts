@@ -10,7 +10,7 @@ import {
   type ProgramSessions,
 } from '../../../core/sessions/program-sessions.ts';
 
-/** What identity shows on the pages of an account. */
+/** The sections of an export with the data that identity shows on the pages of an account. */
 export function accountSections(options: {
   factors: readonly Pick<FactorList, 'list'>[];
   sessions: Pick<BrowserSessions, 'list'>;

@@ -57,7 +57,7 @@ export function addExportRoutes(
   });
 }
 
-/** What is in the file, and the button that downloads it. */
+/** The contents of the file, and the button that downloads it. */
 export function exportPage(model: {
   frame: AccountFrame;
   form: PageForm;

@@ -27,7 +27,7 @@ const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * What other services hold about a person, as they show it to the person. Also of an editor or admin it is read with the role of a
+ * The data that other services hold about a person, as they show it to them. Also of an editor or admin it is read with the role of a
  * user, which sees nothing of others. The rows throw `unavailable` where a service does not answer.
  */
 export function serviceLists(options: {

@@ -25,7 +25,7 @@ ${form(model.form, html`<div class="buttons"><button class="primary">${t('Confir
 
 export type EmailOfOtherAccountModel = {
   signOut: PageForm;
-  /** Who is signed in. */
+  /** The username of the account that is signed in. */
   username: string;
 };
 
@@ -60,7 +60,7 @@ export type UndoModel = {
   change: 'email' | (typeof CHANGES)[number];
 };
 
-/** What was done. */
+/** The change that was made. */
 const DONE: Readonly<Record<UndoModel['change'], Text>> = {
   email: 'The email address was changed.',
   password_changed: 'The password was changed or removed.',
@@ -76,7 +76,7 @@ const DONE: Readonly<Record<UndoModel['change'], Text>> = {
 
 const ADDED: Text =
   'Passkeys, connected accounts, authenticator apps and recovery codes that were added in the last 72 hours stop working.';
-/** What becomes of it. */
+/** The effect of undoing it. */
 const UNDONE: Readonly<Partial<Record<UndoModel['change'], Text>>> = {
   email:
     'All passkeys and connected accounts stop working, and so does an authenticator app that was set up lately.',

@@ -69,7 +69,7 @@ export function undoRoutes(options: {
     }
     for (const it of secondFactorSources) apps += await it.removeSince(userId, since);
     for (const it of [...credentials, ...secondFactorSources]) {
-      // What was added in that time as well may be the thief's.
+      // A method that was added in that time as well may be the thief's.
       if (method !== null) restored ||= await it.restore(userId, method, since);
     }
     const details = { ...removed, authenticator_apps: apps };
