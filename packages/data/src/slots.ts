@@ -48,6 +48,22 @@ export async function insertInSlots<S extends string>(
   }
 }
 
+/**
+ * The document of a full group that gives way to one of `newcomer`: the oldest of whoever has the most. Undefined unless the newcomer
+ * has fewer. So nobody keeps others out, however many accounts they have.
+ *
+ * @param documents the oldest first
+ */
+export function oldestOfMost<D>(
+  documents: readonly D[],
+  ownerOf: (document: D) => string | undefined,
+  newcomer: string,
+): D | undefined {
+  const byOwner = Map.groupBy(documents, ownerOf);
+  const most = [...byOwner.values()].reduce((a, b) => (b.length > a.length ? b : a), []);
+  return most.length > (byOwner.get(newcomer)?.length ?? 0) ? most[0] : undefined;
+}
+
 async function freeSlot<S extends string>(name: S, group: Group<S>): Promise<number | undefined> {
   const documents = await group.taken();
   const taken = new Set(documents.flatMap((document) => document[name] ?? []));

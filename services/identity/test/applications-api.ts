@@ -27,7 +27,7 @@ import { applicationRoutes } from '../src/features/applications/application-rout
 import { secretRoutes } from '../src/features/client-secrets/secret-routes.ts';
 import { transferRoutes } from '../src/features/transfers/transfer-routes.ts';
 import { createTransferStore } from '../src/features/transfers/transfer-store.ts';
-import { createTransfers, OFFERED, RECEIVED, RECIPIENTS } from '../src/features/transfers/transfers.ts';
+import { createTransfers, OFFERED, RECIPIENTS } from '../src/features/transfers/transfers.ts';
 import { apiErrors } from '../src/http/api-errors.ts';
 import { createToServiceError } from '../src/http/service-error.ts';
 import { withStores } from './store-set-up.ts';
@@ -152,7 +152,6 @@ export async function buildApi(t: Test) {
     writes,
     attempts: createRateLimiter(RECIPIENTS),
     offered: createRateLimiter(OFFERED),
-    received: createRateLimiter(RECEIVED),
     notify: (userId, kind) => void notified.push(`${kind} ${userId}`),
   });
 

@@ -20,7 +20,10 @@ export const MEMBER = {
 };
 export type Member = EntityOf<typeof MEMBER>;
 
-/** The most members of an application, memberships of a person, and invitations that wait for a person. */
+/**
+ * The most members of an application, memberships of a person, and invitations that wait for a person. Of those, the oldest of whoever
+ * has sent the most gives way to one of somebody who has sent fewer.
+ */
 export const MAX_MEMBERS = 50;
 export const MAX_MEMBERSHIPS = 100;
 export const MAX_INVITED = 20;

@@ -27,6 +27,9 @@ import type { Given } from '../../core/authority/given.ts';
 /** Wrong names say who exists, so that an admin is not limited, and others are. */
 export const NAMED_MEMBERS = { name: 'named members', quota: 20, seconds: 3600 };
 
+/** How many invitations one person, who is no admin, sends to another: each sends a mail. */
+export const INVITED = { name: 'invitations to one person', quota: 10, seconds: 86_400 };
+
 /** A credential that a member has made, which ends with the membership unless the owner takes it over. */
 export type MadeCredential = { id: string; kind: 'client_secret' | 'api_key'; name: string | null };
 
@@ -72,6 +75,7 @@ export function createMembers(
     accounts: Pick<Accounts, 'find' | 'lookUp'>;
     audit: Pick<Audit, 'record'>;
     attempts: Pick<RateLimiter, 'count'>;
+    invited: Pick<RateLimiter, 'count'>;
     /** Writes to somebody by mail. Never rejects. */
     notify(userId: string, kind: MemberNotice, application: Application): void;
     notifyLeft(owner: string, application: Application, member: string): void;
@@ -166,6 +170,8 @@ export function createMembers(
         throw invalidFields([{ field: 'user', message }]);
       }
       const before = await members.find(clientId, userId);
+      if (before === undefined && manager.role !== 'admin')
+        await options.invited.count(`${manager.id} ${userId}`);
       await takeOver(manager, application, userId, takenOver);
       const given = await giverOf(manager, application, { before, role });
       const limit = manager.role === 'admin' ? MAX_INVITED : MAX_INVITED_BY_ONE;

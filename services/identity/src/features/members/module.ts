@@ -2,7 +2,7 @@ import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
 import type { Core } from '../../core/core.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { memberRoutes } from './member-routes.ts';
-import { createMembers, NAMED_MEMBERS } from './members.ts';
+import { createMembers, INVITED, NAMED_MEMBERS } from './members.ts';
 
 /** Other people who take part in an application. */
 export function members(core: Core): IdentityModule {
@@ -12,6 +12,7 @@ export function members(core: Core): IdentityModule {
     ...extensions,
     store: applicationStore,
     attempts: createRateLimiter(NAMED_MEMBERS, sharedLimits),
+    invited: createRateLimiter(INVITED, sharedLimits),
     notify: (userId, kind, { name }) => void mails.notify(userId, { kind, application: name }),
     notifyLeft: (owner, { name }, by) =>
       void mails.notify(owner, { kind: 'member_left', application: name, by }),

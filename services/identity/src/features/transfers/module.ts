@@ -3,7 +3,7 @@ import type { Core } from '../../core/core.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { transferRoutes } from './transfer-routes.ts';
 import { createTransferStore } from './transfer-store.ts';
-import { createTransfers, OFFERED, RECEIVED, RECIPIENTS } from './transfers.ts';
+import { createTransfers, OFFERED, RECIPIENTS } from './transfers.ts';
 
 /** Giving applications to other people. */
 export function transfers(core: Core): IdentityModule {
@@ -16,7 +16,6 @@ export function transfers(core: Core): IdentityModule {
     writes: applicationWrites,
     attempts: createRateLimiter(RECIPIENTS, sharedLimits),
     offered: createRateLimiter(OFFERED, sharedLimits),
-    received: createRateLimiter(RECEIVED, sharedLimits),
     notify: (userId, kind, { name }) => void mails.notify(userId, { kind, application: name }),
   });
   return { apis: transferRoutes({ ...core, transfers }), collections: [store.collection] };

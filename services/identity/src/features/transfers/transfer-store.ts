@@ -1,7 +1,7 @@
 import { defineCollection } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
-import { insertInSlots } from '@gatehouse/data/slots';
+import { insertInSlots, oldestOfMost } from '@gatehouse/data/slots';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
 import { MAX_PENDING, TRANSFER, type TransferStore } from './transfers.ts';
@@ -35,18 +35,28 @@ export function createTransferStore(connection: Connection): TransferStore & { c
       const { id: _id, to, offeredBy: offered_by } = transfer;
       await transfers.deleteMany({ to, expires_at: { $lte: new Date() } });
       await transfers.deleteOne({ client_id: transfer.clientId });
-      try {
-        const full = await insertInSlots(
+      const insert = () =>
+        insertInSlots(
           {
-            slot: { limit: MAX_PENDING, field: 'to', taken: () => transfers.find({ to }).toArray() },
+            // Before all of them: nobody gives way to one that is too many for its sender.
             sender_slot: {
               limit: limitOfSender,
               field: 'sender_slot',
               taken: () => transfers.find({ to, offered_by }).toArray(),
             },
+            slot: { limit: MAX_PENDING, field: 'to', taken: () => transfers.find({ to }).toArray() },
           },
           (slots) => transfers.insertOne({ _id, ...write(transfer), ...slots }),
         );
+      const giveWay = async () => {
+        const all = await transfers.find<TransferDocument>({ to }).sort({ created_at: 1 }).toArray();
+        const ended = oldestOfMost(all, (it) => it.offered_by, offered_by);
+        if (ended !== undefined) await transfers.deleteOne({ _id: ended._id });
+        return ended !== undefined;
+      };
+      try {
+        let full = await insert();
+        while (full === 'slot' && (await giveWay())) full = await insert();
         return full === undefined;
       } catch (error) {
         if (duplicateKeyField(error) === 'client_id') return undefined;

@@ -37,7 +37,8 @@ export type OfferedTransfer = PendingTransfer & { application: Application; send
 /** The store of pending transfers. Writes are durable when they resolve. */
 export type TransferStore = {
   /**
-   * Replaces the pending transfer of the application. False when the recipient has MAX_PENDING, or this many of the sender; undefined
+   * Replaces the pending transfer of the application. When the recipient has MAX_PENDING, it also replaces the oldest of whoever has
+   * sent the most, if the sender has sent fewer. False otherwise, or when the recipient has this many of the sender; undefined
    * when another was inserted at the same time.
    */
   insert(transfer: PendingTransfer, limitOfSender: number): Promise<boolean | undefined>;
@@ -53,8 +54,8 @@ export type Transfers = {
   /**
    * Offers an application to another person, by their id, username or verified address, for TRANSFER_SECONDS. An admin who
    * takes one for themselves has it at once. Only admins offer one to somebody with a higher role than their own: people who
-   * sign in to it have at most its owner's role. Throws `invalid`, `conflict` when the recipient has MAX_PENDING, and
-   * `rate_limited` when they have been offered many.
+   * sign in to it have at most its owner's role. Throws `invalid`, `conflict` when the recipient has too many of the manager's,
+   * and `rate_limited` when the manager has offered them many.
    */
   offer(manager: Manager, id: string, to: string): Promise<Application | OfferedTransfer>;
   /** The pending transfer of an application that the manager may see. Throws `not_found`. */
@@ -78,9 +79,8 @@ export const MAX_PENDING = 20;
 export const MAX_PENDING_BY_ONE = 5;
 /** Wrong recipients say who exists, so that an admin is not limited, and others are. */
 export const RECIPIENTS = { name: 'recipients', quota: 20, seconds: 3600 };
-/** How many one person is offered by another who is no admin, and by all of them: each sends a mail. */
+/** How many one person is offered by another who is no admin: each sends a mail. */
 export const OFFERED = { name: 'applications offered to one person', quota: 10, seconds: 86_400 };
-export const RECEIVED = { name: 'received applications', quota: 50, seconds: 86_400 };
 
 export function createTransfers(options: {
   store: Pick<ApplicationStore, 'findNow' | 'transfer' | 'list'>;
@@ -91,7 +91,6 @@ export function createTransfers(options: {
   audit: Pick<Audit, 'record'>;
   attempts: Pick<RateLimiter, 'count'>;
   offered: Pick<RateLimiter, 'count'>;
-  received: Pick<RateLimiter, 'count'>;
   /** Tells a person by mail. Never rejects. */
   notify(userId: string, kind: 'application_offered' | 'application_given', application: Application): void;
 }): Transfers {
@@ -169,11 +168,7 @@ export function createTransfers(options: {
       const application = await findManaged(options, manager, id, 'owner');
       const recipient = await recipientOf(manager, application, to);
       if (recipient === manager.id) return move(manager, application);
-      if (manager.role !== 'admin') {
-        // In this order: offers that are too many for one sender take nothing from what others may offer.
-        await options.offered.count(`${manager.id} ${recipient}`);
-        await options.received.count(recipient);
-      }
+      if (manager.role !== 'admin') await options.offered.count(`${manager.id} ${recipient}`);
       const sender = await accounts.find(manager.id);
       if (sender === undefined) throw noTransfer();
       await receivedBy(recipient);

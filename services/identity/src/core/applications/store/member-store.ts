@@ -3,7 +3,7 @@ import { newId } from '@gatehouse/core/ids';
 import { defineCollection } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
-import { insertInSlots } from '@gatehouse/data/slots';
+import { insertInSlots, oldestOfMost } from '@gatehouse/data/slots';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
 import { MAX_INVITED, MAX_INVITED_BY_ONE, MAX_MEMBERS, MEMBER, type MemberStore } from '../member.ts';
@@ -74,29 +74,39 @@ export function createMemberStore(connection: Connection): MemberStore {
         accepted: undefined,
       };
       const waiting = { user_id: userId, is_pending: true };
-      const full = await insertInSlots(
-        {
-          slot: {
-            limit: MAX_MEMBERS,
-            field: 'client_id',
-            taken: () => members.find({ client_id: clientId }, { projection: { slot: 1 } }).toArray(),
+      const insert = () =>
+        insertInSlots(
+          {
+            slot: {
+              limit: MAX_MEMBERS,
+              field: 'client_id',
+              taken: () => members.find({ client_id: clientId }, { projection: { slot: 1 } }).toArray(),
+            },
+            // Before all of them: nobody gives way to one that is too many for its inviter.
+            inviter_slot: {
+              limit: inviter.limit,
+              field: 'inviter_slot',
+              taken: () => members.find({ ...waiting, inviter: inviter.id }).toArray(),
+            },
+            invited_slot: {
+              limit: MAX_INVITED,
+              field: 'invited_slot',
+              taken: () => members.find(waiting).toArray(),
+            },
           },
-          invited_slot: {
-            limit: MAX_INVITED,
-            field: 'invited_slot',
-            taken: () => members.find(waiting).toArray(),
-          },
-          inviter_slot: {
-            limit: inviter.limit,
-            field: 'inviter_slot',
-            taken: () => members.find({ ...waiting, inviter: inviter.id }).toArray(),
-          },
-        },
-        (slots) => members.insertOne({ _id: member.id, ...write(member), inviter: inviter.id, ...slots }),
-      ).catch((error: unknown) => {
-        if (duplicateKeyField(error) !== 'user_id') throw error;
-        return 'slot' as const;
-      });
+          (slots) => members.insertOne({ _id: member.id, ...write(member), inviter: inviter.id, ...slots }),
+        ).catch((error: unknown) => {
+          if (duplicateKeyField(error) !== 'user_id') throw error;
+          return 'slot' as const;
+        });
+      const giveWay = async () => {
+        const all = await members.find<MemberDocument>(waiting).sort({ created_at: 1 }).toArray();
+        const ended = oldestOfMost(all, (it) => it.inviter, inviter.id);
+        if (ended !== undefined) await members.deleteOne({ _id: ended._id, is_pending: true });
+        return ended !== undefined;
+      };
+      let full = await insert();
+      while (full === 'invited_slot' && (await giveWay())) full = await insert();
       // Another request may have added the same person meanwhile, perhaps in the last place.
       if (full !== undefined && !(await setRole())) throw new ServiceError('conflict', FULL[full]);
     },
