@@ -62,7 +62,7 @@ export type AccountMails = {
   /** Sends the link of an invitation, which works for so many days, to an address that has no account. */
   sendInvitation(email: string, link: string, days: number): Promise<void>;
   /** Tells the owner of an account that it was deleted, at the address that they had confirmed. */
-  sendDeleted(account: Account): Promise<void>;
+  sendDeleted(account: Pick<Account, 'email' | 'email_verified' | 'username'>): Promise<void>;
   /** Sends a link for a new password after a change was undone, however many mails there have been. */
   sendUndone(account: Account): Promise<void>;
 };

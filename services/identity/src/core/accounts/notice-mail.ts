@@ -7,6 +7,9 @@ import { type Mail, mail, type Occasion, occasion, plainName, sentences } from '
 /** For how many hours a link in a mail about a change undoes it. */
 export const UNDO_HOURS = 72;
 
+/** For how many hours the users service holds a username for the person who had it. */
+const HELD_HOURS = 72;
+
 /** The kinds of new credentials of an application. */
 export type NewCredential =
   | { what: 'a client secret' | 'public keys' }
@@ -33,6 +36,8 @@ export type Notice =
   | ({ kind: 'password_changed' } & Occasion)
   /** A new password was set with a mailed link. */
   | ({ kind: 'recovery_used' } & Occasion)
+  /** `isHeld`: nobody else gets the username of before for HELD_HOURS. */
+  | ({ kind: 'username_changed'; before: string; isHeld: boolean } & Occasion)
   | { kind: 'new_device'; device: string; address: string; at: Date }
   | ({ kind: 'passkey_added' | 'passkey_removed'; passkey: string; removed?: string } & Occasion)
   | ({ kind: 'app_added' | 'app_removed' | 'recovery_codes_renewed'; removed?: string } & Occasion)
@@ -107,6 +112,25 @@ export function noticeMail(
         fine,
         t('If it was not you, somebody else can read your mail. Change the password of your mailbox first.'),
         ...undoing,
+      ]);
+    case 'username_changed':
+      return mail(t('Your username has been changed'), [
+        sentences(
+          t(
+            'The username of your {product} account was changed on {when}. It was {before}, and is {username} now.',
+            {
+              ...when(),
+              before: plainName(notice.before),
+            },
+          ),
+          notice.isHeld
+            ? t('For {hours} hours nobody else can take the name of before, and you can change back to it.', {
+                hours: HELD_HOURS,
+              })
+            : '',
+        ),
+        t('If it was you, or you asked an admin for it, you need not do anything.'),
+        revoke,
       ]);
     case 'new_device':
       return mail(t('A sign-in from a new device'), [

@@ -4,6 +4,7 @@ import type { AccountCache } from '../../core/accounts/account-cache.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Notices } from '../../core/accounts/notices.ts';
 import { type Audit, type AuditAction, type AuditEntry, entryOfRequest } from '../../core/audit/audit.ts';
+import { ACCOUNT_CLIENT } from '../../core/oidc/clients/client-metadata.ts';
 import type { RevocationEntry } from '../../core/revocations/revocations.ts';
 
 /** A change of an account that matters to its security or to the audit log, as the users service reports it. */
@@ -16,19 +17,26 @@ type AccountChange = {
   reason: string;
   /** The details for the audit log beside the reason. */
   details?: Readonly<Record<string, unknown>>;
-  /** The verified address before, if the reason is another address, and whether a link gives it back. */
+  /**
+   * The verified address before, if the reason is another address, and whether a link gives it back; the username before, if it is
+   * another one, and whether it is held. Both if the account was deleted.
+   */
   previous_email?: string;
+  previous_username?: string;
   restorable?: boolean;
   /** The caller of the API and the origin. Changes on our own pages are recorded there. */
   by?: RequestedBy;
 };
 
+/** Our own pages record these themselves. */
+const RECORDED_BY_PAGES: ReadonlySet<string> = new Set(['password', 'email', 'username']);
+
 /** These void nothing. A reason that is not known yet voids what a change of the role does. */
 const HARMLESS: ReadonlySet<string> = new Set(['created', 'username', 'email']);
 
 /**
- * Ends what a change voids: tokens, sign-ins, and tokens of applications. Durable when it resolves, and repeatable. The
- * previous address is notified of a new one, however that was set.
+ * Ends what a change voids: tokens, sign-ins, and tokens of applications. Durable when it resolves, and repeatable. People are
+ * notified of another address or username, however that was set: of another address at the previous one.
  */
 export function createAccountChangeHandler(options: {
   revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
@@ -38,18 +46,27 @@ export function createAccountChangeHandler(options: {
   applications: { giverChanged(accountId: string, epoch: number): Promise<void> };
   notices: Pick<Notices, 'accountChanged'>;
   audit: Pick<Audit, 'record'>;
-  mails: Pick<AccountMails, 'notifyEmailChanged'>;
+  mails: Pick<AccountMails, 'notify' | 'notifyEmailChanged' | 'sendDeleted'>;
   accountCache: Pick<AccountCache, 'forget'>;
 }): (change: AccountChange) => Promise<void> {
   const { revocations, sessionEnds, applications, notices, audit, mails } = options;
   return async (change) => {
-    const { user_id: id, epoch, sign_in_epoch, reason, previous_email: email, restorable, by } = change;
+    const { user_id: id, epoch, sign_in_epoch, reason, previous_email: email, by } = change;
+    const { previous_username: username, restorable = false } = change;
     options.accountCache.forget(id);
     // Where an admin is, or a machine, is no business of the person's.
     const occasion = { at: timeOfId(change.id), address: by?.user_id === id ? by.address : undefined };
     // Not awaited: a slow mail server must not delay what else the users service reports.
-    if (email !== undefined) {
-      void mails.notifyEmailChanged(id, { email, isRestorable: restorable === true }, occasion);
+    if (reason === 'deleted') {
+      // Our own page writes in the language of its visitor.
+      const isOfPage = by?.client_id === ACCOUNT_CLIENT;
+      if (!isOfPage && email !== undefined && username !== undefined) {
+        void mails.sendDeleted({ email, email_verified: true, username });
+      }
+    } else if (email !== undefined) {
+      void mails.notifyEmailChanged(id, { email, isRestorable: restorable }, occasion);
+    } else if (username !== undefined) {
+      void mails.notify(id, { kind: 'username_changed', before: username, isHeld: restorable, ...occasion });
     }
     const isOfEverything = change.details?.scope === 'everything';
     if (!HARMLESS.has(reason)) {
@@ -63,7 +80,7 @@ export function createAccountChangeHandler(options: {
         await notices.accountChanged(kind, { id, epoch }, occasion);
       }
     }
-    const isOfPages = by === undefined && (reason === 'password' || reason === 'email');
+    const isOfPages = by === undefined && RECORDED_BY_PAGES.has(reason);
     if (!isOfPages) await audit.record(entryOf(change));
   };
 }

@@ -45,6 +45,7 @@ const AccountChange = Type.Object({
   reason: Type.String(),
   details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   previous_email: Type.Optional(Type.String()),
+  previous_username: Type.Optional(Type.String()),
   restorable: Type.Optional(Type.Boolean()),
   by: Type.Optional(By),
 });

@@ -20,6 +20,7 @@ const at = new Date('2026-03-05T14:07:00Z');
 const address = '192.0.2.7';
 const NOTICES: [Notice, subject: string][] = [
   [{ kind: 'password_changed', at, address }, 'Your password has been changed'],
+  [{ kind: 'username_changed', before: 'eda', isHeld: true, at }, 'Your username has been changed'],
   [{ kind: 'recovery_used', at, address }, 'A link for a new password was used'],
   [{ kind: 'new_device', device: 'Firefox on Windows', address: '::1', at }, 'A sign-in from a new device'],
   [
@@ -175,6 +176,7 @@ t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
         [
           { kind: 'password_changed', at },
           { kind: 'recovery_used', at },
+          { kind: 'username_changed', before: name, isHeld: false, at },
           { kind: 'new_device', device: name, address: '::1', at },
           { kind: 'new_credential', what: 'an API key', name, application: name },
           { kind: 'new_credential', what: 'a client secret', application: name },
