@@ -2,6 +2,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { ERASING_SERVICES } from '@gatehouse/core/services';
 import { inSnakeCase } from '@gatehouse/domain/fields';
+import { foldedKey } from '@gatehouse/domain/folded-key';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import {
   type Account,
@@ -42,6 +43,7 @@ type AccountEvent = {
     reason: AccountChanged['reason'];
     details?: NonNullable<AccountChanged['details']>;
     previous_email?: string;
+    previous_username?: string;
     restorable?: true;
     by?: RequestedBy;
   };
@@ -87,11 +89,28 @@ export function changeUser(
   revision: Revision,
 ): AccountUpdate {
   if (currentHash !== current.passwordHash) throw new WrongPasswordError();
-  const next = { ...current, ...omitUndefined(changes) };
+  const changed = { ...current, ...omitUndefined(changes) };
+  const next = { ...changed, ...heldUsername(current, changed, revision) };
   if (next.email === current.email) return updated(current, next, revision);
   // A new address is not verified.
   const address = { emailVerified: false, emailContested: false, ...replacedEmail(current, next, revision) };
   return updated(current, { ...next, ...address }, revision);
+}
+
+/** For how long a username is held that its owner no longer has. */
+const HELD_MS = 72 * 3600_000;
+
+/** Of several usernames, the first is held, which others know: an account that changes its name often hoards none. */
+function heldUsername(
+  { username, heldUsername, usernameHeldUntil }: Account,
+  next: Account,
+  { updatedAt }: Revision,
+) {
+  const [before, after] = [foldedKey(username), foldedKey(next.username)];
+  if (after === before) return {};
+  if (after === heldUsername) return { heldUsername: null, usernameHeldUntil: null };
+  const isHeld = usernameHeldUntil !== null && usernameHeldUntil > updatedAt;
+  return isHeld ? {} : { heldUsername: before, usernameHeldUntil: new Date(updatedAt.getTime() + HELD_MS) };
 }
 
 /** For how long a link gives an address back, and an address must have been there for a link to give it back. */
@@ -202,12 +221,14 @@ export function changeSecurity(
 
 /** A deletion, which ends tokens and sessions, and by which every service erases what it holds about the person. */
 export function deleteUser(current: Account, { version, by }: Revision) {
-  const { id, epoch, signInEpoch } = current;
+  const { id, username, epoch, signInEpoch } = current;
   const accountChange: AccountChanged = {
     userId: id,
     epoch: epoch + 1,
     signInEpoch: signInEpoch + 1,
     reason: 'deleted',
+    // Kept until identity has taken the event, so that it can write to the person.
+    ...(by === undefined ? {} : { ...previousOf(current), previousUsername: username }),
     ...omitUndefined({ by }),
   };
   const deleted: UserEvent = { subject: 'users.user.deleted', data: { user_id: id, version } };
@@ -225,6 +246,7 @@ type Reason = {
   raises: readonly Epoch[];
   details?: NonNullable<AccountChanged['details']>;
   previousEmail?: string;
+  previousUsername?: string;
   isRestorable?: true;
 };
 
@@ -269,8 +291,10 @@ function reasonsOf(current: Account, next: Account, revision: Revision): Reason[
     const restorable = email !== null && next.earlierEmail === email ? { isRestorable: true as const } : {};
     reasons.push({ reason: 'email', raises: [], ...previous, ...restorable });
   }
-  if (next.username !== current.username && by !== undefined)
-    reasons.push({ reason: 'username', raises: [] });
+  if (next.username !== current.username) {
+    const held = next.heldUsername === foldedKey(current.username) ? { isRestorable: true as const } : {};
+    reasons.push({ reason: 'username', raises: [], previousUsername: current.username, ...held });
+  }
   if (next.role !== role) {
     const details = { from: role, to: next.role };
     reasons.push({ reason: 'role', raises: ['epoch'], details });
@@ -290,7 +314,8 @@ function previousOf({ email, emailVerified }: Account): { previousEmail: string 
 }
 
 function accountEvent(change: AccountChanged): AccountEvent {
-  const { userId, epoch, signInEpoch, reason, details, previousEmail, isRestorable, by } = change;
+  const { userId, epoch, signInEpoch, reason, details, isRestorable, by } = change;
+  const { previousEmail: previous_email, previousUsername: previous_username } = change;
   return {
     subject: subjectOf(change),
     data: {
@@ -298,7 +323,7 @@ function accountEvent(change: AccountChanged): AccountEvent {
       epoch,
       sign_in_epoch: signInEpoch,
       reason,
-      ...omitUndefined({ details, previous_email: previousEmail, restorable: isRestorable, by }),
+      ...omitUndefined({ details, previous_email, previous_username, restorable: isRestorable, by }),
     },
   };
 }

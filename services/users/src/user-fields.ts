@@ -47,6 +47,9 @@ export const USER = {
   earlierEmail: text().default(null),
   /** When a confirmed address was last replaced, or an admin last gave back an account where one was. */
   emailReplacedAt: date().default(null),
+  /** The key of a username that the account had, which nobody else gets until then. */
+  heldUsername: text().default(null),
+  usernameHeldUntil: date().default(null),
   /** Raised by every write; 0 for users stored before versions were introduced. */
   version: number().default(0),
   createdAt: date().list(),

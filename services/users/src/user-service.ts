@@ -243,14 +243,18 @@ export function createUserService({
     async create(draft, createdBy) {
       assertValid(draftProblems(draft));
       const { id = newId('usr'), username, email, password, claimsEmail } = draft;
-      // Checked before hashing, which is expensive; the store's unique indexes decide in the end.
-      const [taken] = await store.findTaken(omitUndefined({ username, email, claimsEmail }));
-      if (taken !== undefined) throw new TakenError(taken);
-      const passwordHash = password === undefined ? null : await hashNew(password);
+      let passwordHash: string | null = null;
       for (let attempt = 0; ; attempt += 1) {
         const chosen = username ?? derivedUsername(draft, attempt);
         const record = newUserRecord(draft, { id, username: chosen });
         try {
+          // Before hashing, which is expensive; the store's unique indexes decide in the end.
+          const [taken] = await store.findTaken({
+            username: chosen,
+            ...omitUndefined({ email, claimsEmail }),
+          });
+          if (taken !== undefined) throw new TakenError(taken);
+          if (password !== undefined) passwordHash ??= await hashNew(password);
           const events = await store.insert(
             { ...record, passwordHash },
             omitUndefined({ claimsEmail }),

@@ -122,9 +122,11 @@ export type AccountChanged = {
   reason: SecurityChange['reason'] | 'created' | 'username' | 'email' | 'email_restored' | 'deleted';
   /** The details for the audit log, such as roles and statuses. Never data that identifies a person, nor a secret. */
   details?: Readonly<Record<string, string | readonly string[]>>;
-  /** The verified address before a change of the address. */
+  /** The verified address before a change of the address, or a deletion on request. */
   previousEmail?: string;
-  /** Whether a link gives the previous address back. */
+  /** The username before a change of it, or a deletion on request. */
+  previousUsername?: string;
+  /** Whether a link gives the previous address back, or the previous username is held for the person. */
   isRestorable?: true;
   /** The caller and the origin. Identity records itself what people do on its own pages. */
   by?: RequestedBy;
@@ -151,9 +153,12 @@ export type Login = { usernameKey: string } | { emailKey: string };
  * people make throw a LastAdminError when nobody would be an active admin after them.
  */
 export type UserStore = ListSource<UserField, User> & {
-  /** Throws a TakenError when the id, the username or the email belongs to another user. */
+  /**
+   * Throws a TakenError when the id, the username or the email belongs to another user. Callers ask findTaken before whether the
+   * username is held.
+   */
   insert(account: Account, claim?: EmailClaim, by?: RequestedBy): Promise<AccountChanged[]>;
-  /** Inserts those whose id, username and email are free, with one command, and returns for each whether it was inserted. */
+  /** Inserts those whose id, username and email are free, and the username not held, with one command, and returns for each whether it was inserted. */
   insertFree(accounts: readonly Account[]): Promise<boolean[]>;
   /** Which of these ids belong to users, of whom some may be deleted but not yet forgotten. */
   findKnown(ids: readonly string[]): Promise<Set<string>>;
@@ -167,7 +172,7 @@ export type UserStore = ListSource<UserField, User> & {
    * see: neither version nor epochs, and there is no event.
    */
   replacePasswordHash(id: string, from: string, to: string): Promise<boolean>;
-  /** Throws a TakenError, as insert does. */
+  /** Throws a TakenError, as insert does, and also when the username is held for another user. */
   update(
     id: string,
     changes: AccountChanges & EmailClaim,
@@ -193,7 +198,7 @@ export type UserStore = ListSource<UserField, User> & {
   ): Promise<{ user: User; events: AccountChanged[] } | undefined>;
   /** Deletes everything but the epochs, the version and undelivered events. */
   remove(id: string, ifVersion?: IfVersion, by?: RequestedBy): Promise<AccountChanged>;
-  /** Which of the two belong to existing users. */
+  /** Which of the two belong to existing users, or are held for one. */
   findTaken(
     names: { username?: string; email?: string | null } & EmailClaim,
   ): Promise<('username' | 'email')[]>;

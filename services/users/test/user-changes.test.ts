@@ -34,7 +34,7 @@ type Changes = UserChanges & { passwordHash?: string };
 const CHANGES: [Changes, ends: [string, number, number][], changed: string[]][] = [
   [{}, [], []],
   [{ username: 'ann', firstName: 'Ann', name: null, role: 'user', status: 'active' }, [], []],
-  [{ username: 'Ann', phone: '+4912345' }, [], ['username', 'phone']],
+  [{ phone: '+4912345' }, [], ['phone']],
   [
     { picture: 'p', lastName: 'l', firstName: null, name: 'n' },
     [],
@@ -83,6 +83,24 @@ t.test('the effects of a change', async (t) => {
   t.strictSame(learned(changeUser(unverified, { email: 'x@example.org' }, REVISION)), [[], ['email']]);
 });
 
+t.test('the first username of 72 hours is held, and its owner hears of each change', async (t) => {
+  const at = (hours: number) => new Date(REVISION.updatedAt.getTime() + hours * 3600_000);
+  let account = ANN;
+  for (const [hours, username, held, until, previous, isRestorable] of [
+    [0, 'ANN', null, null, 'ann', undefined],
+    [1, 'eve', 'ann', at(73), 'ANN', true],
+    [2, 'mal', 'ann', at(73), 'eve', undefined],
+    [3, 'Ann', null, null, 'mal', undefined],
+    [4, 'eve', 'ann', at(76), 'Ann', true],
+    [76, 'mal', 'eve', at(148), 'eve', true],
+  ] as const) {
+    const { next, accountChanges } = changeUser(account, { username }, { version: 8, updatedAt: at(hours) });
+    t.match(next, { username, heldUsername: held, usernameHeldUntil: until }, username);
+    t.match(accountChanges, [{ reason: 'username', previousUsername: previous, isRestorable }], username);
+    account = next;
+  }
+});
+
 t.test('events carry ids, versions, epochs, roles and names of fields, and no other values', async (t) => {
   const { events } = changeUser(ANN, { name: 'Secret', role: 'admin', passwordHash: 'Secret' }, REVISION);
   t.strictSame(events, [
@@ -123,8 +141,12 @@ t.test("the audit log gets the changes that identity's own pages do not record",
     ['that of an admin', creation('admin', by), [['created', { role: 'admin', status: 'active' }, by]]],
     ['by a setting', creation('admin'), [['created', { role: 'admin', status: 'active' }, undefined]]],
     ['a username', change({ username: 'eve' }, by), [['username', undefined, by]]],
+    [
+      'that on our pages, which has a mail',
+      change({ username: 'eve' }),
+      [['username', undefined, undefined]],
+    ],
     ['names', change({ name: 'x', lastName: 'y', phone: '+49', picture: 'y' }, by), []],
-    ['a username on our pages', change({ username: 'eve' }), []],
     ['what is so already', change({ username: 'ann', role: 'user' }, by), []],
     ['an address', change({ email: 'x@example.org' }, by), [['email', undefined, by]]],
     [
@@ -348,8 +370,8 @@ t.test('for any change, epochs increase by one per event, and the input is not m
     let current: Account = frozen;
     for (const change of all) {
       const { next, accountChanges } = changeUser(Object.freeze(current), change, REVISION);
-      const ends = accountChanges.filter((it) => !['role', 'email'].includes(it.reason));
-      const raising = accountChanges.filter(({ reason }) => reason !== 'email');
+      const raising = accountChanges.filter(({ reason }) => !['username', 'email'].includes(reason));
+      const ends = raising.filter(({ reason }) => reason !== 'role');
       const isRisen =
         next.epoch === current.epoch + raising.length &&
         next.signInEpoch <= current.signInEpoch + ends.length &&

@@ -41,7 +41,11 @@ const UNIQUE_FIELDS = { _id: 'id', username_key: 'username', email_key: 'email' 
 
 /** Users in MongoDB; defines its collection on the connection. */
 export function createUserStore(connection: Connection, counts: Counts = createCounts()): UserStore {
-  const collection = defineCollection(connection, 'users', [...USER_LISTS.indexes, OUTBOX_INDEX]);
+  const collection = defineCollection(connection, 'users', [
+    ...USER_LISTS.indexes,
+    OUTBOX_INDEX,
+    { fields: { held_username: 1 }, options: { partialFilterExpression: { held_username: { $gt: '' } } } },
+  ]);
   const findDocument = createFindById<UserDocument>(collection, PUBLIC_FIELDS);
   const { byOffset, byKeyset, count } = createListSource({
     collection,
@@ -78,6 +82,31 @@ export function createUserStore(connection: Connection, counts: Counts = createC
         ifVersion,
       ),
   };
+
+  /** The condition of users who have one of these usernames, by their keys, or for whom one is held. */
+  const withUsername = (keys: readonly string[]) => [
+    { username_key: { $in: [...keys] } },
+    { held_username: { $in: [...keys] }, username_held_until: { $gt: new Date() } },
+  ];
+  const USERNAMES = { username_key: 1, held_username: 1, username_held_until: 1 } as const;
+
+  /** Which of these usernames, by their keys, other users have, or are held for them. */
+  async function takenUsernames(keys: readonly string[], own?: string): Promise<Set<string>> {
+    const others = own === undefined ? {} : { _id: { $ne: own } };
+    const found = await collection
+      .find<UserDocument>({ $or: withUsername(keys), ...others }, { projection: USERNAMES })
+      .toArray();
+    return new Set(found.flatMap((it) => [it.username_key, it.held_username ?? '']));
+  }
+
+  /** Keeps a name that is held for somebody else from being taken by a change. */
+  function withFreeUsername({ id, username }: Account, next: Account) {
+    const key = foldedKey(next.username);
+    if (key === foldedKey(username)) return undefined;
+    return async () => {
+      if ((await takenUsernames([key], id)).size > 0) throw new TakenError('username');
+    };
+  }
 
   /** The user who has the address, apart from those who contest it. */
   const holderOf = (email: string) =>
@@ -143,10 +172,14 @@ export function createUserStore(connection: Connection, counts: Counts = createC
       return accountChanges;
     },
 
-    insertFree: (accounts) =>
-      versioned.insertFree(
-        accounts.map((account) => ({ aggregate: account, events: createUser(account).events })),
-      ),
+    async insertFree(accounts) {
+      const taken = await takenUsernames(accounts.map(({ username }) => foldedKey(username)));
+      const isFree = accounts.map(({ username }) => !taken.has(foldedKey(username)));
+      const free = accounts.filter((_, i) => isFree[i]);
+      const entries = free.map((account) => ({ aggregate: account, events: createUser(account).events }));
+      const inserted = entries.length === 0 ? [] : await versioned.insertFree(entries);
+      return isFree.map((is) => is && inserted.shift() === true);
+    },
 
     async findKnown(ids) {
       const found = await collection.find({ _id: { $in: [...ids] } }, { projection: { _id: 1 } }).toArray();
@@ -191,7 +224,13 @@ export function createUserStore(connection: Connection, counts: Counts = createC
           (it, revision) => {
             const change = changeUser(it, changes, { ...revision, by });
             const next = contested ? { ...change.next, emailContested: true } : change.next;
-            return { ...change, next, ...withAdminLeft(it, next, by) };
+            const { onlyIf: adminIsLeft } = withAdminLeft(it, next, by);
+            const nameIsFree = withFreeUsername(it, next);
+            const onlyIf = async () => {
+              await nameIsFree?.();
+              await adminIsLeft?.();
+            };
+            return { ...change, next, onlyIf };
           },
           ifVersion,
         ),
@@ -242,24 +281,30 @@ export function createUserStore(connection: Connection, counts: Counts = createC
     async findTaken({ username, email, claimsEmail }) {
       const usernameKey = username === undefined ? undefined : foldedKey(username);
       const emailKey = typeof email === 'string' ? foldedKey(email) : undefined;
-      const keys = [
-        ...(usernameKey === undefined ? [] : [{ username_key: usernameKey }]),
+      const either = [
+        ...(usernameKey === undefined ? [] : withUsername([usernameKey])),
         ...(emailKey === undefined ? [] : [{ email_key: emailKey }]),
       ];
-      if (keys.length === 0) return [];
-      const others = await collection
-        .find({ $or: keys }, { projection: { username_key: 1, email_key: 1, email_verified: 1 } })
-        .toArray();
-      return [
-        ...(others.some((other) => other.username_key === usernameKey) ? (['username'] as const) : []),
-        ...(others.some(
-          (it) =>
-            it.email_key === emailKey &&
-            claimsEmail !== 'any' &&
-            (it.email_verified || claimsEmail === undefined),
+      if (either.length === 0) return [];
+      const found = await collection
+        .find<UserDocument>(
+          { $or: either },
+          { projection: { ...USERNAMES, email_key: 1, email_verified: 1 } },
         )
-          ? (['email'] as const)
-          : []),
+        .toArray();
+      const isHeld = ({ held_username: held, username_held_until: until }: UserDocument) =>
+        held === usernameKey && until != null && until > new Date();
+      const isUsernameTaken =
+        usernameKey !== undefined && found.some((it) => it.username_key === usernameKey || isHeld(it));
+      const isEmailTaken = found.some(
+        (it) =>
+          it.email_key === emailKey &&
+          claimsEmail !== 'any' &&
+          (it.email_verified || claimsEmail === undefined),
+      );
+      return [
+        ...(isUsernameTaken ? (['username'] as const) : []),
+        ...(isEmailTaken ? (['email'] as const) : []),
       ];
     },
   };

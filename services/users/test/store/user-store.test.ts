@@ -46,6 +46,26 @@ t.test('a user comes back as stored, without the password hash', async (t) => {
   t.equal(await store.findById('usr_none'), undefined);
 });
 
+t.test('a freed username is held for its former owner', async (t) => {
+  const [owner, other] = [userRecord(), userRecord()];
+  for (const user of [owner, other]) await store.insert(user);
+  const { id, username } = owner;
+  await store.update(id, { username: `${id}-new` });
+  const queries = await explainQueries(connection, async () => {
+    t.same(await store.findTaken({ username: username.toUpperCase() }), ['username']);
+  });
+  for (const { stages } of queries) t.notMatch(stages, /COLLSCAN/);
+  await t.rejects(store.update(other.id, { username }), new TakenError('username'));
+  t.same(await store.insertFree([userRecord({ username }), userRecord()]), [false, true]);
+  t.match(await store.update(id, { username }), { user: { username } }, 'who may change back');
+  await store.update(id, { username: `${id}-new` });
+  await collection.updateOne({ _id: id as never }, { $set: { username_held_until: new Date() } });
+  t.match(await store.update(other.id, { username }), { user: { username } }, 'for a time');
+  await store.update(other.id, { username: other.username });
+  await store.remove(other.id);
+  t.same(await store.insertFree([userRecord({ username })]), [true], 'a deleted account holds nothing');
+});
+
 t.test('several users without an address, but no address twice', async (t) => {
   await store.insert(userRecord({ email: null }));
   await store.insert(userRecord({ email: null }));
@@ -123,7 +143,7 @@ t.test('each write stores what it changes, its version and its events, in this o
       () => store.update(id, all),
       { role: 'editor', status: 'inactive', username: `$new-${id}`, epoch: 7, signInEpoch: 4 },
       '$new',
-      ['role 5 2', 'status 6 3', 'password 7 4', 'changed username,role,status,password'],
+      ['username 4 2', 'role 5 2', 'status 6 3', 'password 7 4', 'changed username,role,status,password'],
     ],
     [
       () => security({ reason: 'status', status: 'active' }),
@@ -152,7 +172,7 @@ t.test('each write stores what it changes, its version and its events, in this o
   const outbox = await outboxOf(id);
   t.strictSame(
     outbox.map(({ subject, data: { version, changed, reason, epoch, sign_in_epoch: signInEpoch } }) =>
-      subject === 'users.account.changed'
+      subject.startsWith('users.account.')
         ? `${reason} ${epoch} ${signInEpoch}`
         : `${version} ${subject.replace('users.user.', '')}${changed ? ` ${changed}` : ''}`,
     ),

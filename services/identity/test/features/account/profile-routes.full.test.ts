@@ -1,4 +1,5 @@
 import { type FormBrowser, formsOf, type Page } from '@gatehouse/testing/form-browser';
+import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { authorizeUrl, build, PASSWORD, WEB } from '../../build.ts';
 import {
@@ -129,14 +130,16 @@ t.test('the current password is that of the account, whoever bears its name by n
   const rename = async (who: FormBrowser, username: string) =>
     t.equal(noticeOf(await who.submit(await who.get('/account'), { username }, PROFILE)), SAVED);
 
-  // The request begins while the account is called vic, and its password is checked while another one is.
+  // The name of the sign-up is held; later ones are not.
+  await rename(visitor, 'vic-1');
+  // The request begins while the account is called vic-1, and its password is checked while another one is.
   const change = { email: 'mal@example.net', current_password: 'what mal knows' };
   const response = await between.whileHeld(
     'password-checks',
     () => visitor.submit(page, change, PROFILE),
     async () => {
       await rename(visitor, 'vic-2');
-      await rename(stranger, 'vic');
+      await rename(stranger, 'vic-1');
     },
   );
   t.equal(response.status, 403);
@@ -257,4 +260,17 @@ t.test('the forms of the account pages are ours alone', async (t) => {
     }
   }
   t.equal((await visitor.get('/account')).url.pathname, '/account', 'and guy is still signed in');
+});
+
+t.test('a person gets a mail about each new username, whoever chose it', async (t) => {
+  const visitor = await signedIn(built, 'ann');
+  const changed = await visitor.submit(await visitor.get('/account'), { username: 'anna' }, PROFILE);
+  t.equal(noticeOf(changed), SAVED);
+  await call('PUT', `/v1/users/${built.people.ann.id}`, await built.login('admin'), { username: 'eve' });
+  const told = async () =>
+    (await mailsOf(built)).filter((mail) => mail.includes('Your username has been changed'));
+  await until(async () => (await told()).length === 2, 5000);
+  const [first = '', second = ''] = (await told()).map((mail) => mail.replaceAll(/\s+/g, ' '));
+  t.match(first, /It was ann, and is anna now\. For 72 hours nobody else can take/);
+  t.match(second, /It was anna, and is eve now\. If it was you/, 'the first name alone is held');
 });
