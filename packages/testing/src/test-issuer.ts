@@ -17,6 +17,8 @@ import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 
 import { listen } from './listen.ts';
 import { createTestBroadcast, type TestBroadcast } from './test-broadcast.ts';
 
+type SignedClaims = { sub?: string; owner?: string; client_id?: string; trusted?: boolean; roles?: Role[] };
+
 export type TestIssuer = {
   issuer: string;
   /** A token with these claims over those of a valid access token; undefined takes a claim away. */
@@ -92,19 +94,22 @@ export async function createTestIssuer(
   const apiKeys = new Map<string, ResolvedKey>();
   const owned = new Map<string, string[]>();
   const rights: TestIssuer['rights'] = new Map();
+  /** Those in the first tokens that were signed. */
+  const roles = new Map<string, Role | 'machine'>();
   const asked: TestIssuer['asked'] = new Map();
   const queueActions: TestIssuer['queueActions'] = { taken: [], away: false };
   const broadcast = createTestBroadcast(t, REVOCATIONS_SUBJECT);
 
   /** By default a person with the role `user`, whose applications have all scopes; or one of these applications. */
   const ownedBy = (id: string) => {
+    const role = roles.get(id) ?? 'user';
     const [person = id] = [...owned].find(([, ids]) => ids.includes(id)) ?? [];
     const client_ids = person === id ? (owned.get(id) ?? []) : [id];
     const keys = [...apiKeys.values()].filter((it) => it.client_id === id);
     const given = {
       client_ids,
       person: person as string | null,
-      role: 'user',
+      role,
       scopes: client_ids.length > 0 ? API_SCOPES : [],
       epochs: { recovery: 0, authority: 0 },
       credentials: keys.map((it) => ({
@@ -199,6 +204,15 @@ export async function createTestIssuer(
   const issuer = `http://127.0.0.1:${await listen(t, server)}`;
 
   const sign: TestIssuer['sign'] = (claims = {}, { typ = 'at+jwt' } = {}) => {
+    const {
+      sub = 'app_test',
+      owner = sub,
+      client_id: client = 'app_test',
+      trusted,
+      roles: [role] = [],
+    } = claims as SignedClaims;
+    if (trusted === true) roles.set(client, 'machine');
+    else if (role !== undefined && !roles.has(owner)) roles.set(owner, role);
     const now = Math.floor(Date.now() / 1000);
     const all = {
       iss: issuer,

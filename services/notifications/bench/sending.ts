@@ -17,6 +17,7 @@ import { startTestMongo } from '@gatehouse/testing/test-mongo';
 import type { Channel } from '../src/notifications/channels/channel.ts';
 import { notificationJobs } from '../src/notifications/notification-jobs.ts';
 import { createNotificationService } from '../src/notifications/notification-service.ts';
+import { createSenderAuthority } from '../src/notifications/sender-authority.ts';
 import { createSender } from '../src/notifications/sending.ts';
 import { createNotificationStore } from '../src/notifications/store/notification-store.ts';
 
@@ -60,10 +61,21 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
   const queues = createJobQueues({ name: 'bench', broadcast, logger });
   const queue = queues({ name: 'messages', lanes: ['sms'], kind: notificationJobs({ connection }) });
   const store = createNotificationStore(connection, { announce: queue.announce, logger });
+  const standing = { owner: null, recovery: 0, authority: 0, credentials: [] };
+  const owner = {
+    role: 'machine',
+    person: null,
+    clientIds: [],
+    visibleIds: [],
+    scopes: [],
+    standing,
+  } as const;
+  const authority = createSenderAuthority({ find: async () => owner });
   const service = createNotificationService({
     store,
     userExists: async () => true,
     types: new Set(['sms']),
+    authority,
   });
   const channel: Channel = {
     send: async () => ({ providerId: null }),
@@ -74,7 +86,7 @@ async function bench(natsUrl: string, mongodbUri: string): Promise<void> {
   };
   const worker = queue.work({
     ...{ lane: 'sms', slots: CONCURRENCY, timeoutMs: 30_000 },
-    handler: createSender({ channels: new Map([['sms', channel]]), logger }),
+    handler: createSender({ channels: new Map([['sms', channel]]), logger, authority }),
     onEnded() {
       notifications.sent += 1;
     },

@@ -76,7 +76,12 @@ export function createNotificationsService(
     const { lanes, operate } = createQueuesModule(context);
     const events = createEventsModule(context);
     const announce = createAnnounce(events.take);
-    const notifications = createNotificationsModule(context, { ...config, lanes, announce });
+    const notifications = createNotificationsModule(context, {
+      ...config,
+      lanes,
+      announce,
+      owners: events.owners,
+    });
     const keepDays = config.analyticsDays ?? DEFAULT_ANALYTICS_DAYS;
     const { visibleIdsOf } = events.rights;
     const requests = createRequestsModule(context, {

@@ -14,7 +14,11 @@ t.test('the error of a notification names no host or path', async (t) => {
     [new ProviderError('failing', 'The mail server fails.'), 'The mail server fails.'],
   ] as const) {
     const channel = { send: () => Promise.reject(thrown) } as unknown as Channel;
-    const send = createSender({ logger, channels: new Map([['email', channel]]) });
+    const send = createSender({
+      logger,
+      channels: new Map([['email', channel]]),
+      authority: { holds: async () => true },
+    });
     const job = { id: 'ntf_1', document } as unknown as Parameters<typeof send>[0];
     const attempt = { signal: AbortSignal.timeout(5000), note() {} };
     await t.rejects(async () => send(job, attempt), { message: told });

@@ -104,7 +104,7 @@ its interval, at most ${MAX_POINTS} of them; from and to are widened to whole in
 groups are returned one by one, and the sum of all others as \`other\`.
 
 Editors, admins and trusted applications see everything. Other people see the values of their own applications: of the one that
-client_id names, or of all of them together.
+client_id names, or of all of them together; by an application or its API key, the values of that application.
 `.trim();
 
 /** Mounts GET /api/v1/analytics. */

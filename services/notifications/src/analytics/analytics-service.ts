@@ -1,5 +1,5 @@
 import { ServiceError } from '@gatehouse/core/errors';
-import type { Caller } from '@gatehouse/tokens/caller';
+import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
 import type { AnalyticsQuery } from './analytics-query.ts';
 import { ALL_CLIENTS, type BucketReader, INTERVAL_MS } from './bucket.ts';
 import { addPart, addSum, emptySum, groupingOf, METRICS, type Metric, partsOf, type Sum } from './metrics.ts';
@@ -30,7 +30,7 @@ type Source = { clients: readonly string[] | 'each'; metric: Metric };
 
 /**
  * Answers questions about metrics. Machines, editors and admins see everything, other people what their own applications
- * did.
+ * did; by another application than our own pages, what that one did.
  *
  * @param options.ownedBy the client ids of a person's applications
  */
@@ -50,7 +50,8 @@ export function createAnalytics(options: {
     if (!METRICS[metric].isPerClient) {
       throw new ServiceError('forbidden', `Only editors, admins and trusted applications see ${metric}.`);
     }
-    const owned = await ownedBy(person.id);
+    const all = await ownedBy(person.id);
+    const owned = isFirstParty(caller) ? all : all.filter((it) => it === caller.clientId);
     if (client === undefined) return owned;
     if (owned.includes(client)) return [client];
     throw new ServiceError('forbidden', 'You see the metrics of your own applications.');

@@ -2,6 +2,7 @@ import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/cre
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import { isPublicHost } from '@gatehouse/outbound/public-address';
 import type { Announce } from '../events/announce.ts';
+import type { Owners } from '../events/reading-rights.ts';
 import { createChannels } from './channels/create-channels.ts';
 import { vapidPublicKey } from './channels/push-provider.ts';
 import { NOTIFICATION_TYPES } from './notification.ts';
@@ -13,6 +14,7 @@ import { createPushResource, mountPushKey, PUSH_PATHS } from './push/push-resour
 import { createPushSubscriptionStore } from './push/push-subscription-store.ts';
 import { createRevokedSubscriptions } from './push/revoked-subscriptions.ts';
 import { createRecipients } from './recipients.ts';
+import { createSenderAuthority } from './sender-authority.ts';
 import { ATTEMPT_MS, createSender, RESPONSE_MS, type SendingSettings } from './sending.ts';
 import { createNotificationCounts } from './store/notification-counts.ts';
 import { createNotificationStore } from './store/notification-store.ts';
@@ -31,6 +33,7 @@ export function createNotificationsModule(
     sending: SendingSettings;
     lanes: { isPaused(queue: string, lane: string): boolean; count(...of: [string, string, string]): void };
     announce: Announce;
+    owners: Pick<Owners, 'find'>;
   },
 ) {
   const { usersUrl, publicUrl, sending, lanes } = options;
@@ -49,13 +52,15 @@ export function createNotificationsModule(
     ...{ name: QUEUE, lanes: NOTIFICATION_TYPES, leaseMs },
     kind: notificationJobs({ connection }),
   });
+  const authority = createSenderAuthority(options.owners);
   const store = createNotificationStore(connection, { announce: queue.announce, logger });
   const notifications = createNotificationService({
     store,
     userExists: recipients.exists,
     types: new Set(channels.keys()),
+    authority,
   });
-  const handler = createSender({ channels, logger, responseTimeoutMs });
+  const handler = createSender({ channels, logger, responseTimeoutMs, authority });
   const workers = [...(slots === 0 ? [] : channels)].map(([lane, channel]) =>
     queue.work({
       lane,
@@ -67,7 +72,9 @@ export function createNotificationsModule(
       // Before the end is recorded, so that it is certain.
       async onEnding({ id, document: { user_id } }, outcome, result) {
         if ('retryInMs' in outcome) return;
-        const status = recordedOutcome(outcome, result) === 'accepted' ? 'sent' : 'failed';
+        const recorded = recordedOutcome(outcome, result);
+        if (recorded === 'cancelled') return;
+        const status = recorded === 'accepted' ? 'sent' : 'failed';
         const data = { notification_id: id, user_id, type: lane, status };
         await options.announce(`notifications.notification.${status}`, data, id);
       },

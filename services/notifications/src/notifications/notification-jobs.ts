@@ -10,6 +10,8 @@ export type SendingResult = {
   mayBeAccepted: boolean;
   /** The id that the provider gave the message. */
   providerId: string | null;
+  /** Whether its senders may send no longer. */
+  isCancelled?: boolean;
 };
 
 const MAX_ATTEMPTS_KEPT = 50;
@@ -36,16 +38,17 @@ export function notificationJobs({
     changesOf(_job, { outcome, result, now }) {
       const recorded = recordedOutcome(outcome, result);
       const error = outcome.result === 'succeeded' ? null : outcome.error;
-      const status = 'retryInMs' in outcome ? 'queued' : recorded === 'accepted' ? 'sent' : 'failed';
+      const ended = recorded === 'cancelled' ? recorded : recorded === 'accepted' ? 'sent' : 'failed';
+      const status = 'retryInMs' in outcome ? 'queued' : ended;
       const attempt =
-        recorded === 'postponed'
+        recorded === 'postponed' || recorded === 'cancelled'
           ? null
           : { outcome: recorded, ended_at: now, error, provider_id: result?.providerId ?? null };
       return { set: { status, updated_at: now, reason: error }, change: { attempt } };
     },
     applied: {
       version: VERSION,
-      // One that was postponed was not made.
+      // One that was postponed or cancelled was not made.
       attempts: {
         $cond: [
           { $eq: ['$$change.attempt', null] },
@@ -67,8 +70,9 @@ const merged = (fields: unknown) => ({ $mergeObjects: ['$$attempt', fields] });
 /** What is recorded of an attempt. One that was postponed counts if the provider may have the message. */
 export function recordedOutcome(
   { result }: Outcome,
-  { mayBeAccepted = false }: Partial<SendingResult> = {},
-): AttemptOutcome | 'postponed' {
+  { mayBeAccepted = false, isCancelled = false }: Partial<SendingResult> = {},
+): AttemptOutcome | 'postponed' | 'cancelled' {
+  if (isCancelled) return 'cancelled';
   if (result === 'succeeded') return 'accepted';
   if (result === 'rejected') return 'rejected';
   if (mayBeAccepted) return 'unknown';

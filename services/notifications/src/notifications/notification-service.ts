@@ -3,6 +3,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { EarlierCreation, IdempotencyKey } from '@gatehouse/domain/idempotency-key';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
+import type { Caller } from '@gatehouse/tokens/caller';
 import {
   ACCEPTED,
   change,
@@ -14,9 +15,13 @@ import {
   type NotificationType,
   textProblems,
 } from './notification.ts';
+import type { SenderAuthority } from './sender-authority.ts';
 
 /** The caller: a person, limited by role, or a machine (undefined person), which is not. */
-export type Actor = { person: { id: string; role: string } | undefined; clientId: string };
+export type Actor = Pick<Caller, 'person' | 'clientId' | 'givenBy'> & {
+  /** Gatehouse itself, whose notifications rest on nobody. */
+  isGatehouse?: true;
+};
 
 /**
  * The use cases of notifications. People see those that were sent to them; for any other they get `not_found`, as if it did
@@ -41,8 +46,9 @@ export function createNotificationService(options: {
   userExists: (id: string) => Promise<boolean>;
   /** The types that there is a provider for. */
   types: ReadonlySet<NotificationType>;
+  authority: Pick<SenderAuthority, 'sendersOf'>;
 }): NotificationService {
-  const { store, userExists, types } = options;
+  const { store, userExists, types, authority } = options;
 
   function requireStaff({ person }: Actor): void {
     if (person?.role !== 'user') return;
@@ -74,7 +80,10 @@ export function createNotificationService(options: {
         problems.push({ field: 'type', message: `cannot be ${draft.type}: no provider is set up for it` });
       }
       if (problems.length > 0) throw invalidFields(problems);
-      if (!(await userExists(draft.userId))) {
+      // First, since it counts what the account was when the credential was accepted.
+      const finding = actor.isGatehouse ? undefined : authority.sendersOf(actor);
+      const [senders, exists] = await Promise.all([finding, userExists(draft.userId)]);
+      if (!exists) {
         throw invalidFields([{ field: 'user_id', message: 'is not a user' }]);
       }
       const now = new Date();
@@ -86,7 +95,7 @@ export function createNotificationService(options: {
         updatedAt: now,
       };
       // All applications of a person are one sender.
-      await store.add(notification, { sender: actor.person?.id ?? actor.clientId, key });
+      await store.add(notification, { sender: actor.person?.id ?? actor.clientId, senders, key });
       return notification;
     },
 

@@ -50,7 +50,7 @@ export const NOTIFICATION = {
   type: oneOf(NOTIFICATION_TYPES).list(),
   priority: oneOf(NOTIFICATION_PRIORITIES).list(),
   status: oneOf(NOTIFICATION_STATUSES).list({ mostCommon: 'sent' }),
-  /** Why it failed, or what its last attempt ran into. */
+  /** Why it failed or was cancelled, or what its last attempt ran into. */
   reason: text().default(null),
   /** The last of them. */
   attempts: listOf({
@@ -76,6 +76,19 @@ export type NewNotification = Pick<Notification, 'userId' | 'message' | 'type' |
   Partial<Pick<Notification, 'subject'>>;
 export type NotificationChanges = { status?: 'cancelled'; priority?: NotificationPriority };
 
+/** Somebody on whom a notification rests, and the account behind that as it was when the notification was accepted. */
+export type Sender = {
+  /** A person; or an application that is trusted. */
+  id: string;
+  /** Null where identity could not say: then the present role alone counts. */
+  account: {
+    /** The person, or the owner of the application; null if nobody owns it. */
+    owner: string | null;
+    /** The authority epoch of the owner. */
+    authority: number;
+  } | null;
+};
+
 /** The store as the use cases need it. Its lists are of all notifications or, with `within`, of those to one user. */
 export type NotificationStore = ListSource<NotificationField, Notification> & {
   within(userId: string): ListSource<NotificationField, Notification>;
@@ -83,7 +96,10 @@ export type NotificationStore = ListSource<NotificationField, Notification> & {
   /** The notification that was created with a key, as it is now. */
   findByKey(key: IdempotencyKey): Promise<EarlierCreation<Notification> | undefined>;
   /** Stores it with its key and who sends it, and announces its job. Throws `conflict` if the key is taken. */
-  add(notification: Notification, by: { sender: string; key: IdempotencyKey | undefined }): Promise<void>;
+  add(
+    notification: Notification,
+    by: { sender: string; senders?: readonly Sender[] | undefined; key: IdempotencyKey | undefined },
+  ): Promise<void>;
   /**
    * Calls `decide` with the current notification, and announces its job if its priority changes. Throws `not_found`,
    * `precondition_failed`, and what `decide` throws.

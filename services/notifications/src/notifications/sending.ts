@@ -6,6 +6,7 @@ import { ProviderError } from './channels/provider.ts';
 import { withDeadline } from './deadline.ts';
 import type { Notification } from './notification.ts';
 import type { SendingResult } from './notification-jobs.ts';
+import type { SenderAuthority } from './sender-authority.ts';
 import { type NotificationDocument, notifications } from './store/notification-document.ts';
 
 /** How notifications are sent. */
@@ -22,6 +23,8 @@ export type SendingSettings = {
   leaseMs?: number;
 };
 
+/** When identity is asked again about the senders, after it could not be, in milliseconds. */
+const AUTHORITY_MS = 5000;
 /** How long a notification waits for a provider that cannot be reached, in milliseconds. */
 const MAX_WAIT_MS = 72 * 3_600_000;
 /** How long a provider has to answer, in milliseconds; less than the time of an attempt. */
@@ -33,14 +36,23 @@ export function createSender(options: {
   channels: ReadonlyMap<Notification['type'], Channel>;
   logger: Logger;
   responseTimeoutMs?: number;
+  authority: Pick<SenderAuthority, 'holds'>;
 }): JobHandler<NotificationDocument, SendingResult> {
-  const { channels, logger, responseTimeoutMs = RESPONSE_MS } = options;
+  const { channels, logger, authority, responseTimeoutMs = RESPONSE_MS } = options;
   return async ({ document }, { signal, note }) => {
     const notification = notifications.read(document);
     const result: SendingResult = { mayBeAccepted: false, providerId: null };
     note(result);
     const channel = channels.get(notification.type);
     if (channel === undefined) throw new Error(`no provider is set up for ${notification.type}`);
+    const holds = await authority.holds(document.job?.senders ?? []).catch((error: unknown) => {
+      const message = 'The identity service cannot be reached at the moment.';
+      throw new PostponedError(message, AUTHORITY_MS, { cause: error });
+    });
+    if (!holds) {
+      result.isCancelled = true;
+      throw new PermanentError('Its sender may not send notifications any more, or has ended all access.');
+    }
     const mayBeAccepted = (may: boolean) => {
       result.mayBeAccepted = may;
     };

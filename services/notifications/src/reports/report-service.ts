@@ -99,7 +99,7 @@ export function createReportService(options: {
         createdAt: now,
         updatedAt: now,
       };
-      if (!(await store.insert(report))) {
+      if (!(await store.insert(report, requester.givenBy ?? owner))) {
         throw new ServiceError(
           'conflict',
           `${MAX_UNFINISHED} of your reports are not finished: wait for one, or cancel one.`,

@@ -15,7 +15,7 @@ export const REPORTS = 'reports';
 
 export type ReportDocument = StoredOf<typeof REPORT> &
   VersionedDocument & {
-    /** Its place among those of the requester that have not ended. */
+    /** Its place among those that have not ended of the requester, or of somebody else who gave the credential. */
     unfinished?: { requester: string; slot: number } | null;
     /** The requester, while it is made: of each, one is made at a time. */
     making?: string | null;
@@ -106,13 +106,13 @@ export function createReportStore(
     count: store.count,
     within: store.within,
     findById: store.findById,
-    async insert(report) {
-      const { id, requester } = report;
+    async insert(report, asker) {
+      const { id } = report;
       return insertInSlot({
         limit: MAX_UNFINISHED,
         field: 'unfinished.requester',
         async taken() {
-          const filter = { 'unfinished.requester': requester, 'unfinished.slot': { $gte: 0 } };
+          const filter = { 'unfinished.requester': asker, 'unfinished.slot': { $gte: 0 } };
           const found = reports.find(filter, { projection: { _id: 0, 'unfinished.slot': 1 } });
           return (await found.toArray()).map(({ unfinished }) => Object(unfinished) as { slot?: number });
         },
@@ -121,7 +121,7 @@ export function createReportStore(
             ...fieldsOf(report),
             _id: id,
             job: jobOf(report),
-            unfinished: { requester, slot },
+            unfinished: { requester: asker, slot },
           } as unknown as StoredDocument),
       });
     },

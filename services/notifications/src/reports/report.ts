@@ -54,8 +54,8 @@ export type ReportField = ListFieldOf<typeof REPORT>;
 /** The store as the use cases need it. Each change is one conditional write, and undefined when the report was not in a state for it. */
 export type ReportStore = ListSource<ReportField, Report> & {
   within(requester: string): ListSource<ReportField, Report>;
-  /** Resolves to false, and stores nothing, when the requester has MAX_UNFINISHED that have not ended. */
-  insert(report: Report): Promise<boolean>;
+  /** Resolves to false, and stores nothing, when the asker, who gave the credential, has MAX_UNFINISHED that have not ended. */
+  insert(report: Report, asker: string): Promise<boolean>;
   /** With a requester, undefined for a report of another. */
   findById(id: string, requester?: string): Promise<Report | undefined>;
   /** Queued or running becomes running, from the beginning; 'waits' while another one of the requester is made. */
@@ -99,6 +99,7 @@ export type ReportFileStore = {
 export type Requester = {
   person: { id: string; role: string } | undefined;
   clientId: string;
+  givenBy?: string;
   scopes: ReadonlySet<string>;
 };
 

@@ -33,11 +33,13 @@ export function createWebhookNotices(create: NotificationService['create']) {
       subject,
       message: text.join('\n\n'),
     } as const;
-    await create(notification, { person: undefined, clientId: 'webhooks' }).catch((error: unknown) => {
-      // It was sent before, or there is no mail server.
-      if (error instanceof ServiceError && ['conflict', 'invalid'].includes(error.kind)) return;
-      throw error;
-    });
+    await create(notification, { person: undefined, clientId: 'webhooks', isGatehouse: true }).catch(
+      (error: unknown) => {
+        // It was sent before, or there is no mail server.
+        if (error instanceof ServiceError && ['conflict', 'invalid'].includes(error.kind)) return;
+        throw error;
+      },
+    );
   }
 
   return {

@@ -195,7 +195,7 @@ t.test('people see what their own applications did', async (t) => {
   const owner = 'usr_owner';
   issuer.own(owner, 'app_mine');
   issuer.own(owner, 'app_mine_too');
-  const token = await issuer.person(owner, 'user', SCOPE);
+  const token = await issuer.person(owner, 'user', `${SCOPE} manage:apps`);
   t.match(await ask('metric=requests', token), { status: 200, total: 6 });
   t.match(await ask('metric=requests&client_id=app_mine', token), { status: 200, total: 3 });
   t.match((await ask('metric=requests&group_by=client_id', token)).totals, [
@@ -206,6 +206,13 @@ t.test('people see what their own applications did', async (t) => {
     t.match(await ask(`metric=requests&client_id=${client}`, token), { status: 403 }, client);
   for (const metric of ['orders', 'revenue', 'notifications'])
     t.match(await ask(`metric=${metric}`, token), { status: 403 }, metric);
+  const claims = { sub: 'app_mine', client_id: 'app_mine', owner, roles: ['user'], scope: SCOPE };
+  for (const given of [{}, { given_by: 'usr_member' }]) {
+    const application = await issuer.sign({ ...claims, ...given });
+    t.match(await ask('metric=requests', application), { status: 200, total: 3 });
+    t.match(await ask('metric=requests&client_id=app_mine', application), { status: 200, total: 3 });
+    t.match(await ask('metric=requests&client_id=app_mine_too', application), { status: 403 });
+  }
   const nobody = await issuer.person('usr_nobody', 'user', SCOPE);
   t.match(await ask('metric=requests&group_by=client_id', nobody), {
     status: 200,

@@ -13,7 +13,7 @@ t.snapshotFile = new URL('wire.snapshot.cjs', import.meta.url);
 const { issuer, call, send, settled, order } = await build(t);
 const tokens = {
   machine: await issuer.machine(SCOPE),
-  user: await issuer.person('usr_ann', 'user', SCOPE),
+  user: await issuer.person('usr_ann', 'user', `${SCOPE} manage:apps`),
   admin: await issuer.person('usr_root', 'admin', SCOPE),
   writer: await issuer.machine('write:data'),
   nobody: undefined,

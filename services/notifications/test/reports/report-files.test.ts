@@ -54,7 +54,7 @@ async function add(changed: Partial<Report> = {}): Promise<string> {
     ...{ createdAt: now, updatedAt: now, startedAt: null, completedAt: null, expiresAt: null },
     ...changed,
   };
-  t.equal(await store.insert(report), true);
+  t.equal(await store.insert(report, report.requester), true);
   return id;
 }
 

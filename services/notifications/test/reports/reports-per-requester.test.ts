@@ -16,7 +16,7 @@ async function add(requester: string): Promise<string> {
     ...{ status: 'queued', progress: 0, rows: 0, bytes: null, fileId: null, error: null, version: 1 },
     ...{ createdAt: now, updatedAt: now, startedAt: null, completedAt: null, expiresAt: null },
   };
-  t.equal(await store.insert(report), true);
+  t.equal(await store.insert(report, requester), true);
   return id;
 }
 

@@ -252,6 +252,14 @@ t.test('no more concurrent requests are accepted than the limit', async (t) => {
   t.equal((await call('DELETE', `/v2/reports/${first?.body.id}`, asker)).status, 204);
   t.equal((await ask()).status, 202, 'one that is cancelled makes room');
   t.equal((await ask()).status, 409);
+  const claims = { sub: 'app_busy', client_id: 'app_busy', owner: 'usr_busy', roles: ['editor'], scope: ALL };
+  const member = await issuer.sign({ ...claims, given_by: 'usr_member' });
+  const ofMember = Array.from({ length: MAX_UNFINISHED + 1 }, () =>
+    call('POST', '/v2/reports/generate', member, body),
+  );
+  const made = (await Promise.all(ofMember)).filter(({ status }) => status === 202);
+  t.equal(made.length, MAX_UNFINISHED, 'those of a member count apart');
+  accepted.push(...made);
   for (const { body } of accepted) await call('DELETE', `/v2/reports/${body.id}`, asker);
   t.equal((await call('PUT', lane, token, { paused: false })).status, 200);
 });

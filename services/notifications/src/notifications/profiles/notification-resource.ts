@@ -92,7 +92,9 @@ function schema() {
     type: NotificationTypeName,
     priority: Priority,
     status: Status,
-    reason: NullableText('The error of the last attempt, if it failed.'),
+    reason: NullableText(
+      'The error of the last attempt, if it failed; or why it was cancelled, if nobody asked for that.',
+    ),
     attempts: Type.Array(
       Type.Object({
         started_at: Timestamp,

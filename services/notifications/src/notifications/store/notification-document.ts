@@ -2,15 +2,15 @@ import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import type { JobState } from '@gatehouse/data/job-document';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
-import { NOTIFICATION, type NotificationPriority } from '../notification.ts';
+import { NOTIFICATION, type NotificationPriority, type Sender } from '../notification.ts';
 
 export const COLLECTION = 'notifications';
 
 /** As stored. Addresses are never stored here, they belong to users. */
 export type NotificationDocument = StoredOf<typeof NOTIFICATION> &
   VersionedDocument & {
-    /** Of which the sender is the owner; null once it has ended. */
-    job: JobState | null;
+    /** Of which the sender is the owner; null once it has ended. Those of Gatehouse and of earlier versions name no senders. */
+    job: (JobState & { senders?: readonly Sender[] }) | null;
     /** The priority when it was accepted. */
     first_priority: NotificationPriority;
   };

@@ -67,10 +67,10 @@ export function createNotificationStore(
       return { state: 'done', created: asAccepted(notifications.read(document), document.first_priority) };
     },
 
-    async add(notification, { sender, key }) {
+    async add(notification, { sender, senders, key }) {
       const { type: lane, priority, createdAt } = notification;
       const place = { lane, priority, owner: sender, traceparent: currentTraceparent() };
-      const job = newJob(place, createdAt);
+      const job = { ...newJob(place, createdAt), ...(senders && { senders }) };
       const document = { ...writeNew(notification), job, ...idempotencyFields(key) };
       if (!(await insert(document))) {
         throw new ServiceError('conflict', 'This notification already exists.');

@@ -1,0 +1,37 @@
+import type { Caller } from '@gatehouse/tokens/caller';
+import type { Owners } from '../events/reading-rights.ts';
+import type { Sender } from './notification.ts';
+
+export type SenderAuthority = ReturnType<typeof createSenderAuthority>;
+
+/** Whether notifications may still be sent: each may while all who sent it could send it again, with the authority that they had then. */
+export function createSenderAuthority({ find }: Pick<Owners, 'find'>) {
+  return {
+    /** The senders of a notification that the caller sends now: the person or the application, and who gave its credential. */
+    async sendersOf({
+      person,
+      clientId,
+      givenBy,
+    }: Pick<Caller, 'person' | 'clientId' | 'givenBy'>): Promise<Sender[]> {
+      const ids = new Set([person?.id ?? clientId, givenBy].filter((id) => id !== undefined));
+      return Promise.all(
+        [...ids].map(async (id) => {
+          // A notification is accepted while identity is away.
+          const { standing } = await find(id).catch(() => ({ standing: undefined }));
+          return { id, account: standing ? { owner: standing.owner, authority: standing.authority } : null };
+        }),
+      );
+    },
+
+    /** Rejects when identity cannot be asked. */
+    async holds(senders: readonly Sender[]): Promise<boolean> {
+      const now = await Promise.all(senders.map(({ id }) => find(id)));
+      return now.every(({ role, standing }, i) => {
+        if (role === null || role === 'user') return false;
+        const given = senders[i]?.account;
+        if (!given || standing === undefined) return true;
+        return standing.owner === given.owner && standing.authority <= given.authority;
+      });
+    },
+  };
+}
