@@ -73,7 +73,7 @@ export function createReadingRights(find: FindOwner) {
       const { role, scopes } = isByCredential ? (credentialOf(basis, standing) ?? NOTHING) : owner;
       const isFirstParty = person === reader && clientIds.length > 0;
       // A key or a token may have fewer scopes than its application.
-      const within = (isByCredential && basis.scopes) || scopes;
+      const within = basis?.scopes ?? scopes;
       return {
         scopes: new Set(isFirstParty ? [...scopes, MANAGE_APPS] : scopes.filter((it) => within.includes(it))),
         readers: role === null ? [] : readers(role, person ?? reader, clientIds),

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '@gatehouse/core/errors';
-import { type Caller, unauthenticated } from '@gatehouse/tokens/caller';
+import { type Caller, isFirstParty, unauthenticated } from '@gatehouse/tokens/caller';
 import { credentialOf, type Owners, type Standing } from '../events/reading-rights.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import {
@@ -68,21 +68,19 @@ export function createWebhookAuthority(options: {
   return {
     pause,
     /** The basis of a webhook of this reader that the caller makes, changes or resumes now. */
-    async basisOf(
-      reader: string,
-      { keyId, credentialId, scopes }: Pick<Caller, 'keyId' | 'credentialId' | 'scopes'>,
-    ): Promise<Basis | null> {
+    async basisOf(reader: string, caller: Caller): Promise<Basis | null> {
       const { standing } = await owners.findNow(reader);
       if (standing === undefined) return null;
       const { owner, recovery, authority } = standing;
-      const id = credentialId ?? keyId ?? null;
-      if (id === null) return { owner, recovery, authority, keyId: null };
+      const id = caller.credentialId ?? caller.keyId ?? null;
+      const within = isFirstParty(caller) ? {} : { scopes: [...caller.scopes] };
+      if (id === null) return { owner, recovery, authority, keyId: null, ...within };
       const credential = credentialOf({ keyId: id }, standing);
       if (credential === undefined) {
         throw unauthenticated('The credential of the request has ended.', 'invalid_token');
       }
       const giver = { id: credential.giver, epoch: credential.epoch };
-      return { owner, recovery, authority, keyId: id, giver, scopes: [...scopes] };
+      return { owner, recovery, authority, keyId: id, giver, ...within };
     },
     /**
      * Whether the webhook holds. One that does not is paused, or removed with its deliveries when its application has another

@@ -34,7 +34,7 @@ export type Basis = {
   keyId: string | null;
   /** Who had given that, and the epoch of their account; undefined in those of earlier versions. */
   giver?: { id: string | null; epoch: number };
-  /** The scopes of that key, or of the token that it gave; undefined in those of earlier versions. */
+  /** The scopes of the key or token; undefined where the person used Gatehouse itself, and in those of earlier versions. */
   scopes?: readonly string[];
 };
 

@@ -85,7 +85,10 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
     },
 
     async forgetReplaced(clientId, id) {
-      await keys.updateMany({ client_id: clientId, replaces: id }, { $pull: { replaces: id } as never });
+      await keys.updateMany(
+        { client_id: clientId, ...NOT_REVOKED, replaces: id },
+        { $pull: { replaces: id } as never },
+      );
     },
 
     async revocationWritten(id) {

@@ -129,9 +129,11 @@ export function createApiKeys(options: {
     async revoke(manager, clientId, id) {
       await findManaged(options, manager, clientId, 'developer');
       await findKey(clientId, id);
-      // What rests on it ends with it, although another key has replaced it.
+      // The webhooks that rest on it end with it, although another key has replaced it.
       await keys.forgetReplaced(clientId, id);
       await keys.markRevoked(clientId, id);
+      // A rotation that was under way has named it once more.
+      await keys.forgetReplaced(clientId, id);
       await writeRevocation(id);
       await record(manager, 'api_key.revoked', clientId, { key: id });
     },
