@@ -15,7 +15,7 @@ import {
   type UserEvent,
   WrongPasswordError,
 } from './user.ts';
-import { CHANGEABLE_FIELDS } from './user-fields.ts';
+import { CHANGEABLE_FIELDS, USER_ROLES } from './user-fields.ts';
 
 export const ACCOUNT_CHANGED = 'users.account.changed';
 /** The subject of changes that only the audit log needs. Events that end tokens never wait behind them. */
@@ -250,6 +250,24 @@ type Reason = {
   isRestorable?: true;
 };
 
+/** How long the tokens of an application may still be accepted that lost its trust by a demotion: until identity has heard of it. */
+const STILL_ACCEPTED_MS = 10_000;
+
+/** Of an inactive account, nothing; else the rank of the role, from 1. */
+const powerOf = ({ role, status }: Account) => (status === 'active' ? USER_ROLES.indexOf(role) + 1 : 0);
+
+const isActiveAdmin = ({ role, status }: Account) => role === 'admin' && status === 'active';
+
+/** Throws `conflict` when an application at once makes somebody an admin again whom somebody else lowered: its trust may be what that ends. */
+function assertNotUndone({ loweredAt, loweredBy }: Account, { by, updatedAt }: Revision): void {
+  const isRecent = loweredAt !== null && updatedAt.getTime() - loweredAt.getTime() < STILL_ACCEPTED_MS;
+  if (by?.user_id !== null || loweredBy === by.client_id || !isRecent) return;
+  throw new ServiceError(
+    'conflict',
+    'This account has just been demoted or deactivated. Try again in ten seconds, if that is to be undone.',
+  );
+}
+
 function updated(
   current: Account,
   changed: Account,
@@ -257,8 +275,13 @@ function updated(
   reasons = reasonsOf(current, changed, made),
 ): AccountUpdate {
   const { by, ...revision } = made;
+  const isLowered = powerOf(changed) < powerOf(current);
+  if (isActiveAdmin(changed) && !isActiveAdmin(current)) assertNotUndone(current, made);
   const isGivenBack = isByAdmin(current, made) && reasons.some(({ reason }) => GIVING_BACK.has(reason));
-  const next = isGivenBack ? givenBack(changed, made) : changed;
+  const kept = isGivenBack ? givenBack(changed, made) : changed;
+  const next = isLowered
+    ? { ...kept, loweredAt: made.updatedAt, loweredBy: by?.user_id ?? by?.client_id ?? null }
+    : kept;
   const epochs = Object.fromEntries(EPOCHS.map((name) => [name, current[name]])) as Record<Epoch, number>;
   const accountChanges = reasons.map(({ raises, ...reason }): AccountChanged => {
     for (const name of raises) epochs[name] += 1;

@@ -50,6 +50,10 @@ export const USER = {
   /** The key of a username that the account had, which nobody else gets until then. */
   heldUsername: text().default(null),
   usernameHeldUntil: date().default(null),
+  /** When the role was last lowered, or the account deactivated. */
+  loweredAt: date().default(null),
+  /** The person or the application who did so; null for Gatehouse itself. */
+  loweredBy: text().default(null),
   /** Raised by every write; 0 for users stored before versions were introduced. */
   version: number().default(0),
   createdAt: date().list(),

@@ -63,10 +63,22 @@ t.test('the effects of a change', async (t) => {
     const [epoch, signInEpoch] = ends.at(-1)?.slice(1) ?? [5, 2];
     const emailVerified = !changed.includes('email_verified');
     const address = emailVerified ? {} : { earlierEmail: ANN.email, emailReplacedAt: REVISION.updatedAt };
-    const authorityEpoch = changes.status === 'inactive' ? 4 : 3;
+    const isLowered = changes.status === 'inactive';
+    const authorityEpoch = isLowered ? 4 : 3;
+    const loweredAt = isLowered ? REVISION.updatedAt : null;
     t.strictSame(
       update.next,
-      { ...ANN, ...changes, ...address, emailVerified, epoch, signInEpoch, authorityEpoch, ...REVISION },
+      {
+        ...ANN,
+        ...changes,
+        ...address,
+        emailVerified,
+        epoch,
+        signInEpoch,
+        authorityEpoch,
+        loweredAt,
+        ...REVISION,
+      },
       about,
     );
     t.strictSame(learned(update), [ends, changed], about);
@@ -382,4 +394,32 @@ t.test('for any change, epochs increase by one per event, and the input is not m
     return true;
   });
   fc.assert(property);
+});
+
+t.test('an application undoes no demotion or deactivation at once', async (t) => {
+  const by = (user_id: string | null) => ({
+    user_id,
+    client_id: 'app',
+    address: '',
+    user_agent: null,
+    request_id: '',
+  });
+  const at = (seconds: number, user: string | null = null) => ({
+    version: 9,
+    updatedAt: new Date(REVISION.updatedAt.getTime() + seconds * 1000),
+    by: by(user),
+  });
+  const admin: Account = { ...ANN, role: 'admin' };
+  for (const [lower, raise] of [
+    [{ role: 'user' }, { role: 'admin' }],
+    [{ status: 'inactive' }, { status: 'active' }],
+  ] as const) {
+    const { next } = changeUser(admin, lower, at(0, 'usr_root'));
+    t.throws(() => changeUser(next, raise, at(9)), /demoted or deactivated/);
+    t.match(changeUser(next, raise, at(9, 'usr_root')).next, raise, 'an admin does');
+    t.match(changeUser(next, raise, at(11)).next, raise, 'later it does');
+    const own = changeUser(admin, lower, at(0)).next;
+    t.match(changeUser(own, raise, at(1)).next, raise, 'or what it lowered itself');
+  }
+  t.match(changeUser(ANN, { role: 'admin' }, at(0)).next, { role: 'admin' });
 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
@@ -296,7 +297,11 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         const isAsked = changes.trusted === true || 'scopes' in changes;
         const grants = next.trusted && manager.role === 'admin' && isAsked;
         const trust = grants ? { trust: await trusts.grantedBy(manager, next) } : {};
-        const jwksGiven = changes.jwks && (await authority.give('public_keys', manager, before));
+        // A person who sends the same keys again does not become their giver.
+        const isSame = isDeepStrictEqual(changes.jwks, before.jwks);
+        const jwksGiven = isSame
+          ? before.jwksGiven
+          : changes.jwks && (await authority.give('public_keys', manager, before));
         const changed = await writes.change(before, {
           ...changes,
           ...trust,

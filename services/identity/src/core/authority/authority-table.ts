@@ -304,6 +304,21 @@ export const AUTHORITY = {
       stays: { [LIVES]: ['password_changed', 'sessions_ended'] },
     },
   },
+  resource_application: {
+    name: 'Application of somebody else that a resource lists',
+    givenBy: 'the owner of the resource, or an admin while they are one',
+    bound: 'the scopes of the resource; of a person, what they allow',
+    restsOn: ['authority_epoch', 'recovery_epoch'],
+    needs: 'account',
+    cells: {
+      ends: {
+        ...GIVEN_BY_PERSON,
+        [OTHER_OWNER]: ['transferred'],
+        [WITH_APPLICATION]: ['application_deleted'],
+      },
+      stays: { [LIVES]: ['password_changed', 'sessions_ended'] },
+    },
+  },
   registration_access_token: {
     name: 'Registration access token of a client',
     givenBy: 'the person whose registration token it was',

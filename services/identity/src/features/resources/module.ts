@@ -3,6 +3,7 @@ import { isOnHostOf } from '../../core/applications/hosts.ts';
 import type { Core } from '../../core/core.ts';
 import type { ResourceRequester } from '../../core/oidc/protected-resource.ts';
 import type { IdentityModule } from '../../identity-module.ts';
+import { holdsForOthers } from './listed-applications.ts';
 import { identifierKeyOf, isListed, type Resource } from './registered-resource.ts';
 import { createResourceStore } from './registered-resource-store.ts';
 import { resourceRoutes } from './resource-routes.ts';
@@ -23,8 +24,11 @@ export function resources(core: Core): IdentityModule {
     const found = isOfOthers ? await store.findByKey(key) : undefined;
     if (found === undefined || requester === undefined) return found;
     if (!mayRequest(found, requester)) return undefined;
+    const isOfOwner = requester.owner === found.owner;
+    if (found.applications !== null && !isOfOwner && !(await holdsForOthers(found, core.authority)))
+      return undefined;
     if ((await core.accountCache.find(found.owner))?.status !== 'active') return undefined;
-    const isUsable = requester.owner === found.owner || (await verification.isVerified(found));
+    const isUsable = isOfOwner || (await verification.isVerified(found));
     return isUsable ? found : undefined;
   });
   core.extensions.personalData.push({

@@ -1,5 +1,6 @@
-import { date, type EntityOf, id, text, value } from '@gatehouse/domain/fields';
+import { date, type EntityOf, id, object, text, value } from '@gatehouse/domain/fields';
 import type { Application } from '../../core/applications/application.ts';
+import { GIVEN } from '../../core/authority/given.ts';
 
 /** An API or MCP server for which applications get access tokens here (RFC 8707). */
 export const RESOURCE = {
@@ -14,6 +15,8 @@ export const RESOURCE = {
   applications: value<readonly string[] | null>(),
   /** The consent epochs that these applications had when they were listed. Undefined for a list of an earlier version. */
   listedEpochs: value<readonly number[]>().optional(),
+  /** The person who listed them, and the epochs on which that rests. Undefined for a list of an earlier version. */
+  listedBy: object(GIVEN).optional(),
   owner: text(),
   /** When the metadata at its URL named this issuer; null until then, and undefined for one of an earlier version. */
   verifiedAt: date().default(null).optional(),
@@ -37,7 +40,9 @@ export type ResourceStore = {
   /** Undefined when it is gone. */
   change(
     id: string,
-    changes: Partial<Pick<Resource, 'name' | 'scopes' | 'applications' | 'listedEpochs' | 'verifiedAt'>>,
+    changes: Partial<
+      Pick<Resource, 'name' | 'scopes' | 'applications' | 'listedEpochs' | 'listedBy' | 'verifiedAt'>
+    >,
   ): Promise<Resource | undefined>;
   /** Notes when its URL was proved, which is no change of it. */
   noteVerified(id: string, at: Date): Promise<void>;

@@ -11,10 +11,12 @@ import type { ApplicationStore } from '../../core/applications/application.ts';
 import { nameProblems } from '../../core/applications/application-rules.ts';
 import { isLoopback, isOnHostOf } from '../../core/applications/hosts.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
+import type { Authority } from '../../core/authority/authority.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';
 import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstParty } from '../../http/first-party.ts';
 import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
+import { holdsForOthers } from './listed-applications.ts';
 import {
   identifierKeyOf,
   isListed,
@@ -85,6 +87,8 @@ const resourceShape = shape(
   },
 );
 
+type Manager = { person: NonNullable<Caller['person']>; caller: Caller };
+
 /** @param listed those of its applications that still are listed */
 const view = (
   { id, identifier, name, scopes, owner, ...times }: Resource,
@@ -102,10 +106,11 @@ export function resourceRoutes(options: {
   verification: Pick<ResourceVerification, 'read' | 'verify'>;
   applicationStore: Pick<ApplicationStore, 'findNow'>;
   audit: Audit;
+  authority: Pick<Authority, 'give' | 'giverOf'>;
   mails: Pick<AccountMails, 'notify'>;
   authenticate(ctx: Context): Promise<Caller>;
 }): Api {
-  const { issuer, store, verification, audit, mails } = options;
+  const { issuer, store, verification, audit, mails, authority } = options;
   const api = createManagedApi(PREFIX, async (ctx) => {
     const caller = await options.authenticate(ctx);
     return { caller, person: requireFirstParty(caller, 'Resources') };
@@ -114,14 +119,27 @@ export function resourceRoutes(options: {
   const epochOf = async (id: string) => (await options.applicationStore.findNow(id))?.consentEpoch ?? 0;
 
   /** A list of applications as it is stored. */
-  async function listing(applications: readonly string[] | null) {
-    return { applications, listedEpochs: await Promise.all((applications ?? []).map(epochOf)) };
+  async function listing(applications: readonly string[] | null, { person, caller }: Manager) {
+    const listedBy = await authority.give('resource_application', {
+      id: person.id,
+      epoch: caller.epoch.subject,
+    });
+    return { applications, listedBy, listedEpochs: await Promise.all((applications ?? []).map(epochOf)) };
   }
 
   async function viewOf(resource: Resource) {
     const { applications } = resource;
     if (applications === null) return view(resource, null);
-    const now = await Promise.all(applications.map(async (id) => ({ id, consentEpoch: await epochOf(id) })));
+    const isHeld = await holdsForOthers(resource, authority);
+    const now = (
+      await Promise.all(
+        applications.map(async (id) => {
+          const application = await options.applicationStore.findNow(id);
+          const isOfOwner = application?.owner === resource.owner;
+          return { id, consentEpoch: application?.consentEpoch ?? 0, isHeld: isHeld || isOfOwner };
+        }),
+      )
+    ).filter((it) => it.isHeld);
     const listed = now.filter((it) => isListed(resource, it)).map(({ id }) => id);
     return view(resource, listed);
   }
@@ -208,7 +226,7 @@ export function resourceRoutes(options: {
     ),
     responses: created('The resource.', resourceShape),
     kinds: ['conflict'],
-    async handle({ ctx, person, body: { identifier, name, scopes, applications = null } }) {
+    async handle({ ctx, caller, person, body: { identifier, name, scopes, applications = null } }) {
       check({ identifier, name, scopes });
       const now = new Date();
       const resource: Resource = {
@@ -219,7 +237,7 @@ export function resourceRoutes(options: {
           name,
           scopes,
         },
-        ...(await listing(applications)),
+        ...(await listing(applications, { caller, person })),
         ...{ owner: person.id, verifiedAt: null, createdAt: now, updatedAt: now },
       };
       const { problem, namedOwner } = await verification.read(resource);
@@ -275,13 +293,13 @@ export function resourceRoutes(options: {
       { name: 'Calendar' },
     ),
     responses: ok('The resource.', resourceShape),
-    async handle({ ctx, person, params, body }) {
+    async handle({ ctx, caller, person, params, body }) {
       check(omitUndefined(body));
       const { id } = await findManaged(params.id, person);
       const isWider = body.scopes !== undefined || body.applications !== undefined;
       const changed = await store.change(id, {
         ...omitUndefined(body),
-        ...(body.applications === undefined ? {} : await listing(body.applications)),
+        ...(body.applications === undefined ? {} : await listing(body.applications, { caller, person })),
         ...(isWider ? { verifiedAt: null } : {}),
       });
       if (changed === undefined) throw new ServiceError('not_found', 'There is no such resource.');

@@ -18,6 +18,7 @@ import { refresh, tokensFor } from '../../tokens.ts';
 const TESTED_ELSEWHERE: Partial<Record<GivenCapability, string>> = {
   application_webhook: 'services/notifications/test/webhooks/authority.test.ts',
   personal_webhook: 'services/notifications/test/webhooks/authority.test.ts',
+  resource_application: 'services/identity/test/features/resources/resources.test.ts',
   linked_identity: 'services/identity/test/features/identity-providers/identity-providers-api.test.ts',
   passkey: 'services/identity/test/features/account/recovery/undo.full.test.ts',
 };

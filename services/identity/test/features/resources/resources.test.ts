@@ -339,6 +339,44 @@ t.test('machines get tokens where they are listed, and those of the owner of a r
   }
 });
 
+const EVENTS = {
+  'all access is revoked': (id: string) => call('POST', `/api/v1/users/${id}/revocations`, admin, {}),
+  async 'the account is deactivated, and activated again'(id: string) {
+    await call('PUT', `/v2/users/${id}/status`, admin, { status: 'inactive' });
+    return call('PUT', `/v2/users/${id}/status`, admin, { status: 'active' });
+  },
+  'the role is lowered': (id: string) => call('PUT', `/v2/users/${id}/role`, admin, { role: 'user' }),
+} as const;
+for (const [event, happen] of Object.entries(EVENTS)) {
+  t.test(`the applications of others are no longer listed by somebody of whom ${event}`, async (t) => {
+    const name = `lister${Object.keys(EVENTS).indexOf(event as keyof typeof EVENTS)}`;
+    const id = await built.createPerson(name);
+    await call('PUT', `/v2/users/${id}/role`, admin, { role: 'admin' });
+    const lister = await built.login(name);
+    const isOfAdmin = event === 'the role is lowered';
+    const identifier = `${origin}/${name}`;
+    const own = await built.createApplication(lister, {
+      name: 'Own',
+      type: 'machine',
+      scopes: ['read:data'],
+    });
+    const draft = { identifier, applications: isOfAdmin ? null : [MACHINE.client_id, own.client_id] };
+    const { id: resource } = await register(draft, isOfAdmin ? ann : lister);
+    if (isOfAdmin) await call('PATCH', `${PATH}/${resource}`, lister, { applications: [MACHINE.client_id] });
+    const { client_id, client_secret } = MACHINE;
+    const request = { grant_type: 'client_credentials', client_id, client_secret, resource: identifier };
+    t.equal((await form(request)).status, 200);
+    t.ok((await happen(id)).status < 300);
+    t.match((await form(request)).body, { error: 'invalid_target' });
+    t.same(
+      (await call('GET', `${PATH}/${resource}`, admin)).body.applications,
+      isOfAdmin ? [] : [own.client_id],
+    );
+    await call('PATCH', `${PATH}/${resource}`, admin, { applications: [MACHINE.client_id] });
+    t.equal((await form(request)).status, 200, 'listed again');
+  });
+}
+
 t.test('a URL is proved by its metadata before the applications of others get tokens for it', async (t) => {
   for (const [name, metadata, problem, status = 200] of [
     ['missing', {}, /could not be read/, 404],

@@ -1,0 +1,11 @@
+import type { Authority } from '../../core/authority/authority.ts';
+import type { Resource } from './registered-resource.ts';
+
+/** Whether the list of a resource holds for the applications of others: its giver could still give it. */
+export async function holdsForOthers(
+  { owner, listedBy }: Pick<Resource, 'owner' | 'listedBy'>,
+  authority: Pick<Authority, 'giverOf'>,
+): Promise<boolean> {
+  const giver = await authority.giverOf('resource_application', listedBy ?? { by: owner, epoch: 0 });
+  return giver !== undefined && (giver.id === owner || giver.role === 'admin');
+}
