@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import t from 'tap';
 import { buildApi, MACHINE } from '../../applications-api.ts';
 
-const { call } = await buildApi(t);
+const { call, people, applications } = await buildApi(t);
 
 t.test('keys of its own in the place of a secret', async (t) => {
   const jwkOf = (type: 'ec' | 'rsa', options: object) => {
@@ -48,5 +48,23 @@ t.test('keys of its own in the place of a secret', async (t) => {
     const error = { message: problem, details: [{ field: 'jwks' }] };
     t.match(response, { status: 400, body: { error } }, name);
     t.notMatch(JSON.stringify(response.body), new RegExp(String(privateJwk.d)), name);
+  }
+});
+
+t.test('an admin who saves the keys unchanged does not become their giver', async (t) => {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const key = { ...publicKey.export({ format: 'jwk' }), kid: 'k1' };
+  for (const [about, isChanged] of [
+    ['unchanged', false],
+    ['changed', true],
+  ] as const) {
+    people.set('usr_helper', { role: 'admin', status: 'active', epoch: 1 });
+    const { body } = await call('POST', '', { ...MACHINE, jwks: { keys: [key] } });
+    const path = `/${body.client_id}`;
+    const jwks = { keys: [isChanged ? { ...key, kid: 'another' } : key] };
+    t.equal((await call('PATCH', path, { jwks }, 'usr_helper')).status, 200);
+    people.set('usr_helper', { role: 'user', status: 'active', epoch: 2 });
+    await applications.giverChanged('usr_helper', 2);
+    t.equal((await call('GET', path)).body.jwks === null, isChanged, about);
   }
 });
