@@ -38,6 +38,8 @@ t.test('identity has received a change when it is answered', async (t) => {
       ...(isFromOneToAnother ? ['details'] : []),
       'epoch',
       'id',
+      // For the mail to the person.
+      ...(method === 'DELETE' ? ['previous_username'] : []),
       'reason',
       'sign_in_epoch',
       'user_id',
