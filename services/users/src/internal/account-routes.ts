@@ -17,7 +17,8 @@ const PREFIX = internalPrefix('users');
 const Nullable = Type.Union([Type.String(), Type.Null()]);
 const SCHEMAS = { boolean: Type.Boolean(), number: Type.Integer(), date: Type.String() };
 /** The properties of a user in responses, and their names there. */
-const { version: _, emailReplacedAt: __, heldUsername: ___, usernameHeldUntil: ____, ...SHOWN } = USER;
+const { version: _, emailReplacedAt: __, heldUsername: ___, usernameHeldUntil: ____, ...PARTS } = USER;
+const { loweredAt: _____, loweredBy: ______, ...SHOWN } = PARTS;
 const PROPERTIES = Object.entries(SHOWN).map(([property, { definition }]) => ({
   property: property as keyof User,
   name: inSnakeCase(property),
