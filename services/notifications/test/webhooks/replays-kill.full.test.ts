@@ -15,8 +15,7 @@ import { startReceiver } from './build.ts';
 t.setTimeout(120_000);
 const EVENTS = 1000;
 
-const skip = 'the replica of the bench makes no deliveries since its last change: a fault to be found';
-t.test('a replay survives kill -9, and makes no delivery twice', { skip }, async (t) => {
+t.test('a replay survives kill -9, and makes no delivery twice', async (t) => {
   const uri = await testDatabase(t);
   const { connection, ...database } = createDatabase({ uri, name: 'test', logger });
   const masterKey = randomBytes(32);
@@ -33,6 +32,8 @@ t.test('a replay survives kill -9, and makes no delivery twice', { skip }, async
       }),
     ),
   );
+  const listed = store.where(async () => [{ field: 'readers', operator: 'in', values: ['usr_1'] }]);
+  await until(async () => (await listed.count([])) === EVENTS, 10_000);
   const [_id, now] = [newId('whk'), new Date()];
   const [{ sealed } = { sealed: '' }] = secrets.rotated(_id);
   const webhooks = connection.collection<WebhookDocument>('webhooks');
