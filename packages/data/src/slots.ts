@@ -49,8 +49,8 @@ export async function insertInSlots<S extends string>(
 }
 
 /**
- * The document of a full group that gives way to one of `newcomer`: the oldest of whoever has the most. Undefined unless the newcomer
- * has fewer. So nobody keeps others out, however many accounts they have.
+ * The document of a full group that a new one replaces: the oldest of the owner who has the most. Undefined unless the newcomer has
+ * fewer. So it takes as many accounts as the group has room for to keep others out.
  *
  * @param documents the oldest first
  */

@@ -134,7 +134,7 @@ function isByAdmin({ id }: Account, { by }: Revision): boolean {
   return by !== undefined && by.user_id !== null && by.user_id !== id;
 }
 
-/** What is kept about the addresses of an account that gets another one. An admin decides whose the account is, and no link undoes that. */
+/** The earlier address of an account that gets another one. An admin decides whose the account is, and no link undoes that. */
 function replacedEmail(current: Account, next: Account, revision: Revision) {
   const { email, emailVerified, earlierEmail, emailReplacedAt } = current;
   const isFirst = !emailVerified && emailReplacedAt === null;
@@ -250,7 +250,7 @@ type Reason = {
   isRestorable?: true;
 };
 
-/** How long the tokens of an application may still be accepted that lost its trust by a demotion: until identity has heard of it. */
+/** For how long the tokens of an application may still be accepted after a demotion has ended its trust. */
 const STILL_ACCEPTED_MS = 10_000;
 
 /** Of an inactive account, nothing; else the rank of the role, from 1. */
@@ -258,7 +258,7 @@ const powerOf = ({ role, status }: Account) => (status === 'active' ? USER_ROLES
 
 const isActiveAdmin = ({ role, status }: Account) => role === 'admin' && status === 'active';
 
-/** Throws `conflict` when an application at once makes somebody an admin again whom somebody else lowered: its trust may be what that ends. */
+/** Throws `conflict` if an application makes an admin of somebody whom another caller has just lowered, as that may have ended its own trust. */
 function assertNotUndone({ loweredAt, loweredBy }: Account, { by, updatedAt }: Revision): void {
   const isRecent = loweredAt !== null && updatedAt.getTime() - loweredAt.getTime() < STILL_ACCEPTED_MS;
   if (by?.user_id !== null || loweredBy === by.client_id || !isRecent) return;

@@ -107,7 +107,7 @@ export type UserService = {
   restoreEmail(id: string, email: string): Promise<User>;
 };
 
-/** Who makes a change. */
+/** The author of a change. */
 type Changer = {
   /**
    * Where the request comes from, such as an application: wrong passwords are counted per source. Without one, they are

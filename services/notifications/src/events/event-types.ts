@@ -12,9 +12,9 @@ export type EventType = {
   /** The data of the event; other fields of its source are left out. */
   schema: TSchema & { properties: TProperties };
   example: Record<string, unknown>;
-  /** What the event is about, of which the events are in order. */
+  /** The aggregate that the event is about. The events of one are in order. */
   aggregate(data: Data): string;
-  /** Who may read it, beside admins. */
+  /** The readers of the event, beside admins. */
   readers(data: Data): readonly string[];
 };
 export type Data = Readonly<Record<string, unknown>>;

@@ -58,7 +58,7 @@ export function createOwners(identity: InternalClient) {
       for (const [key, { person, standing }] of known.entries()) {
         if ([key, person, standing?.owner].includes(id)) known.delete(key);
       }
-      // What is asked already may be answered with the rights before.
+      // A request under way may return the rights from before.
       asked.clear();
     },
   };

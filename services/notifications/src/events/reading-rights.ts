@@ -25,7 +25,7 @@ export type Owner = {
   standing: Standing | undefined;
 };
 
-/** Who owns an application, with that person's epochs; and the valid credentials of the application. */
+/** The owner of an application, with that person's epochs; and the valid credentials of the application. */
 export type Standing = {
   /** Null if nobody does. */
   owner: string | null;
@@ -59,12 +59,12 @@ export type Owners = { find: FindOwner; findNow: FindOwner };
 
 export type ReadingRights = ReturnType<typeof createReadingRights>;
 
-/** Who may read which events. */
+/** The rights of people, applications and webhooks to read events. */
 export function createReadingRights(find: FindOwner) {
   return {
     /**
-     * What a webhook may read: what the applications of a person may together, beside what only first-party pages may; or what one
-     * application may, within the scopes of the credential on which the webhook rests, and with the role of whoever gave that.
+     * The rights of a webhook: those of all applications of a person, and of first-party pages; or those of one application, within
+     * the scopes of the credential that made the webhook, and with the role of the giver of that credential.
      */
     async ofWebhook({ reader, basis }: { reader: string; basis: GivenCredential | null }): Promise<Rights> {
       const { standing, ...owner } = await find(reader);
@@ -83,7 +83,7 @@ export function createReadingRights(find: FindOwner) {
     personOf: async (clientId: string) => (await find(clientId)).person,
     /** The applications of which a person sees the usage and the requests. */
     visibleIdsOf: async (id: string) => (await find(id)).visibleIds,
-    /** What the maker of a request may read: of the own applications, unless it is a first-party one, the one that is used. */
+    /** The rights of the caller. Of the caller's own applications, they include all for a first-party token, and otherwise the one in use. */
     async ofCaller(caller: Caller): Promise<Rights> {
       const { scopes, clientId } = caller;
       if (caller.person === undefined) return { scopes, readers: readers('machine', clientId, [clientId]) };
@@ -117,7 +117,7 @@ function readers(role: Role | 'machine', id: string, clientIds: readonly string[
   return [...staff, ANYBODY, personReader(id), ...clientIds.map(ownerOf)];
 }
 
-/** What somebody may read: the types by the scopes, and of each the events that name one of the readers. */
+/** Rights to read: the types by the scopes, and of each type the events that name one of the readers. */
 export type Rights = { scopes: ReadonlySet<string>; readers: readonly string[] };
 
 export function mayReadType({ scopes }: Pick<Rights, 'scopes'>, name: string): boolean {

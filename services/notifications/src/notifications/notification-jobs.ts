@@ -4,7 +4,7 @@ import type { JobKind } from '@gatehouse/events/job-collection';
 import type { AttemptOutcome } from './notification.ts';
 import { COLLECTION, type NotificationDocument } from './store/notification-document.ts';
 
-/** What is known of an attempt to send. */
+/** The result of an attempt to send. */
 export type SendingResult = {
   /** Whether the provider may have the message. */
   mayBeAccepted: boolean;
@@ -67,7 +67,7 @@ const eachAttempt = (expression: unknown) => ({
 });
 const merged = (fields: unknown) => ({ $mergeObjects: ['$$attempt', fields] });
 
-/** What is recorded of an attempt. One that was postponed counts if the provider may have the message. */
+/** The record of an attempt. One that was postponed counts if the provider may have the message. */
 export function recordedOutcome(
   { result }: Outcome,
   { mayBeAccepted = false, isCancelled = false }: Partial<SendingResult> = {},

@@ -25,7 +25,7 @@ export type ReportRequest = EntityOf<typeof REQUEST>;
 export const REPORT = {
   ...REQUEST,
   id: id(),
-  /** Who asked for it: a person, or a machine by its client id. */
+  /** The requester: a person, or a machine by its client id. */
   requester: text(),
   /** The role of the requester then, whose view the report is; null for a machine. */
   role: text().default(null),
@@ -106,7 +106,7 @@ export type Requester = {
 /** How many reports of one asker may be unfinished at a time. */
 export const MAX_UNFINISHED = 20;
 
-/** Whose reports the requester makes and sees. */
+/** The owner of the reports that the requester makes and sees. */
 export function ownerOf({ person, clientId }: Requester): string {
   return person?.id ?? clientId;
 }

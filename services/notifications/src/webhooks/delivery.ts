@@ -47,7 +47,7 @@ export type Delivery = EntityOf<typeof DELIVERY>;
 export type DeliveryField = ListFieldOf<typeof DELIVERY>;
 export type DeliveryAttempt = Delivery['attempts'][number];
 
-/** What became of an attempt, and of the delivery unless it goes on. */
+/** The result of an attempt, and that of the delivery once it has ended. */
 export type DeliveryResult = {
   attempt?: DeliveryAttempt;
   status?: Exclude<Delivery['status'], 'pending'>;

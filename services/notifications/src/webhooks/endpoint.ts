@@ -18,7 +18,7 @@ const PROBE_MS = { first: 5000, max: 300_000 };
 /** The longest pause that an endpoint can ask for. */
 const MAX_RETRY_AFTER_MS = 12 * 3_600_000;
 
-/** What an endpoint answered, and the pause that it asks for. */
+/** The response of an endpoint, and the pause that it asks for. */
 export type Answer = { attempt: DeliveryAttempt; retryAfterMs?: number };
 /** It was not asked, and may be in `busyMs`. */
 export type Turn = { busyMs: number } | Answer;
@@ -121,7 +121,7 @@ async function beginningOf({ body }: Response): Promise<string | null> {
       if (bytes >= BODY_BYTES) break;
     }
   } catch {
-    // What has arrived is kept.
+    // The bytes that have arrived are kept.
   }
   return Buffer.concat(chunks).subarray(0, BODY_BYTES).toString('utf8');
 }

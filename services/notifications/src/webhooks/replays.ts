@@ -15,7 +15,7 @@ const BATCH = 200;
 /** The pause until it is looked again how many are pending: a tenth of the time for which the replay has waited. */
 const WAIT_MS = { least: 500, most: 60_000 };
 
-/** What a replay has done, and why it goes no further. */
+/** The progress of a replay, and the reason why it has ended early. */
 export type ReplayStep = Partial<Pick<Replay, 'after' | 'done' | 'movedAt' | 'reason'>>;
 
 export type Replays = ReturnType<typeof createReplays>;

@@ -141,7 +141,7 @@ export function createWebhookSender(options: {
   }
 }
 
-/** What is recorded of an attempt that a stop or the time limit ends: the endpoint may have the event. */
+/** The record of an attempt that a stop or the time limit ends. The endpoint may have the event. */
 const interrupted = (url: string): DeliveryAttempt => ({
   ...{ url, startedAt: new Date(), durationMs: 0, status: null, body: null, error: INTERRUPTED },
 });

@@ -52,8 +52,8 @@ export function createWebhookService(options: {
   const { webhooks, authority, deliveries, events, rights, secrets, report } = options;
 
   /**
-   * Whose webhooks these are, and whose rights decide. Of people, who use Gatehouse itself or one of their own applications: an
-   * application of somebody else could have their events sent to itself.
+   * The owner of a caller's webhooks, and the reader whose rights decide. People use Gatehouse itself or one of their own applications:
+   * an application of somebody else could have their events sent to itself.
    */
   async function holderOf(caller: Caller): Promise<Pick<Webhook, 'owner' | 'reader'>> {
     const { person, clientId } = caller;

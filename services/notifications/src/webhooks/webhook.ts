@@ -32,9 +32,9 @@ export type Basis = {
    * signed in.
    */
   keyId: string | null;
-  /** Who had given that, and the epoch of their account; undefined in those of earlier versions. */
+  /** The giver of that credential, and the epoch of their account. Undefined in webhooks of earlier versions. */
   giver?: { id: string | null; epoch: number };
-  /** The scopes of the key or token; undefined where the person used Gatehouse itself, and in those of earlier versions. */
+  /** The scopes of the key or token. Undefined for first-party tokens, and in webhooks of earlier versions. */
   scopes?: readonly string[];
 };
 
@@ -62,7 +62,7 @@ export const WEBHOOK = {
   id: id(),
   /** The person, or the trusted application. */
   owner: text().list(),
-  /** Whose rights decide what is delivered: those of all applications of the owner, or of one application. */
+  /** The person or the application whose rights decide which events are delivered. */
   reader: text().list(),
   url: text(),
   /** Types of events, groups of them such as `order.*`, or `*`. */
@@ -160,7 +160,7 @@ export const WEBHOOK_LIMITS = {
 export const wordsOf = (type: string): string[] => [type, `${type.split('.')[0]}.*`, '*'];
 
 /**
- * What is wrong with a new webhook, or with changes.
+ * The problems of a new webhook, or of changes.
  *
  * @param options.types the types of events
  * @param options.isAllowedHost whether a host without a name in public, or this machine, may be that of an endpoint

@@ -16,10 +16,18 @@ const PREFIX = internalPrefix('users');
 
 const Nullable = Type.Union([Type.String(), Type.Null()]);
 const SCHEMAS = { boolean: Type.Boolean(), number: Type.Integer(), date: Type.String() };
+/** The properties that the users service keeps to itself. */
+const HIDDEN: ReadonlySet<string> = new Set([
+  'version',
+  'emailReplacedAt',
+  'heldUsername',
+  'usernameHeldUntil',
+  'loweredAt',
+  'loweredBy',
+]);
 /** The properties of a user in responses, and their names there. */
-const { version: _, emailReplacedAt: __, heldUsername: ___, usernameHeldUntil: ____, ...PARTS } = USER;
-const { loweredAt: _____, loweredBy: ______, ...SHOWN } = PARTS;
-const PROPERTIES = Object.entries(SHOWN).map(([property, { definition }]) => ({
+const SHOWN = Object.entries(USER).filter(([property]) => !HIDDEN.has(property));
+const PROPERTIES = SHOWN.map(([property, { definition }]) => ({
   property: property as keyof User,
   name: inSnakeCase(property),
   schema: SCHEMAS[definition.type as keyof typeof SCHEMAS] ?? Nullable,

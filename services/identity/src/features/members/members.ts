@@ -65,7 +65,7 @@ export type Members = {
   accept(manager: Manager, clientId: string): Promise<void>;
 };
 
-/** Who takes part in an application beside its owner. */
+/** The members of applications, beside their owners. */
 export function createMembers(
   options: ManagedApplications & {
     members: MemberStore;
