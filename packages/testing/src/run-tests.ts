@@ -27,6 +27,9 @@ const CONTRACTS = /^packages\/(?:events|data)\/test\/[\w-]+\.test|job-queue|-sto
 /** The first line of a full test that fails when others take its time. */
 const ALONE = '// Runs alone, as it measures time.\n';
 
+/** Each collection and index of a database is an open file of MongoDB, also after it is dropped. A server has a limit, such as 20,000. */
+const FILES_PER_MONGODB = 100;
+
 /** With more failures than this the fault is not the load of the machine. */
 const MAX_FILES_RUN_AGAIN = 5;
 
@@ -65,7 +68,8 @@ if (fault !== undefined) process.stdout.write(`Not run in containers. ${fault}\n
 if (fault !== undefined && options.containers) process.exit(0);
 if (inContainers && fault === undefined && files.length > 0) await prepareImages();
 const results: FileResult[] = [];
-const mongo = files.length > 0 ? await startMongo() : undefined;
+const isMongoGiven = Boolean(process.env[MONGO_URI_VARIABLE]);
+let mongo: Awaited<ReturnType<typeof startMongo>>;
 if (files.length > 0) await findNats();
 await runAll(
   files.filter((file) => !isFull(file) && !ON_CONTAINERS.test(file)),
@@ -86,7 +90,7 @@ await runAll(
   CONTAINERS_TIMEOUT_MS,
 );
 const flakyFiles = await runFailedAgain();
-await mongo?.stop().catch((error) => process.stdout.write(`MongoDB did not stop: ${error}\n`));
+await stopMongo();
 
 const status = summarize();
 // After the last write, because process.exit() drops what a pipe has not yet taken.
@@ -134,9 +138,9 @@ async function prepareImages(): Promise<void> {
   process.env[NATS_IMAGE_VARIABLE] = process.env.NATS_IMAGE;
 }
 
-/** Starts one MongoDB for the whole run. When there is none, the files that need it fail and say why. */
+/** Starts a MongoDB for some files. When there is none, the files that need it fail and say why. */
 async function startMongo() {
-  if (process.env[MONGO_URI_VARIABLE]) return undefined;
+  if (isMongoGiven || process.env[NO_MONGO_VARIABLE]) return undefined;
   const image = inContainers ? process.env.MONGO_IMAGE : undefined;
   try {
     const started = await (image ? startMongoContainer(image) : startTestMongo());
@@ -148,6 +152,10 @@ async function startMongo() {
     process.stdout.write(`No MongoDB for the tests (${MONGO_URI_VARIABLE} can name one). ${message}\n`);
     return undefined;
   }
+}
+
+async function stopMongo(): Promise<void> {
+  await mongo?.stop().catch((error) => process.stdout.write(`MongoDB did not stop: ${error}\n`));
 }
 
 /** Finds or fetches one nats-server for the whole run. When there is none, the tests that need it are not run. */
@@ -168,6 +176,14 @@ function onComment(file: string, line: string): void {
 }
 
 async function runAll(queue: string[], workers: number, limit: number): Promise<void> {
+  while (queue.length > 0 && !stopping.signal.aborted) {
+    await stopMongo();
+    mongo = await startMongo();
+    await runSome(queue.splice(0, FILES_PER_MONGODB), workers, limit);
+  }
+}
+
+async function runSome(queue: string[], workers: number, limit: number): Promise<void> {
   const work = async () => {
     for (let file = queue.shift(); file && !stopping.signal.aborted; file = queue.shift()) {
       const { signal } = stopping;
