@@ -41,6 +41,7 @@ const NOBODY = {
     sign_in_epoch: 0,
     recovery_epoch: 0,
     authority_epoch: 0,
+    admin_epoch: 0,
     earlier_email: null,
   },
 };

@@ -320,7 +320,7 @@ function reasonsOf(current: Account, next: Account, revision: Revision): Reason[
   }
   if (next.role !== role) {
     const details = { from: role, to: next.role };
-    reasons.push({ reason: 'role', raises: ['epoch'], details });
+    reasons.push({ reason: 'role', raises: role === 'admin' ? ['epoch', 'adminEpoch'] : ['epoch'], details });
   }
   if (next.status !== status) {
     const details = { from: status, to: next.status };

@@ -43,6 +43,8 @@ export const USER = {
   recoveryEpoch: number().default(0),
   /** Standing capabilities that the person has given with a lower one have ended (ADR 41). Never decreases. */
   authorityEpoch: number().default(0),
+  /** Raised when the person stops being an admin. Never decreases. */
+  adminEpoch: number().default(0),
   /** The address that a mailed link gives back, and that gets such a link when it is replaced again (ADR 32). */
   earlierEmail: text().default(null),
   /** When a confirmed address was last replaced, or an admin last gave back an account where one was. */

@@ -91,7 +91,7 @@ export type UserUpdate = UserChanges & { password?: string; currentPassword?: st
 export type AccountChanges = UserChanges & { passwordHash?: string | null; currentHash?: string | null };
 
 /** The epochs of an account. Raising one ends what was issued with a lower value. */
-export const EPOCHS = ['epoch', 'signInEpoch', 'recoveryEpoch', 'authorityEpoch'] as const;
+export const EPOCHS = ['epoch', 'signInEpoch', 'recoveryEpoch', 'authorityEpoch', 'adminEpoch'] as const;
 export type Epoch = (typeof EPOCHS)[number];
 
 /**

@@ -26,6 +26,7 @@ const FIELDS = [
   'sign_in_epoch',
   'recovery_epoch',
   'authority_epoch',
+  'admin_epoch',
   'earlier_email',
   'created_at',
   'updated_at',

@@ -18,7 +18,7 @@ const ANN: Account = {
   ...defaultsOf(ACCOUNT),
   ...{ id: 'usr_ann', username: 'ann', email: 'ann@example.org', emailVerified: true, firstName: 'Ann' },
   ...{ role: 'user', status: 'active', passwordHash: 'hash', emailContested: false },
-  ...{ epoch: 5, signInEpoch: 2, recoveryEpoch: 1, authorityEpoch: 3, version: 7 },
+  ...{ epoch: 5, signInEpoch: 2, recoveryEpoch: 1, authorityEpoch: 3, adminEpoch: 2, version: 7 },
   createdAt: new Date('2026-01-01T00:00:00Z'),
   updatedAt: new Date('2026-01-02T00:00:00Z'),
 };
@@ -241,15 +241,20 @@ t.test('only a confirmed address gets a mail about the next one', async (t) => {
 
 t.test('a recovery and revocations raise the epochs of what they end', async (t) => {
   const of = (change: SecurityChange) => changeSecurity(ANN, change, REVISION)?.next;
-  const { epoch, signInEpoch, recoveryEpoch, authorityEpoch } = ANN;
-  const all = { epoch, signInEpoch, recoveryEpoch, authorityEpoch };
+  const { epoch, signInEpoch, recoveryEpoch, authorityEpoch, adminEpoch } = ANN;
+  const all = { epoch, signInEpoch, recoveryEpoch, authorityEpoch, adminEpoch };
   const password = { reason: 'password', passwordHash: 'new' } as const;
   t.match(of(password), { ...all, epoch: 6, signInEpoch: 3 });
   t.match(of({ ...password, isRecovery: true }), { ...all, epoch: 6, signInEpoch: 3, recoveryEpoch: 2 });
   t.match(of({ reason: 'revoked', everything: false }), { ...all, epoch: 6, authorityEpoch: 4 });
   t.match(of({ reason: 'revoked', everything: true }), {
-    ...{ epoch: 6, signInEpoch: 3, recoveryEpoch: 2, authorityEpoch: 4 },
+    ...{ epoch: 6, signInEpoch: 3, recoveryEpoch: 2, authorityEpoch: 4, adminEpoch: 3 },
   });
+  const roleFrom = (role: Account['role'], next: Account['role']) =>
+    changeUser({ ...ANN, role }, { role: next }, REVISION).next;
+  t.match(roleFrom('admin', 'editor'), { ...all, epoch: 6, adminEpoch: 3 });
+  t.match(roleFrom('editor', 'user'), { ...all, epoch: 6 });
+  t.match(roleFrom('editor', 'admin'), { ...all, epoch: 6 });
 });
 
 t.test('an address that is given back ends whatever the account was open to', async (t) => {

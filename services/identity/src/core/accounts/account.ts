@@ -22,6 +22,8 @@ export type Account = {
   recovery_epoch: number;
   /** Raised when everything ends that the person has given to programs and other people. */
   authority_epoch: number;
+  /** Raised when the person stops being an admin. */
+  admin_epoch: number;
   /** The address that a mailed link gives back. */
   earlier_email: string | null;
   created_at: string;

@@ -1,5 +1,5 @@
 /** The epochs of an account; each change that ends something raises one or more of them. */
-export type AccountEpoch = 'epoch' | 'sign_in_epoch' | 'recovery_epoch' | 'authority_epoch';
+export type AccountEpoch = 'epoch' | 'sign_in_epoch' | 'recovery_epoch' | 'authority_epoch' | 'admin_epoch';
 
 /** Events of the account that gave a capability, or that owns its application. */
 export const ACCOUNT_EVENTS = {
@@ -51,8 +51,8 @@ type Row = {
   name: string;
   givenBy: string;
   bound: string;
-  /** The epochs of the giver's account that it rests on. */
-  restsOn: readonly AccountEpoch[];
+  /** The epochs of the giver's account that it rests on, beside the admin epoch of somebody who gives it as an admin. */
+  restsOn: readonly Exclude<AccountEpoch, 'admin_epoch'>[];
   /** The least that its giver must still have for it to hold: an active account, or this role. No membership makes somebody an owner. */
   needs: 'account' | 'admin' | 'developer' | 'owner';
   /** The outcome of each event that concerns it, and the reason. An event that is not listed does not concern it. */

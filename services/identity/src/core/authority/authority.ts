@@ -10,6 +10,8 @@ export type Giver = { id: string; role: Role; status: 'active' | 'inactive' } & 
 export type Authenticated = { id: string; epoch: number };
 /** An application, as far as it matters here. */
 type Managed = { id: string; owner: string | null };
+/** The application or resource that a capability belongs to. */
+type Owned = { id?: string; owner: string | null };
 /** A membership: somebody has given it, and its person has accepted it unless it is pending. */
 type Membership = {
   userId: string;
@@ -21,21 +23,21 @@ type Membership = {
 
 export type Authority<G extends Giver = Giver> = {
   /**
-   * The stamp of a capability of this kind that a person gives, in an application if it belongs to one, which then is among those in which
-   * they have given something. Throws `unauthenticated` when the account has changed since the credential of the request was issued: what
+   * The stamp of a capability of this kind that a person gives. An application with an ID then is among those in which they have given
+   * something. Throws `unauthenticated` when the account has changed since the credential of the request was issued: what
    * ends access must not be overtaken by a request.
    */
-  give(kind: GivenCapability, person: Authenticated, application?: Managed): Promise<Given>;
-  /** The same for an account that was just read. */
-  givenBy(kind: GivenCapability, account: Giver): Given;
+  give(kind: GivenCapability, person: Authenticated, of?: Owned): Promise<Given>;
+  /** The same for an account that was just read, without the part that rests on the owner. */
+  givenBy(kind: GivenCapability, account: Giver, of?: Owned): Given;
   /**
    * The giver's account while they could give the capability again with the authority that they had then; undefined once it has ended.
-   * `application` is the one that it belongs to, if it belongs to one.
+   * `of` is what it belongs to; of a kind that needs a role in an application, that application.
    */
   giverOf(
     kind: GivenCapability,
     given: Pick<Given, 'by' | 'epoch'> & Partial<Given>,
-    application?: Managed,
+    of?: Owned,
   ): Promise<G | undefined>;
   /** A person's role in an application: owner for its owner and for admins, otherwise that of an accepted membership that still holds. */
   roleOf(application: Managed, person: Pick<Giver, 'id' | 'role'>): Promise<ApplicationRole | undefined>;
@@ -55,32 +57,36 @@ export function createAuthority<G extends Giver>(options: {
   const { findAccount, readAccount, members, noteGiver } = options;
 
   const authority: Authority<G> = {
-    givenBy: (kind, account) => ({ by: account.id, epoch: epochOf(kind, account), ownerEpoch: undefined }),
+    givenBy: (kind, account, of) => ({
+      by: account.id,
+      epoch: epochOf(kind, account, of),
+      ownerEpoch: undefined,
+    }),
 
-    async give(kind, { id, epoch }, application) {
+    async give(kind, { id, epoch }, of) {
       // Before the account is read: a change of it after that finds what is given here.
-      if (application !== undefined && application.owner !== id) await noteGiver(application.id, id);
+      if (of?.id !== undefined && of.owner !== id) await noteGiver(of.id, id);
       const account = await readAccount(id);
       if (account?.epoch !== epoch) {
         throw unauthenticated('The access token has been revoked.', 'invalid_token');
       }
-      const owner = isOfAnother(application, id) ? await readAccount(application.owner) : undefined;
-      return { ...authority.givenBy(kind, account), ownerEpoch: owner && epochOf(kind, owner) };
+      const owner = isOfAnother(of, id) ? await readAccount(of.owner) : undefined;
+      return { ...authority.givenBy(kind, account, of), ownerEpoch: owner && epochOf(kind, owner) };
     },
 
-    async giverOf(kind, { by, epoch, ownerEpoch }, application) {
+    async giverOf(kind, { by, epoch, ownerEpoch }, of) {
       const giver = await findAccount(by);
-      if (giver?.status !== 'active' || epoch < epochOf(kind, giver)) return undefined;
-      if (ownerEpoch !== undefined && isOfAnother(application, by)) {
-        const owner = await findAccount(application.owner);
+      if (giver?.status !== 'active' || epoch < epochOf(kind, giver, of)) return undefined;
+      if (ownerEpoch !== undefined && isOfAnother(of, by)) {
+        const owner = await findAccount(of.owner);
         if (owner === undefined || ownerEpoch < epochOf(kind, owner)) return undefined;
       }
       const { needs } = AUTHORITY[kind];
       if (needs === 'account') return giver;
       if (needs === 'admin') return giver.role === 'admin' ? giver : undefined;
       // Never by a membership, which has a giver in turn: two people who gave each other theirs would have nobody else to rest on.
-      if (needs === 'owner') return application && isOwner(application, giver) ? giver : undefined;
-      const role = application && (await authority.roleOf(application, giver));
+      if (needs === 'owner') return of && isOwner(of, giver) ? giver : undefined;
+      const role = isApplication(of) ? await authority.roleOf(of, giver) : undefined;
       return role !== undefined && includes(role, needs) ? giver : undefined;
     },
 
@@ -106,15 +112,14 @@ export function givenByOwner({ owner }: Pick<Managed, 'owner'>): Given | undefin
 }
 
 /** Whether a person may do everything in an application. */
-function isOwner({ owner }: Managed, { id, role }: Pick<Giver, 'id' | 'role'>): boolean {
+function isOwner({ owner }: Owned, { id, role }: Pick<Giver, 'id' | 'role'>): boolean {
   return role === 'admin' || owner === id;
 }
 
-function isOfAnother(
-  application: Managed | undefined,
-  person: string,
-): application is Managed & { owner: string } {
-  return application !== undefined && application.owner !== null && application.owner !== person;
+const isApplication = (of: Owned | undefined): of is Managed => of?.id !== undefined;
+
+function isOfAnother(of: Owned | undefined, person: string): of is Owned & { owner: string } {
+  return of !== undefined && of.owner !== null && of.owner !== person;
 }
 
 /** Whether a role in an application includes another one. */
@@ -122,6 +127,10 @@ export function includes(role: ApplicationRole, needed: ApplicationRole): boolea
   return APPLICATION_ROLES.indexOf(role) >= APPLICATION_ROLES.indexOf(needed);
 }
 
-function epochOf(kind: GivenCapability, account: Giver): number {
-  return AUTHORITY[kind].restsOn.reduce((sum, name) => sum + account[name], 0);
+/** The sum of the epochs that a capability rests on. What an admin gave as such ends with the role, even if they soon have it again. */
+function epochOf(kind: GivenCapability, account: Giver, of?: Owned): number {
+  const { restsOn, needs } = AUTHORITY[kind];
+  const sum = restsOn.reduce((total, name) => total + account[name], 0);
+  const isOthers = of !== undefined && of.owner !== account.id;
+  return needs === 'admin' || isOthers ? sum + account.admin_epoch : sum;
 }

@@ -82,13 +82,14 @@ export async function keepAccess<A extends Giver>(
 
 /** The account after a revocation of all access, which raises each epoch by one. */
 function withRaisedEpochs(account: Giver): Giver {
-  const { epoch, sign_in_epoch, recovery_epoch, authority_epoch } = account;
+  const { epoch, sign_in_epoch, recovery_epoch, authority_epoch, admin_epoch } = account;
   return {
     ...account,
     epoch: epoch + 1,
     sign_in_epoch: sign_in_epoch + 1,
     recovery_epoch: recovery_epoch + 1,
     authority_epoch: authority_epoch + 1,
+    admin_epoch: admin_epoch + 1,
   };
 }
 

@@ -42,7 +42,7 @@ type OwnedCredential = {
 
 type OwningAccount = Pick<
   Account,
-  'id' | 'role' | 'status' | 'epoch' | 'sign_in_epoch' | 'recovery_epoch' | 'authority_epoch'
+  'id' | 'role' | 'status' | 'epoch' | 'sign_in_epoch' | 'recovery_epoch' | 'authority_epoch' | 'admin_epoch'
 >;
 type OwnedApplication = Pick<Application, 'id' | 'owner' | 'trusted' | 'scopes'>;
 type Credential = { ids: string[]; kind: GivenCapability; given: Given | undefined };

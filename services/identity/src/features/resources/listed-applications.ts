@@ -6,6 +6,8 @@ export async function holdsForOthers(
   { owner, listedBy }: Pick<Resource, 'owner' | 'listedBy'>,
   authority: Pick<Authority, 'giverOf'>,
 ): Promise<boolean> {
-  const giver = await authority.giverOf('resource_application', listedBy ?? { by: owner, epoch: 0 });
+  const giver = await authority.giverOf('resource_application', listedBy ?? { by: owner, epoch: 0 }, {
+    owner,
+  });
   return giver !== undefined && (giver.id === owner || giver.role === 'admin');
 }

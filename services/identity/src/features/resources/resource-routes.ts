@@ -119,11 +119,13 @@ export function resourceRoutes(options: {
   const epochOf = async (id: string) => (await options.applicationStore.findNow(id))?.consentEpoch ?? 0;
 
   /** A list of applications as it is stored. */
-  async function listing(applications: readonly string[] | null, { person, caller }: Manager) {
-    const listedBy = await authority.give('resource_application', {
-      id: person.id,
-      epoch: caller.epoch.subject,
-    });
+  async function listing(
+    applications: readonly string[] | null,
+    { person, caller }: Manager,
+    owner = person.id,
+  ) {
+    const giver = { id: person.id, epoch: caller.epoch.subject };
+    const listedBy = await authority.give('resource_application', giver, { owner });
     return { applications, listedBy, listedEpochs: await Promise.all((applications ?? []).map(epochOf)) };
   }
 
@@ -295,11 +297,13 @@ export function resourceRoutes(options: {
     responses: ok('The resource.', resourceShape),
     async handle({ ctx, caller, person, params, body }) {
       check(omitUndefined(body));
-      const { id } = await findManaged(params.id, person);
+      const { id, owner } = await findManaged(params.id, person);
       const isWider = body.scopes !== undefined || body.applications !== undefined;
       const changed = await store.change(id, {
         ...omitUndefined(body),
-        ...(body.applications === undefined ? {} : await listing(body.applications, { caller, person })),
+        ...(body.applications === undefined
+          ? {}
+          : await listing(body.applications, { caller, person }, owner)),
         ...(isWider ? { verifiedAt: null } : {}),
       });
       if (changed === undefined) throw new ServiceError('not_found', 'There is no such resource.');

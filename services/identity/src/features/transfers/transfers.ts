@@ -178,7 +178,7 @@ export function createTransfers(options: {
         clientId: id,
         applicationUpdatedAt: application.updatedAt,
         offeredBy: manager.id,
-        senderEpoch: authority.givenBy('transfer', sender).epoch,
+        senderEpoch: authority.givenBy('transfer', sender, application).epoch,
         to: recipient,
         createdAt: new Date(now),
         expiresAt: new Date(now + TRANSFER_SECONDS * 1000),

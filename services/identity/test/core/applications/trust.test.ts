@@ -68,33 +68,44 @@ t.test('trust rests on the owner’s role at the grant, and on their account', a
   }
 });
 
-t.test('trust ends with the admin who granted it, unless another one takes it over', async (t) => {
-  type Change = { role?: 'editor'; status?: 'inactive'; authority_epoch?: number };
-  const admin = { role: 'admin', status: 'active', epoch: 1, authority_epoch: 3 } as const;
-  const CASES: [label: string, change: Change | undefined, lasts: boolean][] = [
-    ['demoted', { role: 'editor' }, false],
-    ['deactivated', { status: 'inactive' }, false],
-    ['ends all credentials', { authority_epoch: 4 }, false],
-    ['deleted', undefined, false],
-    ['unchanged', {}, true],
-  ];
-  for (const [index, [label, change, lasts]] of CASES.entries()) {
-    const grantor = `usr_grantor${index}`;
-    for (const isTakenOver of [false, true]) {
-      people.set(grantor, admin);
-      const { id } = await make(MACHINE);
-      for (const by of [grantor, ...(isTakenOver ? ['usr_root'] : [])]) {
-        const { body } = await call('PATCH', `/${id}`, { trusted: true }, by);
-        t.equal(body.trusted_by, by);
+t.test(
+  'trust, secrets and keys end with the admin who gave them; another one can take the trust over',
+  async (t) => {
+    type Change = { role?: 'editor'; status?: 'inactive'; authority_epoch?: number; admin_epoch?: number };
+    const admin = { role: 'admin', status: 'active', epoch: 1, authority_epoch: 3, admin_epoch: 2 } as const;
+    const CASES: [label: string, change: Change | undefined, lasts: boolean][] = [
+      ['demoted', { role: 'editor' }, false],
+      ['demoted and an admin again', { admin_epoch: 3 }, false],
+      ['deactivated', { status: 'inactive' }, false],
+      ['ends all credentials', { authority_epoch: 4 }, false],
+      ['deleted', undefined, false],
+      ['unchanged', {}, true],
+    ];
+    for (const [index, [label, change, lasts]] of CASES.entries()) {
+      const grantor = `usr_grantor${index}`;
+      for (const isTakenOver of [false, true]) {
+        people.set(grantor, admin);
+        const { id } = await make(MACHINE);
+        for (const by of [grantor, ...(isTakenOver ? ['usr_root'] : [])]) {
+          const { body } = await call('PATCH', `/${id}`, { trusted: true }, by);
+          t.equal(body.trusted_by, by);
+        }
+        const key = { name: 'Key', scopes: ['read:data'] };
+        t.equal((await call('POST', `/${id}/api-keys`, key, grantor)).status, 201);
+        t.equal((await call('POST', `/${id}/secrets`, {}, grantor)).status, 201);
+        if (change === undefined) people.delete(grantor);
+        else people.set(grantor, { ...admin, ...change });
+        await applications.giverChanged(grantor, 9);
+        const { trusted } = (await call('GET', `/${id}`, undefined, 'usr_root')).body;
+        t.equal(trusted, lasts || isTakenOver, `${label}${isTakenOver ? ', taken over' : ''}`);
+        for (const [kind, ofOwner] of [['api-keys', 0] as const, ['secrets', 1] as const]) {
+          const { data } = (await call('GET', `/${id}/${kind}`, undefined, 'usr_root')).body;
+          t.equal(data.length, lasts ? ofOwner + 1 : ofOwner, `${label}: ${kind}`);
+        }
       }
-      if (change === undefined) people.delete(grantor);
-      else people.set(grantor, { ...admin, ...change });
-      await applications.giverChanged(grantor, 9);
-      const { trusted } = (await call('GET', `/${id}`, undefined, 'usr_root')).body;
-      t.equal(trusted, lasts || isTakenOver, `${label}${isTakenOver ? ', taken over' : ''}`);
     }
-  }
-});
+  },
+);
 
 t.test('trust that is granted while the owner is demoted does not outlive it', async (t) => {
   for (const [label, grant] of [

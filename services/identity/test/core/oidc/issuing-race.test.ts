@@ -44,6 +44,7 @@ t.test(
         sign_in_epoch: 0,
         recovery_epoch: 0,
         authority_epoch: 0,
+        admin_epoch: 0,
         earlier_email: null,
         created_at: '',
         updated_at: '',

@@ -4,7 +4,7 @@ import { createOwnedApplications } from '../../../src/features/internal/owned-ap
 
 const owner = {
   ...{ id: 'usr_1', role: 'user' as const, status: 'active' as const },
-  ...{ epoch: 0, sign_in_epoch: 0, recovery_epoch: 2, authority_epoch: 1 },
+  ...{ epoch: 0, sign_in_epoch: 0, recovery_epoch: 2, authority_epoch: 1, admin_epoch: 0 },
 };
 const { givenBy } = createAuthority({
   findAccount,

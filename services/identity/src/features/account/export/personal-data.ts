@@ -25,7 +25,7 @@ type Begun = {
 };
 
 async function* written(account: Account, sections: readonly Begun[]): AsyncGenerator<string> {
-  const { epoch, sign_in_epoch, recovery_epoch, authority_epoch, ...profile } = account;
+  const { epoch, sign_in_epoch, recovery_epoch, authority_epoch, admin_epoch, ...profile } = account;
   const head = JSON.stringify({ exported_at: new Date(), profile }, null, 2);
   yield head.slice(0, head.lastIndexOf('\n'));
   for (const { name, iterator, first } of sections) {
