@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 /** The headers of a response that mean something to its caller. */
 const HEADERS = [
   'content-type',
@@ -10,6 +12,8 @@ const HEADERS = [
   'allow',
   'www-authenticate',
 ];
+
+const WHOLE = { depth: null, maxArrayLength: null, maxStringLength: null };
 
 type JsonResponse = { status: number; headers: Headers; body: unknown };
 type Call = (
@@ -70,12 +74,10 @@ function createWireSnapshot() {
       stable(`${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`),
     response({ status, headers, body }: JsonResponse) {
       const named = HEADERS.filter((name) => headers.has(name));
-      const lines = [
-        String(status),
-        ...named.map((name) => `${name}: ${headers.get(name)}`),
-        body === undefined ? '(no body)' : JSON.stringify(body, null, 2),
-      ];
-      return stable(lines.join('\n'));
+      const head = [String(status), ...named.map((name) => `${name}: ${headers.get(name)}`)].join(' · ');
+      // A row of a list is one line.
+      const shown = inspect(body, { ...WHOLE, compact: 100, breakLength: 500 });
+      return stable(`${head}\n${body === undefined ? '(no body)' : shown}`);
     },
   };
 }
