@@ -30,6 +30,8 @@ export function createMessaging<B>(
     /** To be started first. */
     connections: [own ?? {}, usage ?? {}],
     context: {
+      /** To the other processes of the service. */
+      broadcast: own as Broadcast | undefined,
       events: given.events ?? (nats && createJetStreamEvents({ connection: nats, stream })),
       subscribe:
         given.events !== undefined && 'subscribe' in given.events ? given.events.subscribe : undefined,

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
@@ -20,7 +22,7 @@ t.test('a lane stays paused when what was read before comes after it', async (t)
       async record() {},
       async add() {},
     },
-    { isShared: true, logger, async deliver() {} },
+    { broadcast: undefined, logger, async deliver() {} },
   );
   const before = lanes.load();
   const pausing = lanes.setPaused('messages', 'email', true, by);
@@ -47,3 +49,30 @@ t.test('a lane is paused also when its first attempt is counted at this moment',
   );
   t.equal(await connection.collection('lanes').countDocuments({ outbox: { $size: 1 } }), lanes.length);
 });
+
+t.test(
+  'another replica pauses a lane as soon as it hears of it, and reads nothing while nothing changes',
+  async (t) => {
+    const { store } = await startTestDatabase(t, { define: createLaneStore });
+    const broadcast = createLocalBroadcast({ logger });
+    let reads = 0;
+    const readAll = async () => {
+      reads += 1;
+      return store.readAll();
+    };
+    const options = { broadcast, logger, async deliver() {} };
+    const [here, there] = [createLanes(store, options), createLanes({ ...store, readAll }, options)];
+    await there.load();
+    there.start();
+    t.teardown(() => there.stop());
+    await broadcast.start();
+    while (reads < 2) await sleep(5);
+    for (const paused of [true, false]) {
+      await here.setPaused('messages', 'email', paused, by);
+      while (there.isPaused('messages', 'email') !== paused) await sleep(5);
+    }
+    const before = reads;
+    await sleep(1600);
+    t.equal(reads, before);
+  },
+);

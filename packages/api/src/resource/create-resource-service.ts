@@ -8,6 +8,7 @@ import { createIdempotencyStore, IDEMPOTENCY_KEYS } from '@gatehouse/data/idempo
 import type { Migration } from '@gatehouse/data/migrations';
 import { createRateLimitStore, RATE_LIMIT_BOUND, RATE_LIMITS } from '@gatehouse/data/rate-limit-store';
 import { createSweeper } from '@gatehouse/data/sweeper';
+import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { JobQueues } from '@gatehouse/events/job-queue';
 import type { EventTransport, LocalEvents } from '@gatehouse/events/local-events';
 import type { NatsBroadcast } from '@gatehouse/events/nats-broadcast';
@@ -76,6 +77,8 @@ export type ResourceContext = {
   counters: RateLimitStore;
   /** Handles events of other services within this process; undefined if they come by NATS. */
   subscribe: LocalEvents['subscribe'] | undefined;
+  /** To the other replicas of the service; undefined in a process without NATS. */
+  broadcast: Broadcast | undefined;
   /** The current connection to NATS, if there is one; undefined if the process has no NATS. */
   nats: NatsBroadcast['connection'] | undefined;
   /** Makes the queues of the service, each once, before it starts. Jobs are announced to other replicas by NATS, if there is one. */

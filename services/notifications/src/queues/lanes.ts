@@ -1,12 +1,15 @@
 import type { Logger } from '@gatehouse/core/logger';
 import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
+import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import { type LaneState, type LaneStore, laneKey, type QueueAction } from './lane.ts';
 
-/** How soon a process knows what an operator did at another, and the others know its counts. */
+/** How often counts are saved, and states are read while other processes cannot be heard. */
 const EVERY_MS = 1000;
-/** How often the states are read where no other process changes them. */
+/** How often the states are read otherwise, with the counts of other processes. */
 const REREAD_MS = 60_000;
+/** The broadcast subject of a changed state. */
+const CHANGED = 'jobs.notifications.lanes';
 const NEW: LaneState = { paused: false, outcomes: {} };
 
 /** The states of the lanes, as this process knows them. */
@@ -24,14 +27,18 @@ export type Lanes = PeriodicTask & {
 };
 
 /**
- * @param options.isShared whether other processes change the states, too
+ * @param options.broadcast reaches the other processes that change the states; undefined where there are none
  * @param options.deliver takes what was written down of a lane to identity; never rejects
  */
 export function createLanes(
   store: LaneStore,
-  options: { isShared: boolean; logger: Logger; deliver(lane: string): Promise<unknown> },
+  options: {
+    broadcast: Broadcast | undefined;
+    logger: Logger;
+    deliver(lane: string): Promise<unknown>;
+  },
 ): Lanes {
-  const { isShared, logger, deliver } = options;
+  const { broadcast, logger, deliver } = options;
   let states: ReadonlyMap<string, LaneState> = new Map();
   /** The counts that are not in the store yet. */
   let counts = new Map<string, Record<string, number>>();
@@ -40,6 +47,8 @@ export function createLanes(
   /** The read that the states are from. */
   let known = 0;
   let readAt = Number.NEGATIVE_INFINITY;
+  /** Whether other processes may change a state without this one hearing of it. */
+  let isUnheard = broadcast !== undefined;
 
   /** An earlier read may resolve last with an older state: a lane that was paused meanwhile would run again. */
   async function load(): Promise<void> {
@@ -63,10 +72,22 @@ export function createLanes(
   const task = createPeriodicTask({
     async run() {
       const isSaved = await flush();
-      if (isShared || isSaved || performance.now() - readAt >= REREAD_MS) await load();
+      if (isUnheard || isSaved || performance.now() - readAt >= REREAD_MS) await load();
     },
     everyMs: EVERY_MS,
     onError: (error) => logger.warn({ err: error }, 'the states of the lanes are not known; trying again'),
+  });
+  const reread = () => {
+    readAt = Number.NEGATIVE_INFINITY;
+    task.wake();
+  };
+  broadcast?.subscribe(CHANGED, reread);
+  broadcast?.onReconnect(() => {
+    isUnheard = false;
+    reread();
+  });
+  broadcast?.onDisconnect(() => {
+    isUnheard = true;
   });
   const stateOf = (queue: string, lane: string) => states.get(laneKey(queue, lane)) ?? NEW;
 
@@ -84,6 +105,8 @@ export function createLanes(
       // Read again in any case, also when it is not known whether it was written.
       readAt = Number.NEGATIVE_INFINITY;
       await store.setPaused(key, paused, { action, details: { queue, lane }, by });
+      // They read it within a minute if this is lost.
+      broadcast?.publish(CHANGED, null).catch(() => {});
       await load();
       await deliver(key);
     },

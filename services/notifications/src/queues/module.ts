@@ -35,7 +35,7 @@ export function createQueuesModule(context: ResourceContext) {
     subject: QUEUE_ACTION,
   });
   const lanes = createLanes(createLaneStore(context.connection), {
-    isShared: context.nats !== undefined,
+    broadcast: context.broadcast,
     logger: context.logger,
     deliver: actions.deliver,
   });
