@@ -1,10 +1,11 @@
 import type { Part } from '@gatehouse/core/lifecycle';
 import type { MetricFamily } from '@gatehouse/core/metrics-text';
 import type Router from '@koa/router';
+import type { Extensions } from './core/extensions.ts';
 import type { Api } from './http/api.ts';
 import type { Operations } from './openapi/operations.ts';
 
-/** A feature of the service, which the rest does not know: what it extends is in Extensions of the core. */
+/** A feature of the service, which the rest does not know. */
 export type IdentityModule = {
   /** Endpoints for programs, which are in the OpenAPI document. */
   apis?: readonly Api[];
@@ -19,7 +20,7 @@ export type IdentityModule = {
   collections?: readonly string[];
   /** The parts that have to be started or stopped. */
   parts?: readonly Part[];
-  /** Erases what it holds about a person who has been deleted. Durable when it resolves, and repeatable. */
-  erase?(userId: string): Promise<void>;
+  /** What it adds to the core and to other features. */
+  extensions?: Partial<Extensions>;
   metrics?(): readonly MetricFamily[];
 };

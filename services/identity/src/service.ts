@@ -9,6 +9,7 @@ import type { Service } from '@gatehouse/server/service';
 import { createIdentityApp } from './app.ts';
 import { readIdentityConfig, settings } from './config.ts';
 import { createCore } from './core/core.ts';
+import { addExtensions } from './core/extensions.ts';
 import type { IdentityDependencies } from './core/foundation/foundation.ts';
 import type { IdentityConfig } from './core/foundation/identity-config.ts';
 import { BOUNDS } from './core/limits/bounds.ts';
@@ -86,7 +87,7 @@ export function createIdentityService(
   const core = createCore(config, parentLogger, dependencies);
   const { database, usage, feed, connection, logger, provider } = core;
   const modules: IdentityModule[] = FEATURES.map((create) => create(core));
-  core.extensions.erasers.unshift(...modules.flatMap(({ erase }) => erase ?? []));
+  for (const { extensions = {} } of modules) addExtensions(core.extensions, extensions);
   const apis = modules.flatMap((it) => it.apis ?? []);
   const pages = modules.flatMap((it) => it.pages ?? []);
   const operations: Operations = Object.assign(

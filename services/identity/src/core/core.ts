@@ -123,16 +123,16 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
     },
   });
   const { sessionEnds, store, generations, remembered, removedMethods, gracePeriods, members } = issuing;
-  extensions.erasers.push(
+  const ownErasers: Extensions['erasers'] = [
     (userId) => sessionEnds.endBelow(userId, ALL_EPOCHS),
     mailing.removeLinksOf,
     removedMethods.removeAllOf,
     gracePeriods.remove,
     members.removePerson,
-  );
+  ];
   const erasures = createErasures(foundation.connection, {
     async erase(userId) {
-      for (const erase of extensions.erasers) await erase(userId);
+      for (const erase of [...extensions.erasers, ...ownErasers]) await erase(userId);
     },
     logger: foundation.logger,
   });
@@ -373,7 +373,11 @@ function createSigningIn(shared: Shared & Mailing & ReturnType<typeof createIssu
   return {
     sessions,
     lastWay: createLastWay({ ...shared, methods: shared.extensions.signInMethods }),
-    accountPages: createAccountRouter({ ...shared, sessions, secondFactors, signUp: config.signUp === 'on' }),
+    accountPages: createAccountRouter({
+      ...{ ...shared, sessions, secondFactors },
+      sections: extensions.accountSections,
+      signUp: config.signUp === 'on',
+    }),
     secondFactors,
     checkPassword: createPasswordCheck({ ...shared, secondFactors, methods: extensions.signInMethods }),
     pageErrors: createPageErrors(toServiceError),

@@ -7,6 +7,7 @@ import type { AccessSource } from './authority/standing-access.ts';
 import type { Logout } from './oidc/epochs/sign-outs.ts';
 import type { FindResource } from './oidc/protected-resource.ts';
 import type { ProviderExtension, RequestDetails } from './oidc/provider-options.ts';
+import type { AccountPageSection } from './sessions/account-router.ts';
 import type { FactorList, SecurityPart } from './sessions/listed-factors.ts';
 import type { ProgramSessions } from './sessions/program-sessions.ts';
 import type { LostFactors, SecondFactorSource } from './sessions/second-factor.ts';
@@ -14,7 +15,7 @@ import type { SetUp } from './sessions/set-up.ts';
 import type { SignInMethod } from './sessions/sign-in-method.ts';
 import type { SignUpMethod } from './sessions/sign-up-method.ts';
 
-/** The callbacks that features add to the core and to one another, each when it is created. Read when a request needs it. */
+/** The callbacks that features add to the core and to one another. Read when a request needs it. */
 export type Extensions = {
   applicationKeys: ApplicationKeys[];
   /** Where applications are that nobody has registered here. */
@@ -35,6 +36,8 @@ export type Extensions = {
   /** The parts of the page on how an account is signed in to, in their order there. */
   securityParts: SecurityPart[];
   signUpMethods: SignUpMethod[];
+  /** The pages of an account in its navigation, in their order there. */
+  accountSections: AccountPageSection[];
   /** The credentials of people beside the password, also where that is switched off. */
   credentials: Credentials[];
   /** Called with each entry of the audit log that this replica has stored. */
@@ -47,8 +50,8 @@ export type Extensions = {
   access: AccessSource<Account>[];
   /** The sections of the data that people download about themselves, in the order of the file. */
   personalData: PersonalDataSection[];
-  /** Erase what they hold about a person who has been deleted. */
-  erasers: ((userId: string) => Promise<void>)[];
+  /** Erase what they hold about a person who has been deleted. Durable when they resolve, and repeatable. */
+  erasers: ((userId: string) => Promise<unknown>)[];
 };
 
 /** A source of applications with ids that no registered application has. */
@@ -89,6 +92,7 @@ export function createExtensions(): Extensions {
     setUps: [],
     securityParts: [],
     signUpMethods: [],
+    accountSections: [],
     credentials: [],
     auditListeners: [],
     logoutListeners: [],
@@ -97,4 +101,10 @@ export function createExtensions(): Extensions {
     personalData: [],
     erasers: [],
   };
+}
+
+/** Adds those of a feature to all. */
+export function addExtensions(all: Extensions, added: Partial<Extensions>): void {
+  const lists = all as Record<string, unknown[]>;
+  for (const [name, values] of Object.entries(added)) lists[name]?.push(...values);
 }

@@ -1,3 +1,4 @@
+import type { Revocation } from '@gatehouse/tokens/revocations';
 import type { Audit } from '../core/audit/audit.ts';
 import type { Core } from '../core/core.ts';
 import type { IdentityModule } from '../identity-module.ts';
@@ -27,14 +28,15 @@ export function keys(core: Core): IdentityModule {
     logger,
   });
   // Another replica has dropped a key, with which this one must not sign any more.
-  core.extensions.revocationListeners.push(({ kind }) => {
+  const wakeOnDroppedKey = ({ kind }: Revocation) => {
     if (kind === 'key') scheduler.wake();
-  });
+  };
   const administration = createKeyAdministration({ store, sealer, audit, onRotated: scheduler.wake });
   return {
     apis: [signingKeyRoutes({ ...core, keys: administration })],
     parts: [scheduler],
     metrics: scheduler.metrics,
+    extensions: { revocationListeners: [wakeOnDroppedKey] },
   };
 }
 

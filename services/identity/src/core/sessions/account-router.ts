@@ -30,13 +30,11 @@ export type AccountPage = {
 };
 
 /** A section of the navigation, which is always shown unless it says otherwise. */
-type Section = AccountSection & { label: Text; isShown?(): boolean };
+export type AccountPageSection = AccountSection & { label: Text; isShown?(): boolean };
 
 /** Routes that only somebody who is signed in can use. */
 export type AccountRouter = {
   router: Router;
-  /** Adds pages to the navigation, after those that are there. */
-  addSections(...sections: Section[]): void;
   /**
    * A page; anybody who is not signed in is sent to sign in first. `notices` are what it says of what has just been done, by
    * the name of that in the query.
@@ -83,10 +81,11 @@ export function createAccountRouter(options: {
   secondFactorRequirement: Pick<SecondFactorRequirement, 'isOwed'>;
   /** Whether people may create accounts for themselves. */
   signUp: boolean;
+  /** Read when a page is shown. */
+  sections: readonly AccountPageSection[];
 }): AccountRouter {
-  const { sessions, forms, secondFactorRequirement } = options;
+  const { sessions, forms, secondFactorRequirement, sections } = options;
   const router = new Router({ sensitive: true });
-  const sections: Section[] = [];
   /** To which a sign-in may lead back. */
   const paths = new Set<string>();
   const contextOf = ({ session }: SignedIn) => `account ${session.uid}`;
@@ -169,7 +168,6 @@ export function createAccountRouter(options: {
   const pages: AccountRouter = {
     router,
     page,
-    addSections: (...more) => void sections.push(...more),
     async isFresh(ctx, { session, account }, page) {
       const isUnconfirmed = session.device?.isUnconfirmed === true;
       const isRecent = !isUnconfirmed && Date.now() / 1000 - Number(session.loginTs) <= FRESH_SECONDS;

@@ -26,10 +26,10 @@ export function access(core: Core): IdentityModule {
     ...{ ...core, store: core.applicationStore },
     applicationKeys: extensions.applicationKeys,
   });
-  extensions.access.push(signedIn, own, elsewhere, trusted);
   const sources = extensions.access;
   return {
     apis: [accessRoutes({ ...core, sources })],
     routers: [keptAccessRoutes({ ...core, sources, authenticate: authentication.authenticateService })],
+    extensions: { access: [signedIn, own, elsewhere, trusted] },
   };
 }

@@ -18,25 +18,15 @@ import { addVerificationRoutes } from './recovery/verification-routes.ts';
 /** The pages on which people manage their account, and those that mailed links lead to. */
 export function account(core: Core): IdentityModule {
   const { throttle, sessions, extensions, authorizedApplications: authorized, accountPages: pages } = core;
-  pages.addSections(
-    { path: ACCOUNT_PAGES.profile, label: 'Profile' },
-    { path: ACCOUNT_PAGES.password, label: 'Password' },
-    { path: ACCOUNT_PAGES.applications, label: 'Applications' },
-    { path: ACCOUNT_PAGES.sessions, label: 'Sessions' },
-  );
-  extensions.securityParts.push({
-    title: 'Password',
-    content: async ({ signedIn }) => passwordPart(await core.accounts.hasPassword(signedIn.account.id)),
-  });
   const { applicationKeys, access: sources } = extensions;
   const own = createOwnApplications({ ...core, applicationKeys, sources });
   addProfileRoutes(pages, { ...core, account: createAccountService(core), sessions, own });
   addDeletionRoutes(pages, { ...core, auditDays: core.config.auditDays });
   const { itemsUrl: items, commerceUrl: commerce, notificationsUrl: notifications } = core.config;
-  extensions.personalData.push(
+  const personalData = [
     ...accountSections({ ...core, factors: extensions.factors, programs: extensions.programs, authorized }),
     ...serviceLists({ ...core, ...core.signing, urls: omitUndefined({ items, commerce, notifications }) }),
-  );
+  ];
   addExportRoutes(pages, { ...core, sections: extensions.personalData });
   addVerificationRoutes(pages, core);
   addAccessRoutes(pages, {
@@ -58,5 +48,20 @@ export function account(core: Core): IdentityModule {
       undoRoutes({ ...core, ...removable }),
     ],
     pages: ['/account'],
+    extensions: {
+      personalData,
+      accountSections: [
+        { path: ACCOUNT_PAGES.profile, label: 'Profile' },
+        { path: ACCOUNT_PAGES.password, label: 'Password' },
+        { path: ACCOUNT_PAGES.applications, label: 'Applications' },
+        { path: ACCOUNT_PAGES.sessions, label: 'Sessions' },
+      ],
+      securityParts: [
+        {
+          title: 'Password',
+          content: async ({ signedIn }) => passwordPart(await core.accounts.hasPassword(signedIn.account.id)),
+        },
+      ],
+    },
   };
 }

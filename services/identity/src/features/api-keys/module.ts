@@ -10,11 +10,11 @@ export function apiKeys(core: Core): IdentityModule {
   const { authenticateService } = core.authentication;
   const store = createApiKeyStore(core.connection);
   const keys = createApiKeys({ ...core, store: core.applicationStore, keys: store });
-  core.extensions.applicationKeys.push(keys);
   return {
     apis: [apiKeyRoutes({ ...core, keys })],
     routers: [apiKeyResolution({ keys, authenticate: authenticateService })],
     collections: [store.collection],
     parts: [createPeriodicTask({ run: keys.resumeRevocations, ...core.resuming })],
+    extensions: { applicationKeys: [keys] },
   };
 }

@@ -22,6 +22,6 @@ export function applications(core: Core): IdentityModule {
       { start: createFirst },
       createPeriodicTask({ run: core.applications.resumeRevocations, ...core.resuming }),
     ],
-    erase: createRemoval({ store, writes, audit }),
+    extensions: { erasers: [createRemoval({ store, writes, audit })] },
   };
 }

@@ -5,6 +5,8 @@ import { auditRoutes } from './audit-routes.ts';
 
 /** The API by which admins read the audit log. */
 export function auditLog(core: Core): IdentityModule {
-  core.extensions.personalData.push({ name: 'activity', rows: activityOf(core.auditStore) });
-  return { apis: [auditRoutes({ ...core, store: core.auditStore })] };
+  return {
+    apis: [auditRoutes({ ...core, store: core.auditStore })],
+    extensions: { personalData: [{ name: 'activity', rows: activityOf(core.auditStore) }] },
+  };
 }

@@ -1,5 +1,6 @@
 import { MULTI_FACTOR } from '@gatehouse/tokens/acr';
 import type { Core } from '../../core/core.ts';
+import type { FactorList } from '../../core/sessions/listed-factors.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { t } from '../../texts/texts.ts';
 import { authenticatorAppPart, recoveryCodesPart, SET_UP } from './authenticator-app-pages.ts';
@@ -11,19 +12,12 @@ import { authenticatorAppFactors } from './second-factors.ts';
 
 /** Codes of an authenticator app (RFC 6238) as a second factor, and recovery codes for when the app is lost. */
 export function authenticatorApp(core: Core): IdentityModule {
-  const { extensions, accountPages } = core;
   const apps = createAuthenticatorApps({
     ...core,
     store: createAuthenticatorAppStore(core.connection, core.removedMethods),
   });
   const changes = createAppChanges({ ...core, apps });
-  extensions.secondFactors.push(authenticatorAppFactors({ ...core, apps }));
-  extensions.setUps.push({
-    ...{ path: SET_UP, acr: MULTI_FACTOR },
-    label: () => t('Set up an authenticator app'),
-    hint: () => t('You sign in with your password and a code that an app on your phone shows.'),
-  });
-  extensions.factors.push({
+  const factors: FactorList = {
     async list(userId) {
       const app = await apps.find(userId);
       if (app === undefined) return [];
@@ -40,21 +34,30 @@ export function authenticatorApp(core: Core): IdentityModule {
       ];
     },
     remove: changes.remove,
-  });
-  extensions.securityParts.push(
-    {
-      title: 'Authenticator app',
-      content: async ({ signedIn }) => authenticatorAppPart(await apps.find(signedIn.account.id)),
-    },
-    {
-      title: 'Recovery codes',
-      content: async ({ signedIn }) => recoveryCodesPart(await apps.find(signedIn.account.id)),
-    },
-  );
-  addAuthenticatorAppRoutes(accountPages, { ...core, apps, changes });
+  };
+  addAuthenticatorAppRoutes(core.accountPages, { ...core, apps, changes });
   return {
-    async erase(userId) {
-      await apps.removeSince(userId);
+    extensions: {
+      secondFactors: [authenticatorAppFactors({ ...core, apps })],
+      factors: [factors],
+      setUps: [
+        {
+          ...{ path: SET_UP, acr: MULTI_FACTOR },
+          label: () => t('Set up an authenticator app'),
+          hint: () => t('You sign in with your password and a code that an app on your phone shows.'),
+        },
+      ],
+      securityParts: [
+        {
+          title: 'Authenticator app',
+          content: async ({ signedIn }) => authenticatorAppPart(await apps.find(signedIn.account.id)),
+        },
+        {
+          title: 'Recovery codes',
+          content: async ({ signedIn }) => recoveryCodesPart(await apps.find(signedIn.account.id)),
+        },
+      ],
+      erasers: [(userId) => apps.removeSince(userId)],
     },
   };
 }

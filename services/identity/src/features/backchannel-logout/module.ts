@@ -1,5 +1,6 @@
 import type { Core } from '../../core/core.ts';
 import type { Logout } from '../../core/oidc/epochs/sign-outs.ts';
+import type { ProviderExtension } from '../../core/oidc/provider-options.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { createLogoutHandler, MAX_ATTEMPTS } from './logout-handler.ts';
 import { createLogoutJobs, LANE, LOGOUTS } from './logout-jobs.ts';
@@ -13,7 +14,7 @@ const TIMEOUT_MS = 10_000;
 
 /** Notifying applications of sign-outs (OpenID Connect Back-Channel Logout 1.0). */
 export function backchannelLogout(core: Core): IdentityModule {
-  const { config, provider, extensions, applicationStore, connection, queues, logger } = core;
+  const { config, provider, applicationStore, connection, queues, logger } = core;
   const { kind, add } = createLogoutJobs(connection);
   const queue = queues({ name: 'logouts', lanes: [LANE], kind });
   const worker = queue.work({
@@ -37,13 +38,16 @@ export function backchannelLogout(core: Core): IdentityModule {
     }
   }
 
-  extensions.logoutListeners.push(send);
-  extensions.provider.push({
+  const extension: ProviderExtension = {
     configure(configuration) {
       Object.assign(configuration.features, { backchannelLogout: { enabled: true } });
       configuration.fetch = logoutRequests(config.logoutNetworks ?? []);
     },
     attach: (built) => routeLogouts(built, send),
-  });
-  return { parts: [worker], collections: [LOGOUTS] };
+  };
+  return {
+    parts: [worker],
+    collections: [LOGOUTS],
+    extensions: { logoutListeners: [send], provider: [extension] },
+  };
 }

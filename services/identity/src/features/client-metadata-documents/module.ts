@@ -7,9 +7,11 @@ import { html } from '@gatehouse/web/html';
 import Provider, { errors } from 'oidc-provider';
 import { type Application, newApplication } from '../../core/applications/application.ts';
 import type { Core } from '../../core/core.ts';
+import type { ApplicationSource } from '../../core/extensions.ts';
 import { METADATA_DOCUMENTS } from '../../core/limits/bounds.ts';
 import { isMetadataDocumentId } from '../../core/oidc/clients/metadata-document-id.ts';
 import { grantSeconds } from '../../core/oidc/grants.ts';
+import type { ProviderExtension, RequestDetails } from '../../core/oidc/provider-options.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { loopbackWarning } from '../../pages/loopback-warning.ts';
 import { t } from '../../texts/texts.ts';
@@ -27,7 +29,7 @@ const KNOWN_WAIT_MS = 1000;
  * (draft-ietf-oauth-client-id-metadata-document). Each is a public application without an owner.
  */
 export function clientMetadataDocuments(core: Core): IdentityModule {
-  const { config, connection, extensions, logger, store } = core;
+  const { config, connection, logger, store } = core;
   if (config.clientMetadata?.enabled !== true) return {};
   const { scopes, networks } = config.clientMetadata;
   const outbound = createOutbound({
@@ -58,7 +60,7 @@ export function clientMetadataDocuments(core: Core): IdentityModule {
     return Promise.race([found.catch(() => known), delay(KNOWN_WAIT_MS, known, { ref: false })]);
   }
 
-  extensions.applicationSources.push({
+  const applications: ApplicationSource = {
     has: isMetadataDocumentId,
     async find(id, requester) {
       const { ctx } = Provider;
@@ -82,8 +84,8 @@ export function clientMetadataDocuments(core: Core): IdentityModule {
         });
       }
     },
-  });
-  extensions.provider.push({
+  };
+  const provider: ProviderExtension = {
     configure(configuration) {
       configuration.discovery = { ...configuration.discovery, client_id_metadata_document_supported: true };
     },
@@ -96,13 +98,20 @@ export function clientMetadataDocuments(core: Core): IdentityModule {
         if (clientId !== undefined && isMetadataDocumentId(clientId)) await documents.keep(clientId);
       });
     },
-  });
-  extensions.requestDetails.push(async (_ctx, { params }) => {
+  };
+  const unverified: RequestDetails = async (_ctx, { params }) => {
     const clientId = String(params.client_id);
     if (!isMetadataDocumentId(clientId)) return undefined;
     const host = html`<strong><bdi>${new URL(clientId).host}</bdi></strong>`;
     return html`<p>${t('This application describes itself at {host}. Nobody here has checked who is behind it.', { host })}</p>
 ${loopbackWarning(params.redirect_uri)}`;
-  });
-  return { collections: [kept.collection] };
+  };
+  return {
+    collections: [kept.collection],
+    extensions: {
+      applicationSources: [applications],
+      provider: [provider],
+      requestDetails: [unverified],
+    },
+  };
 }

@@ -6,6 +6,7 @@ import Provider, { errors } from 'oidc-provider';
 import { originOf } from '../../core/audit/audit.ts';
 import type { Core } from '../../core/core.ts';
 import { DEVICE_CODE_SECONDS } from '../../core/limits/bounds.ts';
+import type { RequestDetails } from '../../core/oidc/provider-options.ts';
 import { ROUTES } from '../../core/oidc/provider-routes.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
@@ -42,7 +43,7 @@ type DeviceCodes = { find(id: string, ...options: unknown[]): Promise<DeviceCode
  * for it, signs in, and allows it.
  */
 export function device(core: Core): IdentityModule {
-  const { audit, extensions, forms, pageErrors, store } = core;
+  const { audit, forms, pageErrors, store } = core;
   const codes = () => (core.provider.current() as unknown as { DeviceCode: DeviceCodes }).DeviceCode;
 
   function requestOf(ctx: Context, { iat = 0, deviceInfo }: DeviceCode): DeviceRequest {
@@ -138,12 +139,11 @@ export function device(core: Core): IdentityModule {
     };
   }
 
-  extensions.provider.push({ configure, attach });
-  extensions.requestDetails.push(async (ctx, { deviceCode }: Interaction) => {
+  const requestDetails: RequestDetails = async (ctx, { deviceCode }: Interaction) => {
     const code =
       deviceCode === undefined ? undefined : await codes().find(deviceCode, { ignoreExpiration: true });
     return code && deviceRequestDetails(requestOf(ctx, code));
-  });
+  };
 
   const router = new Router({ sensitive: true });
   // oidc-provider would send the code on by itself: the person compares it first (RFC 8628 §3.3.1).
@@ -154,7 +154,12 @@ export function device(core: Core): IdentityModule {
     return next();
   });
   router.post(PATH, (_ctx, next) => next());
-  return { routers: [router], pages: [PATH], passwordPaths: [PATH] };
+  return {
+    routers: [router],
+    pages: [PATH],
+    passwordPaths: [PATH],
+    extensions: { provider: [{ configure, attach }], requestDetails: [requestDetails] },
+  };
 }
 
 /** The device has a grant of its own: what the session knows of the same application is not about it. */

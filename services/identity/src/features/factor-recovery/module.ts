@@ -1,4 +1,5 @@
 import type { Core } from '../../core/core.ts';
+import type { LostFactors } from '../../core/sessions/second-factor.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { createFactorRecoveries, isReady } from './factor-recoveries.ts';
 import { lostFactorsPage } from './factor-recovery-pages.ts';
@@ -14,7 +15,7 @@ export function factorRecovery(core: Core): IdentityModule {
   if (waitHours === 0) return {};
   const store = createFactorRecoveryStore(core.connection);
   const recoveries = createFactorRecoveries({ ...core, store, waitHours, factors: extensions.factors });
-  extensions.lostFactors.push({
+  const lostFactors: LostFactors = {
     async page(account, form, back) {
       const found = await recoveries.find(account);
       const kind = account.email_verified ? ('none' as const) : ('no_address' as const);
@@ -28,13 +29,11 @@ export function factorRecovery(core: Core): IdentityModule {
     },
     begin: recoveries.begin,
     stop: recoveries.stop,
-  });
+  };
   return {
     routers: [factorRecoveryRoutes({ ...core, recoveries })],
     collections: [store.collection],
     parts: [recoveries.sender],
-    async erase(userId) {
-      await store.remove(userId);
-    },
+    extensions: { lostFactors: [lostFactors], erasers: [store.remove] },
   };
 }

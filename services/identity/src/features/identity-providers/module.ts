@@ -3,9 +3,11 @@ import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { deriveKeys } from '@gatehouse/core/sealing';
 import { createOutbound } from '@gatehouse/outbound/outbound';
 import type { Core } from '../../core/core.ts';
+import type { Credentials, PersonalDataSection } from '../../core/extensions.ts';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 import { FAILED_AT_PROVIDERS, SIGN_UPS } from '../../core/limits/bounds.ts';
 import { storeFields } from '../../core/oidc/epochs/store-fields.ts';
+import type { ProviderExtension } from '../../core/oidc/provider-options.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { type ActiveProvider, createActiveProviders } from './active-providers.ts';
 import { createAuthorizationStates } from './authorization-state.ts';
@@ -33,16 +35,15 @@ export function identityProviders(core: Core): IdentityModule {
   const { config, extensions, issuer } = core;
   const store = createLinkedIdentityStore(core.connection, core.removedMethods);
   // Also what was linked to providers that are configured no more: they can come back.
-  extensions.credentials.push({ ...store, name: 'connected_accounts' });
-  extensions.personalData.push({
+  const credentials: Credentials = { ...store, name: 'connected_accounts' };
+  const personalData: PersonalDataSection = {
     name: 'connected_accounts',
     rows: async function* ({ id }) {
       for (const { provider, issuer, subject, label, createdAt, lastUsedAt } of await store.list(id)) {
         yield { provider, issuer, subject, label, created_at: createdAt, last_used_at: lastUsedAt };
       }
     },
-  });
-  const erase = async (userId: string) => void (await store.removeAll(userId));
+  };
   const states = createAuthorizationStates({
     keys: deriveKeys(core.masterKeys, 'authorization requests'),
     seconds: REQUEST_SECONDS,
@@ -73,16 +74,12 @@ export function identityProviders(core: Core): IdentityModule {
     ...{ activate, sealer, logger: core.logger, signInMethods: extensions.signInMethods },
     ...{ configured: config.identityProviders ?? [], store: providerStore },
   });
-  extensions.provider.push({
-    attach(provider) {
-      storeFields(provider.Interaction, [UNLINKED_IDENTITY, REFUSED_PROVIDER]);
-      trackUpstreamSessions(provider);
+  const provider: ProviderExtension = {
+    attach(built) {
+      storeFields(built.Interaction, [UNLINKED_IDENTITY, REFUSED_PROVIDER]);
+      trackUpstreamSessions(built);
     },
-  });
-  core.accountPages.addSections({
-    ...{ path: CONNECTED_ACCOUNTS, label: 'Connected accounts' },
-    isShown: () => active.list().length > 0,
-  });
+  };
   addConnectedAccountRoutes(core.accountPages, { ...core, active, states });
   const endSessions = createEndUpstreamSessions({ ...core, store, useOnce: core.store.useOnce });
   const api = identityProviderRoutes({
@@ -100,6 +97,15 @@ export function identityProviders(core: Core): IdentityModule {
     apis: [api],
     routers: [callbackRoutes({ active, states }), logoutRoutes({ ...core, active, failures, endSessions })],
     parts: [{ start: active.reload }, ...(core.isOnlyWriter ? [] : [reloading])],
-    erase,
+    extensions: {
+      ...{ credentials: [credentials], personalData: [personalData], provider: [provider] },
+      accountSections: [
+        {
+          ...{ path: CONNECTED_ACCOUNTS, label: 'Connected accounts' },
+          isShown: () => active.list().length > 0,
+        },
+      ],
+      erasers: [(userId) => store.removeAll(userId)],
+    },
   };
 }

@@ -43,5 +43,5 @@ export function internal(core: Core): IdentityModule {
     }),
     accountChanged: createAccountChangeHandler(core),
   });
-  return { routers: [routes], collections: [store.collection], erase: store.removeAllOf };
+  return { routers: [routes], collections: [store.collection], extensions: { erasers: [store.removeAllOf] } };
 }

@@ -10,12 +10,16 @@ export function login(core: Core): IdentityModule {
   const store = createLoginStore(core.connection);
   const recordUse = createLastUsedRecorder((id, { at }) => store.used(id, at));
   const logins = createLogins({ store, revocations: core.revocations, recordUse });
-  core.extensions.programs.push(logins);
   const routes = authRoutes({
     ...core,
     logins,
     passwordLogin: core.config.passwordLogin === 'on',
     endGrant: core.store.endGrant,
   });
-  return { apis: [routes], collections: [store.collection], passwordPaths: ['/api/v1/auth/login'] };
+  return {
+    apis: [routes],
+    collections: [store.collection],
+    passwordPaths: ['/api/v1/auth/login'],
+    extensions: { programs: [logins] },
+  };
 }

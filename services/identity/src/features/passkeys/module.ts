@@ -6,6 +6,7 @@ import { createAsset } from '@gatehouse/web/asset';
 import Router from '@koa/router';
 import type { Core } from '../../core/core.ts';
 import { FAILED_PASSKEYS, INTERACTION_SECONDS } from '../../core/limits/bounds.ts';
+import type { FactorList } from '../../core/sessions/listed-factors.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { t } from '../../texts/texts.ts';
 import { createChallenges } from './challenges.ts';
@@ -34,21 +35,16 @@ export function passkeys(core: Core): IdentityModule {
       useOnce: core.store.useOnce,
     }),
   });
-  core.extensions.signInMethods.push(
-    passkeySignIn({
-      ...core,
-      passkeys,
-      script: script.path,
-      failures: createAddressLimiter(FAILED_PASSKEYS, core.sharedLimits),
-    }),
-  );
-  core.extensions.credentials.push({ ...passkeys, name: 'passkeys' });
+  const method = passkeySignIn({
+    ...{ ...core, passkeys, script: script.path },
+    failures: createAddressLimiter(FAILED_PASSKEYS, core.sharedLimits),
+  });
   const record = createRecordPasskey(core);
   /** Throws `conflict` for the last passkey of an account that nothing else signs in to. */
   async function requireOther(userId: string): Promise<void> {
     if ((await passkeys.list(userId)).length <= 1) await core.lastWay.requireOther(userId, PASSKEY_METHOD);
   }
-  core.extensions.factors.push({
+  const factors: FactorList = {
     list: async (userId) => (await passkeys.list(userId)).map((it) => ({ ...it, type: 'passkey' })),
     async remove(userId, id, by) {
       const passkey = (await passkeys.list(userId)).find((it) => it.id === id);
@@ -59,18 +55,7 @@ export function passkeys(core: Core): IdentityModule {
       await record('removed', userId, passkey, by);
       return true;
     },
-  });
-  core.extensions.securityParts.push({
-    title: 'Passkeys',
-    content: async ({ signedIn }) => passkeysPart((await passkeys.list(signedIn.account.id)).length),
-  });
-  core.extensions.setUps.push({
-    ...{ path: ADD, acr: PHISHING_RESISTANT },
-    label: () => t('Add a passkey'),
-    hint: () => t('You sign in with your fingerprint, your face or the PIN of your device.'),
-  });
-  core.extensions.signUpMethods.push(passkeySignUp({ ...core, passkeys, script: script.path }));
-  core.accountPages.addSections({ path: PASSKEYS, label: 'Passkeys' });
+  };
   addPasskeyRoutes(core.accountPages, { ...core, passkeys, record, requireOther, script: script.path });
   const router = new Router({ sensitive: true });
   router.get(script.path, (ctx) => {
@@ -80,8 +65,26 @@ export function passkeys(core: Core): IdentityModule {
   });
   return {
     routers: [router],
-    async erase(userId) {
-      await passkeys.removeAll(userId);
+    extensions: {
+      signInMethods: [method],
+      signUpMethods: [passkeySignUp({ ...core, passkeys, script: script.path })],
+      credentials: [{ ...passkeys, name: 'passkeys' }],
+      factors: [factors],
+      securityParts: [
+        {
+          title: 'Passkeys',
+          content: async ({ signedIn }) => passkeysPart((await passkeys.list(signedIn.account.id)).length),
+        },
+      ],
+      setUps: [
+        {
+          ...{ path: ADD, acr: PHISHING_RESISTANT },
+          label: () => t('Add a passkey'),
+          hint: () => t('You sign in with your fingerprint, your face or the PIN of your device.'),
+        },
+      ],
+      accountSections: [{ path: PASSKEYS, label: 'Passkeys' }],
+      erasers: [(userId) => passkeys.removeAll(userId)],
     },
   };
 }

@@ -2,8 +2,11 @@ import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { html } from '@gatehouse/web/html';
 import type { Account } from '../../core/accounts/account.ts';
+import type { AccessSource } from '../../core/authority/standing-access.ts';
 import type { Core } from '../../core/core.ts';
+import type { PersonalDataSection } from '../../core/extensions.ts';
 import { OPEN_REGISTRATIONS } from '../../core/limits/bounds.ts';
+import type { ProviderExtension, RequestDetails } from '../../core/oidc/provider-options.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { loopbackWarning } from '../../pages/loopback-warning.ts';
 import { t } from '../../texts/texts.ts';
@@ -19,37 +22,37 @@ const EXPIRY_EVERY_MS = 600_000;
 
 /** Clients that register themselves (RFC 7591), and manage their registrations (RFC 7592). */
 export function registration(core: Core): IdentityModule {
-  const { connection, extensions, logger } = core;
+  const { connection, logger } = core;
   const tokens = createRegistrationTokenStore(connection);
   const store = createRegistrationStore(connection);
   const expiry = createRegistrationExpiry({ ...core, registrations: store });
   const ofNobody = createAddressLimiter(OPEN_REGISTRATIONS, core.sharedLimits);
   const registrations = createRegistrations({ ...core, tokens, expiry, ofNobody, registrations: store });
   const isOpen = core.config.openRegistration === 'on';
-  extensions.provider.push({
+  const provider: ProviderExtension = {
     configure(configuration) {
       const registration_endpoint = core.issuer + REGISTRATION_ENDPOINT;
       configuration.discovery = { ...configuration.discovery, registration_endpoint };
     },
-  });
+  };
   const listOf = (account: Account) =>
     tokens.list(account.id, core.authority.givenBy('registration_token', account).epoch);
-  extensions.access.push({
+  const access: AccessSource<Account> = {
     list: async (account) =>
       (await listOf(account)).map(({ id, name, createdAt }) => {
         return { id, kind: 'registration_token', name, clientId: null, createdAt, lastUsedAt: null };
       }),
     keep: (userId, ids, givenAs) => tokens.setEpoch(userId, [...ids], givenAs('registration_token').epoch),
-  });
-  extensions.personalData.push({
+  };
+  const personalData: PersonalDataSection = {
     name: 'registration_tokens',
     rows: async function* (account) {
       for (const { name, scopes, usesLeft, createdAt, expiresAt } of await listOf(account)) {
         yield { name, scopes, uses_left: usesLeft, created_at: createdAt, expires_at: expiresAt };
       }
     },
-  });
-  extensions.requestDetails.push(async (_ctx, { params }) => {
+  };
+  const unverified: RequestDetails = async (_ctx, { params }) => {
     const clientId = String(params.client_id);
     // Known already, unlike its registration.
     if ((await core.applications.find(clientId))?.owner !== null) return undefined;
@@ -57,7 +60,7 @@ export function registration(core: Core): IdentityModule {
     if (found?.owner !== null) return undefined;
     return html`<p>${t('This application has registered itself. Nobody here has checked who is behind it.')}</p>
 ${loopbackWarning(params.redirect_uri)}`;
-  });
+  };
   return {
     apis: [
       registrationTokenRoutes({ ...core, tokens }),
@@ -73,9 +76,12 @@ ${loopbackWarning(params.redirect_uri)}`;
         onError: (error) => logger.warn({ err: error }, 'unused clients could not be removed; trying again'),
       }),
     ],
-    async erase(userId) {
-      await tokens.removeAllOf(userId);
-      await store.removeAllOf(userId);
+    extensions: {
+      provider: [provider],
+      access: [access],
+      personalData: [personalData],
+      requestDetails: [unverified],
+      erasers: [tokens.removeAllOf, store.removeAllOf],
     },
   };
 }

@@ -1,7 +1,8 @@
 import { createOutbound } from '@gatehouse/outbound/outbound';
 import { isOnHostOf } from '../../core/applications/hosts.ts';
 import type { Core } from '../../core/core.ts';
-import type { ResourceRequester } from '../../core/oidc/protected-resource.ts';
+import type { PersonalDataSection } from '../../core/extensions.ts';
+import type { FindResource, ResourceRequester } from '../../core/oidc/protected-resource.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { holdsForOthers } from './listed-applications.ts';
 import { identifierKeyOf, isListed, type Resource } from './registered-resource.ts';
@@ -17,7 +18,7 @@ export function resources(core: Core): IdentityModule {
     ...{ to: 'public', networks, timeoutMs: METADATA_TIMEOUT_MS, maxBytes: MAX_METADATA },
   });
   const verification = createResourceVerification({ ...core, store, outbound });
-  core.extensions.resources.push(async (identifier, requester) => {
+  const find: FindResource = async (identifier, requester) => {
     const key = identifierKeyOf(identifier);
     // Those of our own host are the API and the services, and cannot be registered.
     const isOfOthers = key !== undefined && !isOnHostOf(new URL(core.issuer), new URL(key));
@@ -30,16 +31,19 @@ export function resources(core: Core): IdentityModule {
     if ((await core.accountCache.find(found.owner))?.status !== 'active') return undefined;
     const isUsable = isOfOwner || (await verification.isVerified(found));
     return isUsable ? found : undefined;
-  });
-  core.extensions.personalData.push({
+  };
+  const personalData: PersonalDataSection = {
     name: 'resources',
     rows: async function* ({ id }) {
       for (const { identifier, name, scopes, applications, createdAt } of await store.list(id)) {
         yield { identifier, name, scopes, applications, created_at: createdAt };
       }
     },
-  });
-  return { apis: [resourceRoutes({ ...core, store, verification })], erase: store.removeAllOf };
+  };
+  return {
+    apis: [resourceRoutes({ ...core, store, verification })],
+    extensions: { resources: [find], personalData: [personalData], erasers: [store.removeAllOf] },
+  };
 }
 
 /** Whether an application may ask for tokens for a resource, by the settings of the resource. */

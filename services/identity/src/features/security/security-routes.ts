@@ -12,14 +12,9 @@ const NOTICES = {
   forgotten: 'The browser is no longer remembered. It is asked for a code at the next sign-in.',
 } as const;
 
-/** The page on how an account is signed in to. */
-export function addSecurityRoutes(
-  pages: AccountRouter,
-  options: { parts: SecurityPart[]; remembered: RememberedBrowsers },
-): void {
-  const { parts, remembered } = options;
-  pages.addSections({ path: SECURITY, label: 'Security' });
-  parts.push({
+/** The browsers that take no code, as a part of the page. */
+export function rememberedBrowsers(remembered: RememberedBrowsers): SecurityPart {
+  return {
     title: 'Remembered browsers',
     async content({ signedIn: { account }, form }) {
       const browsers = await remembered.list(account);
@@ -27,8 +22,15 @@ export function addSecurityRoutes(
         browsers.map((it) => ({ ...it, forget: form(`${FORGET}/${it.id}/forget`) })),
       );
     },
-  });
+  };
+}
 
+/** The page on how an account is signed in to. */
+export function addSecurityRoutes(
+  pages: AccountRouter,
+  options: { parts: SecurityPart[]; remembered: RememberedBrowsers },
+): void {
+  const { parts, remembered } = options;
   pages.get(
     SECURITY,
     async (ctx, page) => {

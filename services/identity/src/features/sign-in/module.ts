@@ -10,7 +10,6 @@ import { setUpRoutes } from './set-up-routes.ts';
 
 /** The pages on which people sign in, create an account, give consent and sign out. */
 export function signIn(core: Core): IdentityModule {
-  core.extensions.provider.push({ pages: createProviderPages(core) });
   const options = { ...core, provider: core.provider.current };
   const routes = interactionRoutes({
     ...options,
@@ -24,5 +23,10 @@ export function signIn(core: Core): IdentityModule {
   const consent = consentRoutes({ ...options, roleIn: core.applications.roleIn, requestDetails });
   const setUp = setUpRoutes({ ...options, setUps: core.extensions.setUps });
   addPreviewRoutes(core.accountPages, core);
-  return { routers: [routes, setUp, consent], pages: ['/sign-in', '/consent'], passwordPaths: ['/sign-in'] };
+  return {
+    routers: [routes, setUp, consent],
+    pages: ['/sign-in', '/consent'],
+    passwordPaths: ['/sign-in'],
+    extensions: { provider: [{ pages: createProviderPages(core) }] },
+  };
 }
