@@ -51,8 +51,8 @@ type Row = {
   name: string;
   givenBy: string;
   bound: string;
-  /** The epochs of the giver's account that it rests on, beside the admin epoch of somebody who gives it as an admin. */
-  restsOn: readonly Exclude<AccountEpoch, 'admin_epoch'>[];
+  /** The epochs of the giver's account that it rests on. */
+  restsOn: readonly AccountEpoch[];
   /** The least that its giver must still have for it to hold: an active account, or this role. No membership makes somebody an owner. */
   needs: 'account' | 'admin' | 'developer' | 'owner';
   /** The outcome of each event that concerns it, and the reason. An event that is not listed does not concern it. */
@@ -341,7 +341,7 @@ export const AUTHORITY = {
     name: 'Link to set up a sign-in again',
     givenBy: 'an admin',
     bound: 'one account, once, 24 hours',
-    restsOn: ['epoch', 'authority_epoch', 'recovery_epoch'],
+    restsOn: ['epoch', 'authority_epoch', 'recovery_epoch', 'admin_epoch'],
     needs: 'admin',
     cells: {
       ends: {
@@ -357,7 +357,7 @@ export const AUTHORITY = {
     name: 'Invitation to create an account',
     givenBy: 'an admin',
     bound: 'one account with the role user, once, 7 days',
-    restsOn: ['epoch', 'authority_epoch', 'recovery_epoch'],
+    restsOn: ['epoch', 'authority_epoch', 'recovery_epoch', 'admin_epoch'],
     needs: 'admin',
     cells: {
       ends: {
@@ -391,7 +391,7 @@ export const AUTHORITY = {
     name: 'Trust in a machine, which acts in its own right',
     givenBy: 'an admin, for the deployment',
     bound: 'the scopes that an admin gave; the role that the owner had then',
-    restsOn: ['authority_epoch'],
+    restsOn: ['authority_epoch', 'admin_epoch'],
     needs: 'admin',
     cells: {
       ends: {

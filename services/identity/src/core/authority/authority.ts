@@ -18,7 +18,7 @@ type Membership = {
   role: ApplicationRole;
   isPending: boolean;
   given: Given | undefined;
-  accepted: Given | undefined;
+  accepted: (Pick<Given, 'by' | 'epoch'> & Partial<Given>) | undefined;
 };
 
 export type Authority<G extends Giver = Giver> = {
@@ -56,11 +56,22 @@ export function createAuthority<G extends Giver>(options: {
 }): Authority<G> {
   const { findAccount, readAccount, members, noteGiver } = options;
 
+  /** The role of a membership that a person has accepted and that still holds. */
+  async function roleOfMember(application: Managed, id: string): Promise<ApplicationRole | undefined> {
+    const member = await members.find(application.id, id);
+    if (member === undefined || !(await authority.hasAccepted(member))) return undefined;
+    const given = member.given ?? givenByOwner(application);
+    const isGiven = given === undefined || (await authority.giverOf('member', given, application));
+    return isGiven ? member.role : undefined;
+  }
+
   const authority: Authority<G> = {
     givenBy: (kind, account, of) => ({
-      by: account.id,
-      epoch: epochOf(kind, account, of),
-      ownerEpoch: undefined,
+      ...{ by: account.id, epoch: epochOf(kind, account), ownerEpoch: undefined },
+      adminEpoch:
+        of !== undefined && of.owner !== account.id && account.role === 'admin'
+          ? account.admin_epoch
+          : undefined,
     }),
 
     async give(kind, { id, epoch }, of) {
@@ -74,32 +85,30 @@ export function createAuthority<G extends Giver>(options: {
       return { ...authority.givenBy(kind, account, of), ownerEpoch: owner && epochOf(kind, owner) };
     },
 
-    async giverOf(kind, { by, epoch, ownerEpoch }, of) {
+    async giverOf(kind, { by, epoch, ownerEpoch, adminEpoch = 0 }, of) {
       const giver = await findAccount(by);
-      if (giver?.status !== 'active' || epoch < epochOf(kind, giver, of)) return undefined;
+      if (giver?.status !== 'active' || epoch < epochOf(kind, giver)) return undefined;
       if (ownerEpoch !== undefined && isOfAnother(of, by)) {
         const owner = await findAccount(of.owner);
         if (owner === undefined || ownerEpoch < epochOf(kind, owner)) return undefined;
       }
-      const { needs } = AUTHORITY[kind];
-      if (needs === 'account') return giver;
+      const { needs, restsOn } = AUTHORITY[kind];
       if (needs === 'admin') return giver.role === 'admin' ? giver : undefined;
+      // As the owner, or as an admin who has been one ever since.
+      if (of === undefined ? needs === 'account' : of.owner === by) return giver;
+      const hasLostRole = !restsOn.some((it) => it === 'epoch') && adminEpoch < giver.admin_epoch;
+      if (of !== undefined && giver.role === 'admin' && !hasLostRole) return giver;
       // Never by a membership, which has a giver in turn: two people who gave each other theirs would have nobody else to rest on.
-      if (needs === 'owner') return of && isOwner(of, giver) ? giver : undefined;
-      const role = isApplication(of) ? await authority.roleOf(of, giver) : undefined;
+      if (needs !== 'developer' || of?.id === undefined) return undefined;
+      const role = await roleOfMember({ id: of.id, owner: of.owner }, by);
       return role !== undefined && includes(role, needs) ? giver : undefined;
     },
 
-    async roleOf(application, person) {
-      if (isOwner(application, person)) return 'owner';
-      const member = await members.find(application.id, person.id);
-      if (member === undefined || !(await authority.hasAccepted(member))) return undefined;
-      const given = member.given ?? givenByOwner(application);
-      const isGiven = given === undefined || (await authority.giverOf('member', given, application));
-      return isGiven ? member.role : undefined;
+    async roleOf(application, { id, role }) {
+      return role === 'admin' || application.owner === id ? 'owner' : roleOfMember(application, id);
     },
 
-    async hasAccepted({ userId, isPending, accepted = { by: userId, epoch: 0, ownerEpoch: undefined } }) {
+    async hasAccepted({ userId, isPending, accepted = { by: userId, epoch: 0 } }) {
       return !isPending && (await authority.giverOf('acceptance', accepted)) !== undefined;
     },
   };
@@ -108,15 +117,8 @@ export function createAuthority<G extends Giver>(options: {
 
 /** The giver of what an earlier version stored without one: the owner, at epoch 0. Undefined for applications of the operator. */
 export function givenByOwner({ owner }: Pick<Managed, 'owner'>): Given | undefined {
-  return owner === null ? undefined : { by: owner, epoch: 0, ownerEpoch: undefined };
+  return owner === null ? undefined : { by: owner, epoch: 0, ownerEpoch: undefined, adminEpoch: undefined };
 }
-
-/** Whether a person may do everything in an application. */
-function isOwner({ owner }: Owned, { id, role }: Pick<Giver, 'id' | 'role'>): boolean {
-  return role === 'admin' || owner === id;
-}
-
-const isApplication = (of: Owned | undefined): of is Managed => of?.id !== undefined;
 
 function isOfAnother(of: Owned | undefined, person: string): of is Owned & { owner: string } {
   return of !== undefined && of.owner !== null && of.owner !== person;
@@ -127,10 +129,6 @@ export function includes(role: ApplicationRole, needed: ApplicationRole): boolea
   return APPLICATION_ROLES.indexOf(role) >= APPLICATION_ROLES.indexOf(needed);
 }
 
-/** The sum of the epochs that a capability rests on. What an admin gave as such ends with the role, even if they soon have it again. */
-function epochOf(kind: GivenCapability, account: Giver, of?: Owned): number {
-  const { restsOn, needs } = AUTHORITY[kind];
-  const sum = restsOn.reduce((total, name) => total + account[name], 0);
-  const isOthers = of !== undefined && of.owner !== account.id;
-  return needs === 'admin' || isOthers ? sum + account.admin_epoch : sum;
+function epochOf(kind: GivenCapability, account: Giver): number {
+  return AUTHORITY[kind].restsOn.reduce((sum, name) => sum + account[name], 0);
 }

@@ -9,5 +9,5 @@ export async function holdsForOthers(
   const giver = await authority.giverOf('resource_application', listedBy ?? { by: owner, epoch: 0 }, {
     owner,
   });
-  return giver !== undefined && (giver.id === owner || giver.role === 'admin');
+  return giver !== undefined;
 }
