@@ -153,7 +153,7 @@ export async function buildApi(t: Test) {
     writes,
     attempts: createRateLimiter(RECIPIENTS),
     offered: createRateLimiter(OFFERED),
-    notify: (userId, kind) => void notified.push(`${kind} ${userId}`),
+    mails: { notify: async (userId, { kind }) => void notified.push(`${kind} ${userId}`) },
   });
 
   async function authenticate(ctx: Context): Promise<Caller> {

@@ -25,6 +25,7 @@ import { createUsersClient } from './accounts/users-client.ts';
 import type { Application } from './applications/application.ts';
 import { createApplicationWrites } from './applications/application-writes.ts';
 import { createApplications, type NotifyCredential } from './applications/applications.ts';
+import { credentialCreated } from './applications/new-credential-notice.ts';
 import { createApplicationStore } from './applications/store/application-store.ts';
 import { createMemberStore } from './applications/store/member-store.ts';
 import { createAuthority } from './authority/authority.ts';
@@ -278,7 +279,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
   const notifyCredential: NotifyCredential = ({ owner, name }, credential, maker) => {
     if (owner === null) return;
     const by = maker?.id === owner ? undefined : maker?.id;
-    void mails.notify(owner, { kind: 'new_credential', ...credential, application: name, by });
+    void mails.notify(owner, credentialCreated(name, credential, by));
   };
   const members = createMemberStore(connection);
   const authority = createAuthority({

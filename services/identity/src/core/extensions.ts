@@ -1,5 +1,6 @@
 import type { Revocation } from '@gatehouse/tokens/revocations';
 import type { Account } from './accounts/account.ts';
+import type { UndoableChange } from './accounts/notice.ts';
 import type { Application } from './applications/application.ts';
 import type { ApplicationKeys } from './applications/application-keys.ts';
 import type { AuditRecord } from './audit/audit.ts';
@@ -38,6 +39,8 @@ export type Extensions = {
   signUpMethods: SignUpMethod[];
   /** The pages of an account in its navigation, in their order there. */
   accountSections: AccountPageSection[];
+  /** The changes of how people sign in that a link in a mail undoes. */
+  undoableChanges: UndoableChange[];
   /** The credentials of people beside the password, also where that is switched off. */
   credentials: Credentials[];
   /** Called with each entry of the audit log that this replica has stored. */
@@ -93,6 +96,7 @@ export function createExtensions(): Extensions {
     securityParts: [],
     signUpMethods: [],
     accountSections: [],
+    undoableChanges: [],
     credentials: [],
     auditListeners: [],
     logoutListeners: [],

@@ -1,6 +1,6 @@
 import { PHISHING_RESISTANT } from '@gatehouse/tokens/acr';
 import type { Content } from '@gatehouse/web/html';
-import { CHANGES } from '../../src/core/accounts/notice-mail.ts';
+import { PASSWORD_CHANGED, RECOVERY_USED } from '../../src/core/accounts/account-notices.ts';
 import {
   endCredentialsQuestion,
   endOthersQuestion,
@@ -13,6 +13,7 @@ import { exportPage } from '../../src/features/account/export/export-routes.ts';
 import { passwordPage, passwordPart } from '../../src/features/account/password-page.ts';
 import { profilePage } from '../../src/features/account/profile-page.ts';
 import {
+  EMAIL_CHANGED,
   emailOfOtherAccountPage,
   emailVerifiedPage,
   emailVerifyPage,
@@ -27,6 +28,7 @@ import {
   newPasswordDonePage,
   newPasswordPage,
 } from '../../src/features/account/recovery/new-password-pages.ts';
+import { APP_CHANGES } from '../../src/features/authenticator-app/app-notices.ts';
 import {
   authenticatorAppPart,
   recoveryCodesPage,
@@ -50,6 +52,7 @@ import {
   removeFactorsQuestion,
   stopRecoveryPage,
 } from '../../src/features/factor-recovery/factor-recovery-pages.ts';
+import { CONNECTED_ACCOUNT_CHANGES } from '../../src/features/identity-providers/connected-account-notices.ts';
 import { messagesOf } from '../../src/features/identity-providers/provider-messages.ts';
 import {
   CONNECTED_ACCOUNTS,
@@ -60,6 +63,7 @@ import {
   invitationAcceptedPage,
   invitationInvalidPage,
 } from '../../src/features/invitations/invitation-pages.ts';
+import { PASSKEY_CHANGES } from '../../src/features/passkeys/passkey-notices.ts';
 import {
   addPasskeyPage,
   PASSKEYS,
@@ -106,6 +110,10 @@ const CODE_PROBLEMS: CodeProblem[] = [
   { kind: 'wrong_code' },
   { kind: 'too_many_codes', retryAfter: 840 },
   { kind: 'known_browsers_only' },
+];
+const UNDOABLE_CHANGES = [
+  ...[EMAIL_CHANGED, PASSWORD_CHANGED, RECOVERY_USED],
+  ...[...PASSKEY_CHANGES, ...APP_CHANGES, ...CONNECTED_ACCOUNT_CHANGES],
 ];
 const QR_CODE = await qrCode(
   'otpauth://totp/Gatehouse:ada?secret=ABCDEFGHIJKLMNOPQRSTUVWXYZ234567',
@@ -456,9 +464,12 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ['email verified', emailVerifiedPage({ email: of('ada@x.example'), links: { account: '/account' } })],
     ['link invalid, password', linkInvalidPage({ purpose: 'new_password', links: { retry: '/forgotten' } })],
     ['link invalid, undo', linkInvalidPage({ purpose: 'undo', links: { retry: '/account' } })],
-    ...(['email', ...CHANGES] as const).map((change): [string, string] => [
-      `undo, ${change}`,
-      undoPage({ form, email: of('ada@x.example'), username: of('ada'), at, change }),
+    ...UNDOABLE_CHANGES.map((change): [string, string] => [
+      `undo, ${change.name}`,
+      undoPage({
+        ...{ form, email: of('ada@x.example'), username: of('ada'), at, change },
+        isEmail: change === EMAIL_CHANGED,
+      }),
     ]),
     [
       'undone',

@@ -5,6 +5,7 @@ import type { MailSender } from '@gatehouse/mail/mail';
 import { type Brand, inBrand } from '@gatehouse/web/brand';
 import type { Given } from '../authority/given.ts';
 import type { Account, Accounts } from './account.ts';
+import { setUpLinkCreated } from './account-notices.ts';
 import type { Occasion } from './mail-document.ts';
 import {
   accountDeletedMail,
@@ -17,7 +18,7 @@ import {
   undoneMail,
   verifyEmailMail,
 } from './mails.ts';
-import { CHANGES, type Notice, noticeMail, UNDO_HOURS } from './notice-mail.ts';
+import { type Notice, UNDO_HOURS, writeNotice } from './notice.ts';
 import type { LinkDraft, LinkPurpose, OneTimeLinks } from './one-time-link.ts';
 
 /** The page for a new password. */
@@ -77,10 +78,7 @@ export function createAccountMails(options: {
   logger: Logger;
   brand?: Brand | undefined;
   /** Counts a mail of this kind to this recipient; throws `rate_limited`. */
-  countMail(
-    recipient: string,
-    kind: 'new_password' | 'verify_email' | 'factor_recovery' | 'invitation' | Notice['kind'],
-  ): Promise<unknown>;
+  countMail(recipient: string, kind: string): Promise<unknown>;
 }): AccountMails {
   const { issuer, accounts, links, mail, logger } = options;
 
@@ -173,21 +171,19 @@ export function createAccountMails(options: {
       attempt(notice.kind, async () => {
         const account = await accounts.find(userId);
         if (account === undefined || account.email === null || !account.email_verified) return;
-        const maker = 'by' in notice ? notice.by : undefined;
-        const by = maker === undefined ? undefined : await accounts.find(maker);
+        const by = notice.by === undefined ? undefined : await accounts.find(notice.by);
         // Credentials end with the account of the person who made them.
-        if (maker !== undefined && by === undefined) return;
+        if (notice.by !== undefined && by === undefined) return;
         await options.countMail(account.id, notice.kind);
-        const change = CHANGES.find((it) => it === notice.kind);
-        const method = ('removed' in notice ? notice.removed : undefined) ?? null;
+        const { change, removed: method = null } = notice.undo ?? {};
         const undo =
           change &&
           (await linkTo('/account/undo-change', account, account.email, 'undo_change', UNDO_SECONDS, {
-            change,
+            change: change.name,
             method,
           }));
         const { username } = account;
-        await mail.send({ to: account.email, ...noticeMail(notice, { username, undo, by }) });
+        await mail.send({ to: account.email, ...writeNotice(notice, { username, undo, by }) });
       }),
     sendFactorRecovery: (account, about) =>
       attempt(`recovery ${about.stage}`, async () => {
@@ -212,7 +208,7 @@ export function createAccountMails(options: {
       const address = account.email ?? '';
       const [path, purpose] = ['/account/set-up-sign-in', 'set_up_sign_in'] as const;
       const url = await linkTo(path, account, address, purpose, SET_UP_SECONDS, { given });
-      void self.notify(account.id, { kind: 'set_up_link_created', at: new Date() });
+      void self.notify(account.id, setUpLinkCreated({ at: new Date() }));
       return { url, expiresAt };
     },
     sendUndone: (account) =>

@@ -2,7 +2,7 @@ import { brand } from '@gatehouse/web/brand';
 import { dateAndTimeText, duration } from '@gatehouse/web/formatting';
 import { t } from '../../texts/texts.ts';
 import { type Mail, mail, type Occasion, occasion, plainName } from './mail-document.ts';
-import { UNDO_HOURS } from './notice-mail.ts';
+import { UNDO_HOURS } from './notice.ts';
 
 export function verifyEmailMail(model: { link: string; username: string }): Mail {
   const account = { product: brand().name, username: plainName(model.username) };

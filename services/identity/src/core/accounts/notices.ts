@@ -3,7 +3,8 @@ import { describeProgram } from '@gatehouse/web/user-agent';
 import type { Origin } from '../audit/audit.ts';
 import type { Account } from './account.ts';
 import type { AccountMails } from './account-mails.ts';
-import type { Occasion } from './mail-document.ts';
+import { signedInFromNewDevice } from './account-notices.ts';
+import type { Notice } from './notice.ts';
 
 const DAY = 86_400;
 /** After a year without a sign-in, a device is new again. */
@@ -12,11 +13,7 @@ const DEVICE_SECONDS = 365 * DAY;
 /** Tells people of what somebody else may have done to their account. Mails are sent without being waited for. */
 export type Notices = {
   /** An account has a new password, or its access has ended, by whatever way; the same epoch may come again. */
-  accountChanged(
-    kind: 'password_changed' | 'access_revoked' | 'credentials_ended',
-    account: { id: string; epoch: number },
-    occasion: Occasion,
-  ): Promise<void>;
+  accountChanged(notice: Notice, account: { id: string; epoch: number }): Promise<void>;
   /** `browser` is the id of a browser, for one that has a cookie; `isKnown`, whether that says that it is known. */
   signedIn(account: Account, by: { origin: Origin; browser?: string; isKnown: boolean }): Promise<void>;
 };
@@ -27,10 +24,8 @@ export function createNotices(options: {
 }): Notices {
   const { mails, seen } = options;
   return {
-    async accountChanged(kind, { id, epoch }, occasion) {
-      if (await seen.isNew([kind, id, String(epoch)], DAY)) {
-        void mails.notify(id, { kind, ...occasion });
-      }
+    async accountChanged(notice, { id, epoch }) {
+      if (await seen.isNew([notice.kind, id, String(epoch)], DAY)) void mails.notify(id, notice);
     },
     async signedIn(account, { origin, browser, isKnown }) {
       const program = describeProgram(origin.userAgent);
@@ -39,7 +34,7 @@ export function createNotices(options: {
       const isNew = await seen.isNew(['device', account.id, device], DEVICE_SECONDS);
       if (!isNew || isKnown) return;
       const { address } = origin;
-      void mails.notify(account.id, { kind: 'new_device', device: program, address, at: new Date() });
+      void mails.notify(account.id, signedInFromNewDevice({ device: program, address, at: new Date() }));
     },
   };
 }

@@ -6,7 +6,6 @@ import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import { narrowList } from '@gatehouse/domain/narrow-list';
 import type { Role } from '@gatehouse/tokens/scopes';
-import type { NewCredential } from '../accounts/notice-mail.ts';
 import type { Audit, AuditAction } from '../audit/audit.ts';
 import type { ApplicationRole } from '../authority/application-role.ts';
 import { type Authority, givenByOwner } from '../authority/authority.ts';
@@ -34,6 +33,7 @@ import { nameProblems, scopeProblems, settingsProblems } from './application-rul
 import { type ApplicationWrites, retried } from './application-writes.ts';
 import { requireDeveloperChanges } from './changed-by.ts';
 import type { MemberStore } from './member.ts';
+import type { NewCredential } from './new-credential-notice.ts';
 import {
   type FindOwner,
   findManaged,

@@ -4,6 +4,7 @@ import type { Context } from 'koa';
 import type { Interaction } from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
 import type { AccountMails } from '../accounts/account-mails.ts';
+import { codesGuessed } from '../accounts/account-notices.ts';
 import { type Audit, type Origin, originOf } from '../audit/audit.ts';
 import type { SignInThrottle } from '../limits/sign-in-throttle.ts';
 import { FIRST_FACTOR, type FirstFactor } from '../oidc/epochs/sign-in-epochs.ts';
@@ -97,7 +98,7 @@ export function createSecondFactors(options: {
         await audit.record({ ...entry, action: 'sign_in.failed', actor: null, details });
         // A person who gets here knows the password.
         if (isLast) {
-          void mails.notify(account.id, { kind: 'codes_guessed', at: new Date(), address: origin.address });
+          void mails.notify(account.id, codesGuessed({ at: new Date(), address: origin.address }));
         }
         return undefined;
       }

@@ -1,4 +1,5 @@
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { PASSWORD_CHANGED, RECOVERY_USED } from '../../core/accounts/account-notices.ts';
 import type { Core } from '../../core/core.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { addAccessRoutes } from './access/access-routes.ts';
@@ -39,6 +40,7 @@ export function account(core: Core): IdentityModule {
   const removable = {
     credentials: extensions.credentials,
     secondFactorSources: extensions.secondFactors,
+    undoableChanges: extensions.undoableChanges,
   };
   const countRequest = (address: string) => throttle.countMail({ address });
   return {
@@ -50,6 +52,7 @@ export function account(core: Core): IdentityModule {
     pages: ['/account'],
     extensions: {
       personalData,
+      undoableChanges: [PASSWORD_CHANGED, RECOVERY_USED],
       accountSections: [
         { path: ACCOUNT_PAGES.profile, label: 'Profile' },
         { path: ACCOUNT_PAGES.password, label: 'Password' },

@@ -1,13 +1,14 @@
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Audit, AuditAction, Origin } from '../../core/audit/audit.ts';
 import type { RememberedBrowsers } from '../../core/sessions/remembered-browser.ts';
+import { appAdded, appRemoved, recoveryCodesRenewed } from './app-notices.ts';
 import type { AuthenticatorApps } from './authenticator-apps.ts';
 
 const CHANGES = {
-  added: { action: 'authenticator_app.added', kind: 'app_added' },
-  removed: { action: 'authenticator_app.removed', kind: 'app_removed' },
-  'codes renewed': { action: 'recovery_codes.renewed', kind: 'recovery_codes_renewed' },
-} as const satisfies Record<string, { action: AuditAction; kind: string }>;
+  added: { action: 'authenticator_app.added', notice: appAdded },
+  removed: { action: 'authenticator_app.removed', notice: appRemoved },
+  'codes renewed': { action: 'recovery_codes.renewed', notice: recoveryCodesRenewed },
+} as const satisfies Record<string, { action: AuditAction; notice: typeof appRemoved }>;
 
 /** The actor of a change, by default the owner of the account, and the origin. */
 type By = { origin: Origin; actor?: string };
@@ -32,10 +33,9 @@ export function createAppChanges(options: {
     userId: string,
     { removed, ...by }: By & { removed?: string },
   ): Promise<void> {
-    const { action, kind } = CHANGES[change];
+    const { action, notice } = CHANGES[change];
     await audit.record({ ...by, action, subject: userId });
-    const more = removed === undefined ? {} : { removed };
-    void mails.notify(userId, { kind, at: new Date(), address: by.origin.address, ...more });
+    void mails.notify(userId, notice({ at: new Date(), address: by.origin.address }, removed));
   }
 
   return {

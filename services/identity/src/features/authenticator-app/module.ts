@@ -3,6 +3,7 @@ import type { Core } from '../../core/core.ts';
 import type { FactorList } from '../../core/sessions/listed-factors.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { t } from '../../texts/texts.ts';
+import { APP_CHANGES } from './app-notices.ts';
 import { authenticatorAppPart, recoveryCodesPart, SET_UP } from './authenticator-app-pages.ts';
 import { addAuthenticatorAppRoutes } from './authenticator-app-routes.ts';
 import { createAuthenticatorAppStore } from './authenticator-app-store.ts';
@@ -40,6 +41,7 @@ export function authenticatorApp(core: Core): IdentityModule {
     extensions: {
       secondFactors: [authenticatorAppFactors({ ...core, apps })],
       factors: [factors],
+      undoableChanges: APP_CHANGES,
       setUps: [
         {
           ...{ path: SET_UP, acr: MULTI_FACTOR },

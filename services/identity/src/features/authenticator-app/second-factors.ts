@@ -2,6 +2,7 @@ import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Audit } from '../../core/audit/audit.ts';
 import type { SecondFactor, SecondFactorSource } from '../../core/sessions/second-factor.ts';
 import { t } from '../../texts/texts.ts';
+import { recoveryCodeUsed } from './app-notices.ts';
 import type { AuthenticatorApp } from './authenticator-app.ts';
 import type { AuthenticatorApps } from './authenticator-apps.ts';
 
@@ -45,7 +46,7 @@ export function authenticatorAppFactors(options: {
       await audit.record({ action: 'recovery_code.used', origin, subject: app.userId });
       const left = (await apps.find(app.userId))?.recoveryCodes.length ?? 0;
       const { address } = origin;
-      void mails.notify(app.userId, { kind: 'recovery_code_used', left, at: new Date(), address });
+      void mails.notify(app.userId, recoveryCodeUsed(left, { at: new Date(), address }));
       return true;
     },
   });

@@ -2,6 +2,7 @@ import type { Account } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Audit, Origin } from '../../core/audit/audit.ts';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
+import { accountConnected, accountDisconnected } from './connected-account-notices.ts';
 import { type LinkedIdentity, type LinkedIdentityStore, linkedIdentityId } from './linked-identity.ts';
 import { isIssuerOf, type UpstreamIdentity } from './upstream-identity.ts';
 
@@ -56,14 +57,8 @@ export function createLinkedIdentities(options: {
     const details = { provider: provider.id };
     await audit.record({ action: `identity.${change}`, origin, subject: userId, details });
     if (!isMailed) return;
-    const { address } = origin;
-    void mails.notify(userId, {
-      kind: `identity_${change}`,
-      provider: provider.label,
-      at: new Date(),
-      address,
-      ...(removed === undefined ? {} : { removed }),
-    });
+    const notice = change === 'linked' ? accountConnected : accountDisconnected;
+    void mails.notify(userId, notice(provider.label, { at: new Date(), address: origin.address }, removed));
   }
 
   return {

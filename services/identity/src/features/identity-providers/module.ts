@@ -12,6 +12,7 @@ import type { IdentityModule } from '../../identity-module.ts';
 import { type ActiveProvider, createActiveProviders } from './active-providers.ts';
 import { createAuthorizationStates } from './authorization-state.ts';
 import { callbackPath, callbackRoutes } from './callback-routes.ts';
+import { CONNECTED_ACCOUNT_CHANGES } from './connected-account-notices.ts';
 import { addConnectedAccountRoutes } from './connected-account-routes.ts';
 import { identityProviderRoutes } from './identity-provider-routes.ts';
 import { createLinkedIdentities } from './linked-identities.ts';
@@ -98,6 +99,7 @@ export function identityProviders(core: Core): IdentityModule {
     routers: [callbackRoutes({ active, states }), logoutRoutes({ ...core, active, failures, endSessions })],
     parts: [{ start: active.reload }, ...(core.isOnlyWriter ? [] : [reloading])],
     extensions: {
+      undoableChanges: CONNECTED_ACCOUNT_CHANGES,
       ...{ credentials: [credentials], personalData: [personalData], provider: [provider] },
       accountSections: [
         {

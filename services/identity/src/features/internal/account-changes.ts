@@ -2,6 +2,12 @@ import { timeOfId } from '@gatehouse/core/ids';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import type { AccountCache } from '../../core/accounts/account-cache.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import {
+  accessRevoked,
+  credentialsEnded,
+  passwordChanged,
+  usernameChanged,
+} from '../../core/accounts/account-notices.ts';
 import type { Notices } from '../../core/accounts/notices.ts';
 import { type Audit, type AuditAction, type AuditEntry, entryOfRequest } from '../../core/audit/audit.ts';
 import { ACCOUNT_CLIENT } from '../../core/oidc/clients/client-metadata.ts';
@@ -66,18 +72,18 @@ export function createAccountChangeHandler(options: {
     } else if (email !== undefined) {
       void mails.notifyEmailChanged(id, { email, isRestorable: restorable }, occasion);
     } else if (username !== undefined) {
-      void mails.notify(id, { kind: 'username_changed', before: username, isHeld: restorable, ...occasion });
+      void mails.notify(id, usernameChanged({ before: username, isHeld: restorable }, occasion));
     }
     const isOfEverything = change.details?.scope === 'everything';
     if (!HARMLESS.has(reason)) {
       await revocations.write([{ kind: 'subject', id, epoch }]);
       await sessionEnds.endBelow(id, { epoch, signInEpoch: sign_in_epoch });
       // A password has no bearing on what the person's applications may do.
-      if (reason === 'password') await notices.accountChanged('password_changed', { id, epoch }, occasion);
+      if (reason === 'password') await notices.accountChanged(passwordChanged(occasion), { id, epoch });
       else await applications.giverChanged(id, epoch);
       if (reason === 'revoked') {
-        const kind = isOfEverything ? 'access_revoked' : 'credentials_ended';
-        await notices.accountChanged(kind, { id, epoch }, occasion);
+        const notice = isOfEverything ? accessRevoked : credentialsEnded;
+        await notices.accountChanged(notice(occasion), { id, epoch });
       }
     }
     const isOfPages = by === undefined && RECORDED_BY_PAGES.has(reason);

@@ -3,6 +3,7 @@ import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { isId, isUserId } from '@gatehouse/core/ids';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import { type Application, liveSecrets } from '../../core/applications/application.ts';
 import type { ApplicationKeys } from '../../core/applications/application-keys.ts';
 import type { Applications } from '../../core/applications/applications.ts';
@@ -23,6 +24,13 @@ import {
 import type { Audit } from '../../core/audit/audit.ts';
 import { type Authority, givenByOwner, includes } from '../../core/authority/authority.ts';
 import type { Given } from '../../core/authority/given.ts';
+import {
+  credentialsTakenOver,
+  memberInvitationSent,
+  memberInvited,
+  memberLeft,
+  memberRemoved,
+} from './member-notices.ts';
 
 /** Wrong names say who exists, so that an admin is not limited, and others are. */
 export const NAMED_MEMBERS = { name: 'named members', quota: 20, seconds: 3600 };
@@ -40,8 +48,6 @@ export type NamedMember = Omit<Member, 'id' | 'given' | 'accepted'> & {
 };
 /** A membership or an invitation, as its person sees it. */
 export type Membership = Pick<Member, 'clientId' | 'role' | 'createdAt' | 'isPending'> & { name: string };
-
-type MemberNotice = 'member_invited' | 'member_invitation_sent' | 'member_removed' | 'credentials_taken_over';
 
 export type Members = {
   list(manager: Manager, clientId: string): Promise<NamedMember[]>;
@@ -76,14 +82,12 @@ export function createMembers(
     audit: Pick<Audit, 'record'>;
     attempts: Pick<RateLimiter, 'count'>;
     invited: Pick<RateLimiter, 'count'>;
-    /** Writes to somebody by mail. Never rejects. */
-    notify(userId: string, kind: MemberNotice, application: Application): void;
-    notifyLeft(owner: string, application: Application, member: string): void;
+    mails: Pick<AccountMails, 'notify'>;
     /** Makes the other services ask again which applications somebody sees. */
     changed(clientId: string): Promise<void>;
   },
 ): Members {
-  const { members, accounts, audit, authority, applications } = options;
+  const { members, accounts, audit, authority, applications, mails } = options;
 
   async function named(manager: Manager, user: string): Promise<Account> {
     if (manager.role !== 'admin') await options.attempts.count(manager.id);
@@ -131,7 +135,7 @@ export function createMembers(
     const given = await authority.give('api_key', manager, application);
     await applications.changeGivers(application.id, new Set(ids), () => given);
     if (application.owner !== null && application.owner !== manager.id)
-      options.notify(application.owner, 'credentials_taken_over', application);
+      void mails.notify(application.owner, credentialsTakenOver(application));
   }
   const namesOf = (takenOver: readonly string[]) => (takenOver.length === 0 ? {} : { taken_over: takenOver });
 
@@ -187,9 +191,9 @@ export function createMembers(
       if (member === undefined) throw new ServiceError('conflict', 'The application has another owner now.');
       await options.changed(clientId);
       if (before === undefined) {
-        options.notify(userId, 'member_invited', application);
+        void mails.notify(userId, memberInvited(application));
         if (application.owner !== null)
-          options.notify(application.owner, 'member_invitation_sent', application);
+          void mails.notify(application.owner, memberInvitationSent(application));
       }
       const isPending = !(await authority.hasAccepted(member));
       return { ...member, isPending, username, credentials: [] };
@@ -218,8 +222,9 @@ export function createMembers(
       await options.changed(clientId);
       const application = await options.store.findNow(clientId);
       if (application === undefined || member.isPending) return;
-      if (!isOwn) options.notify(userId, 'member_removed', application);
-      else if (application.owner !== null) options.notifyLeft(application.owner, application, userId);
+      if (!isOwn) void mails.notify(userId, memberRemoved(application));
+      else if (application.owner !== null)
+        void mails.notify(application.owner, memberLeft(application, userId));
     },
 
     async ofPerson({ id }) {

@@ -10,6 +10,7 @@ import type { FactorList } from '../../core/sessions/listed-factors.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { t } from '../../texts/texts.ts';
 import { createChallenges } from './challenges.ts';
+import { PASSKEY_CHANGES } from './passkey-notices.ts';
 import { ADD, PASSKEYS, passkeysPart } from './passkey-pages.ts';
 import { addPasskeyRoutes } from './passkey-routes.ts';
 import { PASSKEY_METHOD, passkeySignIn } from './passkey-sign-in.ts';
@@ -69,6 +70,7 @@ export function passkeys(core: Core): IdentityModule {
       signInMethods: [method],
       signUpMethods: [passkeySignUp({ ...core, passkeys, script: script.path })],
       credentials: [{ ...passkeys, name: 'passkeys' }],
+      undoableChanges: PASSKEY_CHANGES,
       factors: [factors],
       securityParts: [
         {

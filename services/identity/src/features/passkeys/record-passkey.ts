@@ -1,6 +1,7 @@
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Audit, Origin } from '../../core/audit/audit.ts';
 import type { Passkey } from './passkey.ts';
+import { passkeyAdded, passkeyRemoved } from './passkey-notices.ts';
 
 /** Records that a passkey was added or removed, by its owner unless an actor is named, and mails it to the owner. */
 export type RecordPasskey = (
@@ -15,10 +16,10 @@ export function createRecordPasskey(options: {
   audit: Audit;
 }): RecordPasskey {
   const { mails, audit } = options;
-  return async (change, userId, { id, name }, by) => {
-    await audit.record({ action: `passkey.${change}`, ...by, subject: userId, details: { passkey: id } });
-    const { address } = by.origin;
-    const what = { kind: `passkey_${change}`, passkey: name, at: new Date(), address } as const;
-    void mails.notify(userId, change === 'removed' ? { ...what, removed: id } : what);
+  return async (change, userId, passkey, by) => {
+    const details = { passkey: passkey.id };
+    await audit.record({ action: `passkey.${change}`, ...by, subject: userId, details });
+    const notice = change === 'added' ? passkeyAdded : passkeyRemoved;
+    void mails.notify(userId, notice(passkey, { at: new Date(), address: by.origin.address }));
   };
 }

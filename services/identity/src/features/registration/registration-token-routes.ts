@@ -18,6 +18,7 @@ import {
   type RegistrationToken,
   type RegistrationTokenStore,
 } from './registration-token.ts';
+import { registrationTokenCreated } from './registration-token-notice.ts';
 
 const PREFIX = '/api/v1/registration-tokens';
 const DAY = 86_400;
@@ -146,7 +147,7 @@ export function registrationTokenRoutes(options: {
         ...{ action: 'registration_token.created', origin: originOf(ctx), subject: person.id },
         details: { token: token.id, scopes, machines, uses },
       });
-      void options.mails.notify(person.id, { kind: 'registration_token_created', token: name, machines });
+      void options.mails.notify(person.id, registrationTokenCreated({ name, machines }));
       ctx.set('location', `${PREFIX}/${token.id}`);
       return { ...view(token), token: secret };
     },

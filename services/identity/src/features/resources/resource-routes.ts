@@ -24,6 +24,7 @@ import {
   type Resource,
   type ResourceStore,
 } from './registered-resource.ts';
+import { resourceReplaced } from './resource-notice.ts';
 import { OWNER_MEMBER, type ResourceVerification } from './resource-verification.ts';
 
 const PREFIX = '/api/v1/resources';
@@ -205,7 +206,7 @@ export function resourceRoutes(options: {
       owner,
       replaced_by: resource.id,
     });
-    void mails.notify(owner, { kind: 'resource_replaced', resource: name });
+    void mails.notify(owner, resourceReplaced(name));
     return store.insert(resource);
   }
 

@@ -7,7 +7,7 @@ import { createTransfers, OFFERED, RECIPIENTS } from './transfers.ts';
 
 /** Giving applications to other people. */
 export function transfers(core: Core): IdentityModule {
-  const { connection, sharedLimits, applicationStore, applicationWrites, mails } = core;
+  const { connection, sharedLimits, applicationStore, applicationWrites } = core;
   const store = createTransferStore(connection);
   const transfers = createTransfers({
     ...core,
@@ -16,7 +16,6 @@ export function transfers(core: Core): IdentityModule {
     writes: applicationWrites,
     attempts: createRateLimiter(RECIPIENTS, sharedLimits),
     offered: createRateLimiter(OFFERED, sharedLimits),
-    notify: (userId, kind, { name }) => void mails.notify(userId, { kind, application: name }),
   });
   return { apis: transferRoutes({ ...core, transfers }), collections: [store.collection] };
 }

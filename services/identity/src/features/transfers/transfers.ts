@@ -5,6 +5,7 @@ import { isId, isUserId, newId } from '@gatehouse/core/ids';
 import { date, type EntityOf, id, number, text } from '@gatehouse/domain/fields';
 import { ROLES, type Role } from '@gatehouse/tokens/scopes';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import {
   type Application,
   type ApplicationStore,
@@ -14,6 +15,7 @@ import type { ApplicationWrites } from '../../core/applications/application-writ
 import { findManaged, type Manager, recordBy } from '../../core/applications/ownership.ts';
 import type { Audit } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
+import { applicationGiven, applicationOffered } from './transfer-notices.ts';
 
 /** An application that somebody has been offered. Nothing moves until they accept. */
 export const TRANSFER = {
@@ -92,7 +94,7 @@ export function createTransfers(options: {
   attempts: Pick<RateLimiter, 'count'>;
   offered: Pick<RateLimiter, 'count'>;
   /** Tells a person by mail. Never rejects. */
-  notify(userId: string, kind: 'application_offered' | 'application_given', application: Application): void;
+  mails: Pick<AccountMails, 'notify'>;
 }): Transfers {
   const { store, transfers, accounts, writes, audit, attempts, authority } = options;
 
@@ -118,7 +120,7 @@ export function createTransfers(options: {
     await writes.revoke([{ application, over: true }]);
     const details = { from: before.owner, to: manager.id };
     await recordBy(manager, audit, { action: 'application.transferred', client: application.id, details });
-    if (before.owner !== null) options.notify(before.owner, 'application_given', application);
+    if (before.owner !== null) void options.mails.notify(before.owner, applicationGiven(application));
     return application;
   }
 
@@ -192,7 +194,7 @@ export function createTransfers(options: {
       }
       const details = { to: recipient };
       await recordBy(manager, audit, { action: 'transfer.offered', client: id, details });
-      options.notify(recipient, 'application_offered', application);
+      void options.mails.notify(recipient, applicationOffered(application));
       return { ...transfer, application, sender };
     },
     pending,

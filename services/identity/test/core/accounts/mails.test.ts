@@ -1,4 +1,14 @@
 import t from 'tap';
+import {
+  accessRevoked,
+  codesGuessed,
+  credentialsEnded,
+  passwordChanged,
+  recoveryUsed,
+  setUpLinkCreated,
+  signedInFromNewDevice,
+  usernameChanged,
+} from '../../../src/core/accounts/account-notices.ts';
 import type { Mail } from '../../../src/core/accounts/mail-document.ts';
 import {
   accountDeletedMail,
@@ -9,46 +19,74 @@ import {
   undoneMail,
   verifyEmailMail,
 } from '../../../src/core/accounts/mails.ts';
-import { CHANGES, type Notice, noticeMail } from '../../../src/core/accounts/notice-mail.ts';
+import { type Notice, writeNotice } from '../../../src/core/accounts/notice.ts';
+import { credentialCreated } from '../../../src/core/applications/new-credential-notice.ts';
+import {
+  appAdded,
+  appRemoved,
+  recoveryCodesRenewed,
+  recoveryCodeUsed,
+} from '../../../src/features/authenticator-app/app-notices.ts';
+import {
+  accountConnected,
+  accountDisconnected,
+} from '../../../src/features/identity-providers/connected-account-notices.ts';
+import {
+  credentialsTakenOver,
+  memberInvitationSent,
+  memberInvited,
+  memberLeft,
+  memberRemoved,
+} from '../../../src/features/members/member-notices.ts';
+import { passkeyAdded, passkeyRemoved } from '../../../src/features/passkeys/passkey-notices.ts';
+import { registrationTokenCreated } from '../../../src/features/registration/registration-token-notice.ts';
+import { resourceReplaced } from '../../../src/features/resources/resource-notice.ts';
+import { applicationGiven, applicationOffered } from '../../../src/features/transfers/transfer-notices.ts';
 import { parseMarkup } from '../../pages/markup.ts';
 
 const LINK = 'https://id.example/account/link?a=1&token=x';
 const MIA = { username: 'mia', role: 'user' as const };
-const notice = (it: Notice, by: Parameters<typeof noticeMail>[1]['by'] = 'by' in it ? MIA : undefined) =>
-  noticeMail(it, { username: 'ada', undo: LINK, by });
+const notice = (
+  it: Notice,
+  by: Parameters<typeof writeNotice>[1]['by'] = it.by === undefined ? undefined : MIA,
+) => writeNotice(it, { username: 'ada', undo: LINK, by });
 const at = new Date('2026-03-05T14:07:00Z');
 const address = '192.0.2.7';
+const when = { at, address };
+const LIGHTHOUSE = { name: 'Lighthouse' };
 const NOTICES: [Notice, subject: string][] = [
-  [{ kind: 'password_changed', at, address }, 'Your password has been changed'],
-  [{ kind: 'username_changed', before: 'eda', isHeld: true, at }, 'Your username has been changed'],
-  [{ kind: 'recovery_used', at, address }, 'A link for a new password was used'],
-  [{ kind: 'new_device', device: 'Firefox on Windows', address: '::1', at }, 'A sign-in from a new device'],
+  [passwordChanged(when), 'Your password has been changed'],
+  [usernameChanged({ before: 'eda', isHeld: true }, { at }), 'Your username has been changed'],
+  [recoveryUsed(when), 'A link for a new password was used'],
   [
-    { kind: 'new_credential', what: 'an API key', name: 'Nightly', application: 'Lighthouse' },
+    signedInFromNewDevice({ device: 'Firefox on Windows', address: '::1', at }),
+    'A sign-in from a new device',
+  ],
+  [
+    credentialCreated('Lighthouse', { what: 'an API key', name: 'Nightly' }),
     'A new API credential was created',
   ],
-  [{ kind: 'passkey_added', passkey: 'Phone', at, address }, 'A passkey was added to your account'],
-  [{ kind: 'passkey_removed', passkey: 'Phone', at, address }, 'A passkey was removed from your account'],
-  [{ kind: 'app_added', at, address }, 'An authenticator app was set up for your account'],
-  [{ kind: 'app_removed', at, address }, 'The authenticator app was removed from your account'],
-  [{ kind: 'recovery_codes_renewed', at, address }, 'You have new recovery codes'],
-  [{ kind: 'identity_linked', provider: 'Acme', at, address }, 'Acme was connected to your account'],
-  [{ kind: 'identity_unlinked', provider: 'Acme', at, address }, 'Acme was disconnected from your account'],
-  [{ kind: 'set_up_link_created', at }, 'An admin created a link for your account'],
-  [{ kind: 'application_given', application: 'Lighthouse' }, 'Your application has a new owner'],
-  [{ kind: 'application_offered', application: 'Lighthouse' }, 'An application is offered to you'],
-  [{ kind: 'member_invited', application: 'Lighthouse' }, 'You are invited to an application'],
-  [{ kind: 'member_invitation_sent', application: 'Lighthouse' }, 'Somebody was invited to your application'],
-  [{ kind: 'member_removed', application: 'Lighthouse' }, 'You are no longer a member of an application'],
-  [{ kind: 'member_left', application: 'Lighthouse', by: 'usr_1' }, 'A member left your application'],
-  [{ kind: 'access_revoked', at, address }, 'All access to your account has been revoked'],
-  [{ kind: 'credentials_ended', at }, 'All secrets and keys of your applications have ended'],
-  [
-    { kind: 'credentials_taken_over', application: 'Lighthouse' },
-    'An admin took over credentials of your application',
-  ],
-  [{ kind: 'resource_replaced', resource: 'Calendar' }, 'Your API was registered by somebody else'],
-  [{ kind: 'registration_token_created', token: 'CI', machines: true }, 'A registration token was created'],
+  [passkeyAdded({ name: 'Phone' }, when), 'A passkey was added to your account'],
+  [passkeyRemoved({ id: 'psk_1', name: 'Phone' }, when), 'A passkey was removed from your account'],
+  [appAdded(when), 'An authenticator app was set up for your account'],
+  [appRemoved(when), 'The authenticator app was removed from your account'],
+  [recoveryCodesRenewed(when), 'You have new recovery codes'],
+  [recoveryCodeUsed(0, when), 'A recovery code was used'],
+  [codesGuessed(when), 'Somebody has your password'],
+  [accountConnected('Acme', when), 'Acme was connected to your account'],
+  [accountDisconnected('Acme', when), 'Acme was disconnected from your account'],
+  [setUpLinkCreated({ at }), 'An admin created a link for your account'],
+  [applicationGiven(LIGHTHOUSE), 'Your application has a new owner'],
+  [applicationOffered(LIGHTHOUSE), 'An application is offered to you'],
+  [memberInvited(LIGHTHOUSE), 'You are invited to an application'],
+  [memberInvitationSent(LIGHTHOUSE), 'Somebody was invited to your application'],
+  [memberRemoved(LIGHTHOUSE), 'You are no longer a member of an application'],
+  [memberLeft(LIGHTHOUSE, 'usr_1'), 'A member left your application'],
+  [accessRevoked(when), 'All access to your account has been revoked'],
+  [credentialsEnded({ at }), 'All secrets and keys of your applications have ended'],
+  [credentialsTakenOver(LIGHTHOUSE), 'An admin took over credentials of your application'],
+  [resourceReplaced('Calendar'), 'Your API was registered by somebody else'],
+  [registrationTokenCreated({ name: 'CI', machines: true }), 'A registration token was created'],
 ];
 const MAILS: [mail: Mail, subject: string, links: string[]][] = [
   [verifyEmailMail({ link: LINK, username: 'ada' }), 'Confirm your email address', [LINK]],
@@ -68,7 +106,7 @@ const MAILS: [mail: Mail, subject: string, links: string[]][] = [
   ...NOTICES.map(([it, subject]): [Mail, string, string[]] => [
     notice(it),
     subject,
-    CHANGES.some((kind) => kind === it.kind) ? [LINK] : [],
+    it.undo === undefined ? [] : [LINK],
   ]),
 ];
 
@@ -92,43 +130,25 @@ t.test('a name adds neither lines nor markup', async (t) => {
   t.match(text, /“a b a href x c a”/);
   t.equal(parseMarkup(html).filter(({ name }) => name === 'a').length, 1);
   t.notMatch(subject, /a b/);
-  const hostile = notice({
-    kind: 'new_credential',
-    what: 'an API key',
-    name: 'y\n\nGo',
-    application: 'x\n\nGo to <b>evil</b>',
-  });
+  const hostile = notice(
+    credentialCreated('x\n\nGo to <b>evil</b>', { what: 'an API key', name: 'y\n\nGo' }),
+  );
   t.match(hostile.text, /“x Go to b evil b” got an API key, “y Go”\./m);
 });
 
-const KEY = {
-  kind: 'new_credential',
-  what: 'an API key',
-  name: 'Nightly',
-  application: 'Lighthouse',
-} as const;
+const key = (by?: string) => credentialCreated('Lighthouse', { what: 'an API key', name: 'Nightly' }, by);
 const OWN_WAY =
   /somebody else may be in your account\. Choose a new password at once: .*“Forgotten your password\?”/;
 for (const [name, mail, says, not] of [
-  ['made by the owner', notice(KEY), OWN_WAY, 'made by'],
-  [
-    'made by a member',
-    notice({ ...KEY, by: 'usr_1' }),
-    'made by mia, a member of the application.',
-    'in your account',
-  ],
+  ['made by the owner', notice(key()), OWN_WAY, 'made by'],
+  ['made by a member', notice(key('usr_1')), 'made by mia, a member of the application.', 'in your account'],
   [
     'made by an admin',
-    notice({ ...KEY, by: 'usr_1' }, { ...MIA, role: 'admin' }),
+    notice(key('usr_1'), { ...MIA, role: 'admin' }),
     'made by mia, an admin.',
     'in your account',
   ],
-  [
-    'a member left',
-    notice({ kind: 'member_left', application: 'x', by: 'usr_1' }),
-    'mia left the application',
-    '{',
-  ],
+  ['a member left', notice(memberLeft({ name: 'x' }, 'usr_1')), 'mia left the application', '{'],
   ...NOTICES.map(([it]) => [it.kind, notice(it), /./, /change the password[,.]|page that follows/i] as const),
 ] as const) {
   t.test(`what a mail advises: ${name}`, async (t) => {
@@ -172,23 +192,23 @@ t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
       accountDeletedMail(to),
       addressClaimedMail(to),
       emailChangedMail({ link: LINK, username: name, at }),
-      ...(
-        [
-          { kind: 'password_changed', at },
-          { kind: 'recovery_used', at },
-          { kind: 'username_changed', before: name, isHeld: false, at },
-          { kind: 'new_device', device: name, address: '::1', at },
-          { kind: 'new_credential', what: 'an API key', name, application: name },
-          { kind: 'new_credential', what: 'a client secret', application: name },
-          { kind: 'application_given', application: name },
-          { kind: 'application_offered', application: name },
-          { kind: 'resource_replaced', resource: name },
-          { kind: 'member_invitation_sent', application: name },
-          { kind: 'member_removed', application: name },
-          { kind: 'member_left', application: name, by: 'usr_1' },
-          { kind: 'credentials_taken_over', application: name },
-        ] as const
-      ).map((it) => noticeMail(it, { ...to, by: 'by' in it ? { ...MIA, username: name } : undefined })),
+      ...[
+        passwordChanged({ at }),
+        recoveryUsed({ at }),
+        usernameChanged({ before: name, isHeld: false }, { at }),
+        signedInFromNewDevice({ device: name, address: '::1', at }),
+        credentialCreated(name, { what: 'an API key', name }),
+        credentialCreated(name, { what: 'a client secret' }),
+        applicationGiven({ name }),
+        applicationOffered({ name }),
+        resourceReplaced(name),
+        memberInvitationSent({ name }),
+        memberRemoved({ name }),
+        memberLeft({ name }, 'usr_1'),
+        credentialsTakenOver({ name }),
+      ].map((it) =>
+        writeNotice(it, { ...to, by: it.by === undefined ? undefined : { ...MIA, username: name } }),
+      ),
     ];
     for (const { subject, text, html } of mails) {
       const shown = html.replaceAll(/<[^>]+>/g, ' ');
@@ -208,7 +228,7 @@ t.test('ordinary names can be recognised', async (t) => {
     ['ann.lee-2', 'ann·lee-2'],
     ['नमस्ते', 'नमस्ते'],
   ] as const) {
-    t.match(notice({ kind: 'application_given', application: name }).text, `“${shown}”`);
+    t.match(notice(applicationGiven({ name })).text, `“${shown}”`);
   }
 });
 
@@ -216,11 +236,8 @@ t.test('when it was, and where it came from if that is known', async (t) => {
   const username = 'ada';
   for (const it of [{ at }, { at, address }]) {
     const words = `5 March 2026 at 14:07 UTC${'address' in it ? ', from the address 192.0.2.7' : ''}.`;
-    t.match(
-      notice({ kind: 'password_changed', ...it }).text,
-      `was changed or removed on ${words} Other devices`,
-    );
-    t.match(notice({ kind: 'recovery_used', ...it }).text, `for your Gatehouse account ada, on ${words}`);
+    t.match(notice(passwordChanged(it)).text, `was changed or removed on ${words} Other devices`);
+    t.match(notice(recoveryUsed(it)).text, `for your Gatehouse account ada, on ${words}`);
     t.match(emailChangedMail({ link: LINK, username, ...it }).text, `in place of this one on ${words}`);
   }
 });

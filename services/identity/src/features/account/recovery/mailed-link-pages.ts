@@ -2,7 +2,7 @@ import { form, type PageForm } from '@gatehouse/web/form';
 import { dateAndTime, duration, named } from '@gatehouse/web/formatting';
 import { html } from '@gatehouse/web/html';
 import { translated } from '@gatehouse/web/language';
-import type { CHANGES } from '../../../core/accounts/notice-mail.ts';
+import type { UndoableChange } from '../../../core/accounts/notice.ts';
 import { standalonePage } from '../../../pages/document.ts';
 import { type Text, t } from '../../../texts/texts.ts';
 
@@ -57,47 +57,30 @@ export type UndoModel = {
   username: string;
   /** When the mail about the change was sent. */
   at: Date;
-  change: 'email' | (typeof CHANGES)[number];
+  change: UndoableChange;
+  isEmail?: boolean;
 };
 
-/** The change that was made. */
-const DONE: Readonly<Record<UndoModel['change'], Text>> = {
-  email: 'The email address was changed.',
-  password_changed: 'The password was changed or removed.',
-  recovery_used: 'A new password was chosen with a mailed link.',
-  passkey_added: 'A passkey was added.',
-  passkey_removed: 'A passkey was removed.',
-  app_added: 'An authenticator app was set up.',
-  app_removed: 'The authenticator app was removed.',
-  recovery_codes_renewed: 'New recovery codes were made.',
-  identity_linked: 'An account at another provider was connected.',
-  identity_unlinked: 'A connected account was disconnected.',
+/** The change whose page also gives the address back. */
+export const EMAIL_CHANGED: UndoableChange = {
+  name: 'email',
+  done: 'The email address was changed.',
+  undone:
+    'All passkeys and connected accounts stop working, and so does an authenticator app that was set up lately.',
 };
 
 const ADDED: Text =
   'Passkeys, connected accounts, authenticator apps and recovery codes that were added in the last 72 hours stop working.';
-/** The effect of undoing it. */
-const UNDONE: Readonly<Partial<Record<UndoModel['change'], Text>>> = {
-  email:
-    'All passkeys and connected accounts stop working, and so does an authenticator app that was set up lately.',
-  passkey_removed:
-    'The passkey works again, unless it was added in the last 72 hours. Others that were added then stop working, and so do connected accounts, authenticator apps and recovery codes.',
-  app_removed:
-    'The authenticator app is asked for again, unless it was set up in the last 72 hours. Passkeys and connected accounts that were added then stop working.',
-  identity_unlinked:
-    'The account is connected again, unless it was connected in the last 72 hours. Passkeys, authenticator apps and recovery codes that were added then stop working.',
-};
-
 /** Asks to press a button, as emailVerifyPage does. */
-export function undoPage({ form: target, email, username, at, change }: UndoModel): string {
-  const isEmail = change === 'email';
+export function undoPage(model: UndoModel): string {
+  const { form: target, email, username, at, change, isEmail = false } = model;
   return standalonePage({
     title: isEmail ? t('Restore your email address') : t('Was this not you?'),
-    body: html`<p>${translated(DONE[change])} ${t('We sent you a mail about it on {time}. If you undo it:', { time: dateAndTime(at) })}</p>
+    body: html`<p>${translated(change.done)} ${t('We sent you a mail about it on {time}. If you undo it:', { time: dateAndTime(at) })}</p>
 <ul>
 ${isEmail && html`<li>${t('The account {username} has the email address {email} again.', { username: named(username), email: named(email) })}</li>`}
 <li>${t('All sessions of the account {username} end, in all browsers and programs, and its password stops working.', { username: named(username) })}</li>
-<li>${translated(UNDONE[change] ?? ADDED)}</li>
+<li>${translated(change.undone ?? ADDED)}</li>
 <li>${t('We send a link to {email}, with which you choose a new password.', { email: named(email) })}</li>
 </ul>
 ${form(target, html`<div class="buttons"><button class="danger">${isEmail ? t('Restore this address') : t('Undo this change')}</button></div>`)}

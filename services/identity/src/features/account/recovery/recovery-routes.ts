@@ -5,6 +5,7 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../../../core/accounts/account.ts';
 import { type AccountMails, NEW_PASSWORD_SECONDS } from '../../../core/accounts/account-mails.ts';
+import { recoveryUsed } from '../../../core/accounts/account-notices.ts';
 import { isCurrentLink, type LinkPurpose, type OneTimeLinks } from '../../../core/accounts/one-time-link.ts';
 import { type Audit, type Origin, originOf } from '../../../core/audit/audit.ts';
 import type { Authority } from '../../../core/authority/authority.ts';
@@ -164,7 +165,7 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       options.browser.rememberDevice(ctx, id);
       await audit.record({ action: isReset ? 'set_up_link.used' : 'password.changed', origin, subject: id });
       if (!isReset) {
-        void options.mails.notify(id, { kind: 'recovery_used', at: new Date(), address: origin.address });
+        void options.mails.notify(id, recoveryUsed({ at: new Date(), address: origin.address }));
       }
       const endCredentials = await offerToEndCredentials(ctx, id);
       sendPage(ctx, newPasswordDonePage({ isReset, links: { signIn: ACCOUNT }, endCredentials }));

@@ -6,7 +6,7 @@ import {
   NEW_PASSWORD_SECONDS,
   UNDO_SECONDS,
 } from '../../../core/accounts/account-mails.ts';
-import { CHANGES } from '../../../core/accounts/notice-mail.ts';
+import type { UndoableChange } from '../../../core/accounts/notice.ts';
 import type { OneTimeLink, OneTimeLinks } from '../../../core/accounts/one-time-link.ts';
 import { type Audit, originOf } from '../../../core/audit/audit.ts';
 import type { Credentials } from '../../../core/extensions.ts';
@@ -14,7 +14,7 @@ import type { SecondFactorSource } from '../../../core/sessions/second-factor.ts
 import type { SessionEnds } from '../../../core/sessions/session-ends.ts';
 import type { CsrfForms } from '../../../pages/csrf-forms.ts';
 import { sendPage } from '../../../pages/page-response.ts';
-import { linkInvalidPage, undonePage, undoPage } from './mailed-link-pages.ts';
+import { EMAIL_CHANGED, linkInvalidPage, undonePage, undoPage } from './mailed-link-pages.ts';
 
 const UNDO_MS = UNDO_SECONDS * 1000;
 const PATHS = {
@@ -33,10 +33,11 @@ export function undoRoutes(options: {
   audit: Audit;
   forms: CsrfForms;
   sessionEnds: Pick<SessionEnds, 'endAll'>;
+  undoableChanges: readonly UndoableChange[];
   credentials: readonly Credentials[];
   secondFactorSources: readonly Pick<SecondFactorSource, 'removeSince' | 'restore'>[];
 }): Router {
-  const { accounts, links, audit, forms, credentials, secondFactorSources } = options;
+  const { accounts, links, audit, forms, undoableChanges, credentials, secondFactorSources } = options;
   const router = new Router({ sensitive: true });
 
   const refuse = (ctx: Context) =>
@@ -83,12 +84,12 @@ export function undoRoutes(options: {
     router.get(path, async (ctx) => {
       const token = String(ctx.query.token ?? '');
       const { link, account } = (await find(purpose, token)) ?? {};
-      const change = isEmail ? 'email' : CHANGES.find((it) => it === link?.change);
+      const change = isEmail ? EMAIL_CHANGED : undoableChanges.find(({ name }) => name === link?.change);
       if (link === undefined || account === undefined || change === undefined) return refuse(ctx);
       const { email, expiresAt } = link;
       const form = forms.form(ctx, { action: path, hidden: { token } });
       const at = new Date(expiresAt.getTime() - UNDO_MS);
-      sendPage(ctx, undoPage({ form, email, username: account.username, at, change }));
+      sendPage(ctx, undoPage({ form, email, username: account.username, at, change, isEmail }));
     });
 
     router.post(path, async (ctx) => {

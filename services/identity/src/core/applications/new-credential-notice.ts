@@ -1,0 +1,54 @@
+import { t } from '../../texts/texts.ts';
+import { mail, plainName, sentences } from '../accounts/mail-document.ts';
+import { type Notice, type NoticeReader, nothingToDo, revokeAllAccess } from '../accounts/notice.ts';
+
+/** The kinds of new credentials of an application. */
+export type NewCredential =
+  | { what: 'a client secret' | 'public keys' }
+  | { what: 'an API key' | 'an API key in place of another'; name: string };
+
+/** `by` is the id of a person other than the owner, who made it. */
+export function credentialCreated(
+  application: string,
+  credential: NewCredential,
+  by?: string | undefined,
+): Notice {
+  return {
+    ...{ kind: 'new_credential', by },
+    write: ({ account, by: maker }) =>
+      mail(t('A new API credential was created'), [
+        sentences(
+          described(plainName(application), credential),
+          t('It belongs to your {product} account {username}.', account),
+        ),
+        ...(maker === undefined ? [nothingToDo(), revokeAllAccess()] : [madeBy(maker)]),
+      ]),
+  };
+}
+
+function madeBy({ username, role }: NonNullable<NoticeReader['by']>): string {
+  const name = plainName(username);
+  return sentences(
+    role === 'admin'
+      ? t('The credential was made by {name}, an admin.', { name })
+      : t('The credential was made by {name}, a member of the application.', { name }),
+    t('If you did not expect it, remove it in the dashboard.'),
+  );
+}
+
+function described(application: string, credential: NewCredential): string {
+  switch (credential.what) {
+    case 'a client secret':
+      return t('Your application “{application}” got a client secret.', { application });
+    case 'public keys':
+      return t('Your application “{application}” got public keys.', { application });
+    case 'an API key':
+      return t('Your application “{application}” got an API key, “{key}”.', {
+        ...{ application, key: plainName(credential.name) },
+      });
+    case 'an API key in place of another':
+      return t('Your application “{application}” got an API key in place of another, “{key}”.', {
+        ...{ application, key: plainName(credential.name) },
+      });
+  }
+}
