@@ -1,3 +1,4 @@
+import { AUDIT_ACTIONS, type AuditAction } from '@gatehouse/domain/audit-actions';
 import { type Content, html } from '@gatehouse/web/html';
 import { describeProgram } from '@gatehouse/web/user-agent';
 import { clientIdsOf, USER_HINT, userIdOf } from '../../api/lookups.ts';
@@ -7,7 +8,6 @@ import { applicationLink, exactTime, facts, userLink } from '../../pages/parts.t
 import { type ListQuery, listSection } from '../../resources/resource-list.ts';
 import type { Visit } from '../../routes/dashboard-router.ts';
 import { hasRole } from '../../sessions/session.ts';
-import { ACTIONS } from './audit-texts.ts';
 
 type Entry = {
   id: string;
@@ -33,7 +33,7 @@ export const auditLog = listSection<Entry>({
       ? html`<p>Changes to accounts, applications, keys and queues, and every sign-in. The latest entries come first.</p>`
       : html`<p>Changes to your applications and their credentials. The latest entries come first.</p>`,
   filters: [
-    { name: 'action', label: 'Action', options: Object.entries(ACTIONS) },
+    { name: 'action', label: 'Action', options: Object.entries(AUDIT_ACTIONS) },
     { name: 'actor', label: 'Actor', hint: USER_HINT, role: 'admin' },
     { name: 'subject', label: 'Account', hint: USER_HINT, role: 'admin' },
     { name: 'client', label: 'Application', hint: 'Name or client ID' },
@@ -95,7 +95,8 @@ function memberIn({ action, details: { user } }: Pick<Entry, 'action' | 'details
 }
 
 function actionOf({ action, details: { change, scope } }: Entry): string {
-  if (action !== 'account.changed' || change !== 'revoked') return ACTIONS[action] ?? action;
+  if (action !== 'account.changed' || change !== 'revoked')
+    return AUDIT_ACTIONS[action as AuditAction] ?? action;
   return scope === 'everything' ? 'All access revoked' : 'All secrets and keys ended';
 }
 

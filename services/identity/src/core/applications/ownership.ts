@@ -1,6 +1,7 @@
 import { ServiceError } from '@gatehouse/core/errors';
+import type { AuditAction } from '@gatehouse/domain/audit-actions';
 import { ceilingOf, ROLES, type Role } from '@gatehouse/tokens/scopes';
-import type { Audit, AuditAction, Origin } from '../audit/audit.ts';
+import type { Audit, Origin } from '../audit/audit.ts';
 import type { ApplicationRole } from '../authority/application-role.ts';
 import { type Authority, type Giver, givenByOwner, includes } from '../authority/authority.ts';
 import type { GivenCapability } from '../authority/authority-table.ts';

@@ -1,5 +1,6 @@
 import { type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
-import type { AuditAction, AuditRecord } from './audit.ts';
+import type { AuditAction } from '@gatehouse/domain/audit-actions';
+import type { AuditRecord } from './audit.ts';
 
 /** The subject of events that other services hear of. */
 export const AUDIT_EVENT = 'identity.audit.recorded';

@@ -7,9 +7,10 @@ import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { createListSource } from '@gatehouse/data/list-source';
 import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/data/outbox';
+import type { AuditAction } from '@gatehouse/domain/audit-actions';
 import type { Condition, FilterOperator, ListQuery, ListSource } from '@gatehouse/domain/list-query';
 import type { Connection } from 'mongoose';
-import type { AuditAction, AuditField, AuditRecord, AuditStore } from './audit.ts';
+import type { AuditField, AuditRecord, AuditStore } from './audit.ts';
 
 /** Ids sort by time, which is the order of the log. Entries of earlier versions have no actor. */
 type AuditDocument = {

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { newId, timeOfId } from '@gatehouse/core/ids';
 import type { Logger } from '@gatehouse/core/logger';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
+import { AUDIT_ACTIONS, type AuditAction } from '@gatehouse/domain/audit-actions';
 import { loginKey } from '@gatehouse/domain/folded-key';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import { type RequestedBy, requestInfo } from '@gatehouse/server/requests';
@@ -16,83 +17,15 @@ const BUFFERED = [
   'session.ended',
   'consent.refused',
   'token.revoked',
-] as const;
-/** The actions that the notifications service reports: those of operators on queues, and those on webhooks. */
-export const QUEUE_ACTIONS = [
-  'queue.paused',
-  'queue.resumed',
-  'dead_letters.replayed',
-  'dead_letters.removed',
-  'dead_letters.purged',
-] as const;
-export const WEBHOOK_ACTIONS = [
-  'webhook.created',
-  'webhook.changed',
-  'webhook.paused',
-  'webhook.removed',
-] as const;
-/** Actions that grant or remove power: written before the response. */
-const IMMEDIATE = [
-  'account.created',
-  'account.changed',
-  'account.deleted',
-  'account.exported',
-  'password.changed',
-  'email.verified',
-  'email.restored',
-  'change.undone',
-  'consent.granted',
-  'device.connected',
-  'grant.revoked',
-  'application.created',
-  'application.changed',
-  'application.transferred',
-  'transfer.offered',
-  'transfer.cancelled',
-  'transfer.declined',
-  'application.deleted',
-  'member.added',
-  'member.accepted',
-  'member.removed',
-  'resource.created',
-  'resource.changed',
-  'resource.deleted',
-  'secret.added',
-  'secret.removed',
-  'passkey.added',
-  'passkey.removed',
-  'authenticator_app.added',
-  'authenticator_app.removed',
-  'recovery_codes.renewed',
-  'recovery_code.used',
-  'invitation.created',
-  'invitation.revoked',
-  'password_reset.sent',
-  'set_up_link.created',
-  'set_up_link.used',
-  'factor_recovery.requested',
-  'factor_recovery.stopped',
-  'factor_recovery.finished',
-  'identity_provider.added',
-  'identity_provider.changed',
-  'identity_provider.removed',
-  'identity.linked',
-  'identity.unlinked',
-  'registration_token.created',
-  'registration_token.revoked',
-  'api_key.created',
-  'api_key.rotated',
-  'api_key.revoked',
-  'keys.rotated',
-  ...QUEUE_ACTIONS,
-  ...WEBHOOK_ACTIONS,
-] as const;
-export const AUDIT_ACTIONS = [...BUFFERED, ...IMMEDIATE] as const;
+] as const satisfies readonly AuditAction[];
+const actionsOn = (...things: string[]) =>
+  (Object.keys(AUDIT_ACTIONS) as AuditAction[]).filter((it) => things.includes(it.split('.')[0] ?? ''));
+/** The actions that the notifications service reports. */
+export const REPORTED_ACTIONS = actionsOn('queue', 'dead_letters', 'webhook');
 /** The actions on an application and its credentials, as its owner sees them; its use is not among them. */
-export const APPLICATION_ACTIONS = AUDIT_ACTIONS.filter((action) =>
-  /^(?:application|member|transfer|secret|api_key|webhook)\./.test(action),
+export const APPLICATION_ACTIONS = actionsOn(
+  ...['application', 'member', 'transfer', 'secret', 'api_key', 'webhook'],
 );
-export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** Where a request came from. */
 export type Origin = { address: string; userAgent: string | undefined; requestId: string };

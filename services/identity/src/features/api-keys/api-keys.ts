@@ -1,6 +1,7 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
+import type { AuditAction } from '@gatehouse/domain/audit-actions';
 import { newApiKey, parseApiKey } from '@gatehouse/tokens/api-key';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import {
@@ -18,7 +19,7 @@ import {
   type Manager,
   recordBy,
 } from '../../core/applications/ownership.ts';
-import type { Audit, AuditAction } from '../../core/audit/audit.ts';
+import type { Audit } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import { createLastUsedRecorder } from '../../core/last-used.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';

@@ -2,6 +2,7 @@ import type { ConcurrencyLimit } from '@gatehouse/api/http/concurrency-limit';
 import { createListEndpoint } from '@gatehouse/api/lists/list-endpoint';
 import { cursorEnvelope } from '@gatehouse/api/lists/paging';
 import { ServiceError } from '@gatehouse/core/errors';
+import { AUDIT_ACTIONS } from '@gatehouse/domain/audit-actions';
 import type { Condition, ListSource } from '@gatehouse/domain/list-query';
 import { narrowList } from '@gatehouse/domain/narrow-list';
 import type { Caller } from '@gatehouse/tokens/caller';
@@ -9,7 +10,6 @@ import type { Context } from 'koa';
 import { Type } from 'typebox';
 import {
   APPLICATION_ACTIONS,
-  AUDIT_ACTIONS,
   type AuditField,
   type AuditRecord,
   type AuditStore,
@@ -18,6 +18,7 @@ import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstParty, requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { listOf, ok, shape } from '../../openapi/operations.ts';
 
+const ACTIONS = Object.keys(AUDIT_ACTIONS);
 export const AUDIT_PATH = '/api/v1/audit';
 
 const OrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
@@ -25,7 +26,7 @@ const OrNull = (description: string) => Type.Union([Type.String(), Type.Null()],
 /** An entry as the API returns it. */
 const AuditEntryView = Type.Object({
   id: Type.String(),
-  action: Type.String({ enum: [...AUDIT_ACTIONS] }),
+  action: Type.String({ enum: ACTIONS }),
   created_at: Type.String({ format: 'date-time' }),
   actor: OrNull('The id of the acting person; null if there was none, or only a program.'),
   subject: OrNull('The id of the affected person.'),
@@ -80,7 +81,7 @@ export const auditEndpoint = createListEndpoint<AuditField, AuditRecord>({
     paging: 'cursor',
     order: { field: 'id', descending: true },
     filters: {
-      action: { field: 'action', ...equality, values: AUDIT_ACTIONS },
+      action: { field: 'action', ...equality, values: ACTIONS },
       actor: { field: 'actor', ...equality },
       subject: { field: 'subject', ...equality },
       client: { field: 'client', ...equality },
@@ -126,7 +127,7 @@ function ofOwner(
     return [
       ...conditions,
       { field: 'client', operator: 'in', values: own },
-      { field: 'action', operator: 'in', values: [...APPLICATION_ACTIONS] },
+      { field: 'action', operator: 'in', values: APPLICATION_ACTIONS },
     ];
   };
   return narrowList(source, narrow, ({ origin, ...entry }) =>

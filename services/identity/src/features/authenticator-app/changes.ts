@@ -1,5 +1,6 @@
+import type { AuditAction } from '@gatehouse/domain/audit-actions';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
-import type { Audit, AuditAction, Origin } from '../../core/audit/audit.ts';
+import type { Audit, Origin } from '../../core/audit/audit.ts';
 import type { RememberedBrowsers } from '../../core/sessions/remembered-browser.ts';
 import { appAdded, appRemoved, recoveryCodesRenewed } from './app-notices.ts';
 import type { AuthenticatorApps } from './authenticator-apps.ts';

@@ -1,4 +1,5 @@
 import { timeOfId } from '@gatehouse/core/ids';
+import type { AuditAction } from '@gatehouse/domain/audit-actions';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import type { AccountCache } from '../../core/accounts/account-cache.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
@@ -9,7 +10,7 @@ import {
   usernameChanged,
 } from '../../core/accounts/account-notices.ts';
 import type { Notices } from '../../core/accounts/notices.ts';
-import { type Audit, type AuditAction, type AuditEntry, entryOfRequest } from '../../core/audit/audit.ts';
+import { type Audit, type AuditEntry, entryOfRequest } from '../../core/audit/audit.ts';
 import { ACCOUNT_CLIENT } from '../../core/oidc/clients/client-metadata.ts';
 import type { RevocationEntry } from '../../core/revocations/revocations.ts';
 

@@ -1,10 +1,11 @@
 import { bodyValidator } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
+import type { AuditAction } from '@gatehouse/domain/audit-actions';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
-import { type Audit, entryOfRequest, QUEUE_ACTIONS, WEBHOOK_ACTIONS } from '../../core/audit/audit.ts';
+import { type Audit, entryOfRequest, REPORTED_ACTIONS } from '../../core/audit/audit.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import { createInternalRouter } from '../../http/internal-router.ts';
 import { readJson } from '../../http/request-body.ts';
@@ -90,11 +91,10 @@ const WebhookDetails = Type.Object(
   },
   { additionalProperties: false },
 );
-const ACTIONS = [...QUEUE_ACTIONS, ...WEBHOOK_ACTIONS];
 const readAction = bodyValidator(
   Type.Object({
     id: EventId,
-    action: Type.Unsafe<(typeof ACTIONS)[number]>({ type: 'string', enum: ACTIONS }),
+    action: Type.Unsafe<AuditAction>({ type: 'string', enum: REPORTED_ACTIONS }),
     details: Type.Union([QueueDetails, WebhookDetails]),
     by: By,
     /** The person to whom a webhook belongs. */

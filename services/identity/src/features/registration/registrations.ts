@@ -3,6 +3,7 @@ import type { AddressLimiter } from '@gatehouse/api/http/rate-limit';
 import { invalidFields } from '@gatehouse/api/http/schema';
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
+import type { AuditAction } from '@gatehouse/domain/audit-actions';
 import { unauthenticated } from '@gatehouse/tokens/caller';
 import type { Static } from 'typebox';
 import {
@@ -21,7 +22,7 @@ import { scopeProblems, settingsProblems } from '../../core/applications/applica
 import { type ApplicationWrites, retried } from '../../core/applications/application-writes.ts';
 import type { NotifyCredential } from '../../core/applications/applications.ts';
 import { withinCeiling } from '../../core/applications/ownership.ts';
-import type { Audit, AuditAction, Origin } from '../../core/audit/audit.ts';
+import type { Audit, Origin } from '../../core/audit/audit.ts';
 import type { Authority, Giver } from '../../core/authority/authority.ts';
 import { type ClientMetadata, type RequestedClient, readClientMetadata } from './client-metadata.ts';
 import { endOf, type RegistrationExpiry } from './expiry.ts';

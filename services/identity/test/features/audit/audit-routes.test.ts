@@ -1,4 +1,5 @@
 import { newId } from '@gatehouse/core/ids';
+import { AUDIT_ACTIONS, type AuditAction } from '@gatehouse/domain/audit-actions';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { until } from '@gatehouse/testing/processes';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
@@ -6,12 +7,13 @@ import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import t from 'tap';
-import { AUDIT_ACTIONS, createAudit } from '../../../src/core/audit/audit.ts';
+import { createAudit } from '../../../src/core/audit/audit.ts';
 import { createAuditStore } from '../../../src/core/audit/audit-store.ts';
 import { AUDIT_PATH, auditEndpoint } from '../../../src/features/audit/audit-routes.ts';
 import { build, keyedApplication, PASSWORD } from '../../build.ts';
 import { tokensFor } from '../../tokens.ts';
 
+const ACTIONS = Object.keys(AUDIT_ACTIONS);
 const apiKey = newApiKey();
 const uri = monitored(await testDatabase(t));
 const built = await build(t, {
@@ -211,7 +213,7 @@ t.test('every query reads one index, and of it no more than the page', async (t)
   await store.insertMany(
     Array.from({ length: 1500 }, (_, i) => ({
       ...{ id: newId('aud'), at, expiresAt: new Date(at.getTime() + 86_400_000) },
-      action: AUDIT_ACTIONS[i % AUDIT_ACTIONS.length] as (typeof AUDIT_ACTIONS)[number],
+      action: ACTIONS[i % ACTIONS.length] as AuditAction,
       origin: { address: `192.0.2.${i % 5}`, userAgent: undefined, requestId: 'req_1' },
       ...{ actor: `usr_${i % 7}`, subject: `usr_${i % 7}`, client: `app_${i % 3}` },
     })),
