@@ -1,36 +1,44 @@
 import { internalPrefix } from '@gatehouse/core/services';
 
-/** The scopes of the interface (section 5). */
-export const OIDC_SCOPES = ['openid', 'profile', 'email'] as const;
-export const API_SCOPES = [
-  'read:profile',
-  'read:users',
-  'write:users',
-  'read:data',
-  'write:data',
-  'read:all',
-] as const;
-
-export type Scope = (typeof OIDC_SCOPES)[number] | (typeof API_SCOPES)[number];
-
 /**
- * The descriptions of scopes for developers. Identity's pages say it to the person, whose role decides the rest
- * (services/identity/src/pages/scope-descriptions.ts).
+ * The scopes of the interface (section 5): the least role whose tokens can carry each, and its description for developers. Identity's pages
+ * describe it to the person, whose role decides the rest (services/identity/src/pages/scope-descriptions.ts).
  */
-export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
-  openid: 'Sign people in, and learn their ids.',
-  profile:
-    'Read a person’s name and picture at /userinfo, and their account details, with username and email address, from the users API.',
-  email: 'Read a person’s email address, and whether it is confirmed.',
-  'read:profile': 'Read the account details of the person who has signed in.',
-  'read:users': 'Read users, as far as the role allows.',
-  'write:users': 'Create, change and delete users, as far as the role allows.',
-  'read:data':
-    'Read items, products, orders, notifications, push subscriptions, events, webhooks, reports and analytics, as far as the role allows.',
-  'write:data':
-    'Create, change and delete items, products, orders, notifications, push subscriptions, webhooks and reports, and control queues, as far as the role allows.',
-  'read:all': 'Read everything; for editors, admins and trusted applications.',
-};
+const SCOPES = {
+  openid: { role: 'user', meaning: 'Sign people in, and learn their ids.' },
+  profile: {
+    role: 'user',
+    meaning:
+      'Read a person’s name and picture at /userinfo, and their account details, with username and email address, from the users API.',
+  },
+  email: { role: 'user', meaning: 'Read a person’s email address, and whether it is confirmed.' },
+  'read:profile': { role: 'user', meaning: 'Read the account details of the person who has signed in.' },
+  'read:users': { role: 'user', meaning: 'Read users, as far as the role allows.' },
+  'write:users': { role: 'user', meaning: 'Create, change and delete users, as far as the role allows.' },
+  'read:data': {
+    role: 'user',
+    meaning:
+      'Read items, products, orders, notifications, push subscriptions, events, webhooks, reports and analytics, as far as the role allows.',
+  },
+  'write:data': {
+    role: 'user',
+    meaning:
+      'Create, change and delete items, products, orders, notifications, push subscriptions, webhooks and reports, and control queues, as far as the role allows.',
+  },
+  'read:all': { role: 'editor', meaning: 'Read everything; for editors, admins and trusted applications.' },
+} as const satisfies Record<string, { role: Role; meaning: string }>;
+export type Scope = keyof typeof SCOPES;
+type OidcScope = 'openid' | 'profile' | 'email';
+
+const ALL = Object.keys(SCOPES) as Scope[];
+const isOidcScope = (scope: Scope): scope is OidcScope => !scope.includes(':');
+export const OIDC_SCOPES = ALL.filter(isOidcScope);
+export const API_SCOPES = ALL.filter((scope) => !isOidcScope(scope)) as Exclude<Scope, OidcScope>[];
+
+/** The descriptions of scopes for developers. */
+export const SCOPE_MEANINGS = Object.fromEntries(
+  ALL.map((scope) => [scope, SCOPES[scope].meaning]),
+) as Readonly<Record<Scope, string>>;
 
 /** The roles of a person, in ascending order. */
 export const ROLES = ['user', 'editor', 'admin'] as const;
@@ -64,18 +72,12 @@ export const INTERNAL_SCOPE = 'internal';
 /** Managing applications: outside every role's ceiling, so that only first-party and login tokens carry it. */
 export const MANAGE_APPS = 'manage:apps';
 
-const CEILING_OF_USER: readonly Scope[] = [
-  ...OIDC_SCOPES,
-  'read:profile',
-  'read:users',
-  'write:users',
-  'read:data',
-  'write:data',
-];
+const ceilingFor = (role: Role) =>
+  ALL.filter((scope) => ROLES.indexOf(SCOPES[scope].role) <= ROLES.indexOf(role));
 const CEILINGS: Record<Role, readonly Scope[]> = {
-  user: CEILING_OF_USER,
-  editor: [...CEILING_OF_USER, 'read:all'],
-  admin: [...CEILING_OF_USER, 'read:all'],
+  user: ceilingFor('user'),
+  editor: ceilingFor('editor'),
+  admin: ceilingFor('admin'),
 };
 
 /** The most scopes that a token or an API key can carry under this role. */
