@@ -9,6 +9,7 @@ import Koa, { type Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Test } from 'tap';
 import type { Account } from '../src/core/accounts/account.ts';
+import type { AccountMails } from '../src/core/accounts/account-mails.ts';
 import type { ApplicationStore } from '../src/core/applications/application.ts';
 import { createApplicationWrites } from '../src/core/applications/application-writes.ts';
 import { createApplications } from '../src/core/applications/applications.ts';
@@ -137,15 +138,19 @@ export async function buildApi(t: Test) {
   const endedGrants: string[] = [];
   const endGrants = async (clientId: string) => void endedGrants.push(clientId);
   const notifyCredential = () => {};
+  const notified: string[] = [];
+  const mails: Pick<AccountMails, 'notify'> = {
+    notify: async (userId, { kind }) => void notified.push(`${kind} ${userId}`),
+  };
   const dependencies = {
     members: stores.memberStore,
     authority,
+    mails,
     ...{ store, find: store.findById, accounts, revocations, audit, notifyCredential, endGrants, logger },
   };
   const apiKeys = createApiKeys({ ...dependencies, keys });
   const writes = createApplicationWrites({ ...dependencies, keys: [apiKeys] });
   const applications = createApplications({ ...dependencies, keys: [apiKeys], writes });
-  const notified: string[] = [];
   const transfers = createTransfers({
     ...dependencies,
     transfers: stores.transferStore,
@@ -153,7 +158,6 @@ export async function buildApi(t: Test) {
     writes,
     attempts: createRateLimiter(RECIPIENTS),
     offered: createRateLimiter(OFFERED),
-    mails: { notify: async (userId, { kind }) => void notified.push(`${kind} ${userId}`) },
   });
 
   async function authenticate(ctx: Context): Promise<Caller> {

@@ -7,6 +7,7 @@ import type { AuditAction } from '@gatehouse/domain/audit-actions';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import { narrowList } from '@gatehouse/domain/narrow-list';
 import type { Role } from '@gatehouse/tokens/scopes';
+import type { AccountMails } from '../accounts/account-mails.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { ApplicationRole } from '../authority/application-role.ts';
 import { type Authority, givenByOwner } from '../authority/authority.ts';
@@ -29,10 +30,11 @@ import {
   newApplication,
   publicKeysId,
 } from './application.ts';
+import { applicationChanged } from './application-changed-notice.ts';
 import type { ApplicationKeys } from './application-keys.ts';
 import { nameProblems, scopeProblems, settingsProblems } from './application-rules.ts';
 import { type ApplicationWrites, retried } from './application-writes.ts';
-import { requireDeveloperChanges } from './changed-by.ts';
+import { requireDeveloperChanges, settingsOfOwner } from './changed-by.ts';
 import type { MemberStore } from './member.ts';
 import type { NewCredential } from './new-credential-notice.ts';
 import {
@@ -68,6 +70,7 @@ export type ApplicationDependencies = {
   accounts: { find: FindOwner };
   audit: Pick<Audit, 'record'>;
   notifyCredential: NotifyCredential;
+  mails: Pick<AccountMails, 'notify'>;
 };
 
 export type ApplicationDraft = { name: string; type: ApplicationType; scopes: string[] } & ApplicationChanges;
@@ -313,6 +316,13 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         if (changed === undefined) return undefined;
         const application = grants ? await settled(changed) : changed;
         if (changes.jwks !== undefined) options.notifyCredential(changed, { what: 'public keys' }, manager);
+        const isOfOther = before.owner !== manager.id;
+        if (
+          before.owner !== null &&
+          isOfOther &&
+          settingsOfOwner(before, changes).some((it) => it !== 'jwks')
+        )
+          void options.mails.notify(before.owner, applicationChanged(changed));
         await record(manager, 'application.changed', id, {
           fields: Object.keys(changes),
           ...omitUndefined({ scopes: changes.scopes, trusted: changes.trusted }),

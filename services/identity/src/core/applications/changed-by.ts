@@ -31,15 +31,23 @@ const CHANGED_BY = {
   securityProfile: 'owner',
 } as const satisfies Record<keyof ApplicationChanges, ApplicationRole>;
 
+/** The settings among these changes that are different, and that only the owner changes; `scopes` if some are added. */
+export function settingsOfOwner(
+  before: Application,
+  changes: ApplicationChanges,
+): (keyof ApplicationChanges)[] {
+  const names = Object.keys(CHANGED_BY) as (keyof ApplicationChanges)[];
+  const isChanged = (name: keyof ApplicationChanges) =>
+    name in changes && !isDeepStrictEqual(before[name as keyof Application], changes[name]);
+  const widens = changes.scopes?.some((scope) => !before.scopes.includes(scope)) === true;
+  return names.filter((name) =>
+    name === 'scopes' ? widens : CHANGED_BY[name] === 'owner' && isChanged(name),
+  );
+}
+
 /** Throws `forbidden` unless a developer of the application may make these changes. Values that stay as they are do not count. */
 export function requireDeveloperChanges(before: Application, changes: ApplicationChanges): void {
-  const isChanged = (name: string) =>
-    !isDeepStrictEqual(before[name as keyof Application], changes[name as keyof ApplicationChanges]);
-  const fields = Object.entries(CHANGED_BY).flatMap(([name, role]) =>
-    name in changes && role === 'owner' && isChanged(name) ? [name] : [],
-  );
-  const widens = changes.scopes?.some((scope) => !before.scopes.includes(scope)) === true;
-  if (fields.length === 0 && !widens) return;
+  if (settingsOfOwner(before, changes).length === 0) return;
   throw new ServiceError(
     'forbidden',
     'Only the owner of this application can add scopes or change its redirect and logout URIs, public keys and security settings. Your role is developer.',

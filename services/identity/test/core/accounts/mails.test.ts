@@ -20,6 +20,7 @@ import {
   verifyEmailMail,
 } from '../../../src/core/accounts/mails.ts';
 import { type Notice, writeNotice } from '../../../src/core/accounts/notice.ts';
+import { applicationChanged } from '../../../src/core/applications/application-changed-notice.ts';
 import { credentialCreated } from '../../../src/core/applications/new-credential-notice.ts';
 import {
   appAdded,
@@ -77,6 +78,7 @@ const NOTICES: [Notice, subject: string][] = [
   [accountDisconnected('Acme', when), 'Acme was disconnected from your account'],
   [setUpLinkCreated({ at }), 'An admin created a link for your account'],
   [applicationGiven(LIGHTHOUSE), 'Your application has a new owner'],
+  [applicationChanged(LIGHTHOUSE), 'An admin changed your application'],
   [applicationOffered(LIGHTHOUSE), 'An application is offered to you'],
   [memberInvited(LIGHTHOUSE), 'You are invited to an application'],
   [memberInvitationSent(LIGHTHOUSE), 'Somebody was invited to your application'],
@@ -201,6 +203,7 @@ t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
         credentialCreated(name, { what: 'a client secret' }),
         applicationGiven({ name }),
         applicationOffered({ name }),
+        applicationChanged({ name }),
         resourceReplaced(name),
         memberInvitationSent({ name }),
         memberRemoved({ name }),

@@ -33,6 +33,11 @@ t.test('only an admin makes an application trusted, and only a machine', async (
   t.match(await call('PATCH', `/${id}`, { trusted: false }, 'usr_root'), {
     body: { trusted: false, trusted_by: null, trusted_at: null },
   });
+  t.same(
+    api.notified,
+    Array(3).fill('application_changed usr_ann'),
+    'the owner gets a mail of each change by an admin',
+  );
   const web = await make(WEB);
   t.match(await call('PATCH', `/${web.id}`, { trusted: true }, 'usr_root'), { status: 400 });
 });
