@@ -1,6 +1,6 @@
 import type { Revocation } from '@gatehouse/tokens/revocations';
 import type { Audit } from '../core/audit/audit.ts';
-import type { Core } from '../core/core.ts';
+import type { Ports } from '../core/ports.ts';
 import type { IdentityModule } from '../identity-module.ts';
 import { createKeyAdministration } from './key-administration.ts';
 import { createKeyRotationScheduler } from './key-rotation-scheduler.ts';
@@ -10,7 +10,7 @@ import type { SigningKeySet } from './signing-keys.ts';
 import { createSigningKeySealer } from './signing-keys.ts';
 
 /** The signing keys of this service, their rotation, and the API by which admins rotate them. */
-export function keys(core: Core): IdentityModule {
+export function keys(core: Ports<'tokens'>): IdentityModule {
   const { provider, revocations, audit, logger } = core;
   const recordRotation = createRotationAudit(audit);
   const store = createSigningKeyStore(core.connection);

@@ -1,13 +1,13 @@
 import type { Account } from '../../core/accounts/account.ts';
 import type { AccessSource } from '../../core/authority/standing-access.ts';
-import type { Core } from '../../core/core.ts';
+import type { Ports } from '../../core/ports.ts';
 import { listPrograms } from '../../core/sessions/program-sessions.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { accessRoutes, keptAccessRoutes } from './access-routes.ts';
 import { applicationCredentials } from './application-credentials.ts';
 
 /** The list of what acts for a person, and the entries that they keep when they revoke all access. */
-export function access(core: Core): IdentityModule {
+export function access(core: Ports<'accounts' | 'applications' | 'sessions'>): IdentityModule {
   const { extensions, sessions, authorizedApplications, authentication } = core;
   const uses = (kind: 'session' | 'login') => (it: Awaited<ReturnType<typeof sessions.list>>[number]) => ({
     ...{ id: it.id, kind, name: it.userAgent ?? null, clientId: null },

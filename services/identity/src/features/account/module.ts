@@ -1,6 +1,6 @@
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { PASSWORD_CHANGED, RECOVERY_USED } from '../../core/accounts/account-notices.ts';
-import type { Core } from '../../core/core.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { addAccessRoutes } from './access/access-routes.ts';
 import { createOwnApplications } from './access/own-applications.ts';
@@ -17,7 +17,9 @@ import { undoRoutes } from './recovery/undo-routes.ts';
 import { addVerificationRoutes } from './recovery/verification-routes.ts';
 
 /** The pages on which people manage their account, and those that mailed links lead to. */
-export function account(core: Core): IdentityModule {
+export function account(
+  core: Ports<'accounts' | 'applications' | 'sessions' | 'tokens' | 'pages'>,
+): IdentityModule {
   const { throttle, sessions, extensions, authorizedApplications: authorized, accountPages: pages } = core;
   const { applicationKeys, access: sources } = extensions;
   const own = createOwnApplications({ ...core, applicationKeys, sources });

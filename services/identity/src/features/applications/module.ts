@@ -2,12 +2,12 @@ import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { onceInDatabase } from '@gatehouse/data/once';
 import { createFirstApplications } from '../../core/applications/first-applications.ts';
 import { createRemoval } from '../../core/applications/removal.ts';
-import type { Core } from '../../core/core.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { applicationRoutes } from './application-routes.ts';
 
 /** The API by which people manage applications. */
-export function applications(core: Core): IdentityModule {
+export function applications(core: Ports<'applications' | 'tokens'>): IdentityModule {
   const { applicationStore: store, applicationWrites: writes, connection, extensions, audit } = core;
   const { firstApplications } = core.config;
   async function createFirst(): Promise<void> {

@@ -1,5 +1,5 @@
 import { MULTI_FACTOR } from '@gatehouse/tokens/acr';
-import type { Core } from '../../core/core.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { FactorList } from '../../core/sessions/listed-factors.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { t } from '../../texts/texts.ts';
@@ -12,7 +12,7 @@ import { createAppChanges } from './changes.ts';
 import { authenticatorAppFactors } from './second-factors.ts';
 
 /** Codes of an authenticator app (RFC 6238) as a second factor, and recovery codes for when the app is lost. */
-export function authenticatorApp(core: Core): IdentityModule {
+export function authenticatorApp(core: Ports<'accounts' | 'sessions' | 'pages'>): IdentityModule {
   const apps = createAuthenticatorApps({
     ...core,
     store: createAuthenticatorAppStore(core.connection, core.removedMethods),

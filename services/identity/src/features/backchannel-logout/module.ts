@@ -1,6 +1,6 @@
-import type { Core } from '../../core/core.ts';
 import type { Logout } from '../../core/oidc/epochs/sign-outs.ts';
 import type { ProviderExtension } from '../../core/oidc/provider-options.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { createLogoutHandler, MAX_ATTEMPTS } from './logout-handler.ts';
 import { createLogoutJobs, LANE, LOGOUTS } from './logout-jobs.ts';
@@ -13,7 +13,7 @@ const SLOTS = 16;
 const TIMEOUT_MS = 10_000;
 
 /** Notifying applications of sign-outs (OpenID Connect Back-Channel Logout 1.0). */
-export function backchannelLogout(core: Core): IdentityModule {
+export function backchannelLogout(core: Ports<'applications' | 'tokens'>): IdentityModule {
   const { config, provider, applicationStore, connection, queues, logger } = core;
   const { kind, add } = createLogoutJobs(connection);
   const queue = queues({ name: 'logouts', lanes: [LANE], kind });

@@ -6,12 +6,12 @@ import { requestInfo } from '@gatehouse/server/requests';
 import { html } from '@gatehouse/web/html';
 import Provider, { errors } from 'oidc-provider';
 import { type Application, newApplication } from '../../core/applications/application.ts';
-import type { Core } from '../../core/core.ts';
 import type { ApplicationSource } from '../../core/extensions.ts';
 import { METADATA_DOCUMENTS } from '../../core/limits/bounds.ts';
 import { isMetadataDocumentId } from '../../core/oidc/clients/metadata-document-id.ts';
 import { grantSeconds } from '../../core/oidc/grants.ts';
 import type { ProviderExtension, RequestDetails } from '../../core/oidc/provider-options.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { loopbackWarning } from '../../pages/loopback-warning.ts';
 import { t } from '../../texts/texts.ts';
@@ -28,7 +28,7 @@ const KNOWN_WAIT_MS = 1000;
  * Clients that nobody has registered, and that describe themselves in a document at the URL which is their client_id
  * (draft-ietf-oauth-client-id-metadata-document). Each is a public application without an owner.
  */
-export function clientMetadataDocuments(core: Core): IdentityModule {
+export function clientMetadataDocuments(core: Ports<'tokens'>): IdentityModule {
   const { config, connection, logger, store } = core;
   if (config.clientMetadata?.enabled !== true) return {};
   const { scopes, networks } = config.clientMetadata;

@@ -4,10 +4,10 @@ import type { Context } from 'koa';
 import type { Configuration, ErrorOut, Interaction, KoaContextWithOIDC } from 'oidc-provider';
 import Provider, { errors } from 'oidc-provider';
 import { originOf } from '../../core/audit/audit.ts';
-import type { Core } from '../../core/core.ts';
 import { DEVICE_CODE_SECONDS } from '../../core/limits/bounds.ts';
 import type { RequestDetails } from '../../core/oidc/provider-options.ts';
 import { ROUTES } from '../../core/oidc/provider-routes.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
 import { sendPage } from '../../pages/page-response.ts';
@@ -42,7 +42,7 @@ type DeviceCodes = { find(id: string, ...options: unknown[]): Promise<DeviceCode
  * Devices without a browser (RFC 8628): the device shows a code, which its owner enters here in a browser, sees what asked
  * for it, signs in, and allows it.
  */
-export function device(core: Core): IdentityModule {
+export function device(core: Ports<'tokens' | 'pages'>): IdentityModule {
   const { audit, forms, pageErrors, store } = core;
   const codes = () => (core.provider.current() as unknown as { DeviceCode: DeviceCodes }).DeviceCode;
 

@@ -1,4 +1,4 @@
-import type { Core } from '../../core/core.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { LostFactors } from '../../core/sessions/second-factor.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { createFactorRecoveries, isReady } from './factor-recoveries.ts';
@@ -9,7 +9,7 @@ import { createFactorRecoveryStore } from './factor-recovery-store.ts';
 const DEFAULT_HOURS = 72;
 
 /** The way in for people who have lost all second factors: by mail, after a waiting time. */
-export function factorRecovery(core: Core): IdentityModule {
+export function factorRecovery(core: Ports<'accounts' | 'pages'>): IdentityModule {
   const { extensions, config } = core;
   const waitHours = config.recoveryWaitHours ?? DEFAULT_HOURS;
   if (waitHours === 0) return {};

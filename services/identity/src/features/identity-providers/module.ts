@@ -2,12 +2,12 @@ import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { deriveKeys } from '@gatehouse/core/sealing';
 import { createOutbound } from '@gatehouse/outbound/outbound';
-import type { Core } from '../../core/core.ts';
 import type { Credentials, PersonalDataSection } from '../../core/extensions.ts';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 import { FAILED_AT_PROVIDERS, SIGN_UPS } from '../../core/limits/bounds.ts';
 import { storeFields } from '../../core/oidc/epochs/store-fields.ts';
 import type { ProviderExtension } from '../../core/oidc/provider-options.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { type ActiveProvider, createActiveProviders } from './active-providers.ts';
 import { createAuthorizationStates } from './authorization-state.ts';
@@ -32,7 +32,7 @@ const RELOAD_MS = 5000;
 const REQUEST_SECONDS = 600;
 
 /** Signing in by other providers (OpenID Connect, and GitHub's OAuth), and the page on which people connect them. */
-export function identityProviders(core: Core): IdentityModule {
+export function identityProviders(core: Ports<'accounts' | 'sessions' | 'tokens' | 'pages'>): IdentityModule {
   const { config, extensions, issuer } = core;
   const store = createLinkedIdentityStore(core.connection, core.removedMethods);
   // Also what was linked to providers that are configured no more: they can come back.

@@ -1,4 +1,4 @@
-import type { Core } from '../../core/core.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { createAccountChangeHandler } from './account-changes.ts';
 import { createApplicationNames } from './application-names.ts';
@@ -9,7 +9,7 @@ import { internalRoutes } from './internal-routes.ts';
 import { createOwnedApplications } from './owned-applications.ts';
 
 /** The requests of the other services to identity. */
-export function internal(core: Core): IdentityModule {
+export function internal(core: Ports<'accounts' | 'applications' | 'sessions' | 'tokens'>): IdentityModule {
   const { applications, authentication, provider, extensions } = core;
   const isInForce = createCredentialState({
     ...extensions,

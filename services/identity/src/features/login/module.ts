@@ -1,12 +1,12 @@
-import type { Core } from '../../core/core.ts';
 import { createLastUsedRecorder } from '../../core/last-used.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { authRoutes } from './auth-routes.ts';
 import { createLoginStore } from './login-store.ts';
 import { createLogins } from './logins.ts';
 
 /** Logins at the API, with a password. */
-export function login(core: Core): IdentityModule {
+export function login(core: Ports<'accounts' | 'sessions' | 'tokens'>): IdentityModule {
   const store = createLoginStore(core.connection);
   const recordUse = createLastUsedRecorder((id, { at }) => store.used(id, at));
   const logins = createLogins({ store, revocations: core.revocations, recordUse });

@@ -1,11 +1,11 @@
 import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
-import type { Core } from '../../core/core.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { memberRoutes } from './member-routes.ts';
 import { createMembers, INVITED, NAMED_MEMBERS } from './members.ts';
 
 /** Other people who take part in an application. */
-export function members(core: Core): IdentityModule {
+export function members(core: Ports<'accounts' | 'applications'>): IdentityModule {
   const { applicationStore, applicationWrites, extensions, sharedLimits } = core;
   const members = createMembers({
     ...core,

@@ -4,8 +4,8 @@ import { deriveKeys } from '@gatehouse/core/sealing';
 import { PHISHING_RESISTANT } from '@gatehouse/tokens/acr';
 import { createAsset } from '@gatehouse/web/asset';
 import Router from '@koa/router';
-import type { Core } from '../../core/core.ts';
 import { FAILED_PASSKEYS, INTERACTION_SECONDS } from '../../core/limits/bounds.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { FactorList } from '../../core/sessions/listed-factors.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { t } from '../../texts/texts.ts';
@@ -20,7 +20,7 @@ import { createPasskeys } from './passkeys.ts';
 import { createRecordPasskey } from './record-passkey.ts';
 
 /** Signing in with passkeys (WebAuthn Level 3), and the pages on which people manage them. */
-export function passkeys(core: Core): IdentityModule {
+export function passkeys(core: Ports<'accounts' | 'sessions' | 'tokens' | 'pages'>): IdentityModule {
   const { hostname: rpId, origin } = new URL(core.issuer);
   // Browsers have no passkeys for an IP address (WebAuthn Level 3 §5.1.3).
   if (isIP(rpId.replace(/^\[|\]$/g, '')) !== 0) return {};

@@ -3,10 +3,10 @@ import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { html } from '@gatehouse/web/html';
 import type { Account } from '../../core/accounts/account.ts';
 import type { AccessSource } from '../../core/authority/standing-access.ts';
-import type { Core } from '../../core/core.ts';
 import type { PersonalDataSection } from '../../core/extensions.ts';
 import { OPEN_REGISTRATIONS } from '../../core/limits/bounds.ts';
 import type { ProviderExtension, RequestDetails } from '../../core/oidc/provider-options.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { loopbackWarning } from '../../pages/loopback-warning.ts';
 import { t } from '../../texts/texts.ts';
@@ -21,7 +21,7 @@ import { createRegistrations } from './registrations.ts';
 const EXPIRY_EVERY_MS = 600_000;
 
 /** Clients that register themselves (RFC 7591), and manage their registrations (RFC 7592). */
-export function registration(core: Core): IdentityModule {
+export function registration(core: Ports<'accounts' | 'applications'>): IdentityModule {
   const { connection, logger } = core;
   const tokens = createRegistrationTokenStore(connection);
   const store = createRegistrationStore(connection);

@@ -1,8 +1,8 @@
 import { createOutbound } from '@gatehouse/outbound/outbound';
 import { isOnHostOf } from '../../core/applications/hosts.ts';
-import type { Core } from '../../core/core.ts';
 import type { PersonalDataSection } from '../../core/extensions.ts';
 import type { FindResource, ResourceRequester } from '../../core/oidc/protected-resource.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { holdsForOthers } from './listed-applications.ts';
 import { identifierKeyOf, isListed, type Resource } from './registered-resource.ts';
@@ -11,7 +11,7 @@ import { resourceRoutes } from './resource-routes.ts';
 import { createResourceVerification, MAX_METADATA, METADATA_TIMEOUT_MS } from './resource-verification.ts';
 
 /** APIs and MCP servers of others, for which applications get access tokens here (RFC 8707). */
-export function resources(core: Core): IdentityModule {
+export function resources(core: Ports<'accounts' | 'applications'>): IdentityModule {
   const store = createResourceStore(core.connection);
   const { resourceNetworks: networks = [] } = core.config;
   const outbound = createOutbound({

@@ -1,6 +1,6 @@
 import { createAddressLimiter } from '@gatehouse/api/http/rate-limit';
-import type { Core } from '../../core/core.ts';
 import { SIGN_UPS } from '../../core/limits/bounds.ts';
+import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { consentRoutes } from './consent-routes.ts';
 import { interactionRoutes } from './interaction-routes.ts';
@@ -9,7 +9,9 @@ import { createProviderPages } from './provider-pages.ts';
 import { setUpRoutes } from './set-up-routes.ts';
 
 /** The pages on which people sign in, create an account, give consent and sign out. */
-export function signIn(core: Core): IdentityModule {
+export function signIn(
+  core: Ports<'accounts' | 'applications' | 'sessions' | 'tokens' | 'pages'>,
+): IdentityModule {
   const options = { ...core, provider: core.provider.current };
   const routes = interactionRoutes({
     ...options,
