@@ -23,7 +23,8 @@ const NOUNLESS = /['"`](?:What|Whoever|Of what|That of|Those of|Is told|Are told
 const NOUNLESS_COMMENT = /^\s*(?:\/\*\*|\*|\/\/) (?:Who|What|Whoever|Whose|Whom) [a-z]/;
 
 /** Private names, each with the one that replaced it in CONTRIBUTING.md. */
-const PRIVATE_NAMES = /\b(?:patiently|allEnded|sendAway|leadTo|ofMails|aboutChanges|strengthen)\b/;
+const PRIVATE_NAMES =
+  /\b(?:patiently|allEnded|sendAway|leadTo|ofMails|aboutChanges|strengthen|whyNot|whoIs|giveWay|turn(?:ed)?Away|ofNobody|unlessUnreadable)\b/;
 
 t.test('names are those that an engineer searches for', async (t) => {
   for (const { path, text } of readSources(resolve(import.meta.dirname, '../../..')))

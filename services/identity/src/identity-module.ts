@@ -20,7 +20,7 @@ export type IdentityModule = {
   collections?: readonly string[];
   /** The parts that have to be started or stopped. */
   parts?: readonly Part[];
-  /** What it adds to the core and to other features. */
+  /** Its additions to the core and to other features. */
   extensions?: Partial<Extensions>;
   metrics?(): readonly MetricFamily[];
 };

@@ -123,10 +123,10 @@ export function notAvailable(
   error: ApiError,
   { again, otherwise = false }: { again?: string; otherwise?: Content } = {},
 ): Html {
-  return html`<div class="unavailable" role="status"><p><strong>${subject} cannot be shown.</strong> ${whyNot(error, again, otherwise)}</p></div>`;
+  return html`<div class="unavailable" role="status"><p><strong>${subject} cannot be shown.</strong> ${failureReason(error, again, otherwise)}</p></div>`;
 }
 
-function whyNot(error: ApiError, again: string | undefined, otherwise: Content): Content {
+function failureReason(error: ApiError, again: string | undefined, otherwise: Content): Content {
   if (error.status === 404 && otherwise === false) {
     return html`This deployment does not have this part of the API. ${again !== undefined && html`<a href="/dashboard">Go to the overview</a>.`}`;
   }

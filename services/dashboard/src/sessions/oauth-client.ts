@@ -92,11 +92,11 @@ export function createOAuthClient(options: {
       refresh,
       expiresAt: Date.now() + (response.expiresIn() ?? 60) * 1000,
     };
-    return { person: await whoIs(tokens, cause), tokens };
+    return { person: await fetchPerson(tokens, cause), tokens };
   }
 
   /** The person and the role of the token; the role may differ from that of the token before it. */
-  async function whoIs({ access }: Tokens, cause: Cause): Promise<Person> {
+  async function fetchPerson({ access }: Tokens, cause: Cause): Promise<Person> {
     const get = async (path: string) => {
       const headers = { authorization: `Bearer ${access}` };
       const response = await ask(identityUrl + path, { headers }, cause);

@@ -125,7 +125,7 @@ export function createIngest(options: {
   const { store, logger, takeLog, onOrder = () => {} } = options;
 
   /** Never rejects for what cannot be read: it would come again for ever. */
-  async function unlessUnreadable(about: string, take: () => Promise<void>): Promise<void> {
+  async function skipUnreadable(about: string, take: () => Promise<void>): Promise<void> {
     try {
       await take();
     } catch (error) {
@@ -176,7 +176,7 @@ export function createIngest(options: {
   return {
     /** Durable when it resolves; the same batch counts once. `sentBy` is the service that it came from. */
     takeUsage: (sentBy: string, batch: unknown) =>
-      unlessUnreadable('usage', async () => {
+      skipUnreadable('usage', async () => {
         const read = readBatch(batch);
         if (read.service !== sentBy) {
           throw new ServiceError('invalid', `${sentBy} must not send the usage of ${read.service}.`);
@@ -187,7 +187,7 @@ export function createIngest(options: {
       }),
     /** Takes an event commerce.order.*; durable when it resolves. */
     takeOrder: ({ data }: AggregateEvent) =>
-      unlessUnreadable('an order', async () => {
+      skipUnreadable('an order', async () => {
         const { id, version, status, currency, created_at: createdAt, total_amount: amount } = data;
         const at = new Date(String(createdAt));
         const isText = [id, status, currency].every((value) => typeof value === 'string');

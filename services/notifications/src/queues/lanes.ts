@@ -48,7 +48,7 @@ export function createLanes(
   let known = 0;
   let readAt = Number.NEGATIVE_INFINITY;
   /** Whether other processes may change a state without this one hearing of it. */
-  let isUnheard = broadcast !== undefined;
+  let mayMissChanges = broadcast !== undefined;
 
   /** An earlier read may resolve last with an older state: a lane that was paused meanwhile would run again. */
   async function load(): Promise<void> {
@@ -72,7 +72,7 @@ export function createLanes(
   const task = createPeriodicTask({
     async run() {
       const isSaved = await flush();
-      if (isUnheard || isSaved || performance.now() - readAt >= REREAD_MS) await load();
+      if (mayMissChanges || isSaved || performance.now() - readAt >= REREAD_MS) await load();
     },
     everyMs: EVERY_MS,
     onError: (error) => logger.warn({ err: error }, 'the states of the lanes are not known; trying again'),
@@ -83,11 +83,11 @@ export function createLanes(
   };
   broadcast?.subscribe(CHANGED, reread);
   broadcast?.onReconnect(() => {
-    isUnheard = false;
+    mayMissChanges = false;
     reread();
   });
   broadcast?.onDisconnect(() => {
-    isUnheard = true;
+    mayMissChanges = true;
   });
   const stateOf = (queue: string, lane: string) => states.get(laneKey(queue, lane)) ?? NEW;
 

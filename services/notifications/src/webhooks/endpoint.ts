@@ -30,7 +30,7 @@ export function createEndpoints(options: { networks: readonly string[]; timeoutM
   const slots = createKeyedSemaphore(SLOTS);
   const circuits = new LRUCache<string, Circuit>({ max: MAX_ENDPOINTS });
   /** How often deliveries were turned away since one was sent. */
-  const turnedAway = new LRUCache<string, number>({ max: MAX_ENDPOINTS });
+  const rejections = new LRUCache<string, number>({ max: MAX_ENDPOINTS });
 
   function circuitOf(id: string): Circuit {
     const known = circuits.get(id) ?? createCircuit({ probeMs: PROBE_MS });
@@ -38,9 +38,9 @@ export function createEndpoints(options: { networks: readonly string[]; timeoutM
     return known;
   }
 
-  function turnAway(id: string): Turn {
-    const count = (turnedAway.get(id) ?? 0) + 1;
-    turnedAway.set(id, count);
+  function rejectBusy(id: string): Turn {
+    const count = (rejections.get(id) ?? 0) + 1;
+    rejections.set(id, count);
     return { busyMs: Math.min(200 * count, MAX_TURN_MS) };
   }
 
@@ -55,12 +55,12 @@ export function createEndpoints(options: { networks: readonly string[]; timeoutM
       { signal, onSend }: { signal: AbortSignal; onSend(): void },
     ): Promise<Turn> {
       const circuit = circuitOf(id);
-      if (circuit.isOpen() || !(await slots.acquire(id, MAX_WAIT_MS))) return turnAway(id);
+      if (circuit.isOpen() || !(await slots.acquire(id, MAX_WAIT_MS))) return rejectBusy(id);
       try {
         // It may have opened while this one waited.
         const busyMs = circuit.admit();
         if (busyMs !== undefined) return { busyMs };
-        turnedAway.delete(id);
+        rejections.delete(id);
         onSend();
         const answer = await send(outbound, { url, headers, body }, signal).catch((error: unknown) => {
           circuit.undecided();

@@ -84,9 +84,9 @@ export function createWebhooksModule(
   events.follow(async (event: StoredEvent) => {
     const candidates = await subscribed(event.type);
     const rights = await Promise.all(candidates.map(events.rights.ofWebhook));
-    const told = candidates.filter((_, i) => rights[i] !== undefined && mayRead(rights[i], event));
-    const holding = await Promise.all(told.map(authority.holds));
-    const to = told.filter((_, i) => holding[i]);
+    const readers = candidates.filter((_, i) => rights[i] !== undefined && mayRead(rights[i], event));
+    const holding = await Promise.all(readers.map(authority.holds));
+    const to = readers.filter((_, i) => holding[i]);
     const added = to.map((it) => ({ webhook: it.id, owner: deliveryOwnerOf(it), event }));
     for (const job of await deliveries.add(added)) queue.announce(job);
     for (const owner of new Set(added.map((it) => it.owner))) {

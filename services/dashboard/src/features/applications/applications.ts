@@ -127,7 +127,7 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
       },
       once: true,
       async send(visit, values, { name: type, fields }) {
-        const settings = withoutWhatProfileSets(requestBody(fields, values));
+        const settings = omitProfileSettings(requestBody(fields, values));
         const body = { scopes: [], ...settings, type };
         const made = await visit.api.send<ApiApplication & { client_secret?: string }>('POST', API, body);
         const { client_id: id, client_secret: secret } = made;
@@ -138,7 +138,7 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
     },
     update: {
       send: ({ visit: { api }, apiPath }, changed) =>
-        api.send('PATCH', apiPath, withoutWhatProfileSets(changed)),
+        api.send('PATCH', apiPath, omitProfileSettings(changed)),
     },
     actions: {
       ...credentialActions,
@@ -191,7 +191,7 @@ async function findApplications(
 }
 
 /** The settings that a newly chosen security profile requires are left to the API. */
-function withoutWhatProfileSets(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function omitProfileSettings(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const isChosen = Boolean(settings.security_profile);
   const kept = Object.entries(settings).filter(([name]) => !(isChosen && SET_BY_PROFILE.has(name)));
   return Object.fromEntries(kept);

@@ -10,7 +10,7 @@ export const UNDO_HOURS = 72;
 export type UndoableChange = {
   /** As it is stored with the link. */
   name: string;
-  /** What was done, on the page of the link. */
+  /** The sentence about the change on the page of the link. */
   done: Text;
   /** The effect of undoing it; by default, that what was added lately stops working. */
   undone?: Text;

@@ -194,7 +194,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
    * saw yet that it rests on them.
    */
   async function settled(application: Application): Promise<Application> {
-    await trusts.endUnearned(application.id);
+    await trusts.endIfUnsupported(application.id);
     return (await store.findNow(application.id)) ?? application;
   }
 
@@ -408,7 +408,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     async giverChanged(person, epoch) {
       const owned = await ownedBy(person);
       const given = await store.givenBy(person);
-      for (const { id, trusted } of [...owned, ...given]) if (trusted) await trusts.endUnearned(id);
+      for (const { id, trusted } of [...owned, ...given]) if (trusted) await trusts.endIfUnsupported(id);
       await store.raiseEpochsOf(person, epoch);
       while ((await writes.revokeWhatIsDue(person)) > 0);
       for (const { id } of owned) await removeEnded(id);

@@ -16,7 +16,7 @@ export type Trusts = {
   /** The trust that a manager grants to an application. Throws `forbidden` unless that is an admin, and `invalid`. */
   grantedBy(manager: Manager, application: Pick<Application, 'id' | 'owner'>): Promise<Trust>;
   /** Ends the trust in an application, its tokens and its API keys, unless it still rests on its owner and the admin who granted it. */
-  endUnearned(id: string): Promise<void>;
+  endIfUnsupported(id: string): Promise<void>;
 };
 
 export function createTrusts(options: {
@@ -51,7 +51,7 @@ export function createTrusts(options: {
       return { by, epoch, at: new Date(), ownerRole: owner?.role ?? 'user' };
     },
 
-    async endUnearned(id) {
+    async endIfUnsupported(id) {
       let cause: Awaited<ReturnType<typeof causeOfEnd>>;
       const ended = await retried(async () => {
         const before = await store.findNow(id);

@@ -46,7 +46,7 @@ export function addStrength(
   const { Check, Prompt } = interactionPolicy;
 
   /** The strength that the request asks for and the sign-in lacks. */
-  function unmet({ oidc }: KoaContextWithOIDC): Strength | undefined {
+  function missingStrength({ oidc }: KoaContextWithOIDC): Strength | undefined {
     const requested = requestedAcr({ ...oidc.params });
     if (requested === undefined || isAsStrong(acrOf(oidc.amr), requested.least)) return undefined;
     const { least, isEssential } = requested;
@@ -64,7 +64,7 @@ export function addStrength(
   }
 
   function missing(ctx: KoaContextWithOIDC): Strength | undefined {
-    const requested = unmet(ctx);
+    const requested = missingStrength(ctx);
     if (requested?.isEssential || withoutSecondFactor(ctx) === undefined) return requested;
     return { least: MULTI_FACTOR, isEssential: true };
   }
@@ -91,7 +91,7 @@ export function addStrength(
     UNMET,
     'the account has no sign-in that is as strong',
     'unmet_authentication_requirements',
-    (ctx: KoaContextWithOIDC) => unmet(ctx)?.isEssential === true,
+    (ctx: KoaContextWithOIDC) => missingStrength(ctx)?.isEssential === true,
     details,
   );
   const required = new Check(

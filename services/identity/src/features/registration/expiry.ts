@@ -64,7 +64,7 @@ export function createRegistrationExpiry(options: {
       }
     },
     async limitUnused() {
-      for (const registration of await registrations.unusedOfNobody(MAX_UNUSED)) {
+      for (const registration of await registrations.unusedWithoutOwner(MAX_UNUSED)) {
         // One that was used since stays.
         await check(registration, (it) => (it.lastUse === null ? new Date(0) : endOf(it)));
       }

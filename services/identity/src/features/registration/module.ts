@@ -26,8 +26,14 @@ export function registration(core: Ports<'accounts' | 'applications'>): Identity
   const tokens = createRegistrationTokenStore(connection);
   const store = createRegistrationStore(connection);
   const expiry = createRegistrationExpiry({ ...core, registrations: store });
-  const ofNobody = createAddressLimiter(OPEN_REGISTRATIONS, core.sharedLimits);
-  const registrations = createRegistrations({ ...core, tokens, expiry, ofNobody, registrations: store });
+  const openRegistrationLimiter = createAddressLimiter(OPEN_REGISTRATIONS, core.sharedLimits);
+  const registrations = createRegistrations({
+    ...core,
+    tokens,
+    expiry,
+    openRegistrationLimiter,
+    registrations: store,
+  });
   const isOpen = core.config.openRegistration === 'on';
   const provider: ProviderExtension = {
     configure(configuration) {

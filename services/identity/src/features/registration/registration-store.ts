@@ -36,7 +36,7 @@ export function createRegistrationStore(connection: Connection): RegistrationSto
       const found = registrations.find({ check_at: { $lte: new Date() } }).sort({ check_at: 1 });
       return (await found.limit(BATCH).toArray()).map(read);
     },
-    async unusedOfNobody(except) {
+    async unusedWithoutOwner(except) {
       // Their ids are in the order of time.
       const found = registrations.find({ owner: null, is_used: false }).sort({ _id: -1 });
       return (await found.skip(except).limit(BATCH).toArray()).map(read);

@@ -40,7 +40,7 @@ export type RegistrationStore = {
   /** Those to be looked at now; some at a time. */
   due(): Promise<Registration[]>;
   /** Those of nobody of which no use is known, except so many of the latest; some at a time. */
-  unusedOfNobody(except: number): Promise<Registration[]>;
+  unusedWithoutOwner(except: number): Promise<Registration[]>;
   checked(id: string, result: Pick<Registration, 'isUsed' | 'checkAt'>): Promise<void>;
 };
 

@@ -81,7 +81,7 @@ export function createRegistrations(options: {
   applicationWrites: Pick<ApplicationWrites, 'change'>;
   expiry: Pick<RegistrationExpiry, 'end' | 'limitUnused'>;
   /** Counts by address what clients of nobody do. */
-  ofNobody: Pick<AddressLimiter, 'count'>;
+  openRegistrationLimiter: Pick<AddressLimiter, 'count'>;
   extensions: { applicationKeys: readonly Pick<ApplicationKeys, 'hasAny'>[] };
   authority: Pick<Authority, 'givenBy' | 'giverOf'>;
   notifyCredential: NotifyCredential;
@@ -95,7 +95,7 @@ export function createRegistrations(options: {
     audit,
     authority,
     expiry,
-    ofNobody,
+    openRegistrationLimiter,
   } = options;
 
   /**
@@ -270,7 +270,7 @@ export function createRegistrations(options: {
     },
 
     async registerOpenly(metadata, { address }) {
-      await ofNobody.count(address);
+      await openRegistrationLimiter.count(address);
       const bounds = { owner: null, ownerEpoch: 0, scopes: OPEN_SCOPES, machines: false };
       const client = await create(metadata, { ...bounds, allowed: OPEN_SCOPES });
       await expiry.limitUnused();
@@ -285,7 +285,7 @@ export function createRegistrations(options: {
     async change(id, token, metadata, origin) {
       const first = await authenticate(id, token);
       const { registration } = first;
-      if (registration.owner === null) await ofNobody.count(origin.address);
+      if (registration.owner === null) await openRegistrationLimiter.count(origin.address);
       const { authMethod } = await changedClient(first, metadata);
       const { secret: newToken, hash: tokenHash } = makeSecret();
       const next = { ...registration, tokenHash, authMethod };

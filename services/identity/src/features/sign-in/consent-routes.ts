@@ -73,14 +73,14 @@ export function consentRoutes(options: {
     const role = await options.roleIn(clientId, account);
     const resources = await resourcesOf(details);
     const hidden = { role, sentences: sentencesOf(resources) };
-    const someAreNew = newScopes.length > 0 && newScopes.length < scopes.length;
+    const hasSomeNewScopes = newScopes.length > 0 && newScopes.length < scopes.length;
     const html = consentPage({
       form: forms.form(ctx, { action: `/consent/${details.uid}`, context: details.uid, hidden }),
       application,
       account: { ...account, role },
       scopes,
       resources: [...resources.values()],
-      newScopes: someAreNew ? newScopes : undefined,
+      newScopes: hasSomeNewScopes ? newScopes : undefined,
       details: await Promise.all(options.requestDetails.map((describe) => describe(ctx, details))),
       links: { useAnotherAccount: anotherAccount(details, requester) },
     });

@@ -48,7 +48,7 @@ export function createTransferStore(connection: Connection): TransferStore & { c
           },
           (slots) => transfers.insertOne({ _id, ...write(transfer), ...slots }),
         );
-      const giveWay = async () => {
+      const evictOne = async () => {
         const all = await transfers.find<TransferDocument>({ to }).sort({ created_at: 1 }).toArray();
         const ended = oldestOfMost(all, (it) => it.offered_by, offered_by);
         if (ended !== undefined) await transfers.deleteOne({ _id: ended._id });
@@ -56,7 +56,7 @@ export function createTransferStore(connection: Connection): TransferStore & { c
       };
       try {
         let full = await insert();
-        while (full === 'slot' && (await giveWay())) full = await insert();
+        while (full === 'slot' && (await evictOne())) full = await insert();
         return full === undefined;
       } catch (error) {
         if (duplicateKeyField(error) === 'client_id') return undefined;

@@ -99,14 +99,14 @@ export function createMemberStore(connection: Connection): MemberStore {
           if (duplicateKeyField(error) !== 'user_id') throw error;
           return 'slot' as const;
         });
-      const giveWay = async () => {
+      const evictOne = async () => {
         const all = await members.find<MemberDocument>(waiting).sort({ created_at: 1 }).toArray();
         const ended = oldestOfMost(all, (it) => it.inviter, inviter.id);
         if (ended !== undefined) await members.deleteOne({ _id: ended._id, is_pending: true });
         return ended !== undefined;
       };
       let full = await insert();
-      while (full === 'invited_slot' && (await giveWay())) full = await insert();
+      while (full === 'invited_slot' && (await evictOne())) full = await insert();
       // Another request may have added the same person meanwhile, perhaps in the last place.
       if (full !== undefined && !(await setRole())) throw new ServiceError('conflict', FULL[full]);
     },
