@@ -55,6 +55,7 @@ const TABLE = {
       '/internal/identity/owned-applications': ['notifications'],
       '/internal/identity/erasures': ['users'],
       '/internal/identity/kept-access': ['users'],
+      '/internal/identity/second-factors': ['users'],
     },
     eventConsumers: [{ reader: 'notifications', name: 'notifications_events', filter: 'identity.audit.*' }],
     hasJobQueues: true,

@@ -101,7 +101,7 @@ export function createUsersService(
           config.freshSignIn === 'on'
             ? freshlyAuthenticate(mountOptions.authenticate)
             : mountOptions.authenticate;
-        mountResource(app, createUserResource(users), { ...mountOptions, authenticate, defaults });
+        mountResource(app, createUserResource(users, identity), { ...mountOptions, authenticate, defaults });
         mountSecurityRoutes(app, { users, authenticate });
         mountRevocationRoutes(app, { users, identity, authenticate });
         mountFilterGuide(app);

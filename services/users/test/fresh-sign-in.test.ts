@@ -1,7 +1,8 @@
+import { MULTI_FACTOR, SINGLE_FACTOR } from '@gatehouse/tokens/acr';
 import t from 'tap';
-import { ALL, build } from './build.ts';
+import { ALL, build, PASSWORD } from './build.ts';
 
-const { base, issuer, call, created, machine } = await build(t, { freshSignIn: 'on' });
+const { base, identity, issuer, call, created, machine } = await build(t, { freshSignIn: 'on' });
 const NOW = Math.floor(Date.now() / 1000);
 const signedIn = (sub: string, role: string, seconds?: number) =>
   issuer.sign({
@@ -36,5 +37,33 @@ t.test(
         t.notOk(await challenged(await signedIn(ann.id, 'user', 360), ann.id), `${name} by the person`);
       }
     }
+  },
+);
+
+t.test(
+  'another address of an account with a second factor takes a fresh sign-in with one (RFC 9470 §3)',
+  async (t) => {
+    const { id } = await created();
+    identity.withSecondFactor.add(id);
+    const body = { email: 'ann-elsewhere@example.org', current_password: PASSWORD };
+    const change = async (claims: object) => {
+      const token = await issuer.sign({
+        sub: id,
+        client_id: 'gatehouse-login',
+        roles: ['user'],
+        scope: `${ALL} manage:apps`,
+        ...claims,
+      });
+      return (await call('PUT', `/v2/users/${id}`, token, body)).status;
+    };
+    for (const [claims, status] of [
+      [{ auth_time: NOW - 360, acr: MULTI_FACTOR }, 401],
+      [{ auth_time: NOW, acr: SINGLE_FACTOR }, 401],
+      [{ auth_time: NOW, acr: MULTI_FACTOR }, 200],
+    ] as const)
+      t.equal(await change(claims), status, JSON.stringify(claims));
+    identity.withSecondFactor.delete(id);
+    body.email = 'ann-again@example.org';
+    t.equal(await change({ auth_time: NOW - 360, acr: SINGLE_FACTOR }), 200, 'the password alone signs in');
   },
 );

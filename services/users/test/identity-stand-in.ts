@@ -28,6 +28,8 @@ export async function createIdentityStandIn(t: { teardown(fn: () => void): void 
     jwksUri: `${issuer.issuer}/.well-known/jwks.json`,
   });
   const changes: AccountChange[] = [];
+  /** The ids of people who have a second factor. */
+  const withSecondFactor = new Set<string>();
   let away: 'closed' | 'silent' | undefined;
   const waiting = new Set<Socket>();
 
@@ -41,6 +43,12 @@ export async function createIdentityStandIn(t: { teardown(fn: () => void): void 
       if (caller.clientId !== issuer.client.id) throw new Error('not the client of users');
       changes.push(JSON.parse(body));
       return void response.writeHead(204).end();
+    }
+    if (method === 'POST' && url === '/internal/identity/second-factors') {
+      const required = withSecondFactor.has(JSON.parse(body).user_id);
+      return void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ required }));
     }
     const { authorization, 'content-type': type } = headers;
     const passed = await fetch(issuer.issuer + url, {
@@ -61,6 +69,7 @@ export async function createIdentityStandIn(t: { teardown(fn: () => void): void 
     url: `http://127.0.0.1:${await listen(t, server)}`,
     /** What it has taken, in this order. */
     changes,
+    withSecondFactor,
     leave(how: 'closed' | 'silent') {
       away = how;
     },

@@ -1,8 +1,12 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import type { Resource } from '@gatehouse/api/resource/resource';
+import { unavailable } from '@gatehouse/core/errors';
 import { defaultsOf } from '@gatehouse/domain/fields';
+import { MULTI_FACTOR } from '@gatehouse/tokens/acr';
 import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
+import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import { requestedBy } from '@gatehouse/tokens/requested-by';
+import { FRESH, requireSignIn } from '@gatehouse/tokens/step-up';
 import { currentPasswordMissing, sourceOf, withWrongPasswordAsField } from '../current-password.ts';
 import type { User, UserUpdate } from '../user.ts';
 import {
@@ -26,7 +30,10 @@ const READ_OWN = [...READ, 'read:profile', 'profile'];
 const WRITE = ['write:users'];
 
 /** Users as a resource: the rules of access and the use case of each operation. */
-export function createUserResource(users: UserService): Resource<UserTypes> {
+export function createUserResource(
+  users: UserService,
+  identity: Pick<InternalClient, 'request'>,
+): Resource<UserTypes> {
   return {
     noun: { one: 'a user', many: 'users' },
     idPrefix: 'usr',
@@ -48,10 +55,11 @@ export function createUserResource(users: UserService): Resource<UserTypes> {
       update: {
         scopes: WRITE,
         description:
-          'People change their own email address with the current password and a token from a login: applications get 403.',
+          'People change their own email address with the current password and a token from a login: applications get 403. With a second factor, ' +
+          'the login must be of the last five minutes, with a code (RFC 9470).',
         authorize: authorizeChange,
         run: async (id, changes, caller, ifVersion, request) => {
-          const permitted = await permittedChanges(caller, id, changes, users);
+          const permitted = await permittedChanges(caller, id, changes, { users, identity });
           const by = {
             ...sourceOf(caller),
             own: isOwn(caller, id),
@@ -80,7 +88,7 @@ async function permittedChanges(
   caller: Caller,
   id: string,
   { currentPassword, ...changes }: UserUpdate,
-  users: UserService,
+  { users, identity }: { users: UserService; identity: Pick<InternalClient, 'request'> },
 ): Promise<UserUpdate> {
   const own = needsCurrentPassword(caller, id);
   const { status, email } = changes;
@@ -102,9 +110,18 @@ async function permittedChanges(
   else if (guarded.email) {
     authorizeOwnEmailChange({ firstParty: isFirstParty(caller) });
     if (currentPassword === undefined) throw currentPasswordMissing();
+    // The password alone does not sign such a person in, and must not move the account to another mailbox.
+    if (await hasSecondFactor(identity, id)) requireSignIn(caller, { ...FRESH, acr: MULTI_FACTOR });
     permitted.currentPassword = currentPassword;
   }
   return permitted;
+}
+
+async function hasSecondFactor(identity: Pick<InternalClient, 'request'>, id: string): Promise<boolean> {
+  const { status, body } = await identity.request('POST', '/second-factors', { user_id: id });
+  if (status === 200) return (body as { required: boolean }).required;
+  const cause = new Error(`identity responded with ${status}`);
+  throw unavailable('The email address cannot be changed at the moment.', cause);
 }
 
 /** The user in the examples of the OpenAPI document. */

@@ -27,7 +27,6 @@ import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './clients/client
 import { accessTokenAlgorithm } from './clients/fapi.ts';
 import { notedSecret } from './clients/noted-secret.ts';
 import { isOfConsentEpoch, roleByGrant, scopesInForce } from './epochs/consent-epochs.ts';
-import type { StampedSession } from './epochs/sign-in-epochs.ts';
 import type { ProtectedResource } from './protected-resource.ts';
 import type { ProviderOptions } from './provider-options.ts';
 
@@ -182,8 +181,7 @@ export function createPermissions(
     if (token.clientId === DASHBOARD_CLIENT) {
       const { account } = ctx.oidc.entities.Account as ProviderAccount;
       const epoch = { client: 0, subject: account.epoch };
-      const ofSignIn = await confirmedAuthenticationOf(ctx, account.id);
-      return { gid: token.grantId, roles: [account.role], epoch, ...ofSignIn };
+      return { gid: token.grantId, roles: [account.role], epoch, ...authenticationOf(ctx) };
     }
     const permitted = await permissions(ctx, token.clientId ?? '');
     if (permitted === undefined) return undefined;
@@ -275,26 +273,13 @@ function scopesOf(resource: ProtectedResource, indicator: string, grant: Grant |
     : scopesInForce(grant, indicator, resource);
 }
 
-/** How and when the person signed in (RFC 9470 §6.1), which a refresh does not change. */
+/** How and when the person signed in (RFC 9470 §6.1), which a refresh does not change; see keepConfirmedTimes. */
 function authenticationOf({ oidc }: KoaContextWithOIDC) {
   const { AuthorizationCode, DeviceCode, RefreshToken } = oidc.entities;
   const { acr, authTime } = AuthorizationCode ??
     DeviceCode ??
     RefreshToken ?? { acr: oidc.acr, authTime: oidc.session?.authTime() };
   return { acr, auth_time: authTime };
-}
-
-/**
- * The same for the dashboard, in which people do what takes a fresh sign-in: of one that is none (see Device in
- * epochs/sign-in-epochs.ts) there is no time. The dashboard then asks them to sign in again (`prompt=login`).
- */
-async function confirmedAuthenticationOf(ctx: KoaContextWithOIDC, accountId: string) {
-  const { AuthorizationCode, RefreshToken } = ctx.oidc.entities;
-  const { sessionUid = '' } = AuthorizationCode ?? RefreshToken ?? {};
-  const session = (await ctx.oidc.provider.Session.findByUid(sessionUid)) as StampedSession | undefined;
-  const isConfirmed = session?.accountId === accountId && session.device?.isUnconfirmed !== true;
-  const { acr, auth_time } = authenticationOf(ctx);
-  return isConfirmed ? { acr, auth_time } : { acr };
 }
 
 /** The scopes of a list that a client may have for a person. Only the dashboard's tokens also manage applications. */

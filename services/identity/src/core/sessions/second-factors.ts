@@ -75,7 +75,10 @@ export function createSecondFactors(options: {
     if (account === undefined || account.id !== accountId) return undefined;
     const factors = strengthOf(details)?.least === PHISHING_RESISTANT ? [] : await of(accountId);
     const { amr = [], loginTs: since, device } = session ?? {};
-    return { account, generation, amr, since, isUnconfirmed: device?.isUnconfirmed === true, factors };
+    // The code is all that a password in a remembered browser lacked.
+    const isComplete = device?.isRemembered === true && amr.includes('pwd');
+    const isUnconfirmed = device?.isUnconfirmed === true && !isComplete;
+    return { account, generation, amr, since, isUnconfirmed, factors };
   }
 
   return {

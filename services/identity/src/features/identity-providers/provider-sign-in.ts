@@ -289,8 +289,7 @@ export function providerSignIn(options: {
 }
 
 /** Whether the person has to prove again who they are: a session of theirs, here or at the provider, is not enough. */
-function isAskedAgain({ params, prompt, session }: Interaction): boolean {
+function isAskedAgain({ params, prompt }: Interaction): boolean {
   if (params.max_age !== undefined) return true;
-  const isPrompted = prompt.reasons.includes('login_prompt') && params[ANOTHER_ACCOUNT] === undefined;
-  return isPrompted && session?.accountId !== undefined;
+  return prompt.reasons.includes('login_prompt') && params[ANOTHER_ACCOUNT] === undefined;
 }

@@ -7,6 +7,7 @@ import type { Context } from 'koa';
 import { Type } from 'typebox';
 import { type Audit, entryOfRequest, REPORTED_ACTIONS } from '../../core/audit/audit.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
+import type { SecondFactors } from '../../core/sessions/second-factors.ts';
 import { createInternalRouter } from '../../http/internal-router.ts';
 import { readJson } from '../../http/request-body.ts';
 import type { ApplicationNames } from './application-names.ts';
@@ -15,7 +16,7 @@ import type { Delegations } from './delegations.ts';
 import type { OwnedApplications } from './owned-applications.ts';
 
 const readDelegated = bodyValidator(Type.Object({ credential: Type.String() }));
-const readErasure = bodyValidator(Type.Object({ user_id: Type.String({ maxLength: 254 }) }));
+const readPerson = bodyValidator(Type.Object({ user_id: Type.String({ maxLength: 254 }) }));
 const readOwners = bodyValidator(
   Type.Object({ ids: Type.Array(Type.String({ maxLength: 254 }), { maxItems: 100 }) }),
 );
@@ -123,6 +124,7 @@ export function internalRoutes(options: {
   /** Requests the erasure of a deleted person's data in identity. Durable when it resolves, and repeatable. */
   requestErasure(userId: string): Promise<void>;
   audit: Pick<Audit, 'record'>;
+  secondFactors: Pick<SecondFactors, 'of'>;
   ownedApplications(owner: string): Promise<OwnedApplications>;
 }): Router {
   const { revocations } = options;
@@ -170,8 +172,12 @@ export function internalRoutes(options: {
     ctx.status = 204;
   });
   router.post('/erasures', async (ctx) => {
-    await options.requestErasure(readErasure(await readJson(ctx)).user_id);
+    await options.requestErasure(readPerson(await readJson(ctx)).user_id);
     ctx.status = 204;
+  });
+  router.post('/second-factors', async (ctx) => {
+    const factors = await options.secondFactors.of(readPerson(await readJson(ctx)).user_id);
+    ctx.body = { required: factors.length > 0 };
   });
   router.post('/queue-actions', async (ctx) => {
     const { id: event, action, details, by, subject } = readAction(await readJson(ctx));

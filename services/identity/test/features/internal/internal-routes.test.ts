@@ -54,6 +54,7 @@ const ROUTES = [
   ],
   ['POST', '/owned-applications', { ids: ['usr_1'] }],
   ['POST', '/erasures', { user_id: 'usr_1' }],
+  ['POST', '/second-factors', { user_id: built.people.ann.id }],
   ['POST', '/kept-access', { user_id: built.people.ann.id, ids: [] }],
 ] as const;
 
@@ -169,6 +170,7 @@ t.test('every route that is mounted has an entry', async (t) => {
     accountChanged: unused,
     audit: { record: unused },
     requestErasure: unused,
+    secondFactors: { of: unused },
     ownedApplications: unused,
   });
   const ofKeys = apiKeyResolution({ authenticate: unused, keys: { resolve: unused } });

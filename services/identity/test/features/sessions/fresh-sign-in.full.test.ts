@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { decodeJwt } from 'jose';
 import t from 'tap';
 import { DASHBOARD_CLIENT } from '../../../src/core/oidc/clients/client-metadata.ts';
-import { authorizeUrl, build } from '../../build.ts';
-import { staleToken } from '../../tokens.ts';
+import { authorizeUrl, build, WEB } from '../../build.ts';
+import { isSignIn } from '../../pages.ts';
+import { pkce, staleToken } from '../../tokens.ts';
 import { enterPassword, enterRecoveryCode, withApp } from '../authenticator-app/app.ts';
-import { signInBy, startUpstream, verified } from '../identity-providers/upstream.ts';
+import { leave, signInBy, startUpstream, verified } from '../identity-providers/upstream.ts';
 
 const masterKey = randomBytes(32);
 const upstream = await startUpstream(t);
@@ -84,3 +86,37 @@ t.test('a remembered browser makes no fresh sign-in of the dashboard', async (t)
   const page = await enterRecoveryCode(visitor, again, codes[1] ?? '');
   t.equal(await endSessions((await tokensOf(page)).at(-1)), 204, 'with one');
 });
+
+t.test(
+  'tokens of an application have no time of such sign-ins, which are older than any max_age',
+  async (t) => {
+    const { codes } = await withApp(built, 'olga');
+    const remembered = built.browser();
+    const asked = await enterPassword(remembered, 'olga');
+    const remember = { recovery_code: codes[0] ?? '', remember_browser: 'yes' };
+    await remembered.submit(asked, remember, 'name="recovery_code"');
+    await remembered.submit(await remembered.get('/account'), {}, 'sign-out');
+    const atProvider = built.browser();
+    const { code_verifier, challenge } = pkce();
+    const { client_id, redirect_uri } = WEB;
+    const at = authorizeUrl({ client_id, redirect_uri, ...challenge });
+    for (const [visitor, page] of [
+      [atProvider, await signInBy(upstream, atProvider, verified('rosa'), at)],
+      [remembered, await enterPassword(remembered, 'olga', at)],
+    ] as const) {
+      const code = (await visitor.submit(page, { decision: 'allow' })).url.searchParams.get('code');
+      const { body } = await built.form({
+        grant_type: 'authorization_code',
+        code: String(code),
+        code_verifier,
+        ...WEB,
+      });
+      for (const token of [body.access_token, body.id_token])
+        t.equal(decodeJwt(String(token)).auth_time, undefined);
+      t.ok(isSignIn(await visitor.get(authorizeUrl({ client_id, redirect_uri, max_age: '300' }))));
+    }
+    const fresh = built.browser();
+    const url = new URL(await leave(fresh, await fresh.get(authorizeUrl({ prompt: 'login' }))));
+    t.equal(url.searchParams.get('max_age'), '0', 'the provider is asked, also where there is no session');
+  },
+);

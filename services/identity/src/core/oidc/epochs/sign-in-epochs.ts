@@ -89,6 +89,22 @@ export function trackSignInEpochs(provider: Provider, browserId: (ctx: Context) 
     loginAccount.call(this, details);
     (this as StampedSession).isSetUpLater = false;
   };
+  keepConfirmedTimes(provider);
+}
+
+/**
+ * A sign-in that is unconfirmed (see Device) has no time that a token could have (`auth_time`), and is older than any `max_age`: otherwise a
+ * session at another provider, or a remembered browser, would do what takes a fresh sign-in.
+ */
+function keepConfirmedTimes({ Session: { prototype } }: Provider): void {
+  const { authTime, past } = prototype;
+  const isUnconfirmed = ({ device }: StampedSession) => device?.isUnconfirmed === true;
+  prototype.authTime = function time(this: StampedSession) {
+    return isUnconfirmed(this) ? undefined : authTime.call(this);
+  };
+  prototype.past = function isPast(this: StampedSession, age) {
+    return isUnconfirmed(this) || past.call(this, age);
+  };
 }
 
 /** Whether the session or grant of this request is of the account's current sign-in epoch. */
