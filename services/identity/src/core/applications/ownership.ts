@@ -65,8 +65,8 @@ export function withinCeiling(scopes: readonly string[], role: Role): string[] {
 }
 
 /**
- * The permissions of a credential: those of its application and, if a member made it, at most the member's role. An admin's trust covers
- * credentials of the owner and of admins only. Undefined once the credential has ended. `given` says who made it; where it is undefined,
+ * The permissions of a credential: those of its application, at most the role that its giver had at the time and, if a member made it, the
+ * member's present one. An admin's trust covers credentials of the owner and of admins only. Undefined once the credential has ended. `given` says who made it; where it is undefined,
  * the operator or the owner did. In a trusted application such a credential needs no account: it works while users is away.
  */
 export async function credentialPermissions<O extends Owner & Giver>(
@@ -77,17 +77,24 @@ export async function credentialPermissions<O extends Owner & Giver>(
   const given = giverNeeded(application, credential);
   const giver = given && (await authority.giverOf(credential.kind, given, application));
   if (given !== undefined && giver === undefined) return undefined;
-  if (giver === undefined || giver.id === application.owner) return ownerPermissions(application, findOwner);
-  const givenBy = giver.id;
-  if (giver.role === 'admin') return { ...(await ownerPermissions(application, findOwner)), givenBy };
+  if (giver === undefined) return ownerPermissions(application, findOwner);
+  const role = lowerRole(giver.role, given?.role ?? giver.role);
+  const isOwners = giver.id === application.owner;
+  if (isOwners || role === 'admin') {
+    const permissions = boundedBy(role, await ownerPermissions(application, findOwner));
+    return isOwners ? permissions : { ...permissions, givenBy: giver.id };
+  }
   const owner = application.owner === null ? giver : await findOwner(application.owner);
-  const role = owner && lowerRole(owner.role, giver.role);
-  return {
-    owner: owner && role && { ...owner, role },
-    active: owner?.status === 'active',
-    givenBy,
-    within: (scopes) => (role === undefined ? [] : withinCeiling(scopes, role)),
-  };
+  const active = owner?.status === 'active';
+  return boundedBy(role, { owner, active, givenBy: giver.id, within: () => [] });
+}
+
+/** Those of an owner, with at most this role. Where no owner limits an application, no role does. */
+function boundedBy<O extends Owner>(most: Role, permissions: OwnerPermissions<O>): OwnerPermissions<O> {
+  const { owner } = permissions;
+  if (owner === undefined) return permissions;
+  const role = lowerRole(owner.role, most);
+  return { ...permissions, owner: { ...owner, role }, within: (scopes) => withinCeiling(scopes, role) };
 }
 
 /** The giver who must still be able to give a credential for it to be used. Undefined where it needs no account. */

@@ -63,7 +63,8 @@ const GONE = 'its giver can no longer do anything, and activating the account br
 const LIVES = 'nothing that it rests on changes';
 const OTHER_OWNER = 'the new owner did not give it';
 const WITH_APPLICATION = 'it belongs to the application';
-const BY_ROLE = 'it never exceeds the present roles of its owner and its giver';
+const BY_ROLE =
+  'it never exceeds the present roles of its owner and its giver, nor the role of its giver when it was made';
 const BY_SCOPES = 'it never exceeds the present scopes of the application';
 const STOPS_A_THIEF = 'somebody else may have given it';
 const ASKED = 'the person asked for it';

@@ -72,6 +72,7 @@ export function createAuthority<G extends Giver>(options: {
         of !== undefined && of.owner !== account.id && account.role === 'admin'
           ? account.admin_epoch
           : undefined,
+      role: account.role,
     }),
 
     async give(kind, { id, epoch }, of) {
@@ -117,7 +118,9 @@ export function createAuthority<G extends Giver>(options: {
 
 /** The giver of what an earlier version stored without one: the owner, at epoch 0. Undefined for applications of the operator. */
 export function givenByOwner({ owner }: Pick<Managed, 'owner'>): Given | undefined {
-  return owner === null ? undefined : { by: owner, epoch: 0, ownerEpoch: undefined, adminEpoch: undefined };
+  return owner === null
+    ? undefined
+    : { by: owner, epoch: 0, ownerEpoch: undefined, adminEpoch: undefined, role: undefined };
 }
 
 function isOfAnother(of: Owned | undefined, person: string): of is Owned & { owner: string } {

@@ -1,4 +1,4 @@
-import { type EntityOf, number, text } from '@gatehouse/domain/fields';
+import { type EntityOf, number, oneOf, text } from '@gatehouse/domain/fields';
 
 /**
  * The person who gave a capability, and the sum of the epochs of their account that it rests on (see AUTHORITY). The sum is enough, since
@@ -10,5 +10,7 @@ export const GIVEN = {
   epoch: number(),
   ownerEpoch: number().optional(),
   adminEpoch: number().optional(),
+  /** That of the giver at the time: a credential does not grow with a later promotion. */
+  role: oneOf(['user', 'editor', 'admin']).optional(),
 };
 export type Given = EntityOf<typeof GIVEN>;

@@ -13,7 +13,7 @@ type ApiKeyDocument = StoredOf<typeof API_KEY> & {
   /** 1 from when it is revoked until the revocation has been written. */
   revocation_due?: 1;
 };
-const { read, write } = createDocumentMapper(API_KEY);
+const { read, write, update } = createDocumentMapper(API_KEY);
 
 /** How many revoked keys one query returns. */
 const BATCH = 100;
@@ -105,7 +105,7 @@ export function createApiKeyStore(connection: Connection): ApiKeyStore & { colle
     },
 
     async setGiven(clientId, id, given) {
-      await keys.updateOne({ _id: id, client_id: clientId, ...NOT_REVOKED }, { $set: { given } });
+      await keys.updateOne({ _id: id, client_id: clientId, ...NOT_REVOKED }, update({ given }));
     },
 
     async used(id, { at, address }) {

@@ -354,6 +354,26 @@ for (const event of Object.keys(AUTHORITY_EVENTS) as AuthorityEvent[]) {
   });
 }
 
+t.test('what a person gave does not grow with a promotion', async (t) => {
+  const id = await built.createPerson('promoted');
+  const token = await built.login('promoted');
+  const draft = { name: 'App', type: 'machine', scopes: ['read:data', 'read:users'] };
+  const { client_id, client_secret } = await built.createApplication(token, draft);
+  const key = { name: 'key', scopes: ['read:data', 'read:users'] };
+  const { api_key } = await ok('POST', `/api/v1/applications/${client_id}/api-keys`, token, key);
+  const power = async () => [
+    await permissions(
+      (await form({ grant_type: 'client_credentials', client_id, client_secret: String(client_secret) })).body
+        .access_token,
+    ),
+    await permissions(api_key),
+  ];
+  const before = await power();
+  t.match(before[0], /^user /);
+  await ok('PUT', `/v2/users/${id}/role`, await built.login('admin'), { role: 'admin' });
+  t.same(await power(), before);
+});
+
 t.test('every cell has a test, or names the one that it has elsewhere', async (t) => {
   for (const file of Object.values(TESTED_ELSEWHERE)) t.ok(existsSync(file), file);
   const untested = (Object.keys(AUTHORITY_EVENTS) as AuthorityEvent[]).filter(

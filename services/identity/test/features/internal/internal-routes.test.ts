@@ -176,7 +176,9 @@ t.test('every route that is mounted has an entry', async (t) => {
   const ofKeys = apiKeyResolution({ authenticate: unused, keys: { resolve: unused } });
   const kept = keptAccessRoutes({
     ...{ authenticate: unused, accounts: { find: unused }, sources: [] },
-    authority: { givenBy: () => ({ by: '', epoch: 0, ownerEpoch: undefined, adminEpoch: undefined }) },
+    authority: {
+      givenBy: () => ({ by: '', epoch: 0, ownerEpoch: undefined, adminEpoch: undefined, role: undefined }),
+    },
   });
   const stack = [...router.stack, ...ofKeys.stack, ...kept.stack];
   const mounted = stack.filter(({ methods }) => methods.length > 0).map(({ path }) => String(path));

@@ -19,7 +19,7 @@ type MemberDocument = StoredOf<typeof MEMBER> & {
   inviter_slot?: number;
   inviter?: string;
 };
-const { read, write } = createDocumentMapper(MEMBER);
+const { read, write, update } = createDocumentMapper(MEMBER);
 
 const FULL = {
   slot: `An application can have ${MAX_MEMBERS} members. Remove one first.`,
@@ -61,7 +61,7 @@ export function createMemberStore(connection: Connection): MemberStore {
     async put({ clientId, userId, role, given }, inviter) {
       const known = { client_id: clientId, user_id: userId };
       const setRole = async () =>
-        (await members.updateOne(known, { $set: { role, given } })).matchedCount === 1;
+        (await members.updateOne(known, update({ role, given }))).matchedCount === 1;
       if (await setRole()) return;
       const member = {
         id: newId('mbr'),
@@ -111,13 +111,13 @@ export function createMemberStore(connection: Connection): MemberStore {
       if (full !== undefined && !(await setRole())) throw new ServiceError('conflict', FULL[full]);
     },
     async setGiven(client_id, user_id, given) {
-      await members.updateOne({ client_id, user_id }, { $set: { given } });
+      await members.updateOne({ client_id, user_id }, update({ given }));
     },
     async accept(client_id, user_id, accepted) {
       const { matchedCount } = await members.updateOne(
         { client_id, user_id, 'accepted.epoch': { $not: { $gte: accepted.epoch } } },
         {
-          $set: { is_pending: false, accepted },
+          ...update({ isPending: false, accepted }),
           $unset: { invited_slot: 1, inviter_slot: 1, inviter: 1 },
         },
       );
