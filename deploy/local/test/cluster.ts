@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
 import { jsonRequest } from '@gatehouse/testing/json-request';
@@ -9,8 +8,7 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 
 type Teardown = { teardown(action: () => unknown): void };
 
-/** The sources of this version. */
-const ROOT = resolve(import.meta.dirname, '../../..');
+const SERVICES = resolve(import.meta.dirname, '../../../services');
 
 export const MACHINE = { client_id: 'app_first', client_secret: randomBytes(32).toString('base64url') };
 export const ADMIN = { username: 'admin', password: 'correct horse battery', email: 'admin@example.org' };
@@ -32,10 +30,6 @@ export type Name = (typeof NAMES)[number];
 type DatabaseOf = (name: Name) => string;
 
 type Options = {
-  /** The folder with the sources of the services; those of this version by default. */
-  root?: string;
-  /** Where the services reach each other; directly by default. */
-  origins?: Partial<Record<Name, string>>;
   databaseOf?: DatabaseOf | undefined;
   /** Is told where each service will be, before it is started. */
   onStart?: (name: Name, base: string) => void;
@@ -55,12 +49,7 @@ export async function prepareCluster(
   databases: ReadonlyMap<Name, string>;
   /** What identity and the rotation of its keys have in common. */
   keyEnv: Record<string, string>;
-  /** With the sources of this version, unless another folder is given. */
-  start(
-    name: Name,
-    own: { HOST: string; PORT: string; MANAGEMENT_PORT?: string },
-    root?: string,
-  ): Promise<Node>;
+  start(name: Name, own: { HOST: string; PORT: string; MANAGEMENT_PORT?: string }): Promise<Node>;
 }> {
   const nats = await startNatsWithPermissions(t);
   const clientSecret = randomBytes(32).toString('base64url');
@@ -92,8 +81,8 @@ export async function prepareCluster(
     nats,
     databases,
     keyEnv,
-    start: (name, own, root = ROOT) =>
-      node(t, scriptOf(name, root), `http://${own.HOST}:${own.PORT}`, {
+    start: (name, own) =>
+      node(t, join(SERVICES, name, 'src/service.ts'), `http://${own.HOST}:${own.PORT}`, {
         ...common,
         [`${name.toUpperCase()}_MONGODB_URI`]: String(databases.get(name)),
         NATS_URL: nats.urlOf(name),
@@ -102,18 +91,12 @@ export async function prepareCluster(
   };
 }
 
-/** What the process of a service runs; that of a release before, a file of its own. */
-function scriptOf(name: Name, root: string): string {
-  const main = join(root, 'services', name, 'src/main.ts');
-  return existsSync(main) ? main : join(root, 'services', name, 'src/service.ts');
-}
-
 /** NATS and a process of each service: identity, users, and those that are named. */
 export async function startCluster<N extends Name = never>(
   t: Teardown,
   env: Record<string, string> = {},
   more: readonly N[] = [],
-  { root = ROOT, origins = {}, databaseOf, onStart }: Options = {},
+  { databaseOf, onStart }: Options = {},
 ) {
   const HOST = '127.0.0.1';
   const ports = new Map<Name, string>();
@@ -122,28 +105,20 @@ export async function startCluster<N extends Name = never>(
     ports.set(name, String(await freePort()));
     onStart?.(name, urlOf(name));
   }
-  const urls = NAMES.map((name) => [`${name.toUpperCase()}_URL`, origins[name] ?? urlOf(name)]);
+  const urls = NAMES.map((name) => [`${name.toUpperCase()}_URL`, urlOf(name)]);
   const { start, ...cluster } = await prepareCluster(
     t,
     ['identity', 'users', ...more],
     { ...Object.fromEntries(urls), ...env },
     databaseOf,
   );
-  const startOne = (name: Name) => start(name, { HOST, PORT: String(ports.get(name)) }, root);
+  const startOne = (name: Name) => start(name, { HOST, PORT: String(ports.get(name)) });
   const identity = await startOne('identity');
   const users = await startOne('users');
   const others = {} as Record<N, Node>;
   for (const name of more) others[name] = await startOne(name);
   await Promise.all([identity, users, ...Object.values<Node>(others)].map((node) => node.process.ready()));
-  return {
-    ...{ ...cluster, identity, users, others },
-    /** Starts another replica, of this version, on a port of its own; resolves when it is ready. */
-    async startReplica(name: Name): Promise<Node> {
-      const replica = await start(name, { HOST, PORT: String(await freePort()) });
-      await replica.process.ready();
-      return replica;
-    },
-  };
+  return { ...cluster, identity, users, others };
 }
 
 async function node(t: Teardown, main: string, base: string, env: Record<string, string>): Promise<Node> {

@@ -83,7 +83,7 @@ await copy('commerce', 'orders', 'ord', (i) => ({
   ...{ currency: pick(['EUR', 'USD'], i), total: i, total_minor: i * 100, stock: undefined, pending: null },
 }));
 await copy('notifications', 'notifications', 'ntf', (i) => ({
-  ...{ user_id: i % 2 ? userId : `usr_${i % 100}`, type: pick(['email', 'sms', 'push'], i), check_at: null },
+  ...{ user_id: i % 2 ? userId : `usr_${i % 100}`, type: pick(['email', 'sms', 'push'], i) },
   ...{ priority: pick(['low', 'normal', 'high'], i >> 1), status: pick(['sent', 'failed', 'cancelled'], i) },
 }));
 

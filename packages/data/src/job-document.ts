@@ -49,12 +49,6 @@ export const JOB_INDEXES = {
   },
 } as const satisfies Record<string, IndexDefinition>;
 
-/** The index of the open jobs of the release before 0.1, which kept them in a queue beside their documents. */
-export const FORMER_JOBS_INDEX = {
-  fields: { check_at: 1 },
-  options: { name: 'unended', partialFilterExpression: { check_at: { $gt: EPOCH } } },
-} as const satisfies IndexDefinition;
-
 /** The condition under which the partial indexes of open jobs can be used. */
 export const IS_OPEN = { $gt: EPOCH };
 

@@ -43,13 +43,11 @@ export async function spawnService(
   const { HOST = '127.0.0.1', MANAGEMENT_PORT = String(await freePort()) } = env;
   const spawned = spawnNode(script, { ...env, MANAGEMENT_PORT });
   const { child, output } = spawned;
-  const readinessAt = (port: string | undefined) =>
-    fetch(`http://${HOST}:${port}/health/ready`).then(
+  const readiness = () =>
+    fetch(`http://${HOST}:${MANAGEMENT_PORT}/health/ready`).then(
       ({ status }) => status,
       () => 0,
     );
-  // A release before there was a management port answers on PORT.
-  const readiness = async () => (await readinessAt(MANAGEMENT_PORT)) || (await readinessAt(env.PORT));
   return {
     ...spawned,
     readiness,

@@ -23,7 +23,6 @@ import { createEventsModule, EVENT_PATHS } from './events/module.ts';
 import { messageProviders } from './integrations/message-providers.ts';
 import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
 import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './notifications/module.ts';
-import { NOTIFICATIONS_MIGRATIONS } from './notifications-migrations.ts';
 import { createQueuesModule, OPERATOR_PATHS } from './queues/module.ts';
 import { createReportsModule, REPORT_PATHS } from './reports/module.ts';
 import { createRequestsModule } from './requests/module.ts';
@@ -46,7 +45,6 @@ const DEFINITION: ResourceServiceDefinition = {
     ...WEBHOOK_PATHS,
     ...REQUEST_PATHS,
   ],
-  migrations: NOTIFICATIONS_MIGRATIONS,
   document: {
     title: 'Gatehouse notifications',
     description: `

@@ -73,6 +73,7 @@ app.post<{ Body: { name: string } }>(
       created_at: now,
       updated_at: now,
       outbox: [],
+      search_texts: [],
     });
     return reply.code(201).send({ id, name });
   },

@@ -33,6 +33,7 @@ function documentOf(i: number): UserDocument {
     created_at: at,
     updated_at: at,
     outbox: [],
+    search_texts: [],
   };
 }
 

@@ -25,7 +25,7 @@ import { USER_PATHS } from './profiles/paths.ts';
 import { createUserResource } from './profiles/user-resource.ts';
 import { mountRevocationRoutes } from './revocation-routes.ts';
 import { mountSecurityRoutes } from './security-routes.ts';
-import { USER_MIGRATIONS } from './store/user-migrations.ts';
+import { USER_MIGRATIONS } from './store/user-document.ts';
 import { createUserStore } from './store/user-store.ts';
 import { type NewUser, TakenError } from './user.ts';
 import { actsForOthers } from './user-access.ts';

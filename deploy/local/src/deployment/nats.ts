@@ -16,8 +16,7 @@ const HEADER = `\
 # dead.
 # A service publishes its events to a JetStream stream of its own, which it makes when there is none. That takes an account
 # of its own: a stream can republish what it stores under any subject of its account, whatever its maker may publish.
-# A service with job queues announces its jobs to its other replicas. The dead letters of a former release of ${ANALYTICS}, which were a
-# stream, are read and removed one by one.
+# A service with job queues announces its jobs to its other replicas.
 # A service that reads the events of another may pull from one consumer, which the other makes, and no more. JetStream of the
 # other account is at a prefix of its own, since $JS.API is that of this account.
 # Every other service sends its usage counts to the stream ANALYTICS of ${ANALYTICS}, which answers with its
@@ -117,8 +116,6 @@ const streamSubjects = (name: string) => `\
 const ALL_STREAMS = `\
             "$JS.API.STREAM.INFO.*"
             "$JS.API.STREAM.CREATE.*"
-            "$JS.API.STREAM.MSG.GET.*"
-            "$JS.API.STREAM.MSG.DELETE.${accountOf(ANALYTICS)}_DEAD_LETTERS"
             "$JS.API.CONSUMER.INFO.*.*"
             "$JS.API.CONSUMER.CREATE.>"
             "$JS.API.CONSUMER.DELETE.*.*"

@@ -3,7 +3,6 @@ import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/cre
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { createReportedActions } from '../reported-actions.ts';
 import { DEAD_LETTERS_PATH, mountDeadLetters } from './dead-letter-routes.ts';
-import { createFormerJobs } from './former-jobs.ts';
 import { createLaneStore, LANES, QUEUE_ACTION } from './lane-store.ts';
 import { createLanes, type Lanes } from './lanes.ts';
 import { queueMetrics } from './queue-metrics.ts';
@@ -43,7 +42,6 @@ export function createQueuesModule(context: ResourceContext) {
     lanes,
     operate(queues: readonly QueueAdmin[]): ResourceParts {
       const service = createQueueService(queues, lanes);
-      const formerJobs = createFormerJobs(context);
       let failing = false;
       let scrapedAt = Number.NEGATIVE_INFINITY;
       const isScraped = () => performance.now() - scrapedAt < SCRAPED_MS;
@@ -65,10 +63,7 @@ export function createQueuesModule(context: ResourceContext) {
           mountQueues(app, { queues: service, authenticate });
           mountDeadLetters(app, { queues: service, authenticate });
         },
-        async prepare() {
-          await lanes.load();
-          await formerJobs.prepare();
-        },
+        prepare: lanes.load,
         metrics() {
           const status = service.observed();
           const known = isScraped() ? status : status.map((lane) => ({ ...lane, depth: [] }));
@@ -77,7 +72,7 @@ export function createQueuesModule(context: ResourceContext) {
           scrapedAt = performance.now();
           return queueMetrics(known);
         },
-        background: [lanes, actions, observing, formerJobs],
+        background: [lanes, actions, observing],
       };
     },
   };

@@ -3,7 +3,7 @@ import type { IndexDefinition, StoredDocument } from '@gatehouse/data/collection
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { createDocumentStore } from '@gatehouse/data/document-store';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
-import { FORMER_JOBS_INDEX, JOB_INDEXES, type JobState, newJob } from '@gatehouse/data/job-document';
+import { JOB_INDEXES, type JobState, newJob } from '@gatehouse/data/job-document';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { insertInSlot } from '@gatehouse/data/slots';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
@@ -57,14 +57,7 @@ export function createReportStore(
     name: REPORTS,
     noun: 'report',
     plan: LISTS,
-    indexes: [
-      ...Object.values(JOB_INDEXES),
-      FORMER_JOBS_INDEX,
-      FILE_INDEX,
-      UNFINISHED_INDEX,
-      MAKING_INDEX,
-      EXPIRY_INDEX,
-    ],
+    indexes: [...Object.values(JOB_INDEXES), FILE_INDEX, UNFINISHED_INDEX, MAKING_INDEX, EXPIRY_INDEX],
     projection,
     read,
     write: fieldsOf,

@@ -3,14 +3,7 @@ import { type DocumentCollection, defineCollection } from '@gatehouse/data/colle
 import { createCounts } from '@gatehouse/data/counts';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { insertNew } from '@gatehouse/data/insert-new';
-import {
-  FORMER_JOBS_INDEX,
-  IS_OPEN,
-  JOB_INDEXES,
-  type JobState,
-  newJob,
-  PRIORITIES,
-} from '@gatehouse/data/job-document';
+import { IS_OPEN, JOB_INDEXES, type JobState, newJob, PRIORITIES } from '@gatehouse/data/job-document';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { createListSource } from '@gatehouse/data/list-source';
 import type { StoredOf } from '@gatehouse/domain/fields';
@@ -71,7 +64,6 @@ export function createDeliveryStore(connection: Connection) {
     JOB_INDEXES.due,
     JOB_INDEXES.since,
     JOB_INDEXES.dead,
-    FORMER_JOBS_INDEX,
     {
       fields: { webhook: 1, aggregate: 1, sequence: 1 },
       options: { name: 'order', partialFilterExpression: { 'job.due': IS_OPEN } },

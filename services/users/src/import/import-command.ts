@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { ServiceError } from '@gatehouse/core/errors';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
-import { USER_MIGRATIONS } from '../store/user-migrations.ts';
+import { USER_MIGRATIONS } from '../store/user-document.ts';
 import { createUserStore } from '../store/user-store.ts';
 import { importUsers } from './import-users.ts';
 import { ndjson, type Source } from './source.ts';

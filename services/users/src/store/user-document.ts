@@ -1,5 +1,6 @@
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { createListPlan } from '@gatehouse/data/list-plan';
+import type { Migration } from '@gatehouse/data/migrations';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import { foldedKey } from '@gatehouse/domain/folded-key';
@@ -12,8 +13,11 @@ export type UserDocument = StoredOf<typeof ACCOUNT> &
     username_key: string;
     email_key: string;
     /** The texts that searches match, see searchTexts(). */
-    search_texts?: string[];
+    search_texts: string[];
   };
+
+/** In the order in which they are applied. */
+export const USER_MIGRATIONS: readonly Migration[] = [];
 
 const users = createDocumentMapper(USER);
 const accounts = createDocumentMapper(ACCOUNT);

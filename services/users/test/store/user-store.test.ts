@@ -2,13 +2,11 @@ import { ERASING_SERVICES } from '@gatehouse/core/services';
 import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/data/outbox';
 import { foldedKey } from '@gatehouse/domain/folded-key';
 import type { RequestedBy } from '@gatehouse/server/requests';
-import { applyMigrations } from '@gatehouse/testing/apply-migrations';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { ACTIVE_ADMINS } from '../../src/store/user-document.ts';
-import { USER_MIGRATIONS } from '../../src/store/user-migrations.ts';
 import { createUserStore } from '../../src/store/user-store.ts';
 import { TakenError, userOf, WrongPasswordError } from '../../src/user.ts';
 import { userRecord } from './user-record.ts';
@@ -243,74 +241,6 @@ t.test('a deletion keeps the epochs and the events, and no personal data', async
   await t.rejects(store.insert({ id, ...rest }), new TakenError('id'), 'the id does not return');
   await store.insert(userRecord({ username: rest.username, email: rest.email }));
   await store.remove((await store.findByLogin({ usernameKey: foldedKey(rest.username) }))?.user.id ?? '');
-});
-
-t.test('documents and indexes of earlier versions', async (t) => {
-  const { id, ...rest } = userRecord();
-  await store.insert({ id, ...rest });
-  const added = [
-    'email_verified',
-    'name',
-    'first_name',
-    'last_name',
-    'phone',
-    'picture',
-    'epoch',
-    'sign_in_epoch',
-    'version',
-    'outbox',
-  ];
-  await collection.updateOne(
-    { _id: id as never },
-    { $unset: Object.fromEntries(added.map((key) => [key, 1])) },
-  );
-  const { passwordHash: _, ...expected } = rest;
-  t.strictSame(await store.findById(id), userOf({ id, ...expected, version: 0 }));
-  t.match(await store.update(id, { email: rest.email ?? '' }), {
-    user: { emailVerified: false, version: 1 },
-  });
-  t.match(await store.changeSecurity(id, { reason: 'role', role: 'editor' }), {
-    user: { version: 2 },
-    events: [{ epoch: 1, signInEpoch: 0 }],
-  });
-
-  // Two deleted ones would be two users without a name under it.
-  await collection.deleteMany({ deleted_at: { $exists: true } });
-  await collection.createIndex({ username_key: 1 }, { unique: true });
-  const addressless = userRecord({ email: null });
-  await store.insert(addressless);
-  await collection.updateOne({ _id: addressless.id as never }, { $set: { email_key: null } });
-  const turkish = userRecord({ username: 'ılgın', email: 'ı@example.org' });
-  const contested = userRecord({ email: 'ı@example.org' });
-  await store.insert(turkish);
-  await store.insert(contested, { claimsEmail: 'unconfirmed' });
-  const keysOf = async ({ id }: { id: string }) => {
-    const stored = await collection.findOne({ _id: id as never });
-    return [stored?.username_key, stored?.email_key];
-  };
-  const keys = [await keysOf(turkish), await keysOf(contested)];
-  t.match(keys, [
-    ['ılgın', 'ı@example.org'],
-    [contested.id, `ı@example.org\0${contested.id}`],
-  ]);
-  await collection.updateOne(
-    { _id: turkish.id as never },
-    { $set: { username_key: 'ilgin', email_key: 'i@example.org' } },
-  );
-  await applyMigrations(connection, USER_MIGRATIONS);
-  await applyMigrations(connection, USER_MIGRATIONS);
-  t.notOk((await collection.indexes()).some(({ name }) => name === 'username_key_1'));
-  t.strictSame([await keysOf(turkish), await keysOf(contested)], keys, 'keys of the earlier case folding');
-  const byEmail = { conditions: [], sort: { field: 'email', descending: false } } as const;
-  const { items } = await store.byKeyset(byEmail, { limit: 100 });
-  t.ok(
-    items.some(({ id }) => id === addressless.id),
-    'nobody is lost from the list by addresses',
-  );
-  for (const gone of [userRecord(), userRecord()]) {
-    await store.insert(gone);
-    await store.remove(gone.id);
-  }
 });
 
 t.test('the outbox has the index for its relay', async (t) => {

@@ -11,7 +11,6 @@ import { auditEvent } from '../audit/audit-events.ts';
 import { createAuditStore } from '../audit/audit-store.ts';
 import type { Extensions } from '../extensions.ts';
 import type { IdentityConfig } from './identity-config.ts';
-import { IDENTITY_MIGRATIONS } from './migrations.ts';
 
 /** The dependencies that a process may provide. It starts and stops the broadcast itself; without one, natsUrl must be set. */
 export type IdentityDependencies = {
@@ -35,7 +34,7 @@ export function createFoundation(
     uri: config.mongodbUri,
     name: 'identity',
     logger,
-    migrations: IDENTITY_MIGRATIONS,
+    migrations: [],
     migrateAtStart: config.migrateAtStart,
   });
   const { connection } = database;

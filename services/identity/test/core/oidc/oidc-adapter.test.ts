@@ -1,11 +1,8 @@
-import { hash } from 'node:crypto';
 import { createSweeper } from '@gatehouse/data/sweeper';
-import { applyMigrations } from '@gatehouse/testing/apply-migrations';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { logger } from '@gatehouse/testing/test-logger';
 import { errors } from 'oidc-provider';
 import t from 'tap';
-import { IDENTITY_MIGRATIONS } from '../../../src/core/foundation/migrations.ts';
 import { createOidcStore, type OidcStoreOptions } from '../../../src/core/oidc/adapter/oidc-adapter.ts';
 
 const denied: string[] = [];
@@ -182,23 +179,6 @@ t.test('ended objects are never stored again, under the same id or another', asy
     await Promise.allSettled([...writes, store.endSession(`race-${i}`, 'usr_7'), ...writes]);
   }
   t.same(await all(store.sessionsOf('usr_7')), []);
-});
-
-t.test('sessions that an earlier version stored are found', async (t) => {
-  const old = createOidcStore(database.connection.useDb('earlier'), options);
-  const connection = database.connection.useDb('earlier');
-  const documents = connection.collection<{ _id: string }>('oidc_sessions');
-  const payload = JSON.stringify({ uid: 'u-old', accountId: 'usr_6' });
-  const expires_at = new Date(Date.now() + 60_000);
-  await documents.insertOne({
-    ...{ _id: hash('sha256', 'old-id', 'base64url'), payload, uid: 'u-old', account_id: 'usr_6', epoch: 0 },
-    ...{ consumed_at: null, expires_at },
-  } as { _id: string });
-  await applyMigrations(connection, IDENTITY_MIGRATIONS);
-  await applyMigrations(connection, IDENTITY_MIGRATIONS);
-  t.match(await old.adapterFor('Session').find('old-id'), { uid: 'u-old', jti: 'old-id' });
-  t.equal((await all(old.sessionsOf('usr_6'))).length, 1);
-  t.equal(await documents.countDocuments({}), 1);
 });
 
 t.test(

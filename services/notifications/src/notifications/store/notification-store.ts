@@ -8,7 +8,7 @@ import { createDocumentKeys, IDEMPOTENCY_INDEXES, idempotencyFields } from '@gat
 import { createDocumentStore } from '@gatehouse/data/document-store';
 import { inBatches } from '@gatehouse/data/erasures';
 import { insertNew } from '@gatehouse/data/insert-new';
-import { FORMER_JOBS_INDEX, JOB_INDEXES, type JobState, newJob } from '@gatehouse/data/job-document';
+import { JOB_INDEXES, type JobState, newJob } from '@gatehouse/data/job-document';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import type { Connection } from 'mongoose';
 import {
@@ -22,8 +22,6 @@ import { COLLECTION, type NotificationDocument, notifications } from './notifica
 
 const LISTS = createListPlan({ fields: notifications.listFields, prefix: 'user_id' });
 
-/** The database's code for a field of what is no object: `job` of the former release is a number until it is taken over. */
-const PATH_NOT_VIABLE = 28;
 /** Notifications that are inserted with one command. */
 const MAX_BATCH = 100;
 
@@ -41,7 +39,7 @@ export function createNotificationStore(
     name: COLLECTION,
     noun: 'notification',
     plan: LISTS,
-    indexes: [...Object.values(JOB_INDEXES), FORMER_JOBS_INDEX, COUNTS_INDEX, ...IDEMPOTENCY_INDEXES],
+    indexes: [...Object.values(JOB_INDEXES), COUNTS_INDEX, ...IDEMPOTENCY_INDEXES],
     projection: notifications.projection,
     read: notifications.read,
     write: (notification) => writeChange(notification) as unknown as NotificationDocument,
@@ -80,22 +78,16 @@ export function createNotificationStore(
 
     async update(id, decide, ifVersion) {
       let current: Notification | undefined;
-      const change = await store
-        .update(
-          id,
-          (found, revision) => {
-            current = found;
-            const next = decide(found);
-            if (next === found) return undefined;
-            return { next: { ...next, ...revision } };
-          },
-          ifVersion,
-        )
-        .catch((error: unknown) => {
-          if (Object(error).code !== PATH_NOT_VIABLE) throw error;
-          const message = 'The notification is being taken over by this release. Try again in a minute.';
-          throw new ServiceError('conflict', message, { cause: error });
-        });
+      const change = await store.update(
+        id,
+        (found, revision) => {
+          current = found;
+          const next = decide(found);
+          if (next === found) return undefined;
+          return { next: { ...next, ...revision } };
+        },
+        ifVersion,
+      );
       if (change !== undefined && change.next.priority !== current?.priority) {
         const found = await collection.findOne({ _id: id }, { projection: { job: 1 } });
         if (found?.job) announce(found.job as JobState);
@@ -120,7 +112,6 @@ const ANONYMOUS = [
       reason: null,
       attempts: [],
       job: null,
-      check_at: null,
       status: { $cond: [{ $in: ['$status', ['queued', 'sending']] }, 'cancelled', '$status'] },
       version: { $add: [{ $ifNull: ['$version', 0] }, 1] },
     },
@@ -130,8 +121,7 @@ const ANONYMOUS = [
 
 /** The stored fields of a change by a person. */
 function writeChange({ priority, status }: Notification) {
-  const job =
-    status === 'cancelled' ? { job: null, check_at: null, reason: null } : { 'job.priority': priority };
+  const job = status === 'cancelled' ? { job: null, reason: null } : { 'job.priority': priority };
   return { priority, status, ...job };
 }
 
