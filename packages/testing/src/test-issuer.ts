@@ -68,7 +68,7 @@ export type TestIssuer = {
   ended: Set<string>;
   /** The client of the service under test, which gets tokens for internal routes at /oauth2/token. All have its secret. */
   client: { id: string; secret: string };
-  /** The actions on queues and webhooks that identity was sent; while it is away, it answers 404, as an earlier version does. */
+  /** The actions on queues and webhooks that identity was sent; while it is away, it answers 404. */
   queueActions: {
     taken: { id: string; action: string; details: object; by: object; subject?: string }[];
     away: boolean;
@@ -108,6 +108,7 @@ export async function createTestIssuer(
     const keys = [...apiKeys.values()].filter((it) => it.client_id === id);
     const given = {
       client_ids,
+      visible_client_ids: client_ids,
       person: person as string | null,
       role,
       scopes: client_ids.length > 0 ? API_SCOPES : [],

@@ -94,7 +94,7 @@ async function store(): Promise<void> {
   const reader = createStreamConsumer({
     ...{ connection, durable: 'bench', logger, stream: STREAM },
     async handle({ data }) {
-      const { service, log = [] } = data as unknown as UsageBatch;
+      const { service, log } = data as unknown as UsageBatch;
       if (log.length > 0) await requests.take(service, log);
     },
   });

@@ -24,7 +24,7 @@ export type CounterUsage = {
   minute: number;
   counter: UsageCounter;
   client: string | null;
-  /** How somebody signed in; of logins, but not of those counted by the release before. */
+  /** How somebody signed in; of logins. */
   method?: string;
   count: number;
 };
@@ -43,8 +43,8 @@ export type LoggedRequest = {
   /** Made when the request ended. */
   id: string;
   client: string;
-  /** Whether it had a valid credential of the client, and did not only name it; absent in batches of the release before. */
-  authenticated?: boolean;
+  /** Whether it had a valid credential of the client, and did not only name it. */
+  authenticated: boolean;
   method: string;
   /** Without the query, and with the names of parameters whose values are no ids of ours. */
   path: string;
@@ -73,10 +73,9 @@ export type UsageBatch = {
   dropped: number;
   requests: RequestUsage[];
   counters: CounterUsage[];
-  /** Absent in batches of the release before. */
-  keys?: KeyUsage[];
-  /** Some of the requests one by one; absent in batches of the release before. */
-  log?: LoggedRequest[];
+  keys: KeyUsage[];
+  /** Some of the requests one by one. */
+  log: LoggedRequest[];
 };
 
 /** The oldest minutes that are sent and accepted, in minutes: an outage of the receiver that is longer loses counts. */

@@ -58,40 +58,36 @@ const readBatch = bodyValidator(
         count: Count,
       }),
     ),
-    keys: Type.Optional(
-      Type.Array(
-        Type.Object({
-          minute: Type.Integer(),
-          client: Type.String({ maxLength: 128 }),
-          key: Type.String({ pattern: '^[0-9A-Za-z]{1,32}$' }),
-          count: Count,
-        }),
-      ),
+    keys: Type.Array(
+      Type.Object({
+        minute: Type.Integer(),
+        client: Type.String({ maxLength: 128 }),
+        key: Type.String({ pattern: '^[0-9A-Za-z]{1,32}$' }),
+        count: Count,
+      }),
     ),
-    log: Type.Optional(
-      Type.Array(
-        Type.Object({
-          id: Type.String({ pattern: '^rlg_[0-9a-z]{26}$' }),
-          client: Type.String({ maxLength: 128 }),
-          authenticated: Type.Optional(Type.Boolean()),
-          method: Type.String({ maxLength: 16 }),
-          path: Type.String({ maxLength: 256 }),
-          status: Type.Integer({ minimum: 100, maximum: 599 }),
-          ms: Type.Number({ minimum: 0 }),
-          request_id: Type.String({ maxLength: 128 }),
-          credential: orNull(4),
-          code: orNull(64),
-          message: orNull(256),
-          scope: orNull(256),
-        }),
-        { maxItems: 1000 },
-      ),
+    log: Type.Array(
+      Type.Object({
+        id: Type.String({ pattern: '^rlg_[0-9a-z]{26}$' }),
+        client: Type.String({ maxLength: 128 }),
+        authenticated: Type.Boolean(),
+        method: Type.String({ maxLength: 16 }),
+        path: Type.String({ maxLength: 256 }),
+        status: Type.Integer({ minimum: 100, maximum: 599 }),
+        ms: Type.Number({ minimum: 0 }),
+        request_id: Type.String({ maxLength: 128 }),
+        credential: orNull(4),
+        code: orNull(64),
+        message: orNull(256),
+        scope: orNull(256),
+      }),
+      { maxItems: 1000 },
     ),
   }),
 );
 
 /** The rules that the schema cannot express, on which adding up relies. */
-function isConsistent({ until, requests, counters, keys = [] }: ReturnType<typeof readBatch>): boolean {
+function isConsistent({ until, requests, counters, keys }: ReturnType<typeof readBatch>): boolean {
   return (
     (until === null || !Number.isNaN(Date.parse(until))) &&
     ![...requests, ...counters, ...keys].some(({ client }) => RESERVED_CLIENTS.includes(client)) &&
@@ -135,7 +131,7 @@ export function createIngest(options: {
   }
 
   function countedUsage(batch: Omit<UsageBatch, 'dropped'>): CountedUsage {
-    const { id, service, sender, until, final: isFinal, requests, counters, keys = [] } = batch;
+    const { id, service, sender, until, final: isFinal, requests, counters, keys } = batch;
     const current = minuteOf(Date.now());
     const isInTime = ({ minute }: { minute: number }) =>
       minute > current - MAX_USAGE_AGE_MINUTES - 1 && minute <= current + MAX_AHEAD_MINUTES;
@@ -182,7 +178,7 @@ export function createIngest(options: {
           throw new ServiceError('invalid', `${sentBy} must not send the usage of ${read.service}.`);
         }
         if (!isConsistent(read)) throw new ServiceError('invalid', 'The usage contradicts itself.');
-        if (read.log !== undefined && read.log.length > 0) await takeLog?.(sentBy, read.log);
+        if (read.log.length > 0) await takeLog?.(sentBy, read.log);
         await store.addUsage(countedUsage(read));
       }),
     /** Takes an event commerce.order.*; durable when it resolves. */

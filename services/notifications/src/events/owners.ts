@@ -4,7 +4,7 @@ import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import type { Revocation } from '@gatehouse/tokens/revocations';
 import { isRole } from '@gatehouse/tokens/scopes';
 import { LRUCache } from 'lru-cache';
-import type { OwnedCredential, Owner } from './reading-rights.ts';
+import type { OwnedCredential, Owner, Standing } from './reading-rights.ts';
 
 /** How long an answer of identity holds, in milliseconds, unless a revocation comes before. */
 const KEPT_MS = 10_000;
@@ -56,7 +56,7 @@ export function createOwners(identity: InternalClient) {
       if (kind === 'client' || kind === 'api_key') known.clear();
       else if (kind !== 'subject') return;
       for (const [key, { person, standing }] of known.entries()) {
-        if ([key, person, standing?.owner].includes(id)) known.delete(key);
+        if ([key, person, standing.owner].includes(id)) known.delete(key);
       }
       // A request under way may return the rights from before.
       asked.clear();
@@ -65,24 +65,25 @@ export function createOwners(identity: InternalClient) {
 }
 
 function readOwner(given: unknown): Owner {
-  const { role, person, client_ids: clientIds, scopes } = Object(given) as Record<string, unknown>;
-  // An identity of an earlier version knows of no members.
-  const { visible_client_ids: visibleIds = clientIds } = Object(given) as Record<string, unknown>;
+  const answer = Object(given) as Record<string, unknown>;
+  const { role, person, client_ids: clientIds, visible_client_ids: visibleIds, scopes } = answer;
+  const standing = readStanding(given);
   const isKnown = role === null || role === 'machine' || isRole(role);
   if (
     isKnown &&
     (person === null || typeof person === 'string') &&
     isTexts(clientIds) &&
     isTexts(visibleIds) &&
-    isTexts(scopes)
+    isTexts(scopes) &&
+    standing !== undefined
   ) {
-    return { role, person, clientIds, visibleIds, scopes, standing: readStanding(given) };
+    return { role, person, clientIds, visibleIds, scopes, standing };
   }
   throw unavailable('Your applications cannot be listed at the moment.', new Error('unexpected owner'));
 }
 
-/** Undefined from an identity of an earlier version. */
-function readStanding(given: unknown): Owner['standing'] {
+/** Undefined for what is none. */
+function readStanding(given: unknown): Standing | undefined {
   const { owner, epochs, credentials } = Object(given) as Record<string, unknown>;
   const { recovery, authority } = Object(epochs) as Record<string, unknown>;
   const isKnown = owner === null || typeof owner === 'string';

@@ -21,8 +21,8 @@ export type Owner = {
   /** Those, and the applications of others that the person is a member of. */
   visibleIds: readonly string[];
   scopes: readonly string[];
-  /** The state on which webhooks rest; undefined from an identity of an earlier version. */
-  standing: Standing | undefined;
+  /** The state on which webhooks rest. */
+  standing: Standing;
 };
 
 /** The owner of an application, with that person's epochs; and the valid credentials of the application. */
@@ -66,14 +66,13 @@ export function createReadingRights(find: FindOwner) {
      * The rights of a webhook: those of all applications of a person, and of first-party pages; or those of one application, within
      * the scopes of the credential that made the webhook, and with the role of the giver of that credential.
      */
-    async ofWebhook({ reader, basis }: { reader: string; basis: GivenCredential | null }): Promise<Rights> {
+    async ofWebhook({ reader, basis }: { reader: string; basis: GivenCredential }): Promise<Rights> {
       const { standing, ...owner } = await find(reader);
       const { person, clientIds } = owner;
-      const isByCredential = standing !== undefined && basis !== null && basis.keyId !== null;
-      const { role, scopes } = isByCredential ? (credentialOf(basis, standing) ?? NOTHING) : owner;
+      const { role, scopes } = basis.keyId === null ? owner : (credentialOf(basis, standing) ?? NOTHING);
       const isFirstParty = person === reader && clientIds.length > 0;
       // A key or a token may have fewer scopes than its application.
-      const within = basis?.scopes ?? scopes;
+      const within = basis.scopes ?? scopes;
       return {
         scopes: new Set(isFirstParty ? [...scopes, MANAGE_APPS] : scopes.filter((it) => within.includes(it))),
         readers: role === null ? [] : readers(role, person ?? reader, clientIds),
@@ -104,10 +103,7 @@ export function credentialOf(
   { credentials }: Pick<Standing, 'credentials'>,
 ): OwnedCredential | undefined {
   return credentials.find(
-    (it) =>
-      keyId !== null &&
-      it.ids.includes(keyId) &&
-      (giver === undefined || (it.giver === giver.id && it.epoch <= giver.epoch)),
+    (it) => keyId !== null && it.ids.includes(keyId) && it.giver === giver?.id && it.epoch <= giver.epoch,
   );
 }
 

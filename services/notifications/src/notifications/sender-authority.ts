@@ -17,8 +17,10 @@ export function createSenderAuthority({ find }: Pick<Owners, 'find'>) {
       return Promise.all(
         [...ids].map(async (id) => {
           // A notification is accepted while identity is away.
-          const { standing } = await find(id).catch(() => ({ standing: undefined }));
-          return { id, account: standing ? { owner: standing.owner, authority: standing.authority } : null };
+          const found = await find(id).catch(() => undefined);
+          if (found === undefined) return { id, account: null };
+          const { owner, authority } = found.standing;
+          return { id, account: { owner, authority } };
         }),
       );
     },
@@ -29,7 +31,7 @@ export function createSenderAuthority({ find }: Pick<Owners, 'find'>) {
       return now.every(({ role, standing }, i) => {
         if (role === null || role === 'user') return false;
         const given = senders[i]?.account;
-        if (!given || standing === undefined) return true;
+        if (!given) return true;
         return standing.owner === given.owner && standing.authority <= given.authority;
       });
     },

@@ -18,18 +18,7 @@ const GATEHOUSE = { user_id: null, client_id: 'webhooks', address: '', user_agen
 export type WebhookAuthority = ReturnType<typeof createWebhookAuthority>;
 
 /** Why a webhook holds no longer, if so: its application has another owner, the owner's account was recovered, or its credential has ended. */
-function endOf(
-  { owner, reader, basis }: Held,
-  now: Standing | undefined,
-): 'transferred' | 'recovery' | 'credential' | undefined {
-  if (now === undefined) return undefined;
-  // Of those of earlier versions, the owner of a trusted application is not known.
-  const given = basis ?? {
-    owner: owner === reader ? now.owner : owner,
-    recovery: 0,
-    authority: 0,
-    keyId: null,
-  };
+function endOf({ basis: given }: Held, now: Standing): 'transferred' | 'recovery' | 'credential' | undefined {
   if (given.owner !== now.owner) return 'transferred';
   if (now.recovery > given.recovery || now.authority > given.authority) return 'recovery';
   return given.keyId === null || credentialOf(given, now) !== undefined ? undefined : 'credential';
@@ -68,14 +57,13 @@ export function createWebhookAuthority(options: {
   return {
     pause,
     /** The basis of a webhook of this reader that the caller makes, changes or resumes now. */
-    async basisOf(reader: string, caller: Caller): Promise<Basis | null> {
+    async basisOf(reader: string, caller: Caller): Promise<Basis> {
       const { standing } = await owners.findNow(reader);
-      if (standing === undefined) return null;
       const { owner, recovery, authority } = standing;
       const id = caller.credentialId ?? caller.keyId ?? null;
       const within = isFirstParty(caller) ? {} : { scopes: [...caller.scopes] };
       if (id === null) return { owner, recovery, authority, keyId: null, ...within };
-      const credential = credentialOf({ keyId: id }, standing);
+      const credential = standing.credentials.find(({ ids }) => ids.includes(id));
       if (credential === undefined) {
         throw unauthenticated('The credential of the request has ended.', 'invalid_token');
       }

@@ -233,7 +233,7 @@ const EXAMPLE: Webhook = {
   reader: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
   status: 'active',
   pauseReason: null,
-  basis: null,
+  basis: { owner: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7', recovery: 0, authority: 0, keyId: null },
   slot: null,
   memberSlot: null,
   replay: null,

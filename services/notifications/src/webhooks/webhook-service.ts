@@ -89,7 +89,7 @@ export function createWebhookService(options: {
     );
     if (problems.length === 0 && unreadable !== undefined) {
       const reason =
-        by.basis?.scopes === undefined
+        by.basis.scopes === undefined
           ? 'no application has a scope for it'
           : 'it needs a scope that this credential does not have';
       problems.push({ field: 'events', message: `cannot have ${unreadable}: ${reason}` });

@@ -71,7 +71,7 @@ export function createWebhookStore(connection: Connection): WebhookStore {
     },
     async insert(webhook, action) {
       const { owner, basis } = webhook;
-      const giver = basis?.giver?.id;
+      const giver = basis.giver?.id;
       const taken = (filter: object) => async () => {
         const projection = { slot: 1, member_slot: 1 };
         const found = await collection
@@ -113,7 +113,7 @@ export function createWebhookStore(connection: Connection): WebhookStore {
           { projection: { reader: 1, owner: 1, basis: 1 } },
         )
         .toArray();
-      return found.map(({ _id: id, reader, owner, basis = null }) => ({ id, reader, owner, basis }));
+      return found.map(({ _id: id, reader, owner, basis }) => ({ id, reader, owner, basis }));
     },
     async removeAllOf(owner) {
       const found = await collection.find({ owner }, { projection: { _id: 1 } }).toArray();

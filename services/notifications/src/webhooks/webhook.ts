@@ -32,9 +32,9 @@ export type Basis = {
    * signed in.
    */
   keyId: string | null;
-  /** The giver of that credential, and the epoch of their account. Undefined in webhooks of earlier versions. */
+  /** The giver of that credential, and the epoch of their account. */
   giver?: { id: string | null; epoch: number };
-  /** The scopes of the key or token. Undefined for first-party tokens, and in webhooks of earlier versions. */
+  /** The scopes of the key or token. Undefined for first-party tokens. */
   scopes?: readonly string[];
 };
 
@@ -72,9 +72,8 @@ export const WEBHOOK = {
   ordered: boolean().default(false),
   status: oneOf(WEBHOOK_STATUSES).list({ mostCommon: 'active' }),
   pauseReason: oneOf(PAUSE_REASONS).default(null),
-  /** Null in those of earlier versions. */
-  basis: value<Basis>().default(null),
-  /** Its number below the limit, which no other webhook of the owner has; null in those of earlier versions. */
+  basis: value<Basis>(),
+  /** Its number below the limit, which no other webhook of the owner has. */
   slot: number().default(null),
   /** The same among those that a member made for the owner; null once somebody else has taken it over. */
   memberSlot: number().default(null),
@@ -121,11 +120,11 @@ export function actionOn(webhook: Webhook, action: WebhookAction['action'], by: 
 
 /** The owner of the deliveries of a webhook, who takes turns with others: all applications of a person are one. */
 export const deliveryOwnerOf = ({ owner, basis }: Pick<Webhook, 'owner' | 'basis'>): string =>
-  basis?.owner ?? owner;
+  basis.owner ?? owner;
 
 /** The person to whom a webhook belongs, by way of an application or not. */
 export const personOf = ({ owner, basis }: Pick<Webhook, 'owner' | 'basis'>): string | undefined =>
-  basis?.owner ?? (isUserId(owner) ? owner : undefined);
+  basis.owner ?? (isUserId(owner) ? owner : undefined);
 
 export type WebhookStore = {
   within(owner: string): ListSource<WebhookField, Webhook>;

@@ -33,6 +33,8 @@ export function batchOf(counted: Counted): UsageBatch {
     dropped: 0,
     requests: [],
     counters: [],
+    keys: [],
+    log: [],
     ...counted,
   };
 }

@@ -1,7 +1,11 @@
 import t from 'tap';
 import { createOwners } from '../../src/events/owners.ts';
 
-const owner = { role: 'user', person: 'usr_1', client_ids: ['app_1'], scopes: ['read:data'] };
+const owner = {
+  ...{ role: 'user', person: 'usr_1', scopes: ['read:data'] },
+  ...{ client_ids: ['app_1'], visible_client_ids: ['app_1'] },
+  ...{ owner: 'usr_1', epochs: { recovery: 0, authority: 0 }, credentials: [] },
+};
 
 t.test('an owner is asked for once, by however many, and again after a revocation', async (t) => {
   const asked: string[][] = [];

@@ -13,7 +13,15 @@ const requestLog = { days: 7, rows: 100, successPercent: 0 };
 const { call, issuer, publish } = await build(t, { requestLog });
 
 const logged = (over: Partial<LoggedRequest> = {}): LoggedRequest => ({
-  ...{ id: newId('rlg'), client: 'app_ann', method: 'POST', path: '/v2/orders', status: 403, ms: 1.5 },
+  ...{
+    id: newId('rlg'),
+    client: 'app_ann',
+    authenticated: true,
+    method: 'POST',
+    path: '/v2/orders',
+    status: 403,
+    ms: 1.5,
+  },
   ...{ request_id: newId('req'), credential: 'k2Jd', code: 'forbidden' },
   ...{ message: 'This needs the scope write:data.', scope: 'write:data' },
   ...over,

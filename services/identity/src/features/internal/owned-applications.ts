@@ -23,8 +23,6 @@ export type OwnedApplications = {
   epochs: { recovery: number; authority: number };
   /** Of an application: its valid credentials. */
   credentials: OwnedCredential[];
-  /** All their ids, for notifications of an earlier version. */
-  key_ids: string[];
 };
 
 /** A credential of an application, and what a webhook rests on that is made with it. */
@@ -100,7 +98,6 @@ export function createOwnedApplications(options: {
         owner: application.owner,
         epochs: epochsOf(account),
         credentials,
-        key_ids: credentials.flatMap(({ ids }) => ids),
       };
     }
     const owned = await ownedBy(id);
@@ -117,7 +114,6 @@ export function createOwnedApplications(options: {
       owner: person === undefined ? null : id,
       epochs: epochsOf(person),
       credentials: [],
-      key_ids: [],
     };
   };
 }

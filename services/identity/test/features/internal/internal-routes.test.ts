@@ -404,7 +404,7 @@ t.test('who owns applications, and what these may read', async (t) => {
   const epochs = { recovery: 0, authority: 0 };
   t.same(await of('app_keyed'), {
     ...{ client_ids: ['app_keyed'], visible_client_ids: ['app_keyed'], role: 'machine', person: null },
-    ...{ scopes: ['read:users'], owner: null, epochs, key_ids: [apiKey.id] },
+    ...{ scopes: ['read:users'], owner: null, epochs },
     credentials: [{ ids: [apiKey.id], given_by: null, epoch: 0, role: 'machine', scopes: ['read:users'] }],
   });
   const { client_ids, role, scopes } = (await of(people.admin.id)) as Record<string, string[]>;

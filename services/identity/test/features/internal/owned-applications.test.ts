@@ -50,7 +50,7 @@ t.test('an application has the owner and the epochs of that person, also when it
       authority,
     });
     t.match(await owned('app_1'), {
-      ...{ person: trusted ? null : 'usr_1', owner: 'usr_1', key_ids: ['key of app_1'] },
+      ...{ person: trusted ? null : 'usr_1', owner: 'usr_1' },
       credentials: [{ ids: ['key of app_1'], given_by: 'usr_1', epoch: 3, scopes: ['read:data'] }],
       epochs: { recovery: 2, authority: 1 },
     });

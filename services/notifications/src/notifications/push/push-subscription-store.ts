@@ -17,7 +17,7 @@ const COLLECTION = 'push_subscriptions';
 
 type SubscriptionDocument = StoredOf<typeof PUSH_SUBSCRIPTION> &
   VersionedDocument & {
-    /** When the credential was last known to be in force; missing in documents of earlier versions. */
+    /** When the credential was last known to be in force. */
     checked_at?: Date;
   };
 
@@ -78,13 +78,12 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
       if (revoked.length > 0) await collection.deleteMany({ $or: revoked.map(filterOf) } as never);
     },
     async longestUnchecked(since, limit) {
-      // Sorted, those that never were come first.
       const found = await collection
-        .find<SubscriptionDocument>({})
+        .find<SubscriptionDocument>({ checked_at: { $lt: since } })
         .sort({ checked_at: 1 })
         .limit(limit)
         .toArray();
-      return found.filter(({ checked_at }) => checked_at === undefined || checked_at < since).map(read);
+      return found.map(read);
     },
     async checked(subscriptions, at) {
       const ids = subscriptions.map(({ id }) => id);

@@ -113,7 +113,7 @@ const ANONYMOUS = [
       attempts: [],
       job: null,
       status: { $cond: [{ $in: ['$status', ['queued', 'sending']] }, 'cancelled', '$status'] },
-      version: { $add: [{ $ifNull: ['$version', 0] }, 1] },
+      version: { $add: ['$version', 1] },
     },
   },
   { $unset: ['idempotency', 'subject'] },
