@@ -39,7 +39,7 @@ export type AppType = 'web' | 'spa' | 'native' | 'machine' | 'resource';
 export type LastUse = { last_used_at: string | null; last_used_address: string | null };
 type Credential = {
   id: string;
-  /** Null for one of an earlier version, or of the operator. */
+  /** Null for one of the operator. */
   last_four: string | null;
   created_at: string;
   expires_at: string | null;

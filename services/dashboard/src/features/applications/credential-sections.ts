@@ -63,7 +63,7 @@ export function newCredential(
 ${snippets.map((snippet, i) => html`<details class="nested"${i === 0 && html` open`}><summary>${snippet.title}</summary>${snippetView(`${id}-${snippet.id}`, snippet, sample)}</details>`)}</details></section>`;
 }
 
-/** The last characters, which tell a secret or key from others; empty for one of an earlier version. */
+/** The last characters, which tell a secret or key from others; empty for one of the operator. */
 export function lastCharacters({ last_four: lastFour }: Pick<ApiSecret, 'last_four'>): Content {
   return lastFour !== null && html`<code dir="ltr">…${lastFour}</code>`;
 }

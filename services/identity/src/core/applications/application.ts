@@ -49,7 +49,7 @@ export const lastUse = () => group(LAST_USE).default(null);
 
 /** The admin who trusted an application and granted the scopes of that trust, and the epochs on which it rests. */
 const TRUST = {
-  /** The id of the admin; null when it was the operator, or is not known. */
+  /** The id of the admin; null when it was the operator. */
   by: text().default(null),
   at: date(),
   /** The sum of the admin's epochs on which it rests. */
@@ -65,12 +65,12 @@ export const SECRET = {
   hash: text(),
   /** The name that its owner gave it. */
   label: text().default(null),
-  /** Its last characters, to distinguish it from others; null for one of an earlier version, or of the operator. */
+  /** Its last characters, to distinguish it from others; null for one of the operator. */
   lastFour: text().default(null),
   createdAt: date(),
   expiresAt: date().default(null),
   lastUse: lastUse(),
-  /** The giver of the secret. Undefined for one of an earlier version, or of the operator. */
+  /** The giver of the secret. Undefined for one of the operator. */
   given: object(GIVEN).optional(),
 };
 export type ClientSecret = EntityOf<typeof SECRET>;
@@ -254,8 +254,8 @@ export function newApplication(draft: Draft, secret?: ClientSecret): Application
   };
 }
 
-/** The trust in an application of which nobody has recorded who granted it: as if it rested on an admin. */
-export function operatorsTrust(at: Date): Trust {
+/** The trust in an application that the operator set up: as if it rested on an admin. */
+function operatorsTrust(at: Date): Trust {
   return { by: null, at, epoch: 0, ownerRole: 'admin' };
 }
 

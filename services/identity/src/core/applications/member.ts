@@ -10,12 +10,12 @@ export const MEMBER = {
   clientId: text(),
   userId: text(),
   role: oneOf(MEMBER_ROLES),
-  /** The person who added the member. Undefined for a member of an earlier version. */
-  given: object(GIVEN).optional(),
+  /** The person who added the member. */
+  given: object(GIVEN),
   createdAt: date(),
-  /** Whether the person has not accepted yet. Members of earlier versions were not asked. */
-  isPending: boolean().default(false),
-  /** The person's authority when they accepted. Undefined for a member of an earlier version. */
+  /** Whether the person has not accepted yet. */
+  isPending: boolean(),
+  /** The person's authority when they accepted. Undefined until then. */
   accepted: object(GIVEN).optional(),
 };
 export type Member = EntityOf<typeof MEMBER>;

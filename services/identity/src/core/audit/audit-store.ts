@@ -12,7 +12,7 @@ import type { Condition, FilterOperator, ListQuery, ListSource } from '@gatehous
 import type { Connection } from 'mongoose';
 import type { AuditField, AuditRecord, AuditStore } from './audit.ts';
 
-/** Ids sort by time, which is the order of the log. Entries of earlier versions have no actor. */
+/** Ids sort by time, which is the order of the log. */
 type AuditDocument = {
   _id: string;
   action: AuditAction;

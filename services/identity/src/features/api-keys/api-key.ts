@@ -7,7 +7,7 @@ export const API_KEY = {
   /** The part of the key that identifies it; not secret. */
   id: id(),
   clientId: text(),
-  /** The giver of the key. Undefined for a key of an earlier version, or of the operator. */
+  /** The giver of the key. Undefined for a key of the operator. */
   given: object(GIVEN).optional(),
   /** The ids of the keys that it replaced by rotation. */
   replaces: value<readonly string[]>().default([]),
@@ -15,8 +15,8 @@ export const API_KEY = {
   scopes: value<readonly string[]>(),
   /** SHA-256 of the whole key, base64url. */
   hash: text(),
-  /** Its last characters; null for a key of an earlier version. */
-  lastFour: text().default(null),
+  /** Its last characters. */
+  lastFour: text(),
   /** In seconds; null for a key that never expires. */
   lifetime: number().default(null),
   createdAt: date(),

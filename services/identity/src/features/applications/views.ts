@@ -158,7 +158,7 @@ export function applicationView(application: Application) {
 
 export const LastFour = orNull(
   Type.String(),
-  'The last characters, to recognize it. Null if it was created by an earlier version or by the operator.',
+  'The last characters, to recognize it. Null if it was created by the operator.',
 );
 /** When something was used last, as the API returns it. */
 export function lastUseView(use: LastUse | null) {

@@ -22,7 +22,7 @@ import {
   recordBy,
 } from '../../core/applications/ownership.ts';
 import type { Audit } from '../../core/audit/audit.ts';
-import { type Authority, givenByOwner, includes } from '../../core/authority/authority.ts';
+import { type Authority, includes } from '../../core/authority/authority.ts';
 import type { Given } from '../../core/authority/given.ts';
 import {
   credentialsTakenOver,
@@ -146,8 +146,7 @@ export function createMembers(
     { before, role }: { before: Member | undefined; role: MemberRole },
   ): Promise<Given> {
     const isMore = before === undefined || !includes(before.role, role);
-    const kept =
-      isMore || manager.id === application.owner ? undefined : (before.given ?? givenByOwner(application));
+    const kept = isMore || manager.id === application.owner ? undefined : before.given;
     const holds = kept !== undefined && (await authority.giverOf('member', kept, application)) !== undefined;
     return holds ? kept : authority.give('member', manager, application);
   }

@@ -13,8 +13,8 @@ export const REGISTRATION_TOKEN = {
   lastFour: text(),
   /** The most that a client may ask for. */
   scopes: value<readonly string[]>(),
-  /** Whether machines can register, which then act as its owner. Tokens of earlier versions did not say. */
-  machines: boolean().default(true),
+  /** Whether machines can register, which then act as its owner. */
+  machines: boolean(),
   /** How many clients can still register with it. */
   usesLeft: number(),
   createdAt: date(),

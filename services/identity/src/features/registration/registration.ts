@@ -17,7 +17,7 @@ export const REGISTRATION = {
   /** The sum of the epochs of the owner's account that it rests on (see AUTHORITY). */
   ownerEpoch: number().default(0),
   /** Whether the client may be a machine. */
-  machines: boolean().default(true),
+  machines: boolean(),
   /** The most scopes that the client may ask for; its owner may have removed some since (`registrableScopes`). */
   scopes: value<readonly string[]>(),
   authMethod: oneOf(AUTH_METHODS),

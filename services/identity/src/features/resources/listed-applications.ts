@@ -6,8 +6,5 @@ export async function holdsForOthers(
   { owner, listedBy }: Pick<Resource, 'owner' | 'listedBy'>,
   authority: Pick<Authority, 'giverOf'>,
 ): Promise<boolean> {
-  const giver = await authority.giverOf('resource_application', listedBy ?? { by: owner, epoch: 0 }, {
-    owner,
-  });
-  return giver !== undefined;
+  return (await authority.giverOf('resource_application', listedBy, { owner })) !== undefined;
 }

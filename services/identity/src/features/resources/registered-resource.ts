@@ -13,13 +13,13 @@ export const RESOURCE = {
   scopes: value<readonly ResourceScope[]>(),
   /** The client_ids of the applications that may ask for it; null for all that sign people in, and the machines of its owner. */
   applications: value<readonly string[] | null>(),
-  /** The consent epochs that these applications had when they were listed. Undefined for a list of an earlier version. */
-  listedEpochs: value<readonly number[]>().optional(),
-  /** The person who listed them, and the epochs on which that rests. Undefined for a list of an earlier version. */
-  listedBy: object(GIVEN).optional(),
+  /** The consent epochs that these applications had when they were listed. */
+  listedEpochs: value<readonly number[]>(),
+  /** The person who listed them, and the epochs on which that rests. */
+  listedBy: object(GIVEN),
   owner: text(),
-  /** When the metadata at its URL named this issuer; null until then, and undefined for one of an earlier version. */
-  verifiedAt: date().default(null).optional(),
+  /** When the metadata at its URL named this issuer; null until then. */
+  verifiedAt: date().default(null),
   createdAt: date(),
   updatedAt: date(),
 };
@@ -56,7 +56,7 @@ export function isListed(
   { id, consentEpoch }: Pick<Application, 'id' | 'consentEpoch'>,
 ): boolean {
   const index = applications?.indexOf(id) ?? -1;
-  return index >= 0 && (listedEpochs?.[index] ?? consentEpoch) === consentEpoch;
+  return index >= 0 && listedEpochs[index] === consentEpoch;
 }
 
 /** The normal form of the URL of a resource; undefined for a text that is no URL. */

@@ -96,7 +96,7 @@ const view = (
   listed: readonly string[] | null,
 ) => ({
   ...{ id, identifier, name, scopes, applications: listed, owner },
-  ...{ verified_at: times.verifiedAt === undefined ? times.createdAt : times.verifiedAt },
+  ...{ verified_at: times.verifiedAt },
   ...{ created_at: times.createdAt, updated_at: times.updatedAt },
 });
 

@@ -257,7 +257,7 @@ t.test(
   },
 );
 
-t.test('documents that were allowed before they were kept are kept when they are fetched', async (t) => {
+t.test('a document that is not kept any more is kept again when it is fetched', async (t) => {
   const id = publish('/earlier.json');
   const { refresh_token } = await user(id);
   await (await stored()).deleteOne({ _id: id });

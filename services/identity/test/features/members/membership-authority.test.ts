@@ -39,7 +39,7 @@ t.test(
     const members = (await built.database()).collection('application_members');
     type Deputy = Awaited<ReturnType<typeof deputy>>;
     const scenes: Record<string, (path: string, id: string, x: Deputy, y: Deputy) => Promise<unknown>> = {
-      async 'themselves as an earlier version allowed'(path, id, x) {
+      async themselves(path, id, x) {
         await invite(path, owner, x.name);
         await accept(id, x.token);
         const own = { client_id: id, user_id: x.id };

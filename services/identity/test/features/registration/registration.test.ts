@@ -509,22 +509,6 @@ for (const [by, changeTo] of Object.entries(CHANGES)) {
   });
 }
 
-t.test('a consent from before the redirect URIs were kept holds for the one that was shown', async (t) => {
-  const SECOND = 'https://second.example.org/callback';
-  const { client_id } = await register({ redirect_uris: [CALLBACK, SECOND] });
-  const visitor = await signedIn(built, 'ann');
-  const authorize = (redirect_uri: string) =>
-    visitor.get(authorizeUrl({ client_id, redirect_uri, scope: 'openid' }));
-  await visitor.submit(await authorize(CALLBACK), { decision: 'allow' });
-  const grants = (await built.database()).collection('oidc_grants');
-  const grant = await grants.findOne({ client_id });
-  const { consentRedirectUris: _, ...payload } = JSON.parse(String(grant?.payload));
-  const old = JSON.stringify({ ...payload, consentRedirectUri: CALLBACK });
-  await grants.updateOne({ client_id }, { $set: { payload: old } });
-  t.ok((await authorize(CALLBACK)).url.searchParams.has('code'));
-  t.equal(heading(await authorize(SECOND)), 'Allow this application to use your account?');
-});
-
 t.test('a client keeps to the token that it registered with, and ends with its owner', async (t) => {
   const registered = await register({ scope: 'openid' });
   const { client_id } = registered;

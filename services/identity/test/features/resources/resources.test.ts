@@ -292,27 +292,6 @@ t.test('a consent to the scopes of a resource ends when they mean something else
   }
 });
 
-t.test('a consent from before there were stamps holds until the resource changes', async (t) => {
-  const identifier = `${origin}/old`;
-  const { id } = await register({ identifier });
-  const visitor = built.browser();
-  const more = { scope: 'calendar:read', resource: identifier };
-  const { refresh_token } = await tokensFor(built, { browser: visitor, more });
-  const database = await built.database();
-  const grants = database.collection('oidc_grants');
-  for (const grant of await grants.find({ payload: new RegExp(identifier) }).toArray()) {
-    const { consentScopes: _, ...payload } = JSON.parse(String(grant.payload));
-    await grants.updateOne(
-      { _id: grant._id },
-      { $set: { payload: JSON.stringify({ ...payload, iat: payload.iat + 1 }) } },
-    );
-  }
-  t.equal((await refresh(built, refresh_token)).status, 200);
-  const changed = { updated_at: new Date(Date.now() + 5000) };
-  await database.collection<{ _id: string }>('resources').updateOne({ _id: id }, { $set: changed });
-  t.match((await refresh(built, refresh_token)).body, { error: 'invalid_grant' });
-});
-
 t.test('machines get tokens where they are listed, and those of the owner of a resource', async (t) => {
   const own = await built.createApplication(ann, { name: 'Own', type: 'machine', scopes: ['read:data'] });
   for (const [applications, allowed] of [
@@ -469,13 +448,4 @@ t.test('a server that starts after its registration is verified by the first req
   t.match((await call('PATCH', `${PATH}/${late.id}`, ann, { name: 'Late' })).body, { verified_at: /^20/ });
   t.match((await call('PATCH', `${PATH}/${late.id}`, ann, { scopes })).body, { verified_at: null });
   t.equal(readsOf('/late'), seen + 1, 'a change of its scopes takes a new proof, and a name does not');
-  const old = { $unset: { verified_at: '' } };
-  const resources = (await built.database()).collection<{ _id: string }>('resources');
-  await resources.updateOne({ _id: never.id }, old as object);
-  t.match(
-    (await ask(never.identifier)).pathname,
-    /^\/sign-in\//,
-    'one of an earlier version counts as proved',
-  );
-  t.match((await call('GET', `${PATH}/${never.id}`, ann)).body, { verified_at: /^20/ });
 });

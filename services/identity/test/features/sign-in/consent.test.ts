@@ -21,7 +21,7 @@ const built = await build(t, {
       type: 'native',
       trusted: false,
       scopes: ['openid'],
-      // The first is of an application from before such schemes were refused.
+      // The first would be refused at the API.
       redirectUris: ['accounts.example.com:/cb', 'com.example.phone://accounts.example.com/cb'],
     }),
   ],

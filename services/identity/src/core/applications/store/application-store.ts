@@ -13,14 +13,13 @@ import {
   type ApplicationStore,
   MAX_APPLICATIONS,
   MAX_SECRETS,
-  operatorsTrust,
   SECRET,
 } from '../application.ts';
 import { createApplicationLists } from './application-store-list.ts';
 
 type ApplicationDocument = StoredOf<typeof APPLICATION> & {
   /** The words of the name, for searches. */
-  words?: string[];
+  words: string[];
   /** From 0 to MAX_APPLICATIONS - 1, unique for an owner, which limits their applications. Absent from deleted ones. */
   slot?: number;
   deleted_at?: Date | null;
@@ -34,6 +33,7 @@ type ApplicationDocument = StoredOf<typeof APPLICATION> & {
   transfer_due?: 1;
 };
 const mapper = createDocumentMapper(APPLICATION);
+const applicationOf = mapper.read;
 const secrets = createDocumentMapper(SECRET);
 
 /** How many applications one query for unwritten revocations returns. */
@@ -82,11 +82,8 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
   const slotsOf = (owner: string | null) =>
     applications.find({ owner, deleted_at: null }, { projection: { slot: 1 } }).toArray();
   const notDeleted = (id: string) => ({ _id: id, deleted_at: null });
-  /** As it was read. Documents of earlier versions have no time of change. */
-  const unchanged = ({ id, updatedAt }: Application) => ({
-    ...notDeleted(id),
-    updated_at: { $in: [updatedAt, null] as Date[] },
-  });
+  /** As it was read. */
+  const unchanged = ({ id, updatedAt }: Application) => ({ ...notDeleted(id), updated_at: updatedAt });
 
   async function findNow(id: string): Promise<Application | undefined> {
     const before = forgotten;
@@ -268,22 +265,11 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
   };
 }
 
-/** A time of change that no earlier version has. */
+/** A time of change that it has not had before. */
 function laterThan(before: Date): Date {
   return new Date(Math.max(Date.now(), before.getTime() + 1));
 }
 
 function documentOf(application: Application): ApplicationDocument {
   return { _id: application.id, ...mapper.write(application), words: wordsOf(application.name) };
-}
-
-/** Documents of earlier versions have no time of change, and do not say who granted the trust. */
-function applicationOf(document: ApplicationDocument): Application {
-  const application = mapper.read(document);
-  const { trusted, trust, createdAt, updatedAt = createdAt } = application;
-  return {
-    ...application,
-    trust: trusted ? (trust ?? operatorsTrust(createdAt)) : undefined,
-    updatedAt,
-  };
 }

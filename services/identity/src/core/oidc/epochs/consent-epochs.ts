@@ -12,8 +12,6 @@ type Stamped = {
   consentRole?: Role;
   /** Hashes of the redirect URIs that it was given for: there may be many, and they may be long. */
   consentRedirectUris?: readonly string[];
-  /** The one of a grant from before there was a list. */
-  consentRedirectUri?: string;
   /** Hashes of the scopes of resources of others, with the sentences that the consent page had about them. */
   consentScopes?: readonly string[];
 };
@@ -24,9 +22,7 @@ type Stamped = {
  * but one may be in use at that moment.
  */
 export function trackConsentEpochs(models: { Grant: unknown }): void {
-  storeFields(models.Grant, [
-    ...['consentEpoch', 'consentRole', 'consentRedirectUris', 'consentRedirectUri', 'consentScopes'],
-  ]);
+  storeFields(models.Grant, [...['consentEpoch', 'consentRole', 'consentRedirectUris', 'consentScopes']]);
 }
 
 /** The question on a consent page belongs to the consent epoch, and the redirect URIs, at that moment. */
@@ -68,10 +64,7 @@ export function isForRedirectUri(grant: object, redirectUri: unknown): boolean {
   return redirectUrisOfGrant(grant).includes(keyOf(redirectUri));
 }
 
-function redirectUrisOfGrant(grant: object): readonly string[] {
-  const { consentRedirectUris, consentRedirectUri } = grant as Stamped;
-  return consentRedirectUris ?? [keyOf(consentRedirectUri)];
-}
+const redirectUrisOfGrant = (grant: object) => (grant as Stamped).consentRedirectUris ?? [];
 
 /**
  * The redirect URIs that a consent is for: all that are registered, or the one that the page shows of a document, which can list any
@@ -103,15 +96,13 @@ export function sentencesOf(resources: ReadonlyMap<string, ProtectedResource>): 
 }
 
 /**
- * The scopes of a resource that the person allowed with the sentences that they have now. Scopes of a grant from before there were
- * stamps count until the resource changes. A resource that is registered again has another id.
+ * The scopes of a resource that the person allowed with the sentences that they have now. A resource that is registered again has
+ * another id.
  */
 export function scopesInForce(grant: Grant, indicator: string, resource: ProtectedResource): string[] {
-  const { consentScopes } = grant as Stamped;
+  const { consentScopes = [] } = grant as Stamped;
   const granted = parseScope(grant.getResourceScope(indicator));
-  const isUnchanged = resource.updatedAt.getTime() <= (grant.iat ?? 0) * 1000;
-  const isInForce = (scope: ResourceScope) =>
-    consentScopes?.includes(stampOf(resource, scope)) ?? isUnchanged;
+  const isInForce = (scope: ResourceScope) => consentScopes.includes(stampOf(resource, scope));
   return resource.scopes.filter((it) => granted.includes(it.name) && isInForce(it)).map(({ name }) => name);
 }
 
