@@ -57,12 +57,7 @@ export async function prepareDemo(
   const saved = await readIfThere(file);
   const existing = saved ?? (await readIfThere(pending));
   if (existing === undefined) requireNoDatabase(dataDir, file);
-  // A file of an earlier version lacks newer fields.
-  const demo = {
-    ...newDemo(baseUrl),
-    ...(existing === undefined ? {} : parse(existing, file)),
-    base_url: baseUrl,
-  };
+  const demo = existing === undefined ? newDemo(baseUrl) : { ...parse(existing, file), base_url: baseUrl };
   const text = `${JSON.stringify(demo, null, 2)}\n`;
   if (existing === undefined) await writePrivateFile(pending, text);
   return {

@@ -7,7 +7,7 @@ export type KeyList = readonly [Buffer, ...Buffer[]];
 export type Sealer = {
   /** Returns base64url text. `context` is bound to it: it opens only with the same. */
   seal(plain: string, context: string): string;
-  /** Takes base64 as well. Throws when the text was sealed under none of the keys or another context, or was altered. */
+  /** Throws when the text was sealed under none of the keys or another context, or was altered. */
   open(sealed: string, context: string): string;
 };
 

@@ -28,13 +28,10 @@ t.test('the first of several keys seals, and all of them open', async (t) => {
   t.throws(() => both.open(sealedBefore, 'other'));
 });
 
-t.test('values stored by earlier versions stay readable', async (t) => {
+t.test('the format of what is stored stays', async (t) => {
   const key = Buffer.alloc(32, 7);
-  // A signing key, in base64url under a derived key, and the response to an idempotent request, in base64.
   const signingKey = 'w7ekQsYctatoyK2uvgOn_uY0wgfFvt-k37qY0KZQY1HCoW91bR335w';
   t.equal(createSealer(deriveKeys([key], 'signing keys')).open(signingKey, 'key_1'), '{"kty":"EC"}');
-  const response = '+/v7+/v7+/v7+/v7D3JIQt85mqVFfUOm1VRWtT4OCGwIKPkwycEbL8Ip';
-  t.equal(createSealer([key]).open(response, 'id'), '{"status":201}');
 });
 
 t.test('each purpose has a key of its own', async (t) => {

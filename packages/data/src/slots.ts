@@ -7,7 +7,7 @@ import { duplicateKeyField } from './duplicate-key.ts';
  * whether there was room.
  *
  * @param options.field the first field of the index
- * @param options.taken the slots of the group's documents; those without one, of earlier versions, count too
+ * @param options.taken the slots of the group's documents; those without one count too
  * @param options.guess whether to try any slot before asking which are taken, for groups that are mostly far from the limit
  * and whose documents all have slots
  */

@@ -56,7 +56,7 @@ export const USER = {
   loweredAt: date().default(null),
   /** The person or the application who did so; null for Gatehouse itself. */
   loweredBy: text().default(null),
-  /** Raised by every write; 0 for users stored before versions were introduced. */
+  /** Raised by every write. */
   version: number().default(0),
   createdAt: date().list(),
   updatedAt: date().list(),
