@@ -47,7 +47,7 @@ EDGE_TLS=internal
 # Change it when the network is in use elsewhere on this machine.
 EDGE_SUBNET=172.16.117.0/24
 # An image of Gatehouse from a registry, instead of one that is built here.
-# GATEHOUSE_IMAGE=registry.example.com/gatehouse:0.1.0
+# GATEHOUSE_IMAGE=registry.example.com/gatehouse:YOUR_TAG
 # Images to use instead of the usual ones.
 # NODE_IMAGE=node:24-bookworm-slim
 # MONGO_IMAGE=mongo:8
