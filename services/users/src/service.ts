@@ -18,8 +18,6 @@ import { FRESH, requireSignIn } from '@gatehouse/tokens/step-up';
 import type { onRequestAsyncHookHandler } from 'fastify';
 import { readUsersConfig, settings, USERS_DEFAULTS, type UsersConfig } from './config.ts';
 import { mountAccountRoutes } from './internal/account-routes.ts';
-import { mountContactRoutes } from './internal/contact-routes.ts';
-import { mountExistenceRoutes } from './internal/existence-routes.ts';
 import { createPasswords } from './passwords.ts';
 import { USER_PATHS } from './profiles/paths.ts';
 import { createUserResource } from './profiles/user-resource.ts';
@@ -106,8 +104,6 @@ export function createUsersService(
         mountRevocationRoutes(app, { users, identity, authenticate });
         mountFilterGuide(app);
         mountAccountRoutes(app, { users, authenticate: authenticateInternal });
-        mountContactRoutes(app, { users, authenticate: authenticateInternal });
-        mountExistenceRoutes(app, { users, authenticate: authenticateInternal });
       },
       async prepare() {
         if (firstUsers.length > 0) {

@@ -3,8 +3,6 @@ import { internalRoutesOf, isUnder, SERVICE_NAMES, SERVICES } from '@gatehouse/c
 import Fastify from 'fastify';
 import t from 'tap';
 import { mountAccountRoutes } from '../src/internal/account-routes.ts';
-import { mountContactRoutes } from '../src/internal/contact-routes.ts';
-import { mountExistenceRoutes } from '../src/internal/existence-routes.ts';
 import type { UserService } from '../src/user-service.ts';
 import { build, PASSWORD } from './build.ts';
 
@@ -330,8 +328,6 @@ t.test('every mounted internal route has an entry', async (t) => {
   const mounted: string[] = [];
   app.addHook('onRoute', ({ url }) => void mounted.push(url));
   mountAccountRoutes(app, { users: {} as UserService, authenticate: async () => {} });
-  mountContactRoutes(app, { users: {} as UserService, authenticate: async () => {} });
-  mountExistenceRoutes(app, { users: {} as UserService, authenticate: async () => {} });
   t.ok(mounted.length > 0, 'there are routes');
   for (const { prefix } of internalRoutesOf('users')) {
     t.ok(

@@ -96,8 +96,8 @@ const readRevocation = bodyValidator(
 type OneAccount = { Params: { id: string } };
 
 /**
- * The routes for accounts, which only identity may call (see SERVICES in core). `authenticate` is a hook that accepts
- * only tokens for the internal audience of users.
+ * The routes for accounts; SERVICES in core says which service may call which. `authenticate` is a hook that accepts only tokens for
+ * the internal audience of users.
  */
 export function mountAccountRoutes(
   app: FastifyInstance,
@@ -184,6 +184,17 @@ export function mountAccountRoutes(
 
   app.put<OneAccount>(`${one}/restored-email`, guard, async (request, reply) =>
     sendAccount(reply, await users.restoreEmail(request.params.id, readEmail(request.body).email)),
+  );
+
+  // For the service that sends messages. What was registered with a credential of a lower epoch has ended.
+  app.get<OneAccount>(`${PREFIX}/contacts/:id`, guard, async (request, reply) => {
+    const { email, phone, epoch } = await users.read(request.params.id);
+    return reply.header('cache-control', 'no-store').send({ email, phone, epoch });
+  });
+
+  // For services that refer to users, and learn nothing else about them.
+  app.get<OneAccount>(`${PREFIX}/existence/:id`, guard, async (request, reply) =>
+    reply.header('cache-control', 'no-store').send({ exists: await users.exists(request.params.id) }),
   );
 }
 
