@@ -21,13 +21,15 @@ import type { ReloadableProvider } from './core/oidc/reloadable-provider.ts';
 import type { Api } from './http/api.ts';
 import { apiErrors, bearerError } from './http/api-errors.ts';
 import { oauthErrors } from './http/oauth-errors.ts';
-import { keepRenewedSignatures } from './http/renewed-signatures.ts';
 import { below, mount, openCors } from './http/routing.ts';
 import type { ToServiceError } from './http/service-error.ts';
 import type { BrowserCookie } from './pages/browser-cookie.ts';
 import type { PageErrors } from './pages/page-errors.ts';
 import { providerPageHeaders } from './pages/page-response.ts';
 import { languageFor } from './texts/languages.ts';
+
+const YEAR_MS = 365 * 86_400_000;
+const WITHOUT_END = /^[^=;]+\.sig=[^;]+(?!.*;\s*expires=)/i;
 
 export type AppOptions = {
   issuer: string;
@@ -161,3 +163,20 @@ function limitByAddress({
     if (!isStored && ctx.status < 400) await limiter.refund(key);
   };
 }
+
+/**
+ * When the key in use has been replaced, the cookies library signs the cookies of a browser again, and the signature gets no end:
+ * it would be gone when the browser is closed, and with it the cookie that it belongs to. One that outlives its cookie does
+ * no harm.
+ */
+const keepRenewedSignatures: Middleware = async (ctx, next) => {
+  await next();
+  if (!ctx.res.hasHeader('set-cookie')) return;
+  const lines = [ctx.response.get('set-cookie')].flat();
+  if (!lines.some((line) => WITHOUT_END.test(line))) return;
+  const end = `; expires=${new Date(Date.now() + YEAR_MS).toUTCString()}`;
+  ctx.set(
+    'set-cookie',
+    lines.map((line) => (WITHOUT_END.test(line) ? line + end : line)),
+  );
+};

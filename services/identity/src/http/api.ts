@@ -1,5 +1,5 @@
 import { v2Body } from '@gatehouse/api/http/error-bodies';
-import { bodyValidator, queryValidator } from '@gatehouse/api/http/schema';
+import { bodyValidator, invalidFields, queryValidator } from '@gatehouse/api/http/schema';
 import type { Limited, ListEndpoint } from '@gatehouse/api/lists/list-endpoint';
 import type { Operation, Shape } from '@gatehouse/api/openapi/operation';
 import type { ErrorKind } from '@gatehouse/core/errors';
@@ -11,7 +11,6 @@ import type { Context } from 'koa';
 import type { Static, TObject } from 'typebox';
 import { type Operations, ok, type TypedShape } from '../openapi/operations.ts';
 import { readJson } from './request-body.ts';
-import { strictBodyValidator } from './strict-body.ts';
 
 /** Endpoints for programs below one path, and what the OpenAPI document says of them. */
 export type Api = {
@@ -192,4 +191,20 @@ function operationId(name: string, path: string): string {
   const words = parts.map((part) => part.replaceAll('-', '_'));
   if (name.endsWith(words.at(-1) ?? '')) words.pop();
   return [name, ...words].join('_');
+}
+
+/** Like bodyValidator, but refuses unknown fields: a misspelt one must not be ignored here. */
+function strictBodyValidator<S extends TObject>(schema: S): (body: unknown) => Static<S> {
+  const validate = bodyValidator(schema);
+  return (body: unknown) => {
+    const unknown = Object.keys(Object(body)).filter((name) => !Object.hasOwn(schema.properties, name));
+    if (unknown.length > 0 && !Array.isArray(body)) {
+      throw invalidFields(
+        unknown
+          .slice(0, 20)
+          .map((field) => ({ field: field.slice(0, 100), message: 'is not a known field' })),
+      );
+    }
+    return validate(body);
+  };
 }

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { rotateSigningKeys } from '../../src/keys/key-rotation.ts';
-import { type KeysTask, keysCommand } from '../../src/keys/keys-command.ts';
-import { resealSigningKeys } from '../../src/keys/resealing.ts';
+import { type KeysTask, keysCommand, resealSigningKeys } from '../../src/keys/keys-command.ts';
 import {
   createSigningKeySealer,
   loadSigningKeys,

@@ -5,7 +5,6 @@ import { createPeriodicTask } from '@gatehouse/core/periodic';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
 import type { Revocation } from '@gatehouse/tokens/revocations';
-import { readPosition, writePosition } from './feed-position.ts';
 import type { RevocationStore, StoredRevocation } from './revocation-store.ts';
 
 /** How often listeners hear that all is well, and how soon a missed announcement is repeated. */
@@ -164,4 +163,26 @@ function revocationOf({ kind, id, epoch, expiresAt }: StoredRevocation): Revocat
     ...(epoch === undefined ? {} : { epoch }),
     expiresAt: Math.ceil(expiresAt.getTime() / 1000),
   };
+}
+
+/** How far a listener has got: it has seen everything up to `known`, and since then the pages up to `after`. */
+type FeedPosition = {
+  known: Date | undefined;
+  after: Pick<StoredRevocation, 'kind' | 'id' | 'updatedAt'> | undefined;
+};
+
+/** As text, which listeners pass back as it is. */
+function writePosition({ known, after }: FeedPosition): string {
+  const time = (known ?? new Date(0)).toISOString();
+  return after === undefined ? time : [time, after.updatedAt.toISOString(), after.kind, after.id].join(' ');
+}
+
+/** One that cannot be read means the beginning. */
+function readPosition(text = ''): FeedPosition {
+  const [time = '', last, kind = '', ...id] = text.split(' ');
+  const [known, updatedAt] = [new Date(time), new Date(last ?? 0)];
+  if ([known, updatedAt].some((date) => Number.isNaN(date.getTime()))) {
+    return { known: undefined, after: undefined };
+  }
+  return { known, after: last === undefined ? undefined : { updatedAt, kind, id: id.join(' ') } };
 }

@@ -1,7 +1,7 @@
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { onceInDatabase } from '@gatehouse/data/once';
+import { createRemoval } from '../../core/applications/application-writes.ts';
 import { createFirstApplications } from '../../core/applications/first-applications.ts';
-import { createRemoval } from '../../core/applications/removal.ts';
 import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { applicationRoutes } from './application-routes.ts';

@@ -3,7 +3,7 @@ import { createListEndpoint } from '@gatehouse/api/lists/list-endpoint';
 import { cursorEnvelope } from '@gatehouse/api/lists/paging';
 import { ServiceError } from '@gatehouse/core/errors';
 import { AUDIT_ACTIONS } from '@gatehouse/domain/audit-actions';
-import type { Condition, ListSource } from '@gatehouse/domain/list-query';
+import type { Condition, KeysetPage, ListSource } from '@gatehouse/domain/list-query';
 import { narrowList } from '@gatehouse/domain/narrow-list';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
@@ -17,6 +17,9 @@ import {
 import { type Api, createManagedApi } from '../../http/api.ts';
 import { requireFirstParty, requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { listOf, ok, shape } from '../../openapi/operations.ts';
+
+/** Entries that one query of a person's activity reads. */
+const ACTIVITY_PAGE = 500;
 
 const ACTIONS = Object.keys(AUDIT_ACTIONS);
 export const AUDIT_PATH = '/api/v1/audit';
@@ -57,7 +60,7 @@ const auditEntryShape = shape('AuditEntry', AuditEntryView, {
 });
 
 /** An entry with the names of the API. */
-export function entryView({ id, action, at, actor, subject, client, origin, details }: AuditRecord) {
+function entryView({ id, action, at, actor, subject, client, origin, details }: AuditRecord) {
   return {
     id,
     action,
@@ -184,4 +187,25 @@ export function auditRoutes(options: {
     },
   });
   return api;
+}
+
+/** The entries of the audit log about a person, the latest first; where from only if it was the person who acted. */
+export function activityOf(store: Pick<AuditStore, 'list'>) {
+  return async function* ({ id }: { id: string }) {
+    const query = {
+      conditions: [{ field: 'subject', operator: 'eq', values: [id] }],
+      sort: { field: 'id', descending: true },
+    } as const;
+    for (let more = true, from: KeysetPage['from']; more; ) {
+      const page = await store.list.byKeyset(query, {
+        limit: ACTIVITY_PAGE,
+        ...(from === undefined ? {} : { from }),
+      });
+      for (const { origin, ...entry } of page.items) {
+        yield entryView(origin !== undefined && entry.actor === id ? { ...entry, origin } : entry);
+      }
+      more = page.hasNext && page.last !== undefined;
+      if (page.last !== undefined) from = { position: page.last, direction: 'next', inclusive: false };
+    }
+  };
 }

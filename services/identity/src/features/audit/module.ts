@@ -1,7 +1,6 @@
 import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
-import { activityOf } from './activity.ts';
-import { auditRoutes } from './audit-routes.ts';
+import { activityOf, auditRoutes } from './audit-routes.ts';
 
 /** The API by which admins read the audit log. */
 export function auditLog(core: Ports<'applications'>): IdentityModule {

@@ -1,11 +1,14 @@
+import { createOutbound } from '@gatehouse/outbound/outbound';
 import type { Logout } from '../../core/oidc/epochs/sign-outs.ts';
 import type { ProviderExtension } from '../../core/oidc/provider-options.ts';
 import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { createLogoutHandler, MAX_ATTEMPTS } from './logout-handler.ts';
 import { createLogoutJobs, LANE, LOGOUTS } from './logout-jobs.ts';
-import { logoutRequests } from './logout-requests.ts';
 import { routeLogouts } from './provider-logout.ts';
+
+/** For the response to a request: as long as oidc-provider itself waits. */
+const RESPONSE_MS = 2500;
 
 /** Notifications that are sent at the same time. */
 const SLOTS = 16;
@@ -49,5 +52,19 @@ export function backchannelLogout(core: Ports<'applications' | 'tokens'>): Ident
     parts: [worker],
     collections: [LOGOUTS],
     extensions: { logoutListeners: [send], provider: [extension] },
+  };
+}
+
+/**
+ * The requests of oidc-provider, which are the notifications of OpenID Connect Back-Channel Logout 1.0 §2.5: to public
+ * addresses, and to those in the allowed networks (addresses and CIDR ranges).
+ */
+function logoutRequests(networks: readonly string[]) {
+  const outbound = createOutbound({ to: 'public', networks, timeoutMs: RESPONSE_MS });
+  return async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const response = await outbound.fetch(String(url), init);
+    // Only the status counts (§2.8).
+    await response.body?.cancel();
+    return response;
   };
 }

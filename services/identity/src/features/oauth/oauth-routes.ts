@@ -6,6 +6,7 @@ import { RESOURCE_METADATA_PATH, resourceMetadata } from '@gatehouse/tokens/reso
 import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { isConfidential } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { MAX_REQUEST } from '../../core/limits/bounds.ts';
@@ -13,7 +14,6 @@ import type { AccessTokenHandles } from '../../core/oidc/adapter/access-token-ha
 import { omitOfflineAccess } from '../../core/oidc/claims/scope-rules.ts';
 import { ROUTES } from '../../core/oidc/provider-routes.ts';
 import { type ClientRequestOptions, clientRequest } from './client-request.ts';
-import { acceptEmptySecret } from './empty-secret.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 /** RFC 6749 §2.3.1, RFC 7521 §4.2. */
@@ -187,3 +187,24 @@ const omitUnrotatedRefreshToken: Middleware = async (ctx, next) => {
     delete (ctx.body as { refresh_token?: string }).refresh_token;
   }
 };
+
+/**
+ * Some libraries send the client_id of a public client by HTTP Basic, with an empty secret (RFC 6749 §2.3.1: the secret may
+ * be omitted if it is empty). It then counts as sent in the form, where public clients have it (§3.2.1).
+ */
+async function acceptEmptySecret(
+  ctx: Context,
+  form: URLSearchParams,
+  find: Applications['find'],
+): Promise<void> {
+  const [, encoded = ''] = /^Basic +([\w+/]+={0,2})$/i.exec(ctx.get('authorization')) ?? [];
+  const [, name] = /^([^:]+):$/.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
+  if (name === undefined) return;
+  // It is encoded as in a form (RFC 6749 §2.3.1).
+  const id = new URLSearchParams(`id=${name}`).get('id') ?? '';
+  const application = await find(id);
+  const other = form.has('client_id') && form.get('client_id') !== id;
+  if (application === undefined || isConfidential(application) || other) return;
+  form.set('client_id', id);
+  delete ctx.req.headers.authorization;
+}
