@@ -4,8 +4,10 @@ import type { Broadcast } from '@gatehouse/events/broadcast';
 import { createJetStreamEvents } from '@gatehouse/events/jetstream-events';
 import { createJobQueues } from '@gatehouse/events/job-queue';
 import type { EventTransport, LocalEvents } from '@gatehouse/events/local-events';
+import type { NatsBroadcast } from '@gatehouse/events/nats-broadcast';
 import { createNatsBroadcast } from '@gatehouse/events/nats-broadcast';
-import { createServiceUsage } from './service-usage.ts';
+import { createUsage, type Usage } from '@gatehouse/server/usage/usage';
+import { usageSubject } from '@gatehouse/server/usage/usage-batch';
 
 const ENTRIES: Readonly<Record<string, ServiceEntry | undefined>> = SERVICES;
 
@@ -44,4 +46,26 @@ export function createMessaging<B>(
 function natsBroadcast(natsUrl: string | undefined, name: string, logger: Logger) {
   if (natsUrl === undefined) throw new Error('neither a broadcast nor natsUrl is given');
   return createNatsBroadcast({ url: natsUrl, name, logger });
+}
+
+/**
+ * Counts the usage of a service, and sends it to analytics: as events within this process or, without `events`, over NATS.
+ * Undefined if there is neither, and nobody to count for.
+ */
+export function createServiceUsage(options: {
+  name: string;
+  logger: Logger;
+  events: EventTransport | undefined;
+  nats: NatsBroadcast['connection'] | undefined;
+}): Usage | undefined {
+  const { name, logger, nats } = options;
+  const events = options.events ?? (nats && createJetStreamEvents({ connection: nats }));
+  if (events === undefined) return undefined;
+  return createUsage({
+    service: name,
+    isAnnounced: options.events === undefined,
+    logger,
+    send: (batch) =>
+      events.publish({ id: batch.id, subject: usageSubject(name), at: new Date(), data: batch }),
+  });
 }

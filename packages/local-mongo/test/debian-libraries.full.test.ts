@@ -3,8 +3,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { DEBIAN_KEYRING } from '../src/apt-packages.ts';
-import { debian13Libraries } from '../src/debian-libraries.ts';
 import { findExecutable, isExecutable } from '../src/executable.ts';
+import { debian13Libraries } from '../src/providers/embedded.ts';
 import { recordingLogger, temporaryDirectory } from './fixture.ts';
 
 const isDebian = findExecutable('apt-get', process.env) && (await readFile(DEBIAN_KEYRING).catch(() => 0));

@@ -1,9 +1,9 @@
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { debian13Libraries } from '../src/debian-libraries.ts';
 import { findExecutable } from '../src/executable.ts';
 import { ProviderError } from '../src/provider.ts';
+import { debian13Libraries } from '../src/providers/embedded.ts';
 import { recordingLogger, temporaryDirectory } from './fixture.ts';
 
 const { logger } = recordingLogger();

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { glibcVersion, isAtLeast } from '../src/glibc.ts';
+import { glibcVersion, isAtLeast } from '../src/providers/embedded.ts';
 
 t.test('versions are compared by number', async (t) => {
   t.ok(isAtLeast('2.38', '2.38'));

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import t, { type Test } from 'tap';
-import { createFileMail } from '../src/file-mail.ts';
 import { refuseInjection } from '../src/mail.ts';
+import { createFileMail } from '../src/mail-settings.ts';
 import { removeOldest, writeMessageFile } from '../src/message-file.ts';
 import { createSmtpMail } from '../src/smtp-mail.ts';
 

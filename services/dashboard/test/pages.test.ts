@@ -1,7 +1,7 @@
 import type { Page } from '@gatehouse/testing/form-browser';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
-import { landingPage } from '../src/routes/landing-page.ts';
+import { landingPage } from '../src/routes/landing-routes.ts';
 import { build, codeOf, heading, textOf } from './build.ts';
 
 const HOSTILE = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;</title>`;

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServiceUsage } from '@gatehouse/api/service-usage';
+import { createServiceUsage } from '@gatehouse/api/messaging';
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import { createStreamConsumer } from '@gatehouse/events/jetstream-consumer';

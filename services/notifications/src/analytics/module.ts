@@ -2,17 +2,20 @@ import { plainBody } from '@gatehouse/api/http/error-bodies';
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import type { Logger } from '@gatehouse/core/logger';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
+import { usageSubject } from '@gatehouse/server/usage/usage-batch';
 import type { Integration } from '../integrations/integration.ts';
 import type { CountNotifications } from '../notifications/store/notification-counts.ts';
-import { receivers } from '../receivers.ts';
+import { type Received, receivers } from '../receivers.ts';
 import { mountAnalytics } from './analytics-routes.ts';
 import { createAnalytics } from './analytics-service.ts';
 import { ALL_CLIENTS, type AnalyticsWriter, type BucketReader, type RetentionDays } from './bucket.ts';
-import { createIngest, type TakeLog } from './ingest.ts';
+import { createIngest, type Ingest, type TakeLog } from './ingest.ts';
 import { NOTIFICATIONS_SOURCE } from './metrics.ts';
-import { receivedBy } from './receivers.ts';
 import { ANALYTICS_COLLECTIONS } from './store/analytics-collections.ts';
 import { createAnalyticsStore } from './store/analytics-store.ts';
+
+const USAGE = usageSubject('*');
+const HOUR_MS = 3_600_000;
 
 /** The paths of this module, with the error bodies of their routes. */
 export const ANALYTICS_PATHS = [
@@ -110,3 +113,20 @@ function withNotifications(reader: BucketReader, count: CountNotifications): Buc
     },
   };
 }
+
+/** The events of other services that analytics receives; stored when they are handled. */
+const receivedBy = (ingest: Ingest): Received[] => [
+  {
+    subject: USAGE,
+    // The counters rely on the order of each sender's batches.
+    stream: { name: 'ANALYTICS', subject: USAGE, maxAgeMs: 6 * HOUR_MS, inOrder: true },
+    durable: 'notifications',
+    handle: ({ subject, data }) => ingest.takeUsage(subject.split('.').at(-1) ?? '', data),
+  },
+  {
+    subject: 'commerce.order.*',
+    stream: { name: 'COMMERCE', account: 'COMMERCE' },
+    durable: 'notifications_analytics',
+    handle: ingest.takeOrder,
+  },
+];

@@ -5,7 +5,7 @@ import { dailyTotals } from '../../src/reports/daily-totals.ts';
 import { amountsAsText } from '../../src/reports/formats/amounts.ts';
 import { createBars } from '../../src/reports/formats/bars.ts';
 import { csvReport } from '../../src/reports/formats/csv-report.ts';
-import { scaleOf } from '../../src/reports/formats/scale.ts';
+import { scaleOf } from '../../src/reports/formats/pdf-report.ts';
 import type { Row } from '../../src/reports/report-types.ts';
 
 function barsOf(days: readonly string[]) {
