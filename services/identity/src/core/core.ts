@@ -37,7 +37,7 @@ import { createSignInThrottleStore } from './limits/sign-in-throttle-store.ts';
 import { createAccessTokenHandles } from './oidc/adapter/access-token-handles.ts';
 import { createOidcStore } from './oidc/adapter/oidc-adapter.ts';
 import { createAuthorizedApplications } from './oidc/authorized-applications.ts';
-import { createFindClient } from './oidc/clients/clients.ts';
+import { createFindClient } from './oidc/clients/client-metadata.ts';
 import type { FindResource } from './oidc/protected-resource.ts';
 import { createReloadableProvider } from './oidc/reloadable-provider.ts';
 import { createRevocationStore } from './revocations/revocation-store.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../../src/core/applications/application.ts';
 import { createApplicationStore } from '../../../src/core/applications/store/application-store.ts';
 import { createOidcStore } from '../../../src/core/oidc/adapter/oidc-adapter.ts';
-import { createFindClient } from '../../../src/core/oidc/clients/clients.ts';
+import { createFindClient } from '../../../src/core/oidc/clients/client-metadata.ts';
 import { createProvider } from '../../../src/core/oidc/provider.ts';
 import { withStores } from '../../store-set-up.ts';
 

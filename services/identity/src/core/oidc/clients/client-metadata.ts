@@ -7,6 +7,7 @@ import {
   isConfidential,
   signsPeopleIn,
 } from '../../applications/application.ts';
+import type { Applications } from '../../applications/applications.ts';
 import { OFFLINE_ACCESS } from '../claims/scope-rules.ts';
 import { SECURITY_PROFILE } from './fapi.ts';
 
@@ -112,5 +113,22 @@ export function accountClientMetadata(issuer: string): AdapterPayload {
     post_logout_redirect_uris: [`${issuer}/account/signed-out`],
     scope: 'openid',
     id_token_signed_response_alg: 'RS256',
+  };
+}
+
+/** Finds the clients that oidc-provider serves: our own services, our account pages, and applications. */
+export function createFindClient(options: {
+  issuer: string;
+  acceptsService(id: string, secret: string): boolean | undefined;
+  applications: Pick<Applications, 'find'>;
+}): (id: string) => Promise<AdapterPayload | undefined> {
+  const { issuer, acceptsService, applications } = options;
+  return async (id) => {
+    if (acceptsService(id, '') !== undefined) {
+      return id === DASHBOARD_CLIENT ? dashboardClientMetadata(issuer) : serviceMetadata(id);
+    }
+    if (id === ACCOUNT_CLIENT) return accountClientMetadata(issuer);
+    const application = await applications.find(id);
+    return application && clientMetadata(application);
   };
 }
