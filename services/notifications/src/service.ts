@@ -20,8 +20,7 @@ import {
 } from './config.ts';
 import { createAnnounce } from './events/announce.ts';
 import { createEventsModule, EVENT_PATHS } from './events/module.ts';
-import { messageProviders } from './integrations/message-providers.ts';
-import { createIntegrationsModule, INTEGRATION_PATHS } from './integrations/module.ts';
+import { createIntegrationsModule, INTEGRATION_PATHS, messageProviders } from './integrations/module.ts';
 import { createNotificationsModule, NOTIFICATION_PATHS, PUSH_PATHS } from './notifications/module.ts';
 import { createQueuesModule, OPERATOR_PATHS } from './queues/module.ts';
 import { createReportsModule, REPORT_PATHS } from './reports/module.ts';

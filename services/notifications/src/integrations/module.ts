@@ -1,7 +1,16 @@
 import { v2Body } from '@gatehouse/api/http/error-bodies';
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
+import { ProviderError } from '../notifications/channels/provider.ts';
+import { NOTIFICATION_TYPES, type NotificationType } from '../notifications/notification.ts';
 import { createIntegrationStates, type Integration } from './integration.ts';
 import { mountIntegrations } from './integration-routes.ts';
+
+const NAMES: Readonly<Record<NotificationType, string>> = {
+  email: 'SMTP',
+  sms: 'SMS gateway',
+  push: 'Web Push',
+};
+const CAPTURED = 'Files instead of messages';
 
 /** The paths of this module, with the error bodies of their routes. */
 export const INTEGRATION_PATHS = [
@@ -48,4 +57,21 @@ export function createIntegrationsModule(
       mountIntegrations(app, { states, authenticate });
     },
   };
+}
+
+type Checked = { check(signal: AbortSignal): Promise<void> };
+
+/** The providers of notifications, as integrations. `isCaptured` says whether messages of a type are written to files. */
+export function messageProviders(
+  channels: ReadonlyMap<NotificationType, Checked>,
+  isCaptured: (type: NotificationType) => boolean,
+): Integration[] {
+  return NOTIFICATION_TYPES.map((type) => ({
+    id: type,
+    kind: type,
+    name: isCaptured(type) ? CAPTURED : NAMES[type],
+    check: channels.get(type)?.check,
+    // Its message is written for those who send notifications.
+    explain: (error) => (error instanceof ProviderError ? error.message : undefined),
+  }));
 }
