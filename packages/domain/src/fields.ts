@@ -1,6 +1,7 @@
 /**
  * The fields of an entity, declared once: its type is EntityOf them, and packages/data reads and writes its documents, and plans
- * its lists, by them (see createDocumentMapper). Nothing is validated by them: what callers send is, and documents are our own.
+ * its lists, by them (see createDocumentMapper). Documents are not validated: they are our own. The values that callers send are, by
+ * the rules that are made from `input`.
  */
 export type Fields = Readonly<Record<string, AnyField>>;
 
@@ -10,6 +11,7 @@ export type Fields = Readonly<Record<string, AnyField>>;
  * @param Name its name in documents, where that is not the property's in snake case
  * @param Absent whether documents may lack it
  * @param Listed whether lists are filtered and sorted by it
+ * @param Input how callers set it, if they do
  */
 export type Field<
   T,
@@ -17,21 +19,27 @@ export type Field<
   Name extends string | undefined = undefined,
   Absent extends boolean = false,
   Listed extends boolean = false,
+  Input extends InputUse | undefined = undefined,
 > = {
-  readonly definition: FieldDefinition & { types?: { value: T; stored: Stored; name: Name } };
+  readonly definition: FieldDefinition &
+    (Input extends undefined ? unknown : { input: Input }) & {
+      types?: { value: T; stored: Stored; name: Name };
+    };
   readonly flags?: { absent: Absent; listed: Listed };
   /** Gives it another name in documents. */
-  stored<N extends string>(name: N): Field<T, Stored, N, Absent, Listed>;
+  stored<N extends string>(name: N): Field<T, Stored, N, Absent, Listed, Input>;
   /** Its value where a document lacks it; with null, it may be null. */
   default<const D extends T | null>(
     value: D,
-  ): Field<T | Extract<D, null>, Stored | Extract<D, null>, Name, true, Listed>;
+  ): Field<T | Extract<D, null>, Stored | Extract<D, null>, Name, true, Listed, Input>;
   /** It is undefined where a document lacks it. */
-  optional(): Field<T | undefined, Stored, Name, true, Listed>;
+  optional(): Field<T | undefined, Stored, Name, true, Listed, Input>;
   /** Lists are filtered and sorted by it. */
-  list(use?: ListUse): Field<T, Stored, Name, Absent, true>;
+  list(use?: ListUse): Field<T, Stored, Name, Absent, true, Input>;
   /** It is stored in another form. */
-  convert<V>(conversion: Conversion<T, V>): Field<V, Stored, Name, Absent, Listed>;
+  convert<V>(conversion: Conversion<T, V>): Field<V, Stored, Name, Absent, Listed, Input>;
+  /** Callers set it. */
+  input<const I extends InputUse<T>>(use: I): Field<T, Stored, Name, Absent, Listed, I>;
 };
 
 /** How lists use a field, unless they compare its values as they are stored. */
@@ -47,6 +55,18 @@ export type ListUse = {
   index?: string;
 };
 
+/** How callers set a field, and forms show it. */
+export type InputUse<T = unknown> = {
+  /** Its name in forms. */
+  label: string;
+  /** Its value in a new entity, unless it is given; without one, it has to be. */
+  initial?: T;
+  /** The most characters (code points) of a text, or the highest whole number, of which 0 is the lowest. */
+  max?: number;
+  /** Whether searches look for its words. */
+  searched?: true;
+};
+
 type Conversion<S, V> = { read: (stored: S) => V; write: (value: V) => S };
 
 export type FieldDefinition = {
@@ -59,6 +79,7 @@ export type FieldDefinition = {
   fallback?: unknown;
   isOptional?: boolean;
   list?: ListUse;
+  input?: InputUse;
   conversion?: Conversion<never, unknown>;
 };
 
@@ -105,6 +126,7 @@ function field<T, S = T>(definition: FieldDefinition): Field<T, S> {
     optional: () => changed({ isOptional: true }),
     list: (list: ListUse = {}) => changed({ list }),
     convert: (conversion: Conversion<never, unknown>) => changed({ conversion }),
+    input: (input: InputUse) => changed({ input }),
   };
   return { definition, ...methods } as unknown as Field<T, S>;
 }
@@ -124,6 +146,22 @@ export function defaultsOf<F extends Fields>(fields: F): DefaultsOf<F> {
   ) as DefaultsOf<F>;
 }
 
+/** The fields that callers set, in their order. */
+export function inputsOf<F extends Fields>(
+  fields: F,
+): { name: InputFieldOf<F>; definition: FieldDefinition; input: InputUse }[] {
+  return Object.entries(fields).flatMap(([name, { definition }]) => {
+    const { input } = definition;
+    return input === undefined ? [] : [{ name: name as InputFieldOf<F>, definition, input }];
+  });
+}
+
+/** The values of a new entity that callers may leave out. */
+export function initialsOf<F extends Fields>(fields: F): InitialsOf<F> {
+  const optional = inputsOf(fields).filter(({ input }) => input.initial !== undefined);
+  return Object.fromEntries(optional.map(({ name, input }) => [name, input.initial])) as InitialsOf<F>;
+}
+
 /** The type of an entity with these fields. */
 export type EntityOf<F> = {
   [K in keyof F]: F[K] extends { readonly definition: { types?: { value: infer T } } } ? T : never;
@@ -134,6 +172,17 @@ export type ListFieldOf<F> = {
   [K in keyof F]: F[K] extends { readonly flags?: { listed: true } } ? K : never;
 }[keyof F] &
   string;
+
+/** The names of the fields that callers set: all, or those that are used as in I. */
+export type InputFieldOf<F, I = unknown> = {
+  [K in keyof F]: F[K] extends { readonly definition: { input: InputUse & I } } ? K : never;
+}[keyof F] &
+  string;
+
+/** The input of a new entity: what callers have to give, and what they may. */
+export type NewOf<F> = Pick<EntityOf<F>, Exclude<InputFieldOf<F>, keyof InitialsOf<F>>> &
+  Partial<InitialsOf<F>>;
+type InitialsOf<F> = Pick<EntityOf<F>, InputFieldOf<F, { initial: unknown }>>;
 
 type DefaultsOf<F> = {
   [K in keyof F as F[K] extends { readonly flags?: { absent: true } } ? K : never]: EntityOf<F>[K];

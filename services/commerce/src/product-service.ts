@@ -1,18 +1,17 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { initialsOf } from '@gatehouse/domain/fields';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import { minorUnits } from '@gatehouse/domain/money';
 import {
-  type Category,
   type NewProduct,
-  type Product,
+  PRODUCT,
   type ProductChanges,
-  type ProductField,
-  type ProductStore,
   productProblems,
-} from './product.ts';
+} from '@gatehouse/domain/product-fields';
+import type { Category, Product, ProductField, ProductStore } from './product.ts';
 
 /** The use cases of products. Who may do what is decided by the routes: products have no owner. */
 export type ProductService = {
@@ -35,17 +34,12 @@ export function createProductService(store: ProductStore): ProductService {
     list: store,
     categories: store.categories,
     async create(draft) {
-      const { currency } = draft;
-      assertValid(productProblems(draft, currency));
+      assertValid(productProblems(draft));
       const now = new Date();
       const product: Product = {
-        description: null,
-        category: null,
-        stock: 0,
-        sku: null,
-        status: 'active',
+        ...initialsOf(PRODUCT),
         ...draft,
-        price: minorUnits(draft.price, currency) ?? 0,
+        price: minorUnits(draft.price, draft.currency) ?? 0,
         version: 1,
         createdAt: now,
         updatedAt: now,
@@ -79,21 +73,12 @@ export function createProductService(store: ProductStore): ProductService {
   return service;
 }
 
-/**
- * The product after the changes. Throws `invalid`: whether a price is valid depends on the currency. A stock that stays as it is
- * may be beyond the maximum, since cancelled orders return theirs to whatever an edit has set.
- */
+/** The product after the changes. Throws `invalid`. */
 export function changeProduct(current: Product, changes: ProductChanges): Product {
+  assertValid(productProblems(changes, current));
   const { price, ...others } = changes;
-  const { stock, ...withoutStock } = changes;
-  const currency = changes.currency ?? current.currency;
-  const problems = productProblems(stock === current.stock ? withoutStock : changes, currency);
-  if (currency !== current.currency && price === undefined) {
-    problems.push({ field: 'price', message: 'is required with another currency' });
-  }
-  assertValid(problems);
-  const minor = price === undefined ? current.price : (minorUnits(price, currency) ?? current.price);
-  return { ...current, ...omitUndefined(others), price: minor };
+  const minor = price === undefined ? undefined : minorUnits(price, changes.currency ?? current.currency);
+  return { ...current, ...omitUndefined(others), price: minor ?? current.price };
 }
 
 function assertValid(problems: readonly FieldProblem[]): void {

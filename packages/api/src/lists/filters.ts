@@ -1,3 +1,4 @@
+import { type Fields, inSnakeCase, type ListFieldOf } from '@gatehouse/domain/fields';
 import {
   type Condition,
   FILTER_OPERATORS,
@@ -21,6 +22,30 @@ export type FilterField<F extends string> = {
 
 /** The fields by which a list can be filtered, by their names in a query. */
 export type FilterFields<F extends string> = Readonly<Record<string, FilterField<F>>>;
+
+/**
+ * The filters by the fields of an entity: by default by all that its lists have.
+ *
+ * @param nameOf the name of a field in a query
+ */
+export function filtersOf<E extends Fields>(
+  fields: E,
+  names: readonly ListFieldOf<E>[] = listFieldsOf(fields),
+  nameOf: (field: ListFieldOf<E>) => string = inSnakeCase,
+): FilterFields<ListFieldOf<E>> {
+  return Object.fromEntries(names.map((field) => [nameOf(field), { field, ...typeOf(fields, field) }]));
+}
+
+const listFieldsOf = <E extends Fields>(fields: E) =>
+  Object.keys(fields).filter((name) => fields[name]?.definition.list !== undefined) as ListFieldOf<E>[];
+
+function typeOf(fields: Fields, name: string): Omit<FilterField<string>, 'field'> {
+  const { type, values, input } = fields[name]?.definition ?? {};
+  if (type === 'enum' && values !== undefined) return { type: 'string', values };
+  if (type === 'number') return { type: input?.max === undefined ? 'number' : 'integer' };
+  if (type === 'string' || type === 'date' || type === 'boolean') return { type };
+  throw new Error(`Lists cannot be filtered by ${name}.`);
+}
 
 /** The maximum numbers of conditions in a query, values of a condition, and characters of a value. */
 export const FILTER_LIMITS = { conditions: 20, values: 50, length: 256 };

@@ -1,9 +1,10 @@
+import type { Fields, ListFieldOf } from '@gatehouse/domain/fields';
 import { type TProperties, type TSchema, Type } from 'typebox';
-import type { FilterFields } from '../lists/filters.ts';
+import { type FilterFields, filtersOf } from '../lists/filters.ts';
 import { type RequestBody, requestBody, type View, view } from './profile.ts';
 
 /** How a property of an entity, or of its drafts and changes, is in requests and responses. */
-export type PropertyShape<F extends string = string, T = never> = {
+export type PropertyShape<T = never> = {
   /** Its schema in bodies of requests, and an example of its value. */
   input?: TSchema;
   example?: unknown;
@@ -11,7 +12,6 @@ export type PropertyShape<F extends string = string, T = never> = {
   output?: TSchema;
   /** Its value in responses, unless that is the entity's. */
   show?(entity: T): unknown;
-  filter?: FilterFields<F>[string];
   /** Its name in requests and responses, where that does not follow the profile's. */
   name?: string;
 };
@@ -20,12 +20,14 @@ export type PropertyShape<F extends string = string, T = never> = {
 export type Picked<P extends string> = readonly (P | Readonly<Record<string, readonly P[]>>)[];
 
 /**
- * Makes the views, bodies and filters of profiles from the shapes of the properties, so that a profile only picks and names them.
+ * Makes the views, bodies and filters of profiles from the fields of an entity and the shapes of its properties, so that a profile
+ * only picks and names them.
  *
  * @param nameOf the name of a property in requests and responses
  */
-export function createEntityProfile<T extends object, P extends string, F extends string>(
-  shapes: Readonly<Record<P, PropertyShape<F, T>>>,
+export function createEntityProfile<T extends object, E extends Fields, P extends string>(
+  entity: E,
+  shapes: Readonly<Record<P, PropertyShape<T>>>,
   nameOf: (property: string) => string = (property) => property,
 ) {
   const named = (property: P) => shapes[property].name ?? nameOf(property);
@@ -119,14 +121,8 @@ export function createEntityProfile<T extends object, P extends string, F extend
       });
     },
 
-    /** The filters of lists by these properties. */
-    filters: (properties: readonly P[]): FilterFields<F> =>
-      Object.fromEntries(
-        properties.map((property) => {
-          const { filter } = shapes[property];
-          if (filter === undefined) throw new Error(`Lists cannot be filtered by ${property}.`);
-          return [named(property), filter];
-        }),
-      ),
+    /** The filters of lists by these properties; by default by all that lists have. */
+    filters: (properties?: readonly ListFieldOf<E>[]): FilterFields<ListFieldOf<E>> =>
+      filtersOf(entity, properties, nameOf),
   };
 }

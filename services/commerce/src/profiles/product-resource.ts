@@ -5,20 +5,18 @@ import { createEntityProfile, type PropertyShape } from '@gatehouse/api/resource
 import type { ListProfile, Profile } from '@gatehouse/api/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
 import { ServiceError } from '@gatehouse/core/errors';
-import { inSnakeCase } from '@gatehouse/domain/fields';
+import { type InputFieldOf, initialsOf, inputsOf, inSnakeCase } from '@gatehouse/domain/fields';
 import { foldedKey, IGNORABLE } from '@gatehouse/domain/folded-key';
 import { amountOf, CURRENCIES } from '@gatehouse/domain/money';
-import type { Caller } from '@gatehouse/tokens/caller';
-import { Type } from 'typebox';
 import {
   type NewProduct,
-  PRODUCT_LIMITS,
+  PRODUCT,
   PRODUCT_STATUSES,
-  type Product,
   type ProductChanges,
-  type ProductField,
-  type ProductStatus,
-} from '../product.ts';
+} from '@gatehouse/domain/product-fields';
+import type { Caller } from '@gatehouse/tokens/caller';
+import { Type } from 'typebox';
+import type { Product, ProductField } from '../product.ts';
 import type { ProductService } from '../product-service.ts';
 
 type ProductTypes = { entity: Product; field: ProductField; draft: NewProduct; changes: ProductChanges };
@@ -26,22 +24,31 @@ type ProductTypes = { entity: Product; field: ProductField; draft: NewProduct; c
 export const READ = ['read:data', 'read:all'];
 const WRITE = ['write:data'];
 
-type TextField = 'name' | 'description' | 'category' | 'sku';
-const characters = (field: TextField) => `1 to ${PRODUCT_LIMITS[field]} characters`;
+const INPUTS = inputsOf(PRODUCT);
+type TextField = InputFieldOf<typeof PRODUCT, { searched: true }>;
+
 /** The limits of a text in productProblems() as JSON Schema keywords; and that no text of a body contains NUL. */
 export function textLimits(field: TextField) {
-  const hidden = field === 'name' || field === 'sku' ? IGNORABLE : '';
+  const { input, list } = PRODUCT[field].definition;
+  const hidden = list?.type === 'folded' ? IGNORABLE : '';
   const pattern = String.raw`^[^\u0000]*[^\s\u0000${hidden}][^\u0000]*$`;
-  return { minLength: 1, maxLength: PRODUCT_LIMITS[field], pattern };
+  return { minLength: 1, maxLength: input.max, pattern };
 }
-const limits = (field: TextField) => documentedLimits(textLimits(field));
-const Status = Type.Unsafe<ProductStatus>({ type: 'string', enum: [...PRODUCT_STATUSES] });
-
-const textShape = (field: TextField, description = `${characters(field)}, or null.`) => {
-  const schema = Type.Unsafe<string | null>({ type: ['string', 'null'], description, ...limits(field) });
+/** A text within its limits; or null, if it may be absent. */
+function textShape(field: TextField) {
+  const { input, list } = PRODUCT[field].definition;
+  const isNullable = 'initial' in input;
+  const unique = list?.unique ? ', unique whatever its case' : '';
+  const schema = Type.Unsafe<string | null>({
+    type: isNullable ? ['string', 'null'] : 'string',
+    description: `1 to ${input.max} characters${unique}, ${isNullable ? 'or null' : 'not only spaces'}.`,
+    ...documentedLimits(textLimits(field)),
+  });
   return { input: schema, output: schema };
-};
-const Name = Type.String({ description: `${characters('name')}, not only spaces.`, ...limits('name') });
+}
+const TEXTS = INPUTS.filter(({ input }) => input.searched).map(({ name }) => name as TextField);
+
+const Status = Type.Unsafe<Product['status']>({ type: 'string', enum: [...PRODUCT_STATUSES] });
 const Price = Type.Number({
   minimum: 0,
   description: 'With at most the decimals that its currency has in ISO 4217: USD 2, JPY 0, KWD 3.',
@@ -50,59 +57,47 @@ const Currency = Type.String({
   description: 'The ISO 4217 code of a currency, in capital letters.',
   ...documentedLimits({ enum: CURRENCIES }),
 });
+const MAX_STOCK = PRODUCT.stock.definition.input.max;
 const Stock = Type.Integer({
   minimum: 0,
-  description: `The pieces that can be ordered. At most ${PRODUCT_LIMITS.stock} can be set; cancelled orders may return more.`,
+  description: `The pieces that can be ordered. At most ${MAX_STOCK} can be set; cancelled orders may return more.`,
 });
 const Timestamp = Type.String({ format: 'date-time' });
 
-/** Every property of a product in requests and responses, in the order of both. */
+/** Every property of a product in requests and responses. */
 const PRODUCT_SHAPES = {
-  id: { output: Type.String({ description: 'Opaque.' }), filter: { field: 'id', type: 'string' } },
-  name: { input: Name, output: Name, filter: { field: 'name', type: 'string' } },
-  price: {
-    input: Price,
-    output: Price,
-    show: ({ price, currency }) => amountOf(price, currency),
-    filter: { field: 'price', type: 'number' },
-  },
-  currency: { input: Currency, output: Currency, filter: { field: 'currency', type: 'string' } },
-  description: textShape('description'),
-  category: { ...textShape('category'), filter: { field: 'category', type: 'string' } },
-  stock: { input: Stock, output: Stock, filter: { field: 'stock', type: 'integer' } },
-  sku: {
-    ...textShape('sku', `${characters('sku')}, unique whatever its case, or null.`),
-    filter: { field: 'sku', type: 'string' },
-  },
-  status: {
-    input: Status,
-    output: Status,
-    filter: { field: 'status', type: 'string', values: PRODUCT_STATUSES },
-  },
-  createdAt: { output: Timestamp, filter: { field: 'createdAt', type: 'date' } },
-  updatedAt: { output: Timestamp, filter: { field: 'updatedAt', type: 'date' } },
-} satisfies Record<string, PropertyShape<ProductField, Product>>;
+  ...(Object.fromEntries(TEXTS.map((field) => [field, textShape(field)])) as Record<
+    TextField,
+    ReturnType<typeof textShape>
+  >),
+  id: { output: Type.String({ description: 'Opaque.' }) },
+  price: { input: Price, output: Price, show: ({ price, currency }) => amountOf(price, currency) },
+  currency: { input: Currency, output: Currency },
+  stock: { input: Stock, output: Stock },
+  status: { input: Status, output: Status },
+  createdAt: { output: Timestamp },
+  updatedAt: { output: Timestamp },
+} satisfies Record<string, PropertyShape<Product>>;
 
 type Shaped = keyof typeof PRODUCT_SHAPES;
-const REQUIRED = ['name', 'price', 'currency'] as const;
-const OPTIONAL = ['description', 'category', 'stock', 'sku', 'status'] as const;
-const shaped = createEntityProfile<Product, Shaped, ProductField>(PRODUCT_SHAPES, inSnakeCase);
+/** In the order of bodies and responses. */
+const REQUIRED = INPUTS.filter(({ input }) => input.initial === undefined).map(({ name }) => name);
+const OPTIONAL = INPUTS.filter(({ input }) => input.initial !== undefined).map(({ name }) => name);
+const shaped = createEntityProfile<Product, typeof PRODUCT, Shaped>(PRODUCT, PRODUCT_SHAPES, inSnakeCase);
 const NewStock = Type.Integer({
   minimum: 0,
-  maximum: PRODUCT_LIMITS.stock,
+  maximum: MAX_STOCK,
   description: 'The pieces that can be ordered.',
 });
-const created = createEntityProfile<Product, Shaped, ProductField>(
-  { ...PRODUCT_SHAPES, stock: { ...PRODUCT_SHAPES.stock, input: NewStock } },
+const created = createEntityProfile<Product, typeof PRODUCT, Shaped>(
+  PRODUCT,
+  { ...PRODUCT_SHAPES, stock: { input: NewStock } },
   inSnakeCase,
 );
 const product = shaped.view('Product', ['id', ...REQUIRED, ...OPTIONAL, 'createdAt', 'updatedAt']);
 
 const rules: Omit<ListProfile<ProductTypes>['rules'], 'paging'> = {
-  filters: shaped.filters([
-    ...(['id', 'name', 'category', 'price', 'currency'] as const),
-    ...(['stock', 'sku', 'status', 'createdAt', 'updatedAt'] as const),
-  ]),
+  filters: shaped.filters(),
   plain: ['category'],
   sort: {
     fields: {
@@ -241,8 +236,7 @@ export function createSearchResource({ list }: ProductService): Resource<Product
 
 const EXAMPLE_PRODUCT: Product = {
   id: 'prd_06f2k1c8w0h3v5n7q9t1x3z5b7',
-  description: null,
-  status: 'active',
+  ...initialsOf(PRODUCT),
   ...EXAMPLE,
   price: 1250,
   version: 1,

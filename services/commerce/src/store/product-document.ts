@@ -1,11 +1,12 @@
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
-import { number, type StoredOf } from '@gatehouse/domain/fields';
+import { inputsOf, number, type StoredOf } from '@gatehouse/domain/fields';
 import { foldedKey } from '@gatehouse/domain/folded-key';
 import { amountOf } from '@gatehouse/domain/money';
+import { NO_SKU, PRODUCT } from '@gatehouse/domain/product-fields';
 import { wordsOf } from '@gatehouse/domain/search-words';
-import { NO_SKU, PRODUCT, type Product } from '../product.ts';
+import type { Product } from '../product.ts';
 
 /** As stored. Names and skus are sorted by their keys. */
 export type ProductDocument = StoredOf<typeof READ> &
@@ -39,15 +40,20 @@ export const PRODUCT_LISTS = createListPlan({
 /** The projection of what an order needs of a product. */
 export const OFFER_FIELDS = { name: 1, price_minor: 1, currency: 1, stock: 1, status: 1 } as const;
 
+/** Short texts come first: of a long one, not all words are found. */
+const SEARCHED = inputsOf(PRODUCT)
+  .filter(({ input }) => input.searched)
+  .toSorted((a, b) => Number(a.input.max) - Number(b.input.max));
+
 /** The stored fields, and those by which products are found. */
 export function storedFields(product: Product): Omit<ProductDocument, '_id'> {
-  const { id, name, description, category, price, currency, sku } = product;
+  const { id, name, price, currency, sku } = product;
   return {
     ...write(product),
     name_key: foldedKey(name),
     price: amountOf(price, currency),
     sku_key: sku === null ? NO_SKU + id : foldedKey(sku),
-    words: wordsOf([name, category, sku, description].filter(Boolean).join('\n')),
+    words: wordsOf(SEARCHED.map((field) => product[field.name] ?? '').join('\n')),
     name_words: wordsOf(name),
   };
 }

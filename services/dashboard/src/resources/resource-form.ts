@@ -1,4 +1,10 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import {
+  type Fields as EntityFields,
+  type InputFieldOf,
+  inputsOf,
+  inSnakeCase,
+} from '@gatehouse/domain/fields';
 import { form, type PageForm } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../api/api-error.ts';
@@ -22,6 +28,29 @@ export type FormRow = ResourceField | readonly ResourceField[] | FormGroup;
 
 /** The fields of a form as texts, by their names. */
 export type FormValues = Readonly<Record<string, string>>;
+
+/** The fields that callers set of an entity, as those of a form. `more` is what only the form says of them. */
+export function inputFields<F extends EntityFields>(
+  entity: F,
+  more: { readonly [K in InputFieldOf<F>]?: Partial<ResourceField> },
+): Record<InputFieldOf<F>, ResourceField> {
+  const fields = inputsOf(entity).map(({ name, definition, input }): [string, ResourceField] => {
+    const { label, max, initial } = input;
+    const isNumber = definition.type === 'number';
+    const field: ResourceField = {
+      name: inSnakeCase(name),
+      label,
+      required: initial !== null,
+      ...(isNumber && { kind: max === undefined ? 'decimal' : 'integer' }),
+      ...(!isNumber && max !== undefined && { maxlength: max }),
+      ...(definition.values && { options: definition.values }),
+      ...(initial !== null && initial !== undefined && { initial: String(initial) }),
+      ...more[name],
+    };
+    return [name, field];
+  });
+  return Object.fromEntries(fields) as Record<InputFieldOf<F>, ResourceField>;
+}
 
 /** All fields of a form. */
 export function fieldsOf(rows: readonly FormRow[]): readonly ResourceField[] {

@@ -83,7 +83,7 @@ export type Imported<T> = {
   /** The columns of an export that cannot be changed, and are passed over. */
   readOnly?: readonly string[];
   /** The fields of a new object; the first one is its name. */
-  required: readonly [string, ...string[]];
+  required: readonly string[];
   /** The fields that no two objects share. */
   unique: readonly string[];
   /** Fields that are sent together when one of them differs. */

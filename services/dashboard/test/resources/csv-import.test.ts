@@ -143,6 +143,7 @@ t.test('what the API refuses is the error of its row', async (t) => {
     'products',
     'name,price,currency,sku\nA,1,EUR,late\n\u200b,1,EUR,\nB,1,EUR,',
   );
+  t.match(textOf(checked), '3 The name must consist of visible characters.', 'a rule is known before');
   await built.call('POST', '/v2/products', 'admin', {
     name: 'Before',
     price: 1,
@@ -164,7 +165,7 @@ t.test('files that cannot be read as a whole say why, and keep the form', async 
     [
       'no header',
       'Tea,12.5,EUR\n',
-      'The first line must name the columns. These are not known: “tea”, “12.5”, “eur”. Columns can be id, name, price,',
+      'The first line must name the columns. These are not known: “tea”, “12.5”, “eur”. Columns can be id, name, category,',
     ],
     ['an unknown column', 'name,price,currency,colour\nx,1,EUR,red', 'These are not known: “colour”.'],
     ['a column twice', 'name,price,currency,Name\nx,1,EUR,y', 'The column name is there twice.'],

@@ -11,6 +11,7 @@ import {
   FIELD_LIMITS,
   NAME_MAX,
   PASSWORD_LENGTH,
+  USER,
   USER_ROLES,
   USER_STATUSES,
   USERNAME_LENGTH,
@@ -47,7 +48,7 @@ const NamePartInput = Type.Unsafe<string | null>({
 
 /** Every property of a user in requests and responses. The aggregate checks the limits, and its messages are more specific. */
 export const USER_SHAPES = {
-  id: { output: Type.String({ description: 'Opaque.' }), filter: { field: 'id', type: 'string' } },
+  id: { output: Type.String({ description: 'Opaque.' }) },
   username: {
     input: Type.String({
       description: `Unique. ${between(USERNAME_LENGTH)} letters, digits, and any of \`.\` \`_\` \`+\` \`-\`; the letters of one script (UTS #39, moderately restrictive).`,
@@ -56,7 +57,6 @@ export const USER_SHAPES = {
     }),
     example: 'ann',
     output: Type.String(),
-    filter: { field: 'username', type: 'string' },
   },
   email: {
     input: Type.String({
@@ -70,7 +70,6 @@ export const USER_SHAPES = {
       format: 'email',
       description: 'Null if there is no address yet.',
     }),
-    filter: { field: 'email', type: 'string' },
   },
   password: { input: PasswordInput, example: 'correct horse battery' },
   currentPassword: { input: CurrentPasswordInput, name: 'current_password' },
@@ -98,21 +97,19 @@ export const USER_SHAPES = {
     input: Role,
     example: 'editor',
     output: Role,
-    filter: { field: 'role', type: 'string', values: USER_ROLES },
   },
   status: {
     input: Status,
     example: 'active',
     output: Status,
-    filter: { field: 'status', type: 'string', values: USER_STATUSES },
   },
-  createdAt: { output: Timestamp, filter: { field: 'createdAt', type: 'date' } },
-  updatedAt: { output: Timestamp, filter: { field: 'updatedAt', type: 'date' } },
-} satisfies Record<string, PropertyShape<UserField>>;
+  createdAt: { output: Timestamp },
+  updatedAt: { output: Timestamp },
+} satisfies Record<string, PropertyShape>;
 
 type Shaped = keyof typeof USER_SHAPES;
-const camelCase = createEntityProfile<User, Shaped, UserField>(USER_SHAPES);
-const snakeCase = createEntityProfile<User, Shaped, UserField>(USER_SHAPES, inSnakeCase);
+const camelCase = createEntityProfile<User, typeof USER, Shaped>(USER, USER_SHAPES);
+const snakeCase = createEntityProfile<User, typeof USER, Shaped>(USER, USER_SHAPES, inSnakeCase);
 
 /** Whether the body has a name and no username, as in profiles E and G. */
 const hasNameOnly = (body: object) => Object.hasOwn(body, 'name') && !Object.hasOwn(body, 'username');

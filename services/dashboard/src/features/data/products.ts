@@ -1,56 +1,37 @@
-import type { FieldProblem } from '@gatehouse/core/errors';
-import { decimalsOf, minorUnits } from '@gatehouse/domain/money';
+import { inputsOf } from '@gatehouse/domain/fields';
+import {
+  type NewProduct,
+  PRODUCT,
+  PRODUCT_STATUSES,
+  type ProductChanges,
+  productProblems,
+} from '@gatehouse/domain/product-fields';
 import { html } from '@gatehouse/web/html';
 import { attempt } from '../../api/attempt.ts';
 import { type ApiPage, filters } from '../../api/pages.ts';
 import { copyable, facts, money, number, statusTag, time } from '../../pages/parts.ts';
-import type { FormRow } from '../../resources/resource-form.ts';
+import { type FormRow, fieldsOf, inputFields, type ResourceField } from '../../resources/resource-form.ts';
 import type { ListQuery } from '../../resources/resource-list.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { Visit } from '../../routes/dashboard-router.ts';
 
-type Product = {
-  id: string;
-  name: string;
-  description: string | null;
-  category: string | null;
-  price: number;
-  currency: string;
-  stock: number;
-  sku: string | null;
-  status: string;
-  created_at: string;
-  updated_at: string;
-};
+type Product = Required<NewProduct> & { id: string; created_at: string; updated_at: string };
 
-const STATUSES = [['active', 'active: it can be ordered'], 'inactive'] as const;
-const PRICE_HINT = 'With a point, such as 12.50';
-const MAX_STOCK = 1_000_000_000;
-const CURRENCY_HINT = 'Three letters, such as EUR';
-
+const { name, category, sku, price, currency, stock, status, description, ...others } = inputFields(PRODUCT, {
+  price: { hint: 'With a point, such as 12.50' },
+  currency: { maxlength: 3, hint: 'Three letters, such as EUR', initial: 'EUR' },
+  status: { options: [['active', 'active: it can be ordered'], 'inactive'] },
+  description: { rows: 4, prose: true },
+});
 const FIELDS: readonly FormRow[] = [
-  { name: 'name', label: 'Name', required: true, maxlength: 200 },
-  [
-    { name: 'price', label: 'Price', required: true, kind: 'decimal', hint: PRICE_HINT },
-    {
-      name: 'currency',
-      label: 'Currency',
-      required: true,
-      maxlength: 3,
-      hint: CURRENCY_HINT,
-      initial: 'EUR',
-    },
-  ],
-  [
-    { name: 'stock', label: 'Stock', required: true, kind: 'integer', initial: '0' },
-    { name: 'status', label: 'Status', required: true, options: STATUSES, initial: 'active' },
-  ],
-  [
-    { name: 'category', label: 'Category', maxlength: 100 },
-    { name: 'sku', label: 'SKU', maxlength: 64 },
-  ],
-  { name: 'description', label: 'Description', maxlength: 4096, rows: 4, prose: true },
+  name,
+  [category, sku],
+  [price, currency],
+  [stock, status],
+  ...Object.values<ResourceField>(others),
+  description,
 ];
+const INPUTS = inputsOf(PRODUCT);
 
 /** Products: everybody sees them; editors and admins change them. */
 export const products = resourcePages<Product>({
@@ -70,22 +51,11 @@ export const products = resourcePages<Product>({
         return (value?.data ?? []).flatMap(({ name }) => (name === null ? [] : [name]));
       },
     },
-    { name: 'status', label: 'Status', options: ['active', 'inactive'] },
+    { name: 'status', label: 'Status', options: PRODUCT_STATUSES },
   ],
   find: findProducts,
   csv: {
-    columns: [
-      'id',
-      'name',
-      'category',
-      'sku',
-      'price',
-      'currency',
-      'stock',
-      'status',
-      'description',
-      'created_at',
-    ],
+    columns: ['id', ...fieldsOf(FIELDS).map((field) => field.name as keyof Product), 'created_at'],
     find: findProducts,
   },
   search: ({ api }, q) => api.get('/v2/products/search', { q, cursor: '' }),
@@ -121,11 +91,11 @@ ${deletion}`,
     fields: FIELDS,
     changes: true,
     readOnly: ['created_at'],
-    required: ['name', 'price', 'currency'],
-    unique: ['sku'],
+    required: INPUTS.filter(({ input }) => input.initial === undefined).map((it) => it.name),
+    unique: INPUTS.filter(({ definition }) => definition.list?.unique).map((it) => it.name),
     together: ['price', 'currency'],
     list: '/v2/products',
-    problems: importProblems,
+    problems: (body, current) => productProblems(body as ProductChanges, current),
   },
   remove: {
     role: 'editor',
@@ -136,28 +106,4 @@ ${deletion}`,
 function findProducts({ api }: Visit, { q, cursor, limit, ...equal }: ListQuery): Promise<ApiPage<Product>> {
   const query = { cursor, limit, ...filters(equal) };
   return q ? api.get('/v2/products/search', { q, ...query }) : api.get('/v2/products', query);
-}
-
-/** The problems of a price, which depend on its currency, and of a stock. */
-function importProblems(
-  body: Readonly<Record<string, unknown>>,
-  current: Product | undefined,
-): FieldProblem[] {
-  const { price, stock } = body;
-  const currency = String(body.currency ?? current?.currency);
-  const decimals = decimalsOf(currency);
-  if (decimals === undefined) {
-    return [{ field: 'currency', message: 'must be the ISO 4217 code of a currency, such as USD' }];
-  }
-  const problems: FieldProblem[] = [];
-  if (typeof price === 'number' && minorUnits(price, currency) === undefined) {
-    const most = decimals === 0 ? 'without decimals' : `with at most ${decimals} decimals`;
-    problems.push({ field: 'price', message: `must be a number of ${currency} from 0, ${most}` });
-  } else if (current !== undefined && 'currency' in body && price === undefined) {
-    problems.push({ field: 'price', message: 'is required with another currency' });
-  }
-  if (typeof stock === 'number' && (stock < 0 || stock > MAX_STOCK)) {
-    problems.push({ field: 'stock', message: `must be from 0 to ${number(MAX_STOCK)}` });
-  }
-  return problems;
 }
