@@ -2,6 +2,8 @@
 // in the same order, and publishes the same events; and what publishing them costs it. The products are many, so that no two
 // orders wait for one of them.
 import { newId } from '@gatehouse/core/ids';
+import { initialsOf } from '@gatehouse/domain/fields';
+import { PRODUCT } from '@gatehouse/domain/product-fields';
 import { type AuthorizedCall, benchBeside } from '@gatehouse/testing/bench-beside';
 import mongoose from 'mongoose';
 import { type ProductDocument, storedFields } from '../src/store/product-document.ts';
@@ -16,8 +18,9 @@ const ids = Array.from({ length: 2000 }, () => newId('prd'));
 
 function documentOf(id: string, i: number): ProductDocument {
   const product = {
+    ...initialsOf(PRODUCT),
     ...{ id, name: `Tea ${i}`, description: 'Black tea of the second flush.', category: 'Tea', price: 1250 },
-    ...{ currency: 'USD', stock: 1e9, sku: `TEA-${i}`, status: 'active' as const },
+    ...{ currency: 'USD', stock: 1e9, sku: `TEA-${i}` },
     ...{ version: 1, createdAt: at, updatedAt: at },
   };
   return { ...storedFields(product), _id: id, version: 1, updated_at: at };

@@ -1,6 +1,8 @@
 // `npm run bench:search [-- PRODUCTS [ROUNDS]]`: what a search among so many products (100,000 unless told) costs beside
 // bare-server.ts, which finds by one word, without ranking, counting or facets.
 import { newId } from '@gatehouse/core/ids';
+import { initialsOf } from '@gatehouse/domain/fields';
+import { PRODUCT } from '@gatehouse/domain/product-fields';
 import { type AuthorizedCall, benchBeside } from '@gatehouse/testing/bench-beside';
 import mongoose from 'mongoose';
 import { type ProductDocument, storedFields } from '../src/store/product-document.ts';
@@ -16,6 +18,7 @@ const someWord = () => `w${Math.floor(VOCABULARY ** Math.random())}`;
 function documentOf(i: number): ProductDocument {
   const at = new Date(Date.parse('2024-01-01T00:00:00Z') + i * 1000);
   const product = {
+    ...initialsOf(PRODUCT),
     id: newId('prd'),
     name: `${someWord()} ${someWord()}`,
     description: Array.from({ length: 12 }, someWord).join(' '),
@@ -24,7 +27,6 @@ function documentOf(i: number): ProductDocument {
     currency: 'EUR',
     stock: i % 100,
     sku: `SKU-${i}`,
-    status: 'active' as const,
     version: 1,
     createdAt: at,
     updatedAt: at,

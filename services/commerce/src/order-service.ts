@@ -4,12 +4,12 @@ import type { EarlierCreation, IdempotencyKey } from '@gatehouse/domain/idempote
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import { amountOf, decimalsOf } from '@gatehouse/domain/money';
+import { isCancellableByCustomer } from '@gatehouse/domain/order-status';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { FRESH, requireSignIn } from '@gatehouse/tokens/step-up';
 import {
   asPlaced,
   changeStatus,
-  isCancellableByCustomer,
   itemProblems,
   linesOf,
   type NewOrder,

@@ -13,29 +13,8 @@ import type { EarlierCreation, IdempotencyKey } from '@gatehouse/domain/idempote
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import { MAX_MINOR_UNITS } from '@gatehouse/domain/money';
+import { ORDER_STATUSES, ORDER_TRANSITIONS, type OrderStatus } from '@gatehouse/domain/order-status';
 import type { Offer } from './product.ts';
-
-export const ORDER_STATUSES = [
-  'pending',
-  'confirmed',
-  'processing',
-  'shipped',
-  'delivered',
-  'cancelled',
-  'refunded',
-] as const;
-export type OrderStatus = (typeof ORDER_STATUSES)[number];
-
-/** The statuses that may follow each. */
-const TRANSITIONS: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
-  pending: ['confirmed', 'cancelled'],
-  confirmed: ['processing', 'cancelled'],
-  processing: ['shipped', 'cancelled'],
-  shipped: ['delivered'],
-  delivered: ['refunded'],
-  cancelled: [],
-  refunded: [],
-};
 
 const LINE = {
   productId: text(),
@@ -161,8 +140,9 @@ export function linesOf(
 
 /** The order in another status. Throws `conflict` if that cannot follow the current one. */
 export function changeStatus(order: Order, { status, note }: OrderChange, at: Date): Order {
-  if (!TRANSITIONS[order.status].includes(status)) {
-    const next = TRANSITIONS[order.status].join(' or ');
+  const following = ORDER_TRANSITIONS[order.status];
+  if (!following.includes(status)) {
+    const next = following.join(' or ');
     const possible = next === '' ? 'it is final' : `next is ${next}`;
     throw new ServiceError(
       'conflict',
@@ -177,9 +157,4 @@ export function asPlaced(order: Order): Order {
   const [placed] = order.history;
   if (placed === undefined) return order;
   return { ...order, status: placed.status, history: [placed], version: 1, updatedAt: order.createdAt };
-}
-
-/** Whether the customer may cancel the order; later, only staff may. */
-export function isCancellableByCustomer({ status }: Order): boolean {
-  return status === 'pending' || status === 'confirmed';
 }

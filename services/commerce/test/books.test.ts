@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { newId } from '@gatehouse/core/ids';
 import { createLogger } from '@gatehouse/core/logger';
+import { ORDER_STATUSES, type OrderStatus } from '@gatehouse/domain/order-status';
 import { until } from '@gatehouse/testing/processes';
 import { repetitions } from '@gatehouse/testing/repetitions';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import fc from 'fast-check';
 import mongoose, { type Connection } from 'mongoose';
 import t from 'tap';
-import { ORDER_STATUSES, type Order, type OrderStatus } from '../src/order.ts';
+import type { Order } from '../src/order.ts';
 import { createOrderService } from '../src/order-service.ts';
 import { createProductService } from '../src/product-service.ts';
 import { createOrderStore } from '../src/store/order-store.ts';

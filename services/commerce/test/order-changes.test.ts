@@ -1,6 +1,7 @@
+import { ORDER_STATUSES } from '@gatehouse/domain/order-status';
 import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
-import { ORDER_STATUSES, type Order } from '../src/order.ts';
+import type { Order } from '../src/order.ts';
 import { createOrderService } from '../src/order-service.ts';
 import { createOrderStore } from '../src/store/order-store.ts';
 import { openBooks, orderOf, STOCK } from './stock-books.ts';

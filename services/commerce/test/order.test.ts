@@ -1,5 +1,6 @@
+import { isCancellableByCustomer, ORDER_STATUSES, type OrderStatus } from '@gatehouse/domain/order-status';
 import t from 'tap';
-import { changeStatus, isCancellableByCustomer, ORDER_STATUSES, type OrderStatus } from '../src/order.ts';
+import { changeStatus } from '../src/order.ts';
 import { orderOf } from './stock-books.ts';
 
 /** The statuses that may follow each, and none other; those of a customer's order may become `cancelled` by the customer. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { newId } from '@gatehouse/core/ids';
+import { initialsOf } from '@gatehouse/domain/fields';
 import type { Position } from '@gatehouse/domain/list-query';
+import { PRODUCT } from '@gatehouse/domain/product-fields';
 import { wordsOf } from '@gatehouse/domain/search-words';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { repetitions } from '@gatehouse/testing/repetitions';
@@ -17,7 +19,8 @@ const SEARCH = '/v2/products/search';
 type Documented = { paths: Record<typeof SEARCH, { get: { parameters: { name: string }[] } }> };
 
 const EXAMPLE = {
-  ...{ description: null, category: 'Tea', currency: 'EUR', stock: 1, sku: null, status: 'active' as const },
+  ...initialsOf(PRODUCT),
+  ...{ category: 'Tea', currency: 'EUR', stock: 1 },
   version: 1,
 };
 const PRODUCTS = [

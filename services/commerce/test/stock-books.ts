@@ -1,4 +1,6 @@
 import { newId } from '@gatehouse/core/ids';
+import { initialsOf } from '@gatehouse/domain/fields';
+import { PRODUCT } from '@gatehouse/domain/product-fields';
 import { until } from '@gatehouse/testing/processes';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { logger } from '@gatehouse/testing/test-logger';
@@ -47,15 +49,9 @@ export async function openBooks(t: Test) {
     const ids = stocks.map(() => newId('prd'));
     for (const [i, stock] of stocks.entries()) {
       await productStore.insert({
-        ...{
-          id: ids[i] ?? '',
-          name: `p${i}`,
-          description: null,
-          category: null,
-          price: 100,
-          currency: 'USD',
-        },
-        ...{ stock, sku: null, status: 'active', version: 1, createdAt: at, updatedAt: at },
+        ...initialsOf(PRODUCT),
+        ...{ id: ids[i] ?? '', name: `p${i}`, price: 100, currency: 'USD', stock },
+        ...{ version: 1, createdAt: at, updatedAt: at },
       });
     }
     return ids;

@@ -10,16 +10,9 @@ import {
 } from '@gatehouse/api/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
 import { amountOf, CURRENCIES } from '@gatehouse/domain/money';
+import { ORDER_STATUSES, type OrderStatus } from '@gatehouse/domain/order-status';
 import { Type } from 'typebox';
-import {
-  type NewOrder,
-  ORDER_LIMITS,
-  ORDER_STATUSES,
-  type Order,
-  type OrderChange,
-  type OrderField,
-  type OrderStatus,
-} from '../order.ts';
+import { type NewOrder, ORDER_LIMITS, type Order, type OrderChange, type OrderField } from '../order.ts';
 import type { OrderService } from '../order-service.ts';
 
 export type OrderTypes = { entity: Order; field: OrderField; draft: NewOrder; changes: OrderChange };

@@ -1,4 +1,5 @@
 import { SERVICE_NAMES } from '@gatehouse/core/services';
+import { bringsRevenue } from '@gatehouse/domain/order-status';
 import { latencyQuantile } from '@gatehouse/server/metrics/latency';
 import { ALL_CLIENTS, type Bucket, type Entry, NO_CLIENT, ORDERS_SOURCE } from './bucket.ts';
 
@@ -84,8 +85,6 @@ function counter(name: string, description: string, groups: readonly Group[] = [
 const labelParts = ({ labels, counts }: Entry): Part[] => [{ groups: labels, count: counts[0] ?? 0 }];
 const byLabels = { unit: 'count', isPerClient: false, parts: labelParts, valueOf: count } as const;
 
-/** An order that was cancelled or refunded brings no revenue. */
-const WITHOUT_REVENUE = ['cancelled', 'refunded'];
 const TEN_THOUSAND = 10_000n;
 
 /** In place of a service: the notifications themselves. */
@@ -136,8 +135,7 @@ export const METRICS = {
     groups: ['currency'],
     isPerClient: false,
     groupedBy: 'currency',
-    parts: (entry) =>
-      WITHOUT_REVENUE.includes(entry.labels.status ?? '') ? [] : [{ groups: entry.labels, entry }],
+    parts: (entry) => (bringsRevenue(entry.labels.status) ? [{ groups: entry.labels, entry }] : []),
     valueOf: ({ amount }) => Number(amount / TEN_THOUSAND) + Number(amount % TEN_THOUSAND) / 10_000,
   },
   notifications: {

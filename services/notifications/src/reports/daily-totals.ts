@@ -1,4 +1,5 @@
 import { decimalsOf } from '@gatehouse/domain/money';
+import { bringsRevenue } from '@gatehouse/domain/order-status';
 
 type Sum = { day: string; currency: string; orders: number; items: number; revenue: bigint };
 
@@ -10,7 +11,7 @@ export function dailyTotals() {
   return {
     /** Cancelled and refunded orders do not count. */
     add(order: Record<string, unknown>): void {
-      if (order.status === 'cancelled' || order.status === 'refunded') return;
+      if (!bringsRevenue(order.status)) return;
       const [day, currency] = [String(order.created_at).slice(0, 10), String(order.currency)];
       const key = `${day} ${currency}`;
       const sum = sums.get(key) ?? { day, currency, orders: 0, items: 0, revenue: 0n };

@@ -1,4 +1,5 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import { ORDER_STATUSES } from '@gatehouse/domain/order-status';
 import { NOTIFICATION_STATUSES, NOTIFICATION_TYPES } from '../notifications/notification.ts';
 import { dailyTotals, piecesOf } from './daily-totals.ts';
 import type { ReportRequest, ReportType } from './report.ts';
@@ -46,15 +47,6 @@ export type ReportDefinition = {
 };
 
 const DATA = ['read:data', 'read:all'];
-const ORDER_STATUSES = [
-  'pending',
-  'confirmed',
-  'processing',
-  'shipped',
-  'delivered',
-  'cancelled',
-  'refunded',
-];
 
 /** The path of a list with the filters of a request, in the order of creation. `created` is the name of the time. */
 function pathOf(prefix: string, created: string, { from, to, filters }: ReportRequest): string {

@@ -1,3 +1,9 @@
+import {
+  isCancellableByCustomer,
+  ORDER_STATUSES,
+  ORDER_TRANSITIONS,
+  type OrderStatus,
+} from '@gatehouse/domain/order-status';
 import { form } from '@gatehouse/web/form';
 import { type Html, html } from '@gatehouse/web/html';
 import { userIdOf } from '../../api/lookups.ts';
@@ -5,7 +11,17 @@ import { namesOfProducts } from '../../api/names.ts';
 import { beginsWith, filters } from '../../api/pages.ts';
 import { changes, shownFields } from '../../http/changes.ts';
 import { formField, formProblem } from '../../pages/fields.ts';
-import { copyable, exactTime, facts, money, number, statusTag, time, userLink } from '../../pages/parts.ts';
+import {
+  copyable,
+  entryOf,
+  exactTime,
+  facts,
+  money,
+  number,
+  statusTag,
+  time,
+  userLink,
+} from '../../pages/parts.ts';
 import { table } from '../../pages/table.ts';
 import type { SentForm } from '../../resources/confirmed.ts';
 import type { ResourceQuestion, ResourceView, Target } from '../../resources/resource.ts';
@@ -16,7 +32,7 @@ import { hasRole } from '../../sessions/session.ts';
 type Order = {
   id: string;
   user_id: string;
-  status: string;
+  status: OrderStatus;
   currency: string;
   total_amount: number;
   created_at: string;
@@ -26,22 +42,18 @@ type Order = {
 };
 
 const API = '/v2/orders';
-const STATUSES = ['pending', 'confirmed', 'processing', 'shipped', 'delivered', 'cancelled', 'refunded'];
 const NOTE = { name: 'note', label: 'Note', hint: 'The note is kept in the history of the order.' };
-/** The step that follows each status (docs/guides/products-api.md), and its button. */
-const NEXT: Record<string, { status: string; button: string }> = {
-  pending: { status: 'confirmed', button: 'Confirm order' },
-  confirmed: { status: 'processing', button: 'Start processing' },
-  processing: { status: 'shipped', button: 'Mark as shipped' },
-  shipped: { status: 'delivered', button: 'Mark as delivered' },
+/** The buttons of the steps of an order (docs/guides/products-api.md), by the status that each leads to. */
+const STEPS: Readonly<Record<string, string>> = {
+  confirmed: 'Confirm order',
+  processing: 'Start processing',
+  shipped: 'Mark as shipped',
+  delivered: 'Mark as delivered',
 };
 type FinalChange = {
-  status: string;
+  status: OrderStatus;
   button: string;
   question: string;
-  /** The statuses from which it is possible, and those from which it is possible for the customer. */
-  from: readonly string[];
-  customer: readonly string[];
   consequence: string;
 };
 /** The changes of status that end an order early. */
@@ -50,16 +62,12 @@ const FINAL_CHANGES: Record<'cancel' | 'refund', FinalChange> = {
     status: 'cancelled',
     button: 'Cancel order',
     question: 'Cancel this order?',
-    from: ['pending', 'confirmed', 'processing'],
-    customer: ['pending', 'confirmed'],
     consequence: 'is not delivered, and the stock of its products is returned.',
   },
   refund: {
     status: 'refunded',
     button: 'Refund order',
     question: 'Refund this order?',
-    from: ['delivered'],
-    customer: [],
     consequence:
       'is marked as refunded. Gatehouse transfers no money: refund the payment through your payment provider.',
   },
@@ -79,7 +87,7 @@ export const orders = resourcePages<Order>({
   },
   filters: [
     { name: 'q', label: ({ role }) => (role === 'user' ? 'Order ID' : 'Order ID or customer') },
-    { name: 'status', label: 'Status', options: STATUSES },
+    { name: 'status', label: 'Status', options: ORDER_STATUSES },
     { name: 'from', label: 'Placed since (UTC)', type: 'date' },
   ],
   async find({ api }, { q = '', status, from, cursor }) {
@@ -110,7 +118,7 @@ export const orders = resourcePages<Order>({
   actions: {
     async status(target, fields) {
       const status = fields.text('status');
-      if (!Object.values(NEXT).some((next) => next.status === status)) throw notFound();
+      if (!Object.hasOwn(STEPS, status)) throw notFound();
       changes(fields, { status }, target.value);
       await changeStatus(target, status, fields.text('note'));
       return `${target.path}?done=changed`;
@@ -190,18 +198,20 @@ function statusSection(
     refused,
   }: Pick<ResourceView<Order>, 'visit' | 'path' | 'refused'> & { mayChange: boolean },
 ): Html | false {
-  const next = mayChange ? NEXT[status] : undefined;
-  const finalChanges = Object.entries(FINAL_CHANGES).filter(([, { from, customer }]) =>
-    (mayChange ? from : customer).includes(status),
+  const following = entryOf(ORDER_TRANSITIONS, status) ?? [];
+  const next = mayChange ? following.find((it) => Object.hasOwn(STEPS, it)) : undefined;
+  const finalChanges = Object.entries(FINAL_CHANGES).filter(
+    ([, { status: end }]) =>
+      following.includes(end) && (mayChange || (end === 'cancelled' && isCancellableByCustomer({ status }))),
   );
   if (next === undefined && finalChanges.length === 0) return false;
-  const hidden = { ...shownFields({ status }, refused), status: next?.status ?? '' };
+  const hidden = { ...shownFields({ status }, refused), status: next ?? '' };
   return html`<section class="panel"><h2>Status</h2>${formProblem(refused?.error, [NOTE])}${
     next !== undefined &&
     form(
       { action: `${path}/status`, csrf, hidden },
       html`${formField(NOTE, refused?.fields.text('note') ?? '')}
-<div class="buttons"><button class="primary">${next.button}</button></div>`,
+<div class="buttons"><button class="primary">${STEPS[next]}</button></div>`,
       { class: 'wide-form' },
     )
   }
