@@ -112,8 +112,7 @@ export function createOrderService(options: {
     read,
 
     async changeStatus(id, change, actor, ifVersion) {
-      const { note } = change;
-      if (note !== null && [...note].length > ORDER_LIMITS.note) {
+      if ([...(change.note ?? '')].length > ORDER_LIMITS.note) {
         throw invalidFields([
           { field: 'note', message: `must have at most ${ORDER_LIMITS.note} characters` },
         ]);

@@ -28,12 +28,12 @@ export type OrderItem = Omit<OrderLine, 'unitPrice'>;
 export const ORDER = {
   id: id(),
   userId: text().list(),
+  status: oneOf(ORDER_STATUSES).list(),
   /** One for each product, in the order of the product ids. */
   lines: listOf(LINE),
   currency: text().list(),
   /** In minor units. Lists compare the amount. */
   total: number().stored('total_minor').list({ stored: 'total' }),
-  status: oneOf(ORDER_STATUSES).list(),
   /** All statuses so far, the current one last. */
   history: listOf({ status: oneOf(ORDER_STATUSES), at: date(), note: text().default(null) }),
   version: number().default(0),
@@ -46,7 +46,7 @@ export type Order = EntityOf<typeof ORDER>;
 export type OrderField = ListFieldOf<typeof ORDER>;
 
 export type NewOrder = { userId?: string; items: readonly OrderItem[]; currency: string };
-export type OrderChange = { status: OrderStatus; note: string | null };
+export type OrderChange = { status: OrderStatus; note?: string | null };
 
 /** How the placing of an order ended: it is placed, the stock of a product does not suffice, or it is one too many. */
 export type Placement =
@@ -139,7 +139,7 @@ export function linesOf(
 }
 
 /** The order in another status. Throws `conflict` if that cannot follow the current one. */
-export function changeStatus(order: Order, { status, note }: OrderChange, at: Date): Order {
+export function changeStatus(order: Order, { status, note = null }: OrderChange, at: Date): Order {
   const following = ORDER_TRANSITIONS[order.status];
   if (!following.includes(status)) {
     const next = following.join(' or ');

@@ -8,6 +8,8 @@ export type PropertyShape<T = never> = {
   /** Its schema in bodies of requests, and an example of its value. */
   input?: TSchema;
   example?: unknown;
+  /** Its value in a body as the use case takes it, unless that is the same. */
+  take?(sent: never): unknown;
   /** Its schema in responses, where dates are written as ISO 8601. If it is optional, null is left out. */
   output?: TSchema;
   /** Its value in responses, unless that is the entity's. */
@@ -75,8 +77,9 @@ export function createEntityProfile<T extends object, E extends Fields, P extend
     const values: Record<string, unknown> = {};
     for (const it of picked) {
       if (typeof it === 'string') {
+        const { take = (sent: unknown) => sent } = shapes[it];
         const value = body[named(it)];
-        if (value !== undefined) values[it] = value;
+        if (value !== undefined) values[it] = take(value as never);
       } else {
         for (const [name, parts] of Object.entries(it))
           Object.assign(values, valuesOf(parts, Object(body[name])));
@@ -123,6 +126,6 @@ export function createEntityProfile<T extends object, E extends Fields, P extend
 
     /** The filters of lists by these properties; by default by all that lists have. */
     filters: (properties?: readonly ListFieldOf<E>[]): FilterFields<ListFieldOf<E>> =>
-      filtersOf(entity, properties, nameOf),
+      filtersOf(entity, properties, (field) => shapes[field as string as P]?.name ?? nameOf(field)),
   };
 }

@@ -1,18 +1,21 @@
 import { plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
 import { documentedLimits } from '@gatehouse/api/http/schema';
 import { bareArray, pageEnvelopeWithPages } from '@gatehouse/api/lists/paging';
-import {
-  type ListProfile,
-  type Profile,
-  requestBody,
-  type View,
-  view,
-} from '@gatehouse/api/resource/profile';
+import { createEntityProfile, type PropertyShape } from '@gatehouse/api/resource/entity-profile';
+import type { ListProfile, Profile } from '@gatehouse/api/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
+import { inSnakeCase } from '@gatehouse/domain/fields';
 import { amountOf, CURRENCIES } from '@gatehouse/domain/money';
 import { ORDER_STATUSES, type OrderStatus } from '@gatehouse/domain/order-status';
 import { Type } from 'typebox';
-import { type NewOrder, ORDER_LIMITS, type Order, type OrderChange, type OrderField } from '../order.ts';
+import {
+  type NewOrder,
+  ORDER,
+  ORDER_LIMITS,
+  type Order,
+  type OrderChange,
+  type OrderField,
+} from '../order.ts';
 import type { OrderService } from '../order-service.ts';
 
 export type OrderTypes = { entity: Order; field: OrderField; draft: NewOrder; changes: OrderChange };
@@ -29,111 +32,86 @@ const Timestamp = Type.String({ format: 'date-time' });
 const Amount = (description: string) => Type.Number({ description });
 const ProductId = Type.String({ description: 'The id of a product.' });
 const QUANTITY = { minimum: 1, maximum: ORDER_LIMITS.quantity };
-const Quantity = Type.Integer(QUANTITY);
+const TextOrNull = (description?: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], ...(description && { description }) });
 
-export const orderView: View<Order> = view<Order, ReturnType<typeof orderSchema>>(
-  'Order',
-  orderSchema(),
-  ({ id, userId, lines, currency, total, status, history, createdAt, updatedAt }) => ({
-    id,
-    user_id: userId,
-    status,
-    items: lines.map(({ productId, quantity, unitPrice }) => ({
-      product_id: productId,
-      quantity,
-      unit_price: amountOf(unitPrice, currency),
-      line_total: amountOf(unitPrice * quantity, currency),
-    })),
-    currency,
-    total_amount: amountOf(total, currency),
-    status_history: history.map(({ status, at, note }) => ({ status, at: at.toISOString(), note })),
-    created_at: createdAt.toISOString(),
-    updated_at: updatedAt.toISOString(),
-  }),
-);
-
-function orderSchema() {
-  return Type.Object({
-    id: Type.String({ description: 'Opaque.' }),
-    user_id: Type.String({ description: 'The customer.' }),
-    status: Status,
-    items: Type.Array(
-      Type.Object({
-        product_id: ProductId,
-        quantity: Quantity,
-        unit_price: Amount('The price of one piece when the order was placed.'),
-        line_total: Amount('The price of all pieces.'),
-      }),
-    ),
-    currency: Currency,
-    total_amount: Amount('The price of the whole order.'),
-    status_history: Type.Array(
-      Type.Object({
-        status: Status,
-        at: Timestamp,
-        note: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
-      }),
-    ),
-    created_at: Timestamp,
-    updated_at: Timestamp,
-  });
-}
-
-export const statusChangeBody = requestBody(
-  'OrderStatusChange',
-  Type.Object({
-    status: Status,
-    note: Type.Optional(
-      Type.Unsafe<string | null>({
-        type: ['string', 'null'],
-        description: `At most ${ORDER_LIMITS.note} characters.`,
-      }),
-    ),
-  }),
-  {
-    example: { status: 'confirmed', note: 'Paid.' },
-    read: ({ status, note }): OrderChange => ({ status, note: note ?? null }),
+/** Every property of an order, and of its drafts and changes, in requests and responses. */
+const ORDER_SHAPES = {
+  id: { output: Type.String({ description: 'Opaque.' }) },
+  userId: {
+    input: Type.String({
+      description:
+        'The customer; the caller unless given. Only admins and trusted applications order for others.',
+    }),
+    output: Type.String({ description: 'The customer.' }),
   },
-);
-
-const newOrder = requestBody(
-  'NewOrder',
-  Type.Object({
-    user_id: Type.Optional(
-      Type.String({
-        description:
-          'The customer; the caller unless given. Only admins and trusted applications order for others.',
-      }),
-    ),
-    items: Type.Array(
+  status: { input: Status, example: 'confirmed', output: Status },
+  note: { input: TextOrNull(`At most ${ORDER_LIMITS.note} characters.`), example: 'Paid.' },
+  items: {
+    input: Type.Array(
       Type.Object({ product_id: ProductId, quantity: Type.Integer({ ...documentedLimits(QUANTITY) }) }),
       {
         description: `1 to ${ORDER_LIMITS.items} entries. Those of the same product are added up.`,
         ...documentedLimits({ minItems: 1, maxItems: ORDER_LIMITS.items }),
       },
     ),
-    currency: Currency,
-  }),
-  {
-    example: { items: [{ product_id: 'prd_06f2k1c8w0h3v5n7q9t1x3z5b7', quantity: 2 }], currency: 'USD' },
-    read: ({ user_id, items, currency }): NewOrder => ({
-      ...(user_id === undefined ? {} : { userId: user_id }),
-      items: items.map(({ product_id: productId, quantity }) => ({ productId, quantity })),
-      currency,
-    }),
+    take: (items: { product_id: string; quantity: number }[]) =>
+      items.map(({ product_id: productId, quantity }) => ({ productId, quantity })),
   },
+  lines: {
+    name: 'items',
+    output: Type.Array(
+      Type.Object({
+        product_id: ProductId,
+        quantity: Type.Integer(QUANTITY),
+        unit_price: Amount('The price of one piece when the order was placed.'),
+        line_total: Amount('The price of all pieces.'),
+      }),
+    ),
+    show: ({ lines, currency }) =>
+      lines.map(({ productId, quantity, unitPrice }) => ({
+        product_id: productId,
+        quantity,
+        unit_price: amountOf(unitPrice, currency),
+        line_total: amountOf(unitPrice * quantity, currency),
+      })),
+  },
+  currency: { input: Currency, output: Currency },
+  total: {
+    name: 'total_amount',
+    output: Amount('The price of the whole order.'),
+    show: ({ total, currency }) => amountOf(total, currency),
+  },
+  history: {
+    name: 'status_history',
+    output: Type.Array(Type.Object({ status: Status, at: Timestamp, note: TextOrNull() })),
+    show: ({ history }) => history.map(({ at, ...entry }) => ({ ...entry, at: at.toISOString() })),
+  },
+  createdAt: { output: Timestamp },
+  updatedAt: { output: Timestamp },
+} satisfies Record<string, PropertyShape<Order>>;
+
+const shaped = createEntityProfile<Order, typeof ORDER, keyof typeof ORDER_SHAPES>(
+  ORDER,
+  ORDER_SHAPES,
+  inSnakeCase,
 );
+export const orderView = shaped.view('Order', [
+  ...(['id', 'userId', 'status', 'lines', 'currency', 'total', 'history'] as const),
+  ...(['createdAt', 'updatedAt'] as const),
+]);
+export const statusChangeBody = shaped.body<OrderChange>('OrderStatusChange', {
+  required: ['status'],
+  optional: ['note'],
+});
+const newOrder = shaped.body<NewOrder>('NewOrder', {
+  required: ['items', 'currency'],
+  optional: ['userId'],
+  example: { items: [{ product_id: 'prd_06f2k1c8w0h3v5n7q9t1x3z5b7', quantity: 2 }], currency: 'USD' },
+});
 
 const rules: Omit<ListProfile<OrderTypes>['rules'], 'paging'> = {
-  filters: {
-    id: { field: 'id', type: 'string' },
-    user_id: { field: 'userId', type: 'string' },
-    status: { field: 'status', type: 'string', values: ORDER_STATUSES },
-    currency: { field: 'currency', type: 'string' },
-    total_amount: { field: 'total', type: 'number' },
-    created_at: { field: 'createdAt', type: 'date' },
-    updated_at: { field: 'updatedAt', type: 'date' },
-  },
+  filters: shaped.filters(),
   plain: ['status', 'user_id'],
   sort: {
     fields: { created_at: 'createdAt', updated_at: 'updatedAt', total_amount: 'total' },

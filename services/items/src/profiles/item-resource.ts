@@ -1,6 +1,7 @@
 import { plainBody } from '@gatehouse/api/http/error-bodies';
 import type { JsonText } from '@gatehouse/api/http/json-body';
 import { documentedLimits } from '@gatehouse/api/http/schema';
+import { filtersOf } from '@gatehouse/api/lists/filters';
 import { bareArray, cursorEnvelope } from '@gatehouse/api/lists/paging';
 import {
   type ListProfile,
@@ -13,6 +14,7 @@ import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { Type } from 'typebox';
 import {
+  ITEM,
   type Item,
   type ItemChanges,
   type ItemField,
@@ -54,16 +56,13 @@ const detail: View<Item> = {
   schema: Type.Object({ ...Fields, created_at: Type.String({ format: 'date-time' }) }),
   show: (entity) => ({ ...(item.show(entity) as object), created_at: entity.createdAt.toISOString() }),
   write: (entity) => `${item.write(entity).slice(0, -1)},"created_at":"${entity.createdAt.toISOString()}"}`,
+  properties: ['id', 'name', 'value', 'createdAt'],
 };
 const written = (name: string, message: string) =>
   view(name, Type.Object({ id: Id, message: Type.String() }), ({ id }: Item) => ({ id, message }));
 
 const rules: Omit<ListProfile<ItemTypes>['rules'], 'paging'> = {
-  filters: {
-    id: { field: 'id', type: 'string' },
-    name: { field: 'name', type: 'string' },
-    created_at: { field: 'createdAt', type: 'date' },
-  },
+  filters: filtersOf(ITEM),
   legacy: true,
 };
 

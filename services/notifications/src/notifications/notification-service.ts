@@ -88,6 +88,7 @@ export function createNotificationService(options: {
       }
       const now = new Date();
       const notification: Notification = {
+        priority: 'normal',
         ...draft,
         subject: draft.subject,
         ...ACCEPTED,

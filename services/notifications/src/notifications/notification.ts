@@ -72,8 +72,8 @@ export type NotificationAttempt = Notification['attempts'][number];
 /** The fields that lists of notifications are sorted and filtered by. */
 export type NotificationField = ListFieldOf<typeof NOTIFICATION>;
 
-export type NewNotification = Pick<Notification, 'userId' | 'message' | 'type' | 'priority'> &
-  Partial<Pick<Notification, 'subject'>>;
+export type NewNotification = Pick<Notification, 'userId' | 'message' | 'type'> &
+  Partial<Pick<Notification, 'subject' | 'priority'>>;
 export type NotificationChanges = { status?: 'cancelled'; priority?: NotificationPriority };
 
 /** Somebody on whom a notification rests, and the account behind that as it was when the notification was accepted. */

@@ -1,14 +1,11 @@
 import { plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
 import { documentedLimits } from '@gatehouse/api/http/schema';
 import { bareArray, pageEnvelopeWithPages } from '@gatehouse/api/lists/paging';
-import {
-  type ListProfile,
-  type Profile,
-  requestBody,
-  type View,
-  view,
-} from '@gatehouse/api/resource/profile';
+import { createEntityProfile, type PropertyShape } from '@gatehouse/api/resource/entity-profile';
+import { type ListProfile, type Profile, requestBody } from '@gatehouse/api/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { inSnakeCase } from '@gatehouse/domain/fields';
 import { Type } from 'typebox';
 import {
   ATTEMPT_OUTCOMES,
@@ -16,6 +13,7 @@ import {
   MAX_MESSAGE_LENGTH,
   MAX_SUBJECT_LENGTH,
   type NewNotification,
+  NOTIFICATION,
   NOTIFICATION_PRIORITIES,
   NOTIFICATION_STATUSES,
   NOTIFICATION_TYPES,
@@ -59,43 +57,40 @@ const NullableTimestamp = Type.Unsafe<string | null>({ type: ['string', 'null'],
 const NullableText = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description });
 
-export const notificationView: View<Notification> = view<Notification, ReturnType<typeof schema>>(
-  'Notification',
-  schema(),
-  ({ id, userId, subject, message, type, priority, status, reason, attempts, createdAt, updatedAt }) => ({
-    id,
-    user_id: userId,
-    ...(subject === undefined ? {} : { subject }),
-    message,
-    type,
-    priority,
-    status,
-    reason,
-    attempts: attempts.map(({ startedAt, endedAt, outcome, error, providerId }) => ({
-      started_at: startedAt.toISOString(),
-      ended_at: endedAt?.toISOString() ?? null,
-      outcome,
-      error,
-      provider_id: providerId,
-    })),
-    created_at: createdAt.toISOString(),
-    updated_at: updatedAt.toISOString(),
-  }),
-);
-
-function schema() {
-  return Type.Object({
-    id: Type.String({ description: 'Opaque.' }),
-    user_id: Type.String({ description: 'The recipient.' }),
-    subject: Type.Optional(Type.String({ description: 'The subject of an email that has one.' })),
-    message: Type.String(),
-    type: NotificationTypeName,
-    priority: Priority,
-    status: Status,
-    reason: NullableText(
+/** Every property of a notification in requests and responses. */
+const NOTIFICATION_SHAPES = {
+  id: { output: Type.String({ description: 'Opaque.' }) },
+  userId: {
+    input: Type.String({ description: 'The recipient, whose account has the address that it goes to.' }),
+    output: Type.String({ description: 'The recipient.' }),
+  },
+  subject: {
+    input: Type.String({
+      ...documentedLimits({ minLength: 1, maxLength: MAX_SUBJECT_LENGTH }),
+      description: 'The subject of an email: one line. The default is the first line of the message.',
+    }),
+    output: Type.Optional(Type.String({ description: 'The subject of an email that has one.' })),
+  },
+  message: {
+    input: Type.String({ description: `1 to ${MAX_MESSAGE_LENGTH} characters of plain text.` }),
+    output: Type.String(),
+  },
+  type: { input: NotificationTypeName, output: NotificationTypeName },
+  priority: {
+    input: Type.Unsafe<NotificationPriority>({
+      ...Priority,
+      description: 'The default is normal. High-priority messages are sent first.',
+    }),
+    output: Priority,
+  },
+  status: { output: Status },
+  reason: {
+    output: NullableText(
       'The error of the last attempt, if it failed; or why it was cancelled, if nobody asked for that.',
     ),
-    attempts: Type.Array(
+  },
+  attempts: {
+    output: Type.Array(
       Type.Object({
         started_at: Timestamp,
         ended_at: NullableTimestamp,
@@ -105,46 +100,38 @@ function schema() {
       }),
       { description: 'The last 50 attempts to send it.' },
     ),
-    created_at: Timestamp,
-    updated_at: Timestamp,
-  });
-}
-
-const newNotification = requestBody(
-  'NewNotification',
-  Type.Object({
-    user_id: Type.String({ description: 'The recipient, whose account has the address that it goes to.' }),
-    subject: Type.Optional(
-      Type.String({
-        ...documentedLimits({ minLength: 1, maxLength: MAX_SUBJECT_LENGTH }),
-        description: 'The subject of an email: one line. The default is the first line of the message.',
-      }),
-    ),
-    message: Type.String({ description: `1 to ${MAX_MESSAGE_LENGTH} characters of plain text.` }),
-    type: NotificationTypeName,
-    priority: Type.Optional(
-      Type.Unsafe<NotificationPriority>({
-        ...Priority,
-        description: 'The default is normal. High-priority messages are sent first.',
-      }),
-    ),
-  }),
-  {
-    example: {
-      user_id: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
-      message: 'Your order has been shipped.',
-      type: 'email',
-      priority: 'high',
-    },
-    read: ({ user_id: userId, subject, message, type, priority = 'normal' }): NewNotification => ({
-      userId,
-      subject,
-      message,
-      type,
-      priority,
-    }),
+    show: ({ attempts }) =>
+      attempts.map(({ startedAt, endedAt, outcome, error, providerId }) => ({
+        started_at: startedAt.toISOString(),
+        ended_at: endedAt?.toISOString() ?? null,
+        outcome,
+        error,
+        provider_id: providerId,
+      })),
   },
+  createdAt: { output: Timestamp },
+  updatedAt: { output: Timestamp },
+} satisfies Record<string, PropertyShape<Notification>>;
+
+const shaped = createEntityProfile<Notification, typeof NOTIFICATION, keyof typeof NOTIFICATION_SHAPES>(
+  NOTIFICATION,
+  NOTIFICATION_SHAPES,
+  inSnakeCase,
 );
+export const notificationView = shaped.view('Notification', [
+  ...(['id', 'userId', 'subject', 'message', 'type', 'priority', 'status'] as const),
+  ...(['reason', 'attempts', 'createdAt', 'updatedAt'] as const),
+]);
+const newNotification = shaped.body<NewNotification>('NewNotification', {
+  required: ['userId', 'message', 'type'],
+  optional: ['subject', 'priority'],
+  example: {
+    user_id: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
+    message: 'Your order has been shipped.',
+    type: 'email',
+    priority: 'high',
+  },
+});
 
 const changes = requestBody(
   'NotificationChanges',
@@ -163,22 +150,12 @@ const changes = requestBody(
   ),
   {
     example: { priority: 'high' },
-    read: ({ status, priority }): NotificationChanges => ({
-      ...(status === undefined ? {} : { status }),
-      ...(priority === undefined ? {} : { priority }),
-    }),
+    read: ({ status, priority }): NotificationChanges => omitUndefined({ status, priority }),
   },
 );
 
 const rules: Omit<ListProfile<NotificationTypes>['rules'], 'paging'> = {
-  filters: {
-    id: { field: 'id', type: 'string' },
-    user_id: { field: 'userId', type: 'string' },
-    type: { field: 'type', type: 'string', values: NOTIFICATION_TYPES },
-    priority: { field: 'priority', type: 'string', values: NOTIFICATION_PRIORITIES },
-    status: { field: 'status', type: 'string', values: NOTIFICATION_STATUSES },
-    created_at: { field: 'createdAt', type: 'date' },
-  },
+  filters: shaped.filters(),
   plain: ['status', 'type', 'priority', 'user_id'],
   sort: { fields: { created_at: 'createdAt' }, by: 'sort', order: 'order' },
 };
