@@ -14,8 +14,8 @@ import type { RateLimitStore } from './rate-limit-store.ts';
 import { checkAfterBody, hasBody } from './request-body.ts';
 
 /**
- * Authenticated requests are counted by client and subject, and by the person behind them, who may have many applications;
- * unauthenticated ones by address.
+ * Authenticated requests are counted by client and subject, and by the person behind them, who may have many applications: with
+ * a secret or key of an application, whoever made it. Unauthenticated ones are counted by address.
  */
 export type CallLimits = {
   authenticated: RateLimiter;
@@ -83,11 +83,11 @@ export async function identifyCaller(
   // An application's API keys, and its tokens without a person, share one quota. A service that reads for them does so at
   // its own pace, and must not use it up.
   if (limits !== undefined && caller.actor === undefined) {
-    const { clientId, subject, person } = caller;
+    const { clientId, subject, person, givenBy } = caller;
     setHeaders(
       await countAll([
         { limiter: limits.authenticated, key: `${clientId} ${subject}` },
-        ...(person === undefined ? [] : [{ limiter: limits.person, key: person.id }]),
+        ...(person === undefined ? [] : [{ limiter: limits.person, key: givenBy ?? person.id }]),
       ]),
     );
   }

@@ -334,6 +334,28 @@ t.test('the keys of an application share a limit', async (t) => {
   t.notMatch(JSON.stringify(lines), 'gatehouse_', 'the key is in no log');
 });
 
+t.test('whose limit a request counts for, beside that of its credential', async (t) => {
+  const machine = { sub: 'app_1', client_id: 'app_1', owner: 'usr_owner' };
+  const key = { client_id: 'app_1', trusted: false, owner: 'usr_owner', role: 'user' } as const;
+  const CASES: [credential: string, whose: string | undefined][] = [
+    [await issuer.sign({ sub: 'usr_owner', client_id: 'login', scope: 'manage:apps' }), 'usr_owner'],
+    [await issuer.sign(machine), 'usr_owner'],
+    [issuer.apiKey(key).key, 'usr_owner'],
+    [await issuer.sign({ ...machine, given_by: 'usr_member' }), 'usr_member'],
+    [issuer.apiKey({ ...key, given_by: 'usr_member' }).key, 'usr_member'],
+    [await issuer.sign({ ...machine, trusted: true, given_by: 'usr_member' }), undefined],
+  ];
+  for (const [i, [credential, whose]] of CASES.entries()) {
+    const limits = limitsOf(9, 9);
+    const { post } = await serve(t, { limits });
+    t.match(await post(`Bearer ${credential}`), { status: 200 });
+    for (const who of ['usr_owner', 'usr_member', 'app_1']) {
+      const { left } = await limits.person.take(who);
+      t.equal(left, who === whose ? 16 : 17, `case ${i}: ${who}`);
+    }
+  }
+});
+
 t.test('while the keys are unreachable no caller counts as unauthenticated', async (t) => {
   const jwksUri = `http://127.0.0.1:${await freePort()}/jwks`;
   const { post } = await serve(t, { limits: limitsOf(2, 2), jwksUri });
