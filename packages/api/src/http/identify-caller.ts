@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '@gatehouse/core/errors';
 import { requestInfo } from '@gatehouse/server/requests';
-import type { Caller } from '@gatehouse/tokens/caller';
+import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
 import type { CredentialVerifier } from '@gatehouse/tokens/credentials';
 import {
   type AddressLimiter,
@@ -14,8 +14,8 @@ import type { RateLimitStore } from './rate-limit-store.ts';
 import { checkAfterBody, hasBody } from './request-body.ts';
 
 /**
- * Authenticated requests are counted by client and subject, and by the person behind them, who may have many applications: with
- * a secret or key of an application, whoever made it. Unauthenticated ones are counted by address.
+ * Authenticated requests are counted by client and subject, and by the person of personKey(); unauthenticated ones by
+ * address.
  */
 export type CallLimits = {
   authenticated: RateLimiter;
@@ -83,14 +83,25 @@ export async function identifyCaller(
   // An application's API keys, and its tokens without a person, share one quota. A service that reads for them does so at
   // its own pace, and must not use it up.
   if (limits !== undefined && caller.actor === undefined) {
-    const { clientId, subject, person, givenBy } = caller;
+    const { clientId, subject } = caller;
+    const person = personKey(caller);
     setHeaders(
       await countAll([
         { limiter: limits.authenticated, key: `${clientId} ${subject}` },
-        ...(person === undefined ? [] : [{ limiter: limits.person, key: givenBy ?? person.id }]),
+        ...(person === undefined ? [] : [{ limiter: limits.person, key: person }]),
       ]),
     );
   }
   if (hasBody(request)) checkAfterBody(request, () => credentials.recheck(credential.authorization, caller));
   return caller;
+}
+
+/**
+ * The person who uses Gatehouse itself, or who made the secret or key of an application. The applications that a person uses
+ * count apart, together, so that they cannot use up the person's login. Undefined for a trusted machine.
+ */
+function personKey(caller: Caller): string | undefined {
+  const { clientId, subject, person, givenBy } = caller;
+  if (subject !== clientId && !isFirstParty(caller)) return `${subject} by applications`;
+  return person && (givenBy ?? person.id);
 }

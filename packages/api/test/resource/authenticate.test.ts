@@ -335,10 +335,12 @@ t.test('the keys of an application share a limit', async (t) => {
 });
 
 t.test('whose limit a request counts for, beside that of its credential', async (t) => {
+  const APART = 'usr_owner by applications';
   const machine = { sub: 'app_1', client_id: 'app_1', owner: 'usr_owner' };
   const key = { client_id: 'app_1', trusted: false, owner: 'usr_owner', role: 'user' } as const;
   const CASES: [credential: string, whose: string | undefined][] = [
     [await issuer.sign({ sub: 'usr_owner', client_id: 'login', scope: 'manage:apps' }), 'usr_owner'],
+    [await issuer.sign({ sub: 'usr_owner', client_id: 'app_1', scope: 'openid' }), APART],
     [await issuer.sign(machine), 'usr_owner'],
     [issuer.apiKey(key).key, 'usr_owner'],
     [await issuer.sign({ ...machine, given_by: 'usr_member' }), 'usr_member'],
@@ -349,7 +351,7 @@ t.test('whose limit a request counts for, beside that of its credential', async 
     const limits = limitsOf(9, 9);
     const { post } = await serve(t, { limits });
     t.match(await post(`Bearer ${credential}`), { status: 200 });
-    for (const who of ['usr_owner', 'usr_member', 'app_1']) {
+    for (const who of ['usr_owner', 'usr_member', APART]) {
       const { left } = await limits.person.take(who);
       t.equal(left, who === whose ? 16 : 17, `case ${i}: ${who}`);
     }
