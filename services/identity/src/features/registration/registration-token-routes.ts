@@ -128,14 +128,23 @@ export function registrationTokenRoutes(options: {
     async handle({ ctx, caller, person, body }) {
       const { scopes, uses = DEFAULTS.uses, expires_in: expiresIn = DEFAULTS.expiresIn } = body;
       const { machines = false } = body;
-      const { epoch: ownerEpoch } = await stamp({ person, caller });
+      const { epoch: ownerEpoch, role: ownerRole = 'user' } = await stamp({ person, caller });
       const name = body.name.trim();
       const allowed = ceilingOf(person.role);
       const problems = [...nameProblems(name), ...scopeProblems(scopes, { type: 'web', allowed })];
       if (problems.length > 0) throw invalidFields(problems);
       const { secret, hash: tokenHash, lastFour, createdAt } = makeSecret();
       const token: RegistrationToken = {
-        ...{ id: newId('rgt'), owner: person.id, ownerEpoch, name, scopes, machines, usesLeft: uses },
+        ...{
+          id: newId('rgt'),
+          owner: person.id,
+          ownerEpoch,
+          ownerRole,
+          name,
+          scopes,
+          machines,
+          usesLeft: uses,
+        },
         ...{ tokenHash, lastFour, createdAt },
         expiresAt: new Date(createdAt.getTime() + expiresIn * 1000),
       };

@@ -1,4 +1,4 @@
-import { boolean, date, type EntityOf, id, number, text, value } from '@gatehouse/domain/fields';
+import { boolean, date, type EntityOf, id, number, oneOf, text, value } from '@gatehouse/domain/fields';
 
 /** An initial access token (RFC 7591 §1.2): whoever has it registers clients, as applications of its owner. */
 export const REGISTRATION_TOKEN = {
@@ -7,6 +7,8 @@ export const REGISTRATION_TOKEN = {
   owner: text(),
   /** The sum of the epochs of the owner's account that it rests on (see AUTHORITY). */
   ownerEpoch: number().default(0),
+  /** Their role at the time, which the clients never exceed. */
+  ownerRole: oneOf(['user', 'editor', 'admin']),
   name: text(),
   tokenHash: text(),
   /** Its last characters. */

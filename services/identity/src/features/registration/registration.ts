@@ -16,6 +16,8 @@ export const REGISTRATION = {
   owner: value<string | null>(),
   /** The sum of the epochs of the owner's account that it rests on (see AUTHORITY). */
   ownerEpoch: number().default(0),
+  /** Their role when the registration token was made. */
+  ownerRole: oneOf(['user', 'editor', 'admin']),
   /** Whether the client may be a machine. */
   machines: boolean(),
   /** The most scopes that the client may ask for; its owner may have removed some since (`registrableScopes`). */

@@ -21,7 +21,7 @@ import type { ApplicationKeys } from '../../core/applications/application-keys.t
 import { scopeProblems, settingsProblems } from '../../core/applications/application-rules.ts';
 import { type ApplicationWrites, retried } from '../../core/applications/application-writes.ts';
 import type { NotifyCredential } from '../../core/applications/applications.ts';
-import { withinCeiling } from '../../core/applications/ownership.ts';
+import { lowerRole, withinCeiling } from '../../core/applications/ownership.ts';
 import type { Audit, Origin } from '../../core/audit/audit.ts';
 import type { Authority, Giver } from '../../core/authority/authority.ts';
 import { type ClientMetadata, type RequestedClient, readClientMetadata } from './client-metadata.ts';
@@ -116,11 +116,19 @@ export function createRegistrations(options: {
   /** The scopes that a token can still give to a client, and its owner. Throws `unauthenticated` once it has ended. */
   async function grantable(
     kind: 'registration_token' | 'registration_access_token',
-    { owner: by, ownerEpoch: epoch, scopes }: Pick<RegistrationToken, 'owner' | 'ownerEpoch' | 'scopes'>,
+    {
+      owner: by,
+      ownerEpoch: epoch,
+      ownerRole,
+      scopes,
+    }: Pick<RegistrationToken, 'owner' | 'ownerEpoch' | 'ownerRole' | 'scopes'>,
   ): Promise<{ allowed: string[]; giver: Giver }> {
     const giver = await authority.giverOf(kind, { by, epoch });
-    if (giver !== undefined) return { allowed: withinCeiling(scopes, giver.role), giver };
-    throw unauthenticated('This token has ended. Ask its owner for another one.', 'invalid_token');
+    if (giver === undefined) {
+      throw unauthenticated('This token has ended. Ask its owner for another one.', 'invalid_token');
+    }
+    const role = lowerRole(giver.role, ownerRole);
+    return { allowed: withinCeiling(scopes, role), giver: { ...giver, role } };
   }
 
   /** @param options.giver the owner as the token was checked: what ends the token in the meantime ends the credentials as well */
@@ -161,11 +169,14 @@ export function createRegistrations(options: {
       );
     }
     const { scopes, trusted, owner, registrableScopes = registration.scopes } = application;
-    const { ownerEpoch } = registration;
+    const { ownerEpoch, ownerRole } = registration;
     const { allowed: granted, giver } =
       owner === null
         ? { allowed: registrableScopes, giver: undefined }
-        : await grantable('registration_access_token', { owner, ownerEpoch, scopes: registrableScopes });
+        : await grantable('registration_access_token', {
+            ...{ owner, ownerEpoch, ownerRole },
+            scopes: registrableScopes,
+          });
     // It keeps what it has. Only an admin gives more to a trusted one.
     const allowed = trusted ? scopes : [...new Set([...granted, ...scopes])];
     return { registration, application, allowed, giver };
@@ -218,7 +229,7 @@ export function createRegistrations(options: {
   /** Makes an application with a registration. Throws `invalid`. */
   async function create(
     metadata: Metadata,
-    by: Pick<Registration, 'owner' | 'ownerEpoch' | 'scopes' | 'machines'> & {
+    by: Pick<Registration, 'owner' | 'ownerEpoch' | 'ownerRole' | 'scopes' | 'machines'> & {
       allowed: readonly string[];
       giver?: Giver;
     },
@@ -253,9 +264,9 @@ export function createRegistrations(options: {
           'This initial access token has expired, was revoked or is used up. Ask for another one.';
         throw unauthenticated(message, 'invalid_token');
       }
-      const { id: registration_token, owner, ownerEpoch, scopes, machines } = initial;
+      const { id: registration_token, owner, ownerEpoch, ownerRole, scopes, machines } = initial;
       const client = await grantable('registration_token', initial)
-        .then((granted) => create(metadata, { owner, ownerEpoch, scopes, machines, ...granted }))
+        .then((granted) => create(metadata, { owner, ownerEpoch, ownerRole, scopes, machines, ...granted }))
         .catch(async (error: unknown) => {
           await tokens.giveBack(registration_token);
           throw error;
@@ -271,7 +282,13 @@ export function createRegistrations(options: {
 
     async registerOpenly(metadata, { address }) {
       await openRegistrationLimiter.count(address);
-      const bounds = { owner: null, ownerEpoch: 0, scopes: OPEN_SCOPES, machines: false };
+      const bounds = {
+        owner: null,
+        ownerEpoch: 0,
+        ownerRole: 'user',
+        scopes: OPEN_SCOPES,
+        machines: false,
+      } as const;
       const client = await create(metadata, { ...bounds, allowed: OPEN_SCOPES });
       await expiry.limitUnused();
       return client;

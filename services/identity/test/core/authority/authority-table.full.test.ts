@@ -361,7 +361,22 @@ t.test('what a person gave does not grow with a promotion', async (t) => {
   const { client_id, client_secret } = await built.createApplication(token, draft);
   const key = { name: 'key', scopes: ['read:data', 'read:users'] };
   const { api_key } = await ok('POST', `/api/v1/applications/${client_id}/api-keys`, token, key);
+  const tokens = { name: 'Token', scopes: ['read:data', 'read:users'], uses: 9, machines: true };
+  const initial = await ok('POST', '/api/v1/registration-tokens', token, tokens);
+  const registered = async () => {
+    const client = {
+      client_name: 'Machine',
+      grant_types: ['client_credentials'],
+      scope: 'read:data read:users',
+    };
+    const { body } = await call('POST', '/oauth2/register', String(initial.token), client);
+    const { client_id, client_secret } = body as Record<string, string>;
+    return (
+      await form({ grant_type: 'client_credentials', client_id, client_secret } as Record<string, string>)
+    ).body.access_token;
+  };
   const power = async () => [
+    await permissions(await registered()),
     await permissions(
       (await form({ grant_type: 'client_credentials', client_id, client_secret: String(client_secret) })).body
         .access_token,
