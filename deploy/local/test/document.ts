@@ -16,13 +16,16 @@ const RESPONSES = ['json', 'http'];
 /** What cannot run where tests run, and why. */
 const NOT_RUN: [RegExp, string][] = [
   [/^(?:npm start|npm run reset)$/m, 'the test itself does that'],
-  [/^npm (?:test|run check|run test:full)/m, 'it runs the tests, this one among them'],
+  [/^npm (?:test|run check|run test:(?:full|nightly))/m, 'it runs the tests, this one among them'],
   [/\bYOUR_/, 'the reader fills it in'],
   [/^npm install /m, 'it needs a registry; the library of this repository is taken instead'],
   [/\bdocker\b/, 'it needs Docker'],
   [/\b(?:kubectl|kustomize)\b/, 'it needs a Kubernetes cluster'],
   [/pushManager/, 'it needs a browser'],
-  [/https:\/\/id\.example\.com/, 'clients/integrators.full.test.ts runs it with the software that it is for'],
+  [
+    /https:\/\/id\.example\.com/,
+    'clients/integrators.nightly.test.ts runs it with the software that it is for',
+  ],
 ];
 
 export function blocksOf(markdown: string): Block[] {

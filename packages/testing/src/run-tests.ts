@@ -1,5 +1,5 @@
-// `node run-tests.ts [--full | --containers] [PATTERN…]` runs the test files whose paths contain one of the patterns, or
-// all of them. Its last line is `N passed, N failed, N skipped`; it exits with 0 when some passed and none failed.
+// `node run-tests.ts [--full | --nightly | --containers] [PATTERN…]` runs the test files whose paths contain one of the
+// patterns, or all of them. Its last line is `N passed, N failed, N skipped`; it exits with 0 when some passed and none failed.
 // Why this is not tap's own runner: docs/adr/0011-test-runner.md.
 import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -10,12 +10,12 @@ import t from 'tap';
 import { dockerFault, IMAGE_SETTINGS, prepareImage } from './compose-images.ts';
 import { NATS_IMAGE_VARIABLE, startMongoContainer } from './containers.ts';
 import { findNatsServer, NATS_SERVER_VARIABLE } from './nats-server-program.ts';
-import { FULL_TESTS_VARIABLE, SCALE_VARIABLE } from './repetitions.ts';
+import { NIGHTLY_VARIABLE, SCALE_VARIABLE } from './repetitions.ts';
 import { type FileResult, indent, runTestFile } from './test-file.ts';
 import { MONGO_URI_VARIABLE, NO_MONGO_VARIABLE, startTestMongo } from './test-mongo.ts';
 
 const TIMEOUT_MS = 60_000;
-const FULL_TIMEOUT_MS = process.env[SCALE_VARIABLE] === '1' ? 3_600_000 : 600_000;
+const LONG_TIMEOUT_MS = process.env[SCALE_VARIABLE] === '1' ? 3_600_000 : 600_000;
 const CONTAINERS_TIMEOUT_MS = 1_800_000;
 
 /** With `1`, MongoDB and NATS run in containers of the images in docker-compose.yml, where there is Docker. */
@@ -24,11 +24,14 @@ const CONTAINERS_VARIABLE = 'GATEHOUSE_TEST_CONTAINERS';
 const ON_CONTAINERS = /\.containers\.test\.ts$/;
 const CONTRACTS = /^packages\/(?:events|data)\/test\/[\w-]+\.test|job-queue|-store\.test/;
 
-/** The first line of a full test that fails when others take its time. */
+/** The first line of a long test that fails when others take its time. */
 const ALONE = '// Runs alone, as it measures time.\n';
 
 /** Each collection and index of a database is an open file of MongoDB, also after it is dropped. A server has a limit, such as 20,000. */
 const FILES_PER_MONGODB = 100;
+
+/** How many of the slowest files are listed. */
+const SLOWEST = 10;
 
 /** With more failures than this the fault is not the load of the machine. */
 const MAX_FILES_RUN_AGAIN = 5;
@@ -37,6 +40,8 @@ const { values: options, positionals: patterns } = parseArgs({
   options: {
     /** Includes *.full.test.ts: load, faults and browsers, which take minutes. */
     full: { type: 'boolean', default: false },
+    /** Includes these and *.nightly.test.ts, and repeats what only chance brings to light more often. */
+    nightly: { type: 'boolean', default: false },
     /** The tests of the compose file and its images; none without Docker. */
     containers: { type: 'boolean', default: false },
     /** The folder with packages, services and deploy. */
@@ -48,7 +53,7 @@ const { values: options, positionals: patterns } = parseArgs({
 });
 const root = resolve(options.root);
 // One more than there are processors: many files wait most of the time, for timeouts and for other processes.
-if (options.full) process.env[FULL_TESTS_VARIABLE] = '1';
+if (options.nightly) process.env[NIGHTLY_VARIABLE] = '1';
 const jobs = Number(process.env.JOBS) || availableParallelism() + 1;
 const timeout = options.timeout ? Number(options.timeout) * 1000 : TIMEOUT_MS;
 
@@ -72,18 +77,18 @@ const isMongoGiven = Boolean(process.env[MONGO_URI_VARIABLE]);
 let mongo: Awaited<ReturnType<typeof startMongo>>;
 if (files.length > 0) await findNats();
 await runAll(
-  files.filter((file) => !isFull(file) && !ON_CONTAINERS.test(file)),
+  files.filter((file) => !isLong(file) && !ON_CONTAINERS.test(file)),
   jobs,
   timeout,
 );
-const fullFiles = files.filter(isFull);
+const longFiles = files.filter(isLong);
 await runAll(
-  fullFiles.filter((file) => !measuresTime(file)),
+  longFiles.filter((file) => !measuresTime(file)),
   jobs,
-  FULL_TIMEOUT_MS,
+  LONG_TIMEOUT_MS,
 );
 // One at a time: they must neither disturb others nor be disturbed.
-await runAll(fullFiles.filter(measuresTime), 1, FULL_TIMEOUT_MS);
+await runAll(longFiles.filter(measuresTime), 1, LONG_TIMEOUT_MS);
 await runAll(
   files.filter((file) => ON_CONTAINERS.test(file)),
   1,
@@ -105,7 +110,9 @@ function findFiles(): string[] {
     .filter((file) =>
       options.containers
         ? ON_CONTAINERS.test(file) || CONTRACTS.test(file)
-        : !ON_CONTAINERS.test(file) && (options.full || !isFull(file)),
+        : !ON_CONTAINERS.test(file) &&
+          (options.nightly || !isNightly(file)) &&
+          (options.nightly || options.full || !isFull(file)),
     )
     .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))
     .sort();
@@ -113,6 +120,14 @@ function findFiles(): string[] {
 
 function isFull(file: string): boolean {
   return file.endsWith('.full.test.ts');
+}
+
+function isNightly(file: string): boolean {
+  return file.endsWith('.nightly.test.ts');
+}
+
+function isLong(file: string): boolean {
+  return isFull(file) || isNightly(file);
 }
 
 function measuresTime(file: string): boolean {
@@ -208,7 +223,7 @@ async function runFailedAgain(): Promise<string[]> {
   if (failedFiles.length === 0 || failedFiles.length > MAX_FILES_RUN_AGAIN) return [];
   process.stdout.write('\nAgain, alone:\n');
   const firstResults = results.splice(0);
-  await runAll([...failedFiles], 1, options.full ? FULL_TIMEOUT_MS : timeout);
+  await runAll([...failedFiles], 1, options.full || options.nightly ? LONG_TIMEOUT_MS : timeout);
   const passed = results.filter(({ failed }) => failed === 0).map(({ file }) => file);
   const rerun = new Set(results.map(({ file }) => file));
   results.push(...firstResults.filter(({ file }) => !rerun.has(file)));
@@ -228,7 +243,7 @@ function report(result: FileResult): void {
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** Prints what was not run and, as the last line, the totals. Returns the exit status. */
+/** Prints the slowest files, what was not run and, as the last line, the totals. Returns the exit status. */
 function summarize(): number {
   const total = (pick: (result: FileResult) => number) =>
     results.reduce((sum, result) => sum + pick(result), 0);
@@ -236,6 +251,9 @@ function summarize(): number {
   const failed = total((result) => result.failed);
   const skipped = total((result) => result.skipped);
   if (files.length === 0) process.stdout.write('No test file matches.\n');
+  const slowest = results.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+  const times = slowest.map(({ file, seconds }) => `${seconds.toFixed(1).padStart(6)} s ${file}`);
+  if (results.length > SLOWEST) process.stdout.write(`\nThe slowest:\n${indent(times.join('\n'))}\n`);
   // The order in which files end differs from run to run.
   results.sort((a, b) => (a.file < b.file ? -1 : 1));
   const notRun = results.flatMap((result) => result.notRun);

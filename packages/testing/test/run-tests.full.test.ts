@@ -94,6 +94,7 @@ t.test('reports every way a file can end', async (t) => {
   }
   t.equal(result.lastLine, '17 passed, 11 failed, 3 skipped');
   t.equal(result.status, 1);
+  t.match(result.output, /The slowest:\n(?: {2,}\d+\.\d s packages\/\S+\n){10}\n/);
   t.match(result.output, /Not run:\n {2}packages.+skips-all\.test\.ts: nothing here can run/);
   t.match(result.output, /skips\.test\.ts: in a browser: no Chromium on this machine\n/);
   t.match(result.output, /skips\.test\.ts: inside > with a server: no nats-server\n\n17 passed/);
@@ -111,7 +112,8 @@ t.test('without Docker, tests on containers are not run, and that is no failure'
 const TOTALS: [patterns: string[], lastLine: string, status: number][] = [
   [['passes'], '3 passed, 0 failed, 0 skipped', 0],
   [['skips.', 'load'], '1 passed, 0 failed, 2 skipped', 0],
-  [['skips.', 'load', '--full'], '2 passed, 0 failed, 2 skipped', 0],
+  [['skips.', 'load', 'volume', '--full'], '2 passed, 0 failed, 2 skipped', 0],
+  [['skips.', 'load', 'volume', '--nightly'], '3 passed, 0 failed, 2 skipped', 0],
   [['passes', 'crashes'], '3 passed, 1 failed, 0 skipped', 1],
   [['skips-all'], '0 passed, 0 failed, 1 skipped', 1],
   [['no such file'], '0 passed, 0 failed, 0 skipped', 1],
