@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { until } from '@gatehouse/testing/processes';
+import { repetitions } from '@gatehouse/testing/repetitions';
 import t from 'tap';
 import { createUser, startGatehouse, statusOf, temporaryDir, tokenOf } from './gatehouse.ts';
 
-t.test('kill -9 of everything directly after a 201, ten times in a row', async (t) => {
+t.test('kill -9 of everything directly after a 201, again and again', async (t) => {
   const dataDir = temporaryDir(t);
   const made: string[] = [];
-  for (let round = 0; round < 10; round += 1) {
+  for (let round = 0; round < repetitions(10); round += 1) {
     const gatehouse = await startGatehouse(t, dataDir);
     const token = await tokenOf(gatehouse);
     for (const id of made) {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { jsonRequest } from '@gatehouse/testing/json-request';
 import { skip } from '@gatehouse/testing/nats-server';
 import { until } from '@gatehouse/testing/processes';
+import { repetitions } from '@gatehouse/testing/repetitions';
 import t from 'tap';
 import { ADMIN, listStatus, revokeAt, startCluster, tokenFrom } from './cluster.ts';
 
@@ -41,7 +42,7 @@ t.test('revocations across processes', { skip, buffered: true }, async (t) => {
   };
 
   await t.test('reach the other process within a second', async (t) => {
-    for (let i = 0; i < 20; i += 1) t.ok((await revokeNew(5000)).took < 1000);
+    for (let i = 0; i < repetitions(20); i += 1) t.ok((await revokeNew(5000)).took < 1000);
   });
 
   await t.test('survive a restart of either side', async (t) => {
@@ -79,23 +80,20 @@ t.test('revocations across processes', { skip, buffered: true }, async (t) => {
     },
   );
 
-  await t.test(
-    'a feed that is cut for a minute: polling takes over, and then the broadcast again',
-    async (t) => {
-      const cutAt = performance.now();
-      await nats.kill();
-      // A listener that hears nothing for five seconds asks; those seconds are the longest that a token outlives its end.
-      t.ok((await revokeNew(15_000)).took < 8000, 'directly after the cut');
-      while (performance.now() - cutAt < 60_000) {
-        t.ok((await revokeNew(15_000)).took < 3000, 'by polling');
-        await sleep(5000);
-      }
-      t.equal(await users.process.readiness(), 200);
-      await nats.start();
+  await t.test('a feed that is cut for long: polling takes over, and then the broadcast again', async (t) => {
+    const cutAt = performance.now();
+    await nats.kill();
+    // A listener that hears nothing for five seconds asks; those seconds are the longest that a token outlives its end.
+    t.ok((await revokeNew(15_000)).took < 8000, 'directly after the cut');
+    while (performance.now() - cutAt < repetitions(60_000)) {
+      t.ok((await revokeNew(15_000)).took < 3000, 'by polling');
       await sleep(5000);
-      t.ok((await revokeNew(5000)).took < 1000, 'by the broadcast');
-    },
-  );
+    }
+    t.equal(await users.process.readiness(), 200);
+    await nats.start();
+    await sleep(5000);
+    t.ok((await revokeNew(5000)).took < 1000, 'by the broadcast');
+  });
 });
 
 t.test(

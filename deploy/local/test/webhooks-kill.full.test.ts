@@ -56,7 +56,7 @@ t.test(
       }
     }
     const killer = killing();
-    const count = atScale(90);
+    const count = Math.max(victims.length, atScale(90));
     let next = 0;
     async function create(): Promise<void> {
       while (kills.length < count) {

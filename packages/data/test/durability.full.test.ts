@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createLogger } from '@gatehouse/core/logger';
 import { startLocalMongo } from '@gatehouse/local-mongo/start';
 import { until } from '@gatehouse/testing/processes';
+import { repetitions } from '@gatehouse/testing/repetitions';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { logger } from '@gatehouse/testing/test-logger';
 import { Schema } from 'mongoose';
@@ -58,7 +59,7 @@ t.test('kill -9 of the database under eight writers loses nothing that was ackno
   const writes = database.connection.collection<{ _id: string }>('writes');
 
   const acknowledged: string[] = [];
-  for (let round = 0; round < 6; round += 1) {
+  for (let round = 0; round < repetitions(6); round += 1) {
     const stopping = new AbortController();
     const writer = async (name: number) => {
       for (let i = 0; !stopping.signal.aborted; i += 1) {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createDatabase } from '@gatehouse/data/database';
 import { skip, startJetStream } from '@gatehouse/testing/nats-server';
 import { type SpawnedNode, spawnNode, until } from '@gatehouse/testing/processes';
+import { repetitions } from '@gatehouse/testing/repetitions';
 import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
@@ -88,7 +89,7 @@ t.test('a poisoned job holds up no other and ends as a dead letter', async (t) =
 t.test('kill -9 of workers and of NATS loses no job', { skip }, async (t) => {
   const server = await startJetStream(t);
   const { add, killWorker, done } = await setUp(t, server.url, 2);
-  const total = 2000;
+  const total = repetitions(2000);
   let added = 0;
   const adding = (async () => {
     for (; added < total; added += 20) {

@@ -7,6 +7,7 @@ import {
   type LaunchOptions,
   type Page,
 } from 'playwright-core';
+import { repetitions } from './repetitions.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const QUIET = [
@@ -29,6 +30,9 @@ export const SCREENS = [
   { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
   { viewport: { width: 1920, height: 1080 }, colorScheme: 'dark', reducedMotion: 'reduce' },
 ] as const;
+
+/** The screens on which every page is looked at: at night all, else a phone, as a page that fits there fits a desk. */
+export const WALKED_SCREENS = [SCREENS[1], SCREENS[0], SCREENS[2]].slice(0, repetitions(SCREENS.length));
 
 /** Why browser tests do not run here. */
 export const NO_CHROMIUM = 'there is no Chromium on the PATH';

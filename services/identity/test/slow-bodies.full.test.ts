@@ -1,4 +1,3 @@
-// Runs alone, as it measures time.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { BODY_SECONDS } from '@gatehouse/api/http/request-body';
@@ -38,5 +37,5 @@ t.test('a body that does not end is given up, wherever one is read', async (t) =
     t.match(String(received), /^HTTP\/1\.1 408 /, String(path));
   });
   await Promise.all(responses);
-  t.ok(performance.now() - begin < (BODY_SECONDS + 5) * 1000);
+  t.ok(performance.now() - begin < (BODY_SECONDS + 15) * 1000);
 });

@@ -7,7 +7,7 @@ import { ALL, ANN, build, NOTIFICATIONS } from './build.ts';
 import { startGateway } from './gateway.ts';
 
 /** What one sender has queued when another begins. */
-const COUNT = atScale(5000);
+const COUNT = Math.max(250, atScale(5000));
 const SLOTS = 4;
 const DELAY_MS = 100;
 const LIMIT_MS = 2000;

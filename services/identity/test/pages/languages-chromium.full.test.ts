@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { type Browser, inChromium } from '@gatehouse/testing/chromium';
+import { repetitions } from '@gatehouse/testing/repetitions';
 import { createLanguage, inLanguage } from '@gatehouse/web/language';
 import t from 'tap';
 import { stylesheet } from '../../src/pages/stylesheet.ts';
@@ -22,10 +23,11 @@ type Frame = {
 await inChromium(t, languages);
 
 async function languages(chromium: Browser): Promise<void> {
-  for (const viewport of [
-    { width: 1280, height: 800 },
+  const viewports = [
     { width: 360, height: 740 },
-  ]) {
+    { width: 1280, height: 800 },
+  ];
+  for (const viewport of viewports.slice(0, repetitions(viewports.length))) {
     const page = await chromium.newPage({ viewport, javaScriptEnabled: false });
     let html = '';
     await page.route('**/*', (route) =>

@@ -10,12 +10,13 @@ import t from 'tap';
 import type { ReportBody } from './service.ts';
 
 const ROWS = atScale(1_000_000);
-const FEWER = ROWS / 10;
 const BATCH = 10_000;
+/** Enough that a report of them is not complete before its worker is killed. */
+const FEWER = Math.max(BATCH, ROWS / 10);
 const MAX_RESIDENT_MB = 200;
 
 t.setTimeout(3_600_000);
-t.test('a report of a million rows, or a tenth of them', { skip, timeout: 3_600_000 }, async (t) => {
+t.test('a report of a million rows, or a part of them', { skip, timeout: 3_600_000 }, async (t) => {
   const mongodbUri = await testDatabase(t);
   const issuer = await createTestIssuer(t, 'notifications');
   const nats = await startJetStream(t);

@@ -6,7 +6,7 @@ import {
   openPage,
   type Page,
   pixelsTooWide,
-  SCREENS,
+  WALKED_SCREENS,
 } from '@gatehouse/testing/chromium';
 import t from 'tap';
 import { build, PASSWORD } from '../../build.ts';
@@ -35,7 +35,7 @@ await inChromium(t, async (chromium) => {
     if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/${name} ${width}.png`, fullPage: true });
   }
 
-  for (const screen of SCREENS) {
+  for (const screen of WALKED_SCREENS) {
     const { width } = screen.viewport;
     t.test(`set up, used, remembered, recovered and removed at ${width} pixels`, async (t) => {
       const username = `walker${width}${screen.colorScheme ?? ''}`;

@@ -5,7 +5,7 @@ import {
   openPage,
   type Page,
   pixelsTooWide,
-  SCREENS,
+  WALKED_SCREENS,
 } from '@gatehouse/testing/chromium';
 import t, { type Test } from 'tap';
 import { build, PASSWORD } from '../../build.ts';
@@ -195,7 +195,7 @@ await inChromium(t, async (chromium) => {
     t.notOk(await page.locator('button.primary').isVisible());
   });
 
-  for (const screen of SCREENS) {
+  for (const screen of WALKED_SCREENS) {
     const { width } = screen.viewport;
     t.test(`the pages fit and are accessible at ${width} pixels`, async (t) => {
       const { page, complaints } = await openPage(t, chromium, screen);
