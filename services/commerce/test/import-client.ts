@@ -8,6 +8,19 @@ export type ImportedLine = {
   error?: { code: string; message: string; details?: { field: string; message: string }[] };
 };
 
+const WRONG = {
+  name: 1,
+  price: 'x',
+  currency: 2,
+  description: 3,
+  category: 4,
+  stock: 'x',
+  sku: 5,
+  status: 6,
+};
+/** A line of 20 kB with all that can be wrong, so that the response is long. */
+export const REFUSED_LINE = `${JSON.stringify({ ...WRONG, more: 'x'.repeat(20_000) })}\n`;
+
 /** An import whose body is written, and whose answers are read, line by line. */
 export function beginImport(
   base: string,
@@ -45,4 +58,15 @@ export async function importAll(
     if (done === true) return { status, responses: all };
     all.push(value);
   }
+}
+
+/** Resolves when more can be written, or nothing ever will be. */
+export function drained(outgoing: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      outgoing.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    outgoing.on('drain', settle).on('close', settle);
+  });
 }
