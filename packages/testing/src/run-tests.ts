@@ -11,6 +11,7 @@ import { dockerFault, IMAGE_SETTINGS, prepareImage } from './compose-images.ts';
 import { NATS_IMAGE_VARIABLE, startMongoContainer } from './containers.ts';
 import { findNatsServer, NATS_SERVER_VARIABLE } from './nats-server-program.ts';
 import { NIGHTLY_VARIABLE, SCALE_VARIABLE } from './repetitions.ts';
+import { batchesOf, runBatch } from './test-batch.ts';
 import { type FileResult, indent, runTestFile } from './test-file.ts';
 import { MONGO_URI_VARIABLE, NO_MONGO_VARIABLE, startTestMongo } from './test-mongo.ts';
 
@@ -32,6 +33,9 @@ const FILES_PER_MONGODB = 100;
 
 /** How many of the slowest files are listed. */
 const SLOWEST = 10;
+
+/** A comment of a test, and none of tap's own. */
+const COMMENT = /^ *# (?!Subtest: |time=|\{ |(?:passing|failing|skip|todo):)(.+)$/;
 
 /** With more failures than this the fault is not the load of the machine. */
 const MAX_FILES_RUN_AGAIN = 5;
@@ -76,11 +80,9 @@ const results: FileResult[] = [];
 const isMongoGiven = Boolean(process.env[MONGO_URI_VARIABLE]);
 let mongo: Awaited<ReturnType<typeof startMongo>>;
 if (files.length > 0) await findNats();
-await runAll(
-  files.filter((file) => !isLong(file) && !ON_CONTAINERS.test(file)),
-  jobs,
-  timeout,
-);
+const quickFiles = files.filter((file) => !isLong(file) && !ON_CONTAINERS.test(file));
+const failedOnce = new Set<string>();
+await runBatches(quickFiles);
 const longFiles = files.filter(isLong);
 await runAll(
   longFiles.filter((file) => !measuresTime(file)),
@@ -94,8 +96,11 @@ await runAll(
   1,
   CONTAINERS_TIMEOUT_MS,
 );
-const flakyFiles = await runFailedAgain();
-await stopMongo();
+await runFailedAgain();
+const flakyFiles = results
+  .filter(({ file, failed }) => failed === 0 && failedOnce.has(file))
+  .map(({ file }) => file);
+await stopMongo(mongo);
 
 const status = summarize();
 // After the last write, because process.exit() drops what a pipe has not yet taken.
@@ -169,8 +174,8 @@ async function startMongo() {
   }
 }
 
-async function stopMongo(): Promise<void> {
-  await mongo?.stop().catch((error) => process.stdout.write(`MongoDB did not stop: ${error}\n`));
+async function stopMongo(started: { stop(): Promise<unknown> } | undefined): Promise<void> {
+  await started?.stop().catch((error) => process.stdout.write(`MongoDB did not stop: ${error}\n`));
 }
 
 /** Finds or fetches one nats-server for the whole run. When there is none, the tests that need it are not run. */
@@ -186,23 +191,51 @@ async function findNats(): Promise<void> {
 }
 
 /** Prints the comments of tests in files that take minutes. */
-function onComment(file: string, line: string): void {
-  if (ON_CONTAINERS.test(file)) process.stdout.write(`     ${line}\n`);
+function onLine(file: string, line: string): void {
+  const [, comment] = COMMENT.exec(line) ?? [];
+  if (comment !== undefined && ON_CONTAINERS.test(file)) process.stdout.write(`     ${comment}\n`);
 }
 
 async function runAll(queue: string[], workers: number, limit: number): Promise<void> {
   while (queue.length > 0 && !stopping.signal.aborted) {
-    await stopMongo();
+    await stopMongo(mongo);
     mongo = await startMongo();
     await runSome(queue.splice(0, FILES_PER_MONGODB), workers, limit);
   }
+}
+
+/** Runs files that share processes, then by themselves those of them that failed or did not run. */
+async function runBatches(all: readonly string[]): Promise<void> {
+  const queue = batchesOf(all).filter((batch) => batch.length > 1);
+  const work = async () => {
+    for (let batch = queue.shift(); batch && !stopping.signal.aborted; batch = queue.shift()) {
+      const { signal } = stopping;
+      const own = await startMongo();
+      const env = own === undefined ? process.env : { ...process.env, [MONGO_URI_VARIABLE]: own.uri };
+      for (const result of await runBatch(batch, { root, env, timeout, signal })) {
+        if (result.failed > 0) failedOnce.add(result.file);
+        else {
+          results.push(result);
+          report(result);
+        }
+      }
+      await stopMongo(own);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  const passed = new Set(results.map(({ file }) => file));
+  const rest = all.filter((file) => !passed.has(file));
+  await runAll(rest, jobs, timeout);
 }
 
 async function runSome(queue: string[], workers: number, limit: number): Promise<void> {
   const work = async () => {
     for (let file = queue.shift(); file && !stopping.signal.aborted; file = queue.shift()) {
       const { signal } = stopping;
-      const result = await runTestFile(file, { root, env: process.env, timeout: limit, signal, onComment });
+      const result = await runTestFile(file, {
+        ...{ root, env: process.env, timeout: limit, signal },
+        onLine: (line) => onLine(String(file), line),
+      });
       results.push(result);
       report(result);
     }
@@ -213,21 +246,18 @@ async function runSome(queue: string[], workers: number, limit: number): Promise
 /**
  * Runs the files that failed once more, alone: a test that waits for a deadline can fail beside others on a busy
  * machine. The second result replaces the first. Those on containers have been alone.
- *
- * @returns the files that have now passed
  */
-async function runFailedAgain(): Promise<string[]> {
+async function runFailedAgain(): Promise<void> {
   const failedFiles = results
     .filter(({ file, failed }) => failed > 0 && !ON_CONTAINERS.test(file))
     .map(({ file }) => file);
-  if (failedFiles.length === 0 || failedFiles.length > MAX_FILES_RUN_AGAIN) return [];
+  if (failedFiles.length === 0 || failedFiles.length > MAX_FILES_RUN_AGAIN) return;
+  for (const file of failedFiles) failedOnce.add(file);
   process.stdout.write('\nAgain, alone:\n');
   const firstResults = results.splice(0);
   await runAll([...failedFiles], 1, options.full || options.nightly ? LONG_TIMEOUT_MS : timeout);
-  const passed = results.filter(({ failed }) => failed === 0).map(({ file }) => file);
   const rerun = new Set(results.map(({ file }) => file));
   results.push(...firstResults.filter(({ file }) => !rerun.has(file)));
-  return passed;
 }
 
 function report(result: FileResult): void {

@@ -22,8 +22,6 @@ export type FileResult = {
 
 type Failure = Base['lists']['fail'][number];
 
-/** A comment of a test, and none of tap's own. */
-const COMMENT = /^ *# (?!Subtest: |time=|\{ |(?:passing|failing|skip|todo):)(.+)$/;
 const REPEATED = new Set(['source', 'test', 'handles', 'requests']);
 const NO_TESTS = 'no tests found';
 /** The file's own timer, which can name the subtest that hangs, goes off first. */
@@ -40,25 +38,27 @@ const MAX_OUTPUT = 8000;
  * servers that are being measured, and write a file to .tap for each of them.
  *
  * @param file its path, relative to `root`
+ * @param options.args what Node runs instead of the file
  * @param options.timeout in ms, for the whole file
  * @param options.signal aborting it ends the file's processes
- * @param options.onComment called with each t.comment(), at once
+ * @param options.onLine called with each line of TAP, at once
  */
 export async function runTestFile(
   file: string,
   options: {
     root: string;
     env: NodeJS.ProcessEnv;
+    args?: readonly string[];
     timeout: number;
     signal: AbortSignal;
-    onComment(file: string, line: string): void;
+    onLine(line: string): void;
   },
 ): Promise<FileResult> {
   const startedAt = performance.now();
   const tally = new Base({ name: file });
   tally.resume();
   // In its own process group, so that whatever a test leaves running can be ended with it.
-  const child = spawn(process.execPath, [file], {
+  const child = spawn(process.execPath, [...(options.args ?? [file])], {
     cwd: options.root,
     env: { ...options.env, TAP_TIMEOUT: String(options.timeout / 1000) },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -70,10 +70,7 @@ export async function runTestFile(
   };
   tally.parser.on('extra', keep);
   child.stdout.setEncoding('utf8').on('data', (text: string) => tally.parser.write(text));
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    const [, comment] = COMMENT.exec(line) ?? [];
-    if (comment !== undefined) options.onComment(file, comment);
-  });
+  createInterface({ input: child.stdout }).on('line', options.onLine);
   child.stderr.setEncoding('utf8').on('data', keep);
 
   const closed = once(child, 'close');
@@ -111,11 +108,7 @@ export async function runTestFile(
   if (counts.total === 0 && !skippedWhole) problems.push('It ran no assertion.');
   if (!results?.ok && problems.length === 0) problems.push('Its TAP is not complete.');
 
-  const skips = [...lists.skip, ...lists.todo];
-  const notRun = skips.map((skip) => {
-    const why = [skip.skip, skip.todo].find((value) => typeof value === 'string') ?? 'no reason given';
-    return `${file}: ${shortName(skip, file)}: ${why}`;
-  });
+  const notRun = skipsIn(lists, file);
   if (skippedWhole) notRun.push(`${file}: ${reason}`);
   return {
     file,
@@ -127,6 +120,14 @@ export async function runTestFile(
     output,
     notRun,
   };
+}
+
+/** One line for each test that was skipped, with its reason. */
+export function skipsIn({ skip, todo }: Base['lists'], file: string): string[] {
+  return [...skip, ...todo].map((it) => {
+    const why = [it.skip, it.todo].find((value) => typeof value === 'string') ?? 'no reason given';
+    return `${file}: ${shortName(it, file)}: ${why}`;
+  });
 }
 
 /** Ends a process group, by SIGTERM first: a server under test may have to end processes of its own. */

@@ -128,13 +128,21 @@ for (const [patterns, lastLine, status] of TOTALS) {
 }
 
 t.test('a file that fails runs once more and is named when it then passes', parallel(), async (t) => {
-  const result = await run(['flaky', 'passes'], { FAILED_ONCE_FILE: join(t.testdir(), 'failed') });
+  const result = await run(['flaky'], { FAILED_ONCE_FILE: join(t.testdir(), 'failed') });
   t.match(
     result.output,
     /^FAIL .+flaky[\s\S]+Again, alone:\nok .+flaky[\s\S]+passed alone:\n.+flaky\.test\.ts/m,
   );
-  t.equal(result.lastLine, '4 passed, 0 failed, 0 skipped');
+  t.equal(result.lastLine, '1 passed, 0 failed, 0 skipped');
   t.equal(result.status, 0);
+});
+
+t.test('files that share a process are counted one by one', parallel(), async (t) => {
+  const { output, lastLine } = await run(['passes', 'skips.']);
+  t.match(output, /^ok {3}\S+\/passes\.test\.ts: 3 passed \(/m);
+  t.match(output, /^ok {3}\S+\/skips\.test\.ts: 1 passed, 2 skipped \(/m);
+  t.match(output, /\/skips\.test\.ts: inside > with a server: no nats-server\n/);
+  t.equal(lastLine, '4 passed, 0 failed, 2 skipped');
 });
 
 t.test('the files in a fixtures folder are data', parallel(), async (t) => {
