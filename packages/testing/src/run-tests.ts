@@ -1,7 +1,7 @@
 // `node run-tests.ts [--full | --nightly | --containers] [PATTERN…]` runs the test files whose paths contain one of the
 // patterns, or all of them. Its last line is `N passed, N failed, N skipped`; it exits with 0 when some passed and none failed.
 // Why this is not tap's own runner: docs/adr/0011-test-runner.md.
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,6 +13,7 @@ import { findNatsServer, NATS_SERVER_VARIABLE } from './nats-server-program.ts';
 import { NIGHTLY_VARIABLE, SCALE_VARIABLE } from './repetitions.ts';
 import { batchesOf, runBatch } from './test-batch.ts';
 import { type FileResult, indent, runTestFile } from './test-file.ts';
+import { type Kind, kindOf, placeOf } from './test-kinds.ts';
 import { MONGO_URI_VARIABLE, NO_MONGO_VARIABLE, startTestMongo } from './test-mongo.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -21,12 +22,8 @@ const CONTAINERS_TIMEOUT_MS = 1_800_000;
 
 /** With `1`, MongoDB and NATS run in containers of the images in docker-compose.yml, where there is Docker. */
 const CONTAINERS_VARIABLE = 'GATEHOUSE_TEST_CONTAINERS';
-/** The files of a run with --containers: tests of containers, and the contracts of stores, job queues and events. */
-const ON_CONTAINERS = /\.containers\.test\.ts$/;
+/** What runs with --containers besides the tests of containers: the contracts of stores, job queues and events. */
 const CONTRACTS = /^packages\/(?:events|data)\/test\/[\w-]+\.test|job-queue|-store\.test/;
-
-/** The first line of a long test that fails when others take its time. */
-const ALONE = '// Runs alone, as it measures time.\n';
 
 /** Each collection and index of a database is an open file of MongoDB, also after it is dropped. A server has a limit, such as 20,000. */
 const FILES_PER_MONGODB = 100;
@@ -56,8 +53,8 @@ const { values: options, positionals: patterns } = parseArgs({
   allowPositionals: true,
 });
 const root = resolve(options.root);
-// One more than there are processors: many files wait most of the time, for timeouts and for other processes.
 if (options.nightly) process.env[NIGHTLY_VARIABLE] = '1';
+// One more than there are processors: many files wait most of the time, for timeouts and for other processes.
 const jobs = Number(process.env.JOBS) || availableParallelism() + 1;
 const timeout = options.timeout ? Number(options.timeout) * 1000 : TIMEOUT_MS;
 
@@ -80,22 +77,17 @@ const results: FileResult[] = [];
 const isMongoGiven = Boolean(process.env[MONGO_URI_VARIABLE]);
 let mongo: Awaited<ReturnType<typeof startMongo>>;
 if (files.length > 0) await findNats();
-const quickFiles = files.filter((file) => !isLong(file) && !ON_CONTAINERS.test(file));
+/** Files that failed, before they were run again. */
 const failedOnce = new Set<string>();
-await runBatches(quickFiles);
-const longFiles = files.filter(isLong);
-await runAll(
-  longFiles.filter((file) => !measuresTime(file)),
-  jobs,
-  LONG_TIMEOUT_MS,
-);
+const ofKind = (...kinds: Kind[]) => files.filter((file) => kinds.includes(kindOf(file)));
+const longFiles = Map.groupBy(ofKind('full', 'nightly'), (file) => placeOf(resolve(root, file)));
+await runBatches(ofKind('quick'), timeout);
+await runBatches(longFiles.get('shared') ?? [], LONG_TIMEOUT_MS);
+// One more, as they wait for processes of their own.
+await runAll(longFiles.get('beside') ?? [], jobs + 1, LONG_TIMEOUT_MS);
 // One at a time: they must neither disturb others nor be disturbed.
-await runAll(longFiles.filter(measuresTime), 1, LONG_TIMEOUT_MS);
-await runAll(
-  files.filter((file) => ON_CONTAINERS.test(file)),
-  1,
-  CONTAINERS_TIMEOUT_MS,
-);
+await runAll(longFiles.get('alone') ?? [], 1, LONG_TIMEOUT_MS);
+await runAll(ofKind('containers'), 1, CONTAINERS_TIMEOUT_MS);
 await runFailedAgain();
 const flakyFiles = results
   .filter(({ file, failed }) => failed === 0 && failedOnce.has(file))
@@ -111,32 +103,19 @@ function findFiles(): string[] {
     cwd: root,
     exclude: ['**/node_modules/**', '**/test/fixtures/**'],
   });
+  const kinds: Kind[] = options.nightly
+    ? ['quick', 'full', 'nightly']
+    : options.full
+      ? ['quick', 'full']
+      : ['quick'];
   return all
     .filter((file) =>
       options.containers
-        ? ON_CONTAINERS.test(file) || CONTRACTS.test(file)
-        : !ON_CONTAINERS.test(file) &&
-          (options.nightly || !isNightly(file)) &&
-          (options.nightly || options.full || !isFull(file)),
+        ? kindOf(file) === 'containers' || CONTRACTS.test(file)
+        : kinds.includes(kindOf(file)),
     )
     .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))
     .sort();
-}
-
-function isFull(file: string): boolean {
-  return file.endsWith('.full.test.ts');
-}
-
-function isNightly(file: string): boolean {
-  return file.endsWith('.nightly.test.ts');
-}
-
-function isLong(file: string): boolean {
-  return isFull(file) || isNightly(file);
-}
-
-function measuresTime(file: string): boolean {
-  return readFileSync(resolve(root, file), 'utf8').startsWith(ALONE);
 }
 
 function stop(exitStatus: number): void {
@@ -193,7 +172,7 @@ async function findNats(): Promise<void> {
 /** Prints the comments of tests in files that take minutes. */
 function onLine(file: string, line: string): void {
   const [, comment] = COMMENT.exec(line) ?? [];
-  if (comment !== undefined && ON_CONTAINERS.test(file)) process.stdout.write(`     ${comment}\n`);
+  if (comment !== undefined && kindOf(file) === 'containers') process.stdout.write(`     ${comment}\n`);
 }
 
 async function runAll(queue: string[], workers: number, limit: number): Promise<void> {
@@ -205,14 +184,14 @@ async function runAll(queue: string[], workers: number, limit: number): Promise<
 }
 
 /** Runs files that share processes, then by themselves those of them that failed or did not run. */
-async function runBatches(all: readonly string[]): Promise<void> {
+async function runBatches(all: readonly string[], limit: number): Promise<void> {
   const queue = batchesOf(all).filter((batch) => batch.length > 1);
   const work = async () => {
     for (let batch = queue.shift(); batch && !stopping.signal.aborted; batch = queue.shift()) {
       const { signal } = stopping;
       const own = await startMongo();
       const env = own === undefined ? process.env : { ...process.env, [MONGO_URI_VARIABLE]: own.uri };
-      for (const result of await runBatch(batch, { root, env, timeout, signal })) {
+      for (const result of await runBatch(batch, { root, env, timeout: limit, signal })) {
         if (result.failed > 0) failedOnce.add(result.file);
         else {
           results.push(result);
@@ -225,7 +204,7 @@ async function runBatches(all: readonly string[]): Promise<void> {
   await Promise.all(Array.from({ length: jobs }, work));
   const passed = new Set(results.map(({ file }) => file));
   const rest = all.filter((file) => !passed.has(file));
-  await runAll(rest, jobs, timeout);
+  await runAll(rest, jobs, limit);
 }
 
 async function runSome(queue: string[], workers: number, limit: number): Promise<void> {
@@ -249,7 +228,7 @@ async function runSome(queue: string[], workers: number, limit: number): Promise
  */
 async function runFailedAgain(): Promise<void> {
   const failedFiles = results
-    .filter(({ file, failed }) => failed > 0 && !ON_CONTAINERS.test(file))
+    .filter(({ file, failed }) => failed > 0 && kindOf(file) !== 'containers')
     .map(({ file }) => file);
   if (failedFiles.length === 0 || failedFiles.length > MAX_FILES_RUN_AGAIN) return;
   for (const file of failedFiles) failedOnce.add(file);
