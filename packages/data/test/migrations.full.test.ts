@@ -39,7 +39,7 @@ async function setUp(t: Test) {
 
 t.test('kill -9 at random moments, with two replicas: every document is migrated exactly once', async (t) => {
   const { start, progress, applied, exactlyOnce } = await setUp(t);
-  const ROUNDS = repetitions(12);
+  const ROUNDS = repetitions(12, 1 / 3);
   let rounds = 0;
   for (; rounds < ROUNDS && (await applied()) < 3; rounds += 1) {
     const before = await progress();
