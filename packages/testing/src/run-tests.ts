@@ -22,7 +22,7 @@ const CONTAINERS_TIMEOUT_MS = 1_800_000;
 
 /** With `1`, MongoDB and NATS run in containers of the images in docker-compose.yml, where there is Docker. */
 const CONTAINERS_VARIABLE = 'GATEHOUSE_TEST_CONTAINERS';
-/** What runs with --containers besides the tests of containers: the contracts of stores, job queues and events. */
+/** The contracts of stores, job queues and events, which run with --containers, too. */
 const CONTRACTS = /^packages\/(?:events|data)\/test\/[\w-]+\.test|job-queue|-store\.test/;
 
 /** Each collection and index of a database is an open file of MongoDB, also after it is dropped. A server has a limit, such as 20,000. */

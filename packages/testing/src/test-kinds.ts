@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 /** The first line of a long test that fails when others take its time. */
 const ALONE = '// Runs alone, as it measures time.\n';
-/** What long tests that measure their process, or wait for others, call. */
+/** Calls of long tests that measure their process, or wait for others. */
 const OWN_PROCESS =
   /\b(?:(?:in|start)Chromium|spawn\w*|SIGKILL|memoryUsage|start(?:Cluster|Commerce|Gatehouse|LocalMongo|Server))\b/;
 
