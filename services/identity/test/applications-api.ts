@@ -44,6 +44,7 @@ const NOBODY = {
     authority_epoch: 0,
     admin_epoch: 0,
     earlier_email: null,
+    given_back_at: null,
   },
 };
 

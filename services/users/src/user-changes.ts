@@ -31,7 +31,8 @@ export function subjectOf({ reason, previousEmail }: AccountChanged): AccountEve
   return isOnlyRecorded ? ACCOUNT_RECORDED : ACCOUNT_CHANGED;
 }
 
-type Revision = Pick<User, 'version' | 'updatedAt'> & { by?: RequestedBy | undefined };
+/** `isSetUp`: made with a link of an admin. */
+type Revision = Pick<User, 'version' | 'updatedAt'> & { by?: RequestedBy | undefined; isSetUp?: boolean };
 
 /** An AccountChanged as sent to identity. */
 type AccountEvent = {
@@ -45,6 +46,7 @@ type AccountEvent = {
     previous_email?: string;
     previous_username?: string;
     restorable?: true;
+    given_back?: true;
     by?: RequestedBy;
   };
 };
@@ -145,11 +147,15 @@ function replacedEmail(current: Account, next: Account, revision: Revision) {
   };
 }
 
-/** An account that an admin has given back: no link gives back an address of before, the present one included. */
+/**
+ * An account that an admin has given back: no link that was sent before undoes anything, and none gives back an address of before,
+ * the present one included.
+ */
 function givenBack(account: Account, { updatedAt }: Revision): Account {
   const { email, earlierEmail, emailReplacedAt } = account;
   const isUndisputed = emailReplacedAt === null || email === earlierEmail;
-  return isUndisputed ? account : { ...account, earlierEmail: null, emailReplacedAt: updatedAt };
+  const address = isUndisputed ? {} : { earlierEmail: null, emailReplacedAt: updatedAt };
+  return { ...account, ...address, givenBackAt: updatedAt };
 }
 
 /**
@@ -198,10 +204,9 @@ export function changeSecurity(
   switch (change.reason) {
     case 'password': {
       const { reason: _, isRecovery = false, isSetUp = false, ...changes } = change;
-      const update = changeUser(current, changes, revision);
-      const next = isSetUp ? givenBack(update.next, revision) : update.next;
+      const update = changeUser(current, changes, { ...revision, isSetUp });
       const recoveryEpoch = current.recoveryEpoch + (isRecovery ? 1 : 0);
-      return { ...update, next: { ...next, recoveryEpoch } };
+      return { ...update, next: { ...update.next, recoveryEpoch } };
     }
     case 'role':
       return change.role === current.role ? undefined : changeUser(current, { role: change.role }, revision);
@@ -274,10 +279,11 @@ function updated(
   made: Revision,
   reasons = reasonsOf(current, changed, made),
 ): AccountUpdate {
-  const { by, ...revision } = made;
+  const { by, isSetUp = false, ...revision } = made;
   const isLowered = powerOf(changed) < powerOf(current);
   if (isActiveAdmin(changed) && !isActiveAdmin(current)) assertNotUndone(current, made);
-  const isGivenBack = isByAdmin(current, made) && reasons.some(({ reason }) => GIVING_BACK.has(reason));
+  const isOfAdmin = isSetUp || isByAdmin(current, made);
+  const isGivenBack = isOfAdmin && reasons.some(({ reason }) => GIVING_BACK.has(reason));
   const kept = isGivenBack ? givenBack(changed, made) : changed;
   const next = isLowered
     ? { ...kept, loweredAt: made.updatedAt, loweredBy: by?.user_id ?? by?.client_id ?? null }
@@ -286,7 +292,8 @@ function updated(
   const accountChanges = reasons.map(({ raises, ...reason }): AccountChanged => {
     for (const name of raises) epochs[name] += 1;
     const { epoch, signInEpoch } = epochs;
-    return { userId: current.id, epoch, signInEpoch, ...reason, ...omitUndefined({ by }) };
+    const given = isGivenBack ? { isGivenBack: true as const } : {};
+    return { userId: current.id, epoch, signInEpoch, ...reason, ...given, ...omitUndefined({ by }) };
   });
   const names = NAMES_IN_EVENTS.filter(({ field }) => next[field] !== current[field]);
   const data = {
@@ -337,7 +344,7 @@ function previousOf({ email, emailVerified }: Account): { previousEmail: string 
 }
 
 function accountEvent(change: AccountChanged): AccountEvent {
-  const { userId, epoch, signInEpoch, reason, details, isRestorable, by } = change;
+  const { userId, epoch, signInEpoch, reason, details, isRestorable, isGivenBack, by } = change;
   const { previousEmail: previous_email, previousUsername: previous_username } = change;
   return {
     subject: subjectOf(change),
@@ -347,6 +354,7 @@ function accountEvent(change: AccountChanged): AccountEvent {
       sign_in_epoch: signInEpoch,
       reason,
       ...omitUndefined({ details, previous_email, previous_username, restorable: isRestorable, by }),
+      ...omitUndefined({ given_back: isGivenBack }),
     },
   };
 }

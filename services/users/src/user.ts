@@ -128,6 +128,8 @@ export type AccountChanged = {
   previousUsername?: string;
   /** Whether a link gives the previous address back, or the previous username is held for the person. */
   isRestorable?: true;
+  /** Whether an admin gave the account back by it, so that no link undoes it. */
+  isGivenBack?: true;
   /** The caller and the origin. Identity records itself what people do on its own pages. */
   by?: RequestedBy;
 };

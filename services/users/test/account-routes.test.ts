@@ -26,6 +26,7 @@ const FIELDS = [
   'authority_epoch',
   'admin_epoch',
   'earlier_email',
+  'given_back_at',
   'created_at',
   'updated_at',
 ];

@@ -344,6 +344,8 @@ t.test('the link to the address that was there for 72 hours, and no other, gives
       else t.throws(restore, { message: /cannot be restored/ }, `${name}: ${email} does not come back`);
     }
     t.equal(account.earlierEmail, restorable, name);
+    const acts = steps.filter((it) => 'security' in it && (it.by === ADMIN || it.security === SET_UP));
+    t.equal(account.givenBackAt !== null, acts.length > 0, `${name}: whether links of before end`);
   }
 });
 

@@ -15,7 +15,11 @@ import type { UserService } from '../user-service.ts';
 const PREFIX = internalPrefix('users');
 
 const Nullable = Type.Union([Type.String(), Type.Null()]);
-const SCHEMAS = { boolean: Type.Boolean(), number: Type.Integer(), date: Type.String() };
+const SCHEMAS = {
+  boolean: Type.Boolean(),
+  number: Type.Integer(),
+  date: Type.Unsafe<Date | null>({ type: ['string', 'null'] }),
+};
 /** The properties that the users service keeps to itself. */
 const HIDDEN: ReadonlySet<string> = new Set([
   'version',

@@ -22,18 +22,19 @@ export const RECOVERY_USED: UndoableChange = {
   done: 'A new password was chosen with a mailed link.',
 };
 
-export function passwordChanged(when: Occasion): Notice {
+/** `isGivenBack`: by an admin, or with a link of one. The mail may come to a thief's address, and has no link. */
+export function passwordChanged(when: Occasion, isGivenBack = false): Notice {
   return {
     kind: PASSWORD_CHANGED.name,
-    undo: { change: PASSWORD_CHANGED },
+    ...(isGivenBack ? {} : { undo: { change: PASSWORD_CHANGED } }),
     write: ({ account, undoing }) =>
       mail(t('Your password has been changed'), [
         t(
           'The password of your {product} account {username} was changed or removed on {when}. Other devices and all programs are signed out.',
           { ...account, when: occasion(when) },
         ),
-        nothingToDo(),
-        ...undoing,
+        isGivenBack ? nothingToDoWithAdmin() : nothingToDo(),
+        ...(isGivenBack ? [] : undoing),
       ]),
   };
 }

@@ -26,6 +26,8 @@ export type Account = {
   admin_epoch: number;
   /** The address that a mailed link gives back. */
   earlier_email: string | null;
+  /** When an admin last gave the account back: no link undoes a change of before. */
+  given_back_at: string | null;
   created_at: string;
   updated_at: string;
 };

@@ -31,6 +31,8 @@ type AccountChange = {
   previous_email?: string;
   previous_username?: string;
   restorable?: boolean;
+  /** Whether an admin gave the account back by it, so that no link undoes it. */
+  given_back?: boolean;
   /** The caller of the API and the origin. Changes on our own pages are recorded there. */
   by?: RequestedBy;
 };
@@ -59,7 +61,7 @@ export function createAccountChangeHandler(options: {
   const { revocations, sessionEnds, applications, notices, audit, mails } = options;
   return async (change) => {
     const { user_id: id, epoch, sign_in_epoch, reason, previous_email: email, by } = change;
-    const { previous_username: username, restorable = false } = change;
+    const { previous_username: username, restorable = false, given_back = false } = change;
     options.accountCache.forget(id);
     // Where an admin is, or a machine, is no business of the person's.
     const occasion = { at: timeOfId(change.id), address: by?.user_id === id ? by.address : undefined };
@@ -80,8 +82,9 @@ export function createAccountChangeHandler(options: {
       await revocations.write([{ kind: 'subject', id, epoch }]);
       await sessionEnds.endBelow(id, { epoch, signInEpoch: sign_in_epoch });
       // A password has no bearing on what the person's applications may do.
-      if (reason === 'password') await notices.accountChanged(passwordChanged(occasion), { id, epoch });
-      else await applications.giverChanged(id, epoch);
+      if (reason === 'password') {
+        await notices.accountChanged(passwordChanged(occasion, given_back), { id, epoch });
+      } else await applications.giverChanged(id, epoch);
       if (reason === 'revoked') {
         const notice = isOfEverything ? accessRevoked : credentialsEnded;
         await notices.accountChanged(notice(occasion), { id, epoch });

@@ -49,6 +49,7 @@ const AccountChange = Type.Object({
   previous_email: Type.Optional(Type.String()),
   previous_username: Type.Optional(Type.String()),
   restorable: Type.Optional(Type.Boolean()),
+  given_back: Type.Optional(Type.Boolean()),
   by: Type.Optional(By),
 });
 const readChange = bodyValidator(AccountChange);

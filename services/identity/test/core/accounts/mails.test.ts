@@ -245,6 +245,12 @@ t.test('when it was, and where it came from if that is known', async (t) => {
   }
 });
 
+t.test('the mail about a password by which an admin gives the account back has no link', async (t) => {
+  for (const isGivenBack of [true, false]) {
+    t.equal(notice(passwordChanged(when, isGivenBack)).text.includes(LINK), !isGivenBack);
+  }
+});
+
 t.test('a mail does not carry an unsafe link', async (t) => {
   t.throws(() => verifyEmailMail({ link: 'javascript:alert(1)', username: 'ada' }), TypeError);
 });

@@ -46,6 +46,7 @@ t.test(
         authority_epoch: 0,
         admin_epoch: 0,
         earlier_email: null,
+        given_back_at: null,
         created_at: '',
         updated_at: '',
       },

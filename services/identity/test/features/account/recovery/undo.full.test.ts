@@ -223,7 +223,22 @@ const REFUSED: Record<string, (it: Person) => Promise<unknown>> = {
   },
   'of an account that an admin has closed': async ({ id }) =>
     call('PUT', `/v2/users/${id}/status`, await built.login('admin'), { status: 'inactive' }),
+  'of one that an admin has closed and opened again': async ({ id }) => {
+    for (const status of ['inactive', 'active']) await asAdmin('PUT', `/v2/users/${id}/status`, { status });
+  },
+  'of one that got its password from an admin': ({ id }) =>
+    asAdmin('PUT', `/v1/users/${id}/password`, { new_password: 'given by an admin' }),
+  'of one that was set up again with a link of an admin': async ({ id }) => {
+    const { url } = await asAdmin('POST', '/api/v1/factors/set-up-links', { user_id: id });
+    const visitor = browser();
+    await visitor.submit(await visitor.get(String(url)), { new_password: 'chosen by the owner' });
+  },
 };
+async function asAdmin(method: string, path: string, sent: object) {
+  const { status, body } = await call(method, path, await built.login('admin'), sent);
+  if (status >= 300) throw new Error(JSON.stringify(body));
+  return body;
+}
 t.test('links that undo nothing', async (t) => {
   for (const [i, [name, end]] of Object.entries(REFUSED).entries()) {
     const it = await person(`refused${i}`);
