@@ -467,8 +467,12 @@ export const AUTHORITY = {
     cells: {
       ends: {
         'the person disconnected it': ['provider_unlinked'],
-        'another issuer may have the same subjects': ['issuer_changed'],
         [GONE]: ['deleted'],
+      },
+      pauses: {
+        'another issuer may have the same subjects; it works again once the issuer is the one of before': [
+          'issuer_changed',
+        ],
       },
       bounded: { 'one that was connected in the last 72 hours ends': ['undone'] },
       stays: WAY_TO_SIGN_IN,

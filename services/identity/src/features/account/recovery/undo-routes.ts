@@ -46,18 +46,18 @@ export function undoRoutes(options: {
   /**
    * A change that a thief can make voids no link, but for one of the address: what follows is for whoever reads the mail there. An address
    * comes back only while the account keeps it as the earlier one, which users checks again in the write. An admin who has given the
-   * account back ends all links of before: they may be with the thief.
+   * account back ends the other links of before: they may be with the thief.
    */
   async function find(purpose: keyof typeof PATHS, token: string) {
     const link = await links.peek(purpose, token);
     const account = link === undefined ? undefined : await accounts.find(link.userId);
     if (link === undefined || account?.status !== 'active') return undefined;
-    const { given_back_at: givenBack } = account;
-    if (givenBack !== null && link.expiresAt.getTime() - UNDO_MS <= Date.parse(givenBack)) return undefined;
+    const givenBackAt = Date.parse(account.given_back_at ?? '');
+    const isOlder = link.expiresAt.getTime() - UNDO_MS <= givenBackAt;
     const isCurrent =
       purpose === 'undo_email_change'
         ? account.earlier_email === link.email
-        : account.email_verified && account.email === link.email;
+        : account.email_verified && account.email === link.email && !isOlder;
     return isCurrent ? { link, account } : undefined;
   }
 

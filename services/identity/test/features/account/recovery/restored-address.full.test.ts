@@ -98,7 +98,7 @@ const WAYS: Record<string, { happen(it: Stolen): Promise<unknown>; ownerRestores
       await setByAdmin(it);
       await setPassword(it);
     },
-    ownerRestores: false,
+    ownerRestores: true,
   },
   'an admin sets the address, and the owner uses a link for a new password': {
     async happen(it) {
@@ -107,7 +107,7 @@ const WAYS: Record<string, { happen(it: Stolen): Promise<unknown>; ownerRestores
       await confirm(await signedIn(built, it.username, NEXT), it.owner);
       await recover(it.username, it.owner, 'and another new one');
     },
-    ownerRestores: false,
+    ownerRestores: true,
   },
   'an admin revokes all access': { happen: (it) => revoke(it, it.root), ownerRestores: false },
   'an admin sets a password': { happen: setPassword, ownerRestores: false },
