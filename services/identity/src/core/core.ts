@@ -377,6 +377,7 @@ function createSigningIn(shared: Shared & Mailing & ReturnType<typeof createIssu
     accountPages: createAccountRouter({
       ...{ ...shared, sessions, secondFactors },
       sections: extensions.accountSections,
+      factors: extensions.factors,
       signUp: config.signUp === 'on',
     }),
     secondFactors,

@@ -81,6 +81,7 @@ export function createAccountRouter(options: {
   secondFactorRequirement: Pick<SecondFactorRequirement, 'isOwed'>;
   /** Whether people may create accounts for themselves. */
   signUp: boolean;
+  factors: readonly { list(userId: string): Promise<readonly { id: string }[]> }[];
   /** Read when a page is shown. */
   sections: readonly AccountPageSection[];
 }): AccountRouter {
@@ -165,12 +166,20 @@ export function createAccountRouter(options: {
     return { signedIn, form, frame };
   }
 
+  async function isFactor(userId: string, id: string): Promise<boolean> {
+    const factors = await Promise.all(options.factors.map(({ list }) => list(userId)));
+    return factors.flat().some((it) => it.id === id);
+  }
+
   const pages: AccountRouter = {
     router,
     page,
     async isFresh(ctx, { session, account }, page) {
-      const isUnconfirmed = session.device?.isUnconfirmed === true;
-      const isRecent = !isUnconfirmed && Date.now() / 1000 - Number(session.loginTs) <= FRESH_SECONDS;
+      const { isUnconfirmed = false, passkey } = session.device ?? {};
+      // A person who removes a passkey may have lost it to somebody who has signed in with it.
+      const isRemoved = passkey !== undefined && !(await isFactor(account.id, passkey));
+      const isRecent =
+        !isUnconfirmed && !isRemoved && Date.now() / 1000 - Number(session.loginTs) <= FRESH_SECONDS;
       const isFresh =
         isRecent &&
         (session.amr?.includes('mfa') === true || (await options.secondFactors.of(account.id)).length === 0);

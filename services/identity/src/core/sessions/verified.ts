@@ -11,6 +11,8 @@ export type Verified = {
   amr: readonly string[];
   /** The id of the provider where the first factor was proved. */
   provider?: string | undefined;
+  /** The id of the passkey that proved it. */
+  passkey?: string;
   /** Whether it does not count as a fresh sign-in (see Device in core/oidc/epochs/sign-in-epochs.ts). */
   isUnconfirmed?: boolean;
   /** Whether the second factor was not asked for, as the browser is remembered. */

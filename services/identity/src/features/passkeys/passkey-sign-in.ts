@@ -53,7 +53,7 @@ export function passkeySignIn(options: {
       const { account, passkey, generation } = result;
       const details = { ...entry.details, passkey: passkey.id };
       await audit.record({ ...entry, action: 'sign_in.succeeded', subject: account.id, details });
-      return { account, generation, amr: amrOf(passkey) };
+      return { account, generation, amr: amrOf(passkey), passkey: passkey.id };
     },
 
     isSetUp: async (userId) => (await passkeys.list(userId)).length > 0,

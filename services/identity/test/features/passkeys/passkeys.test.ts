@@ -224,6 +224,17 @@ t.test('a passkey is removed by somebody who has just signed in, and nobody else
   t.equal(heading(await signInWith(authenticator)), 'Passkeys', 'it is still there');
 });
 
+t.test('a session that a removed passkey began is not fresh any more', async (t) => {
+  const { visitor, authenticator } = await withPasskey('loser');
+  const finder = built.browser();
+  await signInWith(authenticator, {}, finder);
+  t.equal(isSignIn(await finder.get('/account/passkeys/add')), false);
+  const remove = linkOf(await visitor.get('/account/passkeys'), 'Remove');
+  await visitor.confirm(await visitor.get('/account/passkeys'), remove);
+  t.ok(isSignIn(await finder.get('/account/passkeys/add')));
+  t.equal(isSignIn(await visitor.get('/account/passkeys/add')), false, 'its owner goes on');
+});
+
 t.test('whoever signs in to remove a passkey is back on the list of them', async (t) => {
   const { authenticator } = await withPasskey('returner');
   const visitor = built.browser();

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { requestInfo } from '@gatehouse/server/requests';
 import type { Context } from 'koa';
 import Provider, {
@@ -25,6 +26,8 @@ export type Device = {
   isUnconfirmed?: boolean;
   /** Whether the second factor was not asked for, as the browser is remembered. */
   isRemembered?: boolean;
+  /** The id of the passkey with which they signed in. */
+  passkey?: string;
 };
 
 /** The fields that we add to oidc-provider's sessions and grants. */
@@ -167,11 +170,13 @@ export function signInOf(
     amr: [...amr],
     isUnconfirmed = false,
     isRemembered = false,
+    passkey,
     since = Math.floor(Date.now() / 1000),
   }: { account: Account } & Pick<SignIn, 'generation' | 'browser'> & {
       amr: readonly string[];
       isUnconfirmed?: boolean;
       isRemembered?: boolean;
+      passkey?: string;
       since?: number | undefined;
     },
 ): SignIn {
@@ -189,6 +194,7 @@ export function signInOf(
       signedInAt: new Date().toISOString(),
       ...(isUnconfirmed ? { isUnconfirmed } : {}),
       ...(isRemembered ? { isRemembered } : {}),
+      ...omitUndefined({ passkey }),
     },
   };
 }
