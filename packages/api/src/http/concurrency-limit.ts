@@ -23,7 +23,10 @@ const MAX_WAITING = 200;
 const LONG_MS = 200;
 const REST = { times: 4, freeMs: 2000, maxMs: 10_000 };
 
-/** A limit of its own for each service; a person counts once, whatever applications the requests come from. */
+/**
+ * A limit of its own for each service; a person counts once, whatever applications the requests come from, and so does whoever made the
+ * credential of somebody else's application.
+ */
 export function createConcurrencyLimit(): ConcurrencyLimit {
   const callers = createKeyedSemaphore({
     permits: PER_CALLER.permits,
@@ -51,7 +54,8 @@ export function createConcurrencyLimit(): ConcurrencyLimit {
 
   return {
     async run(caller, work) {
-      const key = `${caller.actor ?? ''} ${caller.person?.id ?? caller.clientId}`;
+      const { actor = '', clientId, person, givenBy } = caller;
+      const key = `${actor} ${person === undefined ? clientId : (givenBy ?? person.id)}`;
       if (!(await callers.acquire(key, PER_CALLER.maxWaitMs))) {
         const message = `At most ${PER_CALLER.permits} searches or filtered lists run at a time for you: try again in 1 s.`;
         throw new ServiceError('rate_limited', message, { headers: { 'retry-after': '1' } });

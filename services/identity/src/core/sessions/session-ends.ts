@@ -25,7 +25,10 @@ export type SessionEnds = SignOuts & {
    */
   endAll(accountId: string, entry: Entry, keep?: KeptSession): Promise<void>;
   /** Ends what is older than a change of the account, which is recorded by itself. */
-  endBelow(accountId: string, epochs: { epoch: number; signInEpoch: number }): Promise<void>;
+  endBelow(
+    accountId: string,
+    below: { epoch: number; signInEpoch: number; isRevocation?: boolean },
+  ): Promise<void>;
   /**
    * The browser goes on with another account, or with another session of the same: the applications keep their grants unless
    * `endGrants`. Returns whether there was a session.
@@ -109,7 +112,9 @@ export function createSessionEnds(options: {
       for await (const { id } of store.grantsOf(accountId)) if (!kept.has(id)) await store.endGrant(id);
       await audit.record({ ...entry, subject: accountId });
     },
-    async endBelow(accountId, { epoch, signInEpoch }) {
+    async endBelow(accountId, { epoch, signInEpoch, isRevocation = false }) {
+      // As in endAll: the password of a sign-in that is under way was entered before.
+      if (isRevocation) await generations.next(accountId);
       await remembered.forgetAll(accountId, signInEpoch);
       for await (const { id } of store.sessionsOf(accountId, signInEpoch))
         await endSession(id, { accountId });

@@ -50,7 +50,10 @@ const HARMLESS: ReadonlySet<string> = new Set(['created', 'username', 'email']);
 export function createAccountChangeHandler(options: {
   revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
   sessionEnds: {
-    endBelow(accountId: string, epochs: { epoch: number; signInEpoch: number }): Promise<void>;
+    endBelow(
+      accountId: string,
+      below: { epoch: number; signInEpoch: number; isRevocation?: boolean },
+    ): Promise<void>;
   };
   applications: { giverChanged(accountId: string, epoch: number): Promise<void> };
   notices: Pick<Notices, 'accountChanged'>;
@@ -80,7 +83,7 @@ export function createAccountChangeHandler(options: {
     const isOfEverything = change.details?.scope === 'everything';
     if (!HARMLESS.has(reason)) {
       await revocations.write([{ kind: 'subject', id, epoch }]);
-      await sessionEnds.endBelow(id, { epoch, signInEpoch: sign_in_epoch });
+      await sessionEnds.endBelow(id, { epoch, signInEpoch: sign_in_epoch, isRevocation: isOfEverything });
       // A password has no bearing on what the person's applications may do.
       if (reason === 'password') {
         await notices.accountChanged(passwordChanged(occasion, given_back), { id, epoch });

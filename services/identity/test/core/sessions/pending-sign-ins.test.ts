@@ -41,6 +41,18 @@ t.test('a password that is entered before all sessions end makes no session afte
   t.equal((await signInAndAllow(browser, '/account')).url.pathname, '/account', 'from now on it does');
 });
 
+t.test('nor does one that is entered before all access is revoked', async (t) => {
+  const browser = built.browser();
+  const page = await browser.get('/account');
+  const root = await built.login('admin');
+  const revoke = async () => {
+    const path = `/api/v1/users/${built.people.ann.id}/revocations`;
+    t.equal((await built.call('POST', path, root, {})).status, 204);
+  };
+  const signedIn = await users.whileHeld('/password-checks', () => browser.submit(page, credentials), revoke);
+  t.equal(signedIn.url.pathname, '/account/signed-out');
+});
+
 t.test('nor does it make a login at the API', async (t) => {
   const response = await users.whileHeld('/password-checks', () => built.logIn(), endAll);
   t.equal(response.status, 401);
