@@ -1,7 +1,6 @@
 /**
  * The fields of an entity, declared once: its type is EntityOf them, and packages/data reads and writes its documents, and plans
- * its lists, by them (see createDocumentMapper). Documents are not validated: they are our own. The values that callers send are, by
- * the rules that are made from `input`.
+ * its lists, by them (see createDocumentMapper). Documents are not validated, because only our own code writes them. Values from callers are validated by the rules made from `input`.
  */
 export type Fields = Readonly<Record<string, AnyField>>;
 

@@ -148,8 +148,8 @@ function replacedEmail(current: Account, next: Account, revision: Revision) {
 }
 
 /**
- * An account that an admin has given back: no link that was sent before undoes anything, and none gives back an address of before,
- * the present one included.
+ * An account that an admin has given back: earlier links undo nothing and restore no earlier address. If the
+ * present address ever replaced another, it counts as new, and no link restores it either.
  */
 function givenBack(account: Account, { updatedAt }: Revision): Account {
   const { email, earlierEmail, emailReplacedAt } = account;

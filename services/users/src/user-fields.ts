@@ -49,7 +49,7 @@ export const USER = {
   earlierEmail: text().default(null),
   /** When a confirmed address was last replaced, or an admin last gave back an account where one was. */
   emailReplacedAt: date().default(null),
-  /** When an admin last gave the account back: no link undoes a change of before, except one of the address. */
+  /** When an admin last gave the account back: no link undoes an earlier change, except one of the address. */
   givenBackAt: date().default(null),
   /** The key of a username that the account had, which nobody else gets until then. */
   heldUsername: text().default(null),

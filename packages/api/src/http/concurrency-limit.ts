@@ -24,8 +24,8 @@ const LONG_MS = 200;
 const REST = { times: 4, freeMs: 2000, maxMs: 10_000 };
 
 /**
- * A limit of its own for each service; a person counts once, whatever applications the requests come from, and so does whoever made the
- * credential of somebody else's application.
+ * Each service has its own limit. It counts all requests of one person together, whichever applications send them. A credential in somebody
+ * else's application counts for the person who made it.
  */
 export function createConcurrencyLimit(): ConcurrencyLimit {
   const callers = createKeyedSemaphore({

@@ -4,7 +4,7 @@ import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import { type LaneState, type LaneStore, laneKey, type QueueAction } from './lane.ts';
 
-/** How often counts are saved, and states are read while other processes cannot be heard. */
+/** How often counts are saved. States are read as often while broadcasts of other processes may be missed. */
 const EVERY_MS = 1000;
 /** How often the states are read otherwise, with the counts of other processes. */
 const REREAD_MS = 60_000;

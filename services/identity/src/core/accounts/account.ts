@@ -26,7 +26,7 @@ export type Account = {
   admin_epoch: number;
   /** The address that a mailed link gives back. */
   earlier_email: string | null;
-  /** When an admin last gave the account back: no link undoes a change of before. */
+  /** When an admin last gave the account back: no link undoes an earlier change, except one of the address. */
   given_back_at: string | null;
   created_at: string;
   updated_at: string;

@@ -65,8 +65,8 @@ export function withinCeiling(scopes: readonly string[], role: Role): string[] {
 }
 
 /**
- * The permissions of a credential: those of its application, at most the role that its giver had at the time and, if a member made it, the
- * member's present one. An admin's trust covers credentials of the owner and of admins only. Undefined once the credential has ended. `given` says who made it; where it is undefined,
+ * The permissions of a credential are those of its application. They never exceed the role that the giver had when it was made, nor, for a
+ * member's credential, the member's present role. Trust covers only credentials that the owner or an admin made. Undefined once the credential has ended. `given` says who made it; where it is undefined,
  * the operator or the owner did. In a trusted application such a credential needs no account: it works while users is away.
  */
 export async function credentialPermissions<O extends Owner & Giver>(

@@ -470,9 +470,8 @@ export const AUTHORITY = {
         [GONE]: ['deleted'],
       },
       pauses: {
-        'another issuer may have the same subjects; it works again once the issuer is the one of before': [
-          'issuer_changed',
-        ],
+        'another issuer may use the same subjects for other people; it works again once the provider has its earlier issuer':
+          ['issuer_changed'],
       },
       bounded: { 'one that was connected in the last 72 hours ends': ['undone'] },
       stays: WAY_TO_SIGN_IN,

@@ -96,8 +96,8 @@ export function trackSignInEpochs(provider: Provider, browserId: (ctx: Context) 
 }
 
 /**
- * A sign-in that is unconfirmed (see Device) has no time that a token could have (`auth_time`), and is older than any `max_age`: otherwise a
- * session at another provider, or a remembered browser, would do what takes a fresh sign-in.
+ * An unconfirmed sign-in (see Device) puts no `auth_time` in tokens and counts as older than any `max_age`. Otherwise a session at another
+ * provider, or a remembered browser, would pass for a fresh sign-in.
  */
 function keepConfirmedTimes({ Session: { prototype } }: Provider): void {
   const { authTime, past } = prototype;
