@@ -39,7 +39,16 @@ walkProfiles(t, {
   ...{ paths: USER_PATHS, call, token: machine, stored: USER },
   internal: [
     ...['picture', 'emailVerified', 'earlierEmail', 'emailReplacedAt', 'heldUsername', 'usernameHeldUntil'],
-    ...['epoch', 'signInEpoch', 'recoveryEpoch', 'authorityEpoch', 'adminEpoch', 'loweredAt', 'loweredBy'],
+    ...[
+      'epoch',
+      'signInEpoch',
+      'recoveryEpoch',
+      'authorityEpoch',
+      'adminEpoch',
+      'loweredAt',
+      'loweredBy',
+      'givenBackAt',
+    ],
     'version',
   ],
   secret: ['password', 'current_password'],
