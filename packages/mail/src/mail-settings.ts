@@ -2,7 +2,7 @@ import { type MailSender, refuseInjection } from './mail.ts';
 import { removeOldest, writeMessageFile } from './message-file.ts';
 import { createSmtpMail } from './smtp-mail.ts';
 
-/** How many mails are kept: strangers cause some. */
+/** The number of mails that are kept. It is bounded, since anybody can cause a mail. */
 const MAX_KEPT = 2000;
 /** The oldest are removed after as many mails, since that reads the directory. */
 const REMOVED_EVERY = 100;

@@ -72,6 +72,7 @@ t.test(
       while (there.isPaused('messages', 'email') !== paused) await sleep(5);
     }
     const before = reads;
+    // Longer than the second after which a replica that hears nothing reads again: nothing happens that could be awaited.
     await sleep(1600);
     t.equal(reads, before);
   },
