@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
@@ -63,13 +64,20 @@ export async function spawnService(
   };
 }
 
-/** A port on loopback that was free a moment ago, for servers that must know their port before they listen. */
+/**
+ * A port on loopback that was free a moment ago, for servers that must know their port before they listen. The system gives
+ * ports from 32768 upwards to connections and to listeners of port 0: one below them is taken by nobody meanwhile.
+ */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
+  const port = randomInt(10_000, 32_768);
+  const probe = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(probe, 'listening');
+  } catch {
+    return freePort();
+  }
   await new Promise((resolve) => probe.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
+  return port;
 }
 
 /** Polls every 20 ms until the condition holds; throws when that takes longer than `limitMs`. */
