@@ -1,4 +1,3 @@
-// Runs alone, as it measures time.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,3 @@
-// Runs alone, as it measures time.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// Runs alone, as it measures time.
 import { createLocalEvents } from '@gatehouse/events/local-events';
 import { until } from '@gatehouse/testing/processes';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';

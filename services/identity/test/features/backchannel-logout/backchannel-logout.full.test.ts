@@ -1,4 +1,3 @@
-// Runs alone, as it measures time.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
