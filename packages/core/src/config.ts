@@ -147,14 +147,22 @@ export function date(name: string, bounds: { min: string; default?: string }): S
   return setting(name, type, bounds.default === undefined ? undefined : read(bounds.default), read);
 }
 
-/** A comma-separated list; empty parts are dropped. */
-export function list(name: string, fallback: readonly string[] = []): Setting<readonly string[]> {
-  return setting(name, 'a list, separated by commas', fallback, (raw) =>
-    raw
+/** A comma-separated list, of these words only if they are given; empty parts are dropped. */
+export function list(
+  name: string,
+  fallback: readonly string[] = [],
+  words?: readonly string[],
+): Setting<readonly string[]> {
+  return setting(name, 'a list, separated by commas', fallback, (raw) => {
+    const entries = raw
       .split(',')
       .map((part) => part.trim())
-      .filter((part) => part !== ''),
-  );
+      .filter((part) => part !== '');
+    if (words !== undefined && entries.some((entry) => !words.includes(entry))) {
+      throw new InvalidSetting(`must list some of ${words.join(', ')}`);
+    }
+    return entries;
+  });
 }
 
 /** A comma-separated list of addresses and CIDR ranges. */

@@ -16,8 +16,8 @@ import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { internalAudience } from '@gatehouse/tokens/scopes';
 import { createUsersService } from '@gatehouse/users';
 import type { Connection } from 'mongoose';
+import type { IdentityConfig } from '../src/config.ts';
 import type { FirstApplication } from '../src/core/applications/first-applications.ts';
-import type { IdentityConfig } from '../src/core/foundation/identity-config.ts';
 import { createIdentityService } from '../src/service.ts';
 import { openDatabase } from './store-set-up.ts';
 

@@ -31,7 +31,7 @@ import { createMemberStore } from './applications/store/member-store.ts';
 import { createAuthority } from './authority/authority.ts';
 import { createExtensions, type Extensions } from './extensions.ts';
 import { createFoundation, type IdentityDependencies } from './foundation/foundation.ts';
-import { type IdentityConfig, MAX_ACCESS_TOKEN_SECONDS } from './foundation/identity-config.ts';
+import { type CoreConfig, MAX_ACCESS_TOKEN_SECONDS } from './foundation/identity-config.ts';
 import { createSignInThrottle } from './limits/sign-in-throttle.ts';
 import { createSignInThrottleStore } from './limits/sign-in-throttle-store.ts';
 import { createAccessTokenHandles } from './oidc/adapter/access-token-handles.ts';
@@ -76,7 +76,11 @@ const ALL_EPOCHS = { epoch: Number.MAX_SAFE_INTEGER, signInEpoch: Number.MAX_SAF
 export type Core = ReturnType<typeof createCore>;
 
 /** The issuer, the accounts, applications and sessions, and what they need: everything that is no feature by itself. */
-export function createCore(config: IdentityConfig, logger: Logger, dependencies: IdentityDependencies) {
+export function createCore<Config extends CoreConfig>(
+  config: Config,
+  logger: Logger,
+  dependencies: IdentityDependencies,
+) {
   const extensions = createExtensions();
   const foundation = createFoundation(config, logger, dependencies, extensions);
   const signing = createTokenSigning();
@@ -177,7 +181,7 @@ export function createCore(config: IdentityConfig, logger: Logger, dependencies:
 }
 
 type Shared = ReturnType<typeof createFoundation> & {
-  config: IdentityConfig;
+  config: CoreConfig;
   extensions: Extensions;
   issuer: string;
   signing: ReturnType<typeof createTokenSigning>;

@@ -1,3 +1,4 @@
+import type { SettingValues } from '@gatehouse/core/config';
 import type { Core } from './core.ts';
 
 /** The parts of the core by what they are about. Everything else, such as the database and the log, is for every feature. */
@@ -50,3 +51,6 @@ export type Ports<Names extends Exclude<keyof Members, 'service'> = never> = Pic
   Core,
   Exclude<keyof Core, Members[keyof Members]> | Members[Names]
 >;
+
+/** What a feature adds to its ports that has these settings. In tests some have no value. */
+export type WithSettings<Settings> = { config: Partial<SettingValues<Settings>> };

@@ -10,7 +10,7 @@ import { type AuditEntry, createAudit } from '../audit/audit.ts';
 import { auditEvent } from '../audit/audit-events.ts';
 import { createAuditStore } from '../audit/audit-store.ts';
 import type { Extensions } from '../extensions.ts';
-import type { IdentityConfig } from './identity-config.ts';
+import type { CoreConfig } from './identity-config.ts';
 
 /** The dependencies that a process may provide. It starts and stops the broadcast itself; without one, natsUrl must be set. */
 export type IdentityDependencies = {
@@ -21,7 +21,7 @@ export type IdentityDependencies = {
 
 /** The connections of the service, to its database and to the other processes; and its audit log. */
 export function createFoundation(
-  config: IdentityConfig,
+  config: CoreConfig,
   parentLogger: Logger,
   dependencies: IdentityDependencies,
   { auditListeners }: Pick<Extensions, 'auditListeners'>,

@@ -1,17 +1,16 @@
 import type { KeyList } from '@gatehouse/core/sealing';
-import type { ProfilePins } from '@gatehouse/domain/profile-pins';
 import type { MailSettings } from '@gatehouse/mail/mail-settings';
 import type { Brand } from '@gatehouse/web/brand';
 import type { FirstApplication } from '../applications/first-applications.ts';
 import type { Lifetimes } from '../oidc/provider-options.ts';
 import type { ServiceClient } from '../tokens/service-tokens.ts';
 import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
-import type { IdentityProvider } from './identity-provider.ts';
 
 /** The longest that access tokens can be made to live, in seconds. */
 export const MAX_ACCESS_TOKEN_SECONDS = 86_400;
 
-export type IdentityConfig = {
+/** The config of the core. That of a feature is what its settings declare. */
+export type CoreConfig = {
   /** The issuer. */
   publicUrl: string;
   mongodbUri: string;
@@ -32,28 +31,7 @@ export type IdentityConfig = {
   rotateKeysEveryDays: number;
   /** Whether people may create accounts for themselves. */
   signUp: 'on' | 'off';
-  /** The format of /userinfo for applications that do not pin it; `interface` by default. */
-  userInfo?: ProfilePins['userinfo'][number];
-  /** Whether POST /api/v1/auth/login accepts passwords. */
-  passwordLogin: 'on' | 'off';
-  /**
-   * Private networks in which applications are notified of sign-outs, such as that of the cluster: addresses and CIDR
-   * ranges. None by default.
-   */
-  logoutNetworks?: readonly string[];
   brand?: Brand;
-  /** Where people can sign in besides; none by default. */
-  /** Clients that describe themselves in documents: whether there may be any, their scopes, and private networks for the documents. */
-  clientMetadata?: { enabled: boolean; scopes: readonly string[]; networks: readonly string[] };
-  /** Whether clients can register themselves without an initial access token; off by default. */
-  openRegistration?: 'on' | 'off';
-  /** Private networks in which the metadata of resources may be; none by default. */
-  resourceNetworks?: readonly string[];
-  /** Private networks in which providers may be that admins add. */
-  providerNetworks?: readonly string[];
-  identityProviders?: readonly IdentityProvider[];
-  /** How long the recovery without second factors takes; 72 by default, and there is none with 0. */
-  recoveryWaitHours?: number;
   /** Which accounts need a second factor; none by default. */
   requireSecondFactor?: 'none' | 'admin' | 'all';
   /** For how many days an account can be used before it has one, from the first sign-in that asks for it; none by default. */

@@ -1,11 +1,12 @@
 import { createOutbound } from '@gatehouse/outbound/outbound';
 import type { Logout } from '../../core/oidc/epochs/sign-outs.ts';
 import type { ProviderExtension } from '../../core/oidc/provider-options.ts';
-import type { Ports } from '../../core/ports.ts';
+import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { createLogoutHandler, MAX_ATTEMPTS } from './logout-handler.ts';
 import { createLogoutJobs, LANE, LOGOUTS } from './logout-jobs.ts';
 import { routeLogouts } from './provider-logout.ts';
+import type { logoutSettings } from './settings.ts';
 
 /** For the response to a request: as long as oidc-provider itself waits. */
 const RESPONSE_MS = 2500;
@@ -16,7 +17,9 @@ const SLOTS = 16;
 const TIMEOUT_MS = 10_000;
 
 /** Notifying applications of sign-outs (OpenID Connect Back-Channel Logout 1.0). */
-export function backchannelLogout(core: Ports<'applications' | 'tokens'>): IdentityModule {
+export function backchannelLogout(
+  core: Ports<'applications' | 'tokens'> & WithSettings<typeof logoutSettings>,
+): IdentityModule {
   const { config, provider, applicationStore, connection, queues, logger } = core;
   const { kind, add } = createLogoutJobs(connection);
   const queue = queues({ name: 'logouts', lanes: [LANE], kind });

@@ -11,13 +11,14 @@ import { METADATA_DOCUMENTS } from '../../core/limits/bounds.ts';
 import { isMetadataDocumentId } from '../../core/oidc/clients/metadata-document-id.ts';
 import { grantSeconds } from '../../core/oidc/grants.ts';
 import type { ProviderExtension, RequestDetails } from '../../core/oidc/provider-options.ts';
-import type { Ports } from '../../core/ports.ts';
+import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { loopbackWarning } from '../../pages/loopback-warning.ts';
 import { t } from '../../texts/texts.ts';
 import { createKeptDocuments } from './kept-documents.ts';
 import { clientIdProblem } from './metadata-document.ts';
 import { createMetadataDocuments, DOCUMENT_TIMEOUT_MS, MAX_DOCUMENT } from './metadata-documents.ts';
+import type { metadataDocumentSettings } from './settings.ts';
 
 /** The routes of oidc-provider that need the document as it is now, since people are asked by it. */
 const REQUEST_ROUTES = ['authorization', 'resume', 'pushed_authorization_request'];
@@ -28,10 +29,12 @@ const KNOWN_WAIT_MS = 1000;
  * Clients that nobody has registered, and that describe themselves in a document at the URL which is their client_id
  * (draft-ietf-oauth-client-id-metadata-document). Each is a public application without an owner.
  */
-export function clientMetadataDocuments(core: Ports<'tokens'>): IdentityModule {
+export function clientMetadataDocuments(
+  core: Ports<'tokens'> & WithSettings<typeof metadataDocumentSettings>,
+): IdentityModule {
   const { config, connection, logger, store } = core;
-  if (config.clientMetadata?.enabled !== true) return {};
-  const { scopes, networks } = config.clientMetadata;
+  const { clientMetadataScopes: scopes = [], clientMetadataNetworks: networks = [] } = config;
+  if (config.clientMetadata !== 'on') return {};
   const outbound = createOutbound({
     ...{ to: 'public', networks, timeoutMs: DOCUMENT_TIMEOUT_MS, maxBytes: MAX_DOCUMENT },
   });

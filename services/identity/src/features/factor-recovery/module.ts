@@ -1,15 +1,18 @@
-import type { Ports } from '../../core/ports.ts';
+import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { LostFactors } from '../../core/sessions/second-factor.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { createFactorRecoveries, isReady } from './factor-recoveries.ts';
 import { lostFactorsPage } from './factor-recovery-pages.ts';
 import { factorRecoveryRoutes } from './factor-recovery-routes.ts';
 import { createFactorRecoveryStore } from './factor-recovery-store.ts';
+import type { factorRecoverySettings } from './settings.ts';
 
 const DEFAULT_HOURS = 72;
 
 /** The way in for people who have lost all second factors: by mail, after a waiting time. */
-export function factorRecovery(core: Ports<'accounts' | 'pages'>): IdentityModule {
+export function factorRecovery(
+  core: Ports<'accounts' | 'pages'> & WithSettings<typeof factorRecoverySettings>,
+): IdentityModule {
   const { extensions, config } = core;
   const waitHours = config.recoveryWaitHours ?? DEFAULT_HOURS;
   if (waitHours === 0) return {};

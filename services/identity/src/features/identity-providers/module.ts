@@ -7,7 +7,7 @@ import type { IdentityProvider } from '../../core/foundation/identity-provider.t
 import { FAILED_AT_PROVIDERS, SIGN_UPS } from '../../core/limits/bounds.ts';
 import { storeFields } from '../../core/oidc/epochs/store-fields.ts';
 import type { ProviderExtension } from '../../core/oidc/provider-options.ts';
-import type { Ports } from '../../core/ports.ts';
+import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { type ActiveProvider, createActiveProviders } from './active-providers.ts';
 import { createAuthorizationStates } from './authorization-state.ts';
@@ -21,6 +21,7 @@ import { logoutRoutes } from './logout-routes.ts';
 import { CONNECTED_ACCOUNTS } from './provider-pages.ts';
 import { createProviderSealer } from './provider-sealer.ts';
 import { providerSignIn, REFUSED_PROVIDER, UNLINKED_IDENTITY } from './provider-sign-in.ts';
+import type { identityProviderSettings } from './settings.ts';
 import { createProviderStore } from './stored-provider-store.ts';
 import { createUpstreamClient, UPSTREAM_BOUNDS } from './upstream-client.ts';
 import { createEndUpstreamSessions } from './upstream-logout.ts';
@@ -32,7 +33,9 @@ const RELOAD_MS = 5000;
 const REQUEST_SECONDS = 600;
 
 /** Signing in by other providers (OpenID Connect, and GitHub's OAuth), and the page on which people connect them. */
-export function identityProviders(core: Ports<'accounts' | 'sessions' | 'tokens' | 'pages'>): IdentityModule {
+export function identityProviders(
+  core: Ports<'accounts' | 'sessions' | 'tokens' | 'pages'> & WithSettings<typeof identityProviderSettings>,
+): IdentityModule {
   const { config, extensions, issuer } = core;
   const store = createLinkedIdentityStore(core.connection, core.removedMethods);
   // Also what was linked to providers that are configured no more: they can come back.

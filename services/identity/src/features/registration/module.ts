@@ -6,7 +6,7 @@ import type { AccessSource } from '../../core/authority/standing-access.ts';
 import type { PersonalDataSection } from '../../core/extensions.ts';
 import { OPEN_REGISTRATIONS } from '../../core/limits/bounds.ts';
 import type { ProviderExtension, RequestDetails } from '../../core/oidc/provider-options.ts';
-import type { Ports } from '../../core/ports.ts';
+import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { loopbackWarning } from '../../pages/loopback-warning.ts';
 import { t } from '../../texts/texts.ts';
@@ -17,11 +17,14 @@ import { createRegistrationStore } from './registration-store.ts';
 import { registrationTokenRoutes } from './registration-token-routes.ts';
 import { createRegistrationTokenStore } from './registration-token-store.ts';
 import { createRegistrations } from './registrations.ts';
+import type { registrationSettings } from './settings.ts';
 
 const EXPIRY_EVERY_MS = 600_000;
 
 /** Clients that register themselves (RFC 7591), and manage their registrations (RFC 7592). */
-export function registration(core: Ports<'accounts' | 'applications'>): IdentityModule {
+export function registration(
+  core: Ports<'accounts' | 'applications'> & WithSettings<typeof registrationSettings>,
+): IdentityModule {
   const { connection, logger } = core;
   const tokens = createRegistrationTokenStore(connection);
   const store = createRegistrationStore(connection);

@@ -2,16 +2,19 @@ import { createOutbound } from '@gatehouse/outbound/outbound';
 import { isOnHostOf } from '../../core/applications/hosts.ts';
 import type { PersonalDataSection } from '../../core/extensions.ts';
 import type { FindResource, ResourceRequester } from '../../core/oidc/protected-resource.ts';
-import type { Ports } from '../../core/ports.ts';
+import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { holdsForOthers } from './listed-applications.ts';
 import { identifierKeyOf, isListed, type Resource } from './registered-resource.ts';
 import { createResourceStore } from './registered-resource-store.ts';
 import { resourceRoutes } from './resource-routes.ts';
 import { createResourceVerification, MAX_METADATA, METADATA_TIMEOUT_MS } from './resource-verification.ts';
+import type { resourceSettings } from './settings.ts';
 
 /** APIs and MCP servers of others, for which applications get access tokens here (RFC 8707). */
-export function resources(core: Ports<'accounts' | 'applications'>): IdentityModule {
+export function resources(
+  core: Ports<'accounts' | 'applications'> & WithSettings<typeof resourceSettings>,
+): IdentityModule {
   const store = createResourceStore(core.connection);
   const { resourceNetworks: networks = [] } = core.config;
   const outbound = createOutbound({

@@ -11,7 +11,11 @@ import { heading, signedIn } from '../../pages.ts';
 import { refresh } from '../../tokens.ts';
 
 const SCOPES = ['openid', 'profile', 'email', 'read:profile'];
-const ON = { enabled: true, scopes: SCOPES, networks: ['127.0.0.0/8'] };
+const ON = {
+  clientMetadata: 'on',
+  clientMetadataScopes: SCOPES,
+  clientMetadataNetworks: ['127.0.0.0/8'],
+} as const;
 const CALLBACK = 'http://127.0.0.1:49152/callback';
 
 /** The site of a client, which serves its documents. */
@@ -48,7 +52,7 @@ const events: EventTransport = {
     for (const { client } of [...batch.requests, ...(batch.log ?? [])]) counted.add(String(client));
   },
 };
-const built = await build(t, { events, config: { clientMetadata: ON } });
+const built = await build(t, { events, config: ON });
 const { base } = built;
 
 const VERIFIER = client.randomPKCECodeVerifier();
@@ -224,13 +228,13 @@ t.test('while its site is away, what is known of a client is used, and its token
   const config = await discover(id);
   const checks = { pkceCodeVerifier: VERIFIER, expectedState: 'state' };
   const { access_token, refresh_token = '' } = await client.authorizationCodeGrant(config, url, checks);
-  const replica = await built.replica({ clientMetadata: ON });
+  const replica = await built.replica(ON);
   documents.delete('/away.json');
   t.equal((await refresh(built, refresh_token, { client_id: id })).status, 200, 'from the cache');
   t.equal((await built.call('GET', '/userinfo', access_token)).status, 200);
   const unknown = await fetch(authorizeAt(id, {}, replica), { redirect: 'manual' });
   t.equal(unknown.status, 503, 'a replica that has never seen it says that it can be tried again');
-  const off = await built.replica({ clientMetadata: { ...ON, enabled: false } });
+  const off = await built.replica({ ...ON, clientMetadata: 'off' });
   const page = await fetch(authorizeAt(id, {}, off), { redirect: 'manual' });
   t.match(
     [page.status, await page.text()],
@@ -250,7 +254,7 @@ t.test('what strangers ask for is counted for no client, and what people allowed
 });
 
 t.test('one address cannot have many documents fetched', async (t) => {
-  const limited = await build(t, { rateLimit: 'on', config: { clientMetadata: ON } });
+  const limited = await build(t, { rateLimit: 'on', config: ON });
   const statuses = new Set<number>();
   for (let i = 0; i < 70; i += 1) {
     const { status } = await fetch(authorizeAt(`${origin}/missing/${i}`, {}, limited.base), {

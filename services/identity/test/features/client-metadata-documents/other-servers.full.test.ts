@@ -10,10 +10,10 @@ import { heading, send, signedIn } from '../../pages.ts';
 import { tokensFor } from '../../tokens.ts';
 
 const ON = {
-  enabled: true,
-  scopes: ['openid', 'profile', 'read:users'],
-  networks: ['127.0.0.0/8', '::1'],
-};
+  clientMetadata: 'on',
+  clientMetadataScopes: ['openid', 'profile', 'read:users'],
+  clientMetadataNetworks: ['127.0.0.0/8', '::1'],
+} as const;
 const CALLBACK = 'http://127.0.0.1:49152/callback';
 /** Below the five seconds for which a document is waited for. */
 const PROMPTLY_MS = 3000;
@@ -42,7 +42,7 @@ function publish(path: string, more: object = {}): string {
   return origin + path;
 }
 
-const built = await build(t, { config: { clientMetadata: ON } });
+const built = await build(t, { config: ON });
 const { base } = built;
 const admin = await built.login('admin');
 const RESOURCE = await built.createApplication(admin, { name: 'Checks', type: 'resource', scopes: [] });
@@ -138,7 +138,7 @@ for (const [state, become] of Object.entries(STATES)) {
     const users: Record<string, User> = {};
     for (const name of Object.keys({ ...USES, ...SIGN_OUTS })) users[name] = await user(id);
     const rateLimit = state === 'rate limited' ? 'on' : 'off';
-    const at = await built.replica({ clientMetadata: ON, rateLimit });
+    const at = await built.replica({ ...ON, rateLimit });
     await become(path, at);
     for (const [name, use] of Object.entries({ ...USES, ...SIGN_OUTS })) {
       const it = users[name] as User;
@@ -170,7 +170,7 @@ t.test('the account of somebody is deleted while a document hangs', async (t) =>
 t.test('an id_token_hint that is not ours has nothing fetched', async (t) => {
   const id = publish('/hinted.json');
   const { id_token, browser } = await user(id);
-  const at = await built.replica({ clientMetadata: ON });
+  const at = await built.replica(ON);
   const claims = { ...decodeJwt(id_token), aud: `${origin}/unknown.json` };
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const { privateKey } = await generateKeyPair('RS256');
@@ -223,14 +223,14 @@ t.test('a document counts as soon as it is fetched, and stays known when it is g
   const id = publish('/narrower.json');
   const { refresh_token } = await user(id);
   publish('/narrower.json', { scope: 'openid' });
-  const first = await refreshAt(await built.replica({ clientMetadata: ON }), id, refresh_token);
+  const first = await refreshAt(await built.replica(ON), id, refresh_token);
   t.match([first.status, first.body], [200, { scope: 'openid' }]);
   documents.delete('/narrower.json');
-  const at = await built.replica({ clientMetadata: ON });
+  const at = await built.replica(ON);
   const second = await refreshAt(at, id, String(first.body.refresh_token));
   t.match([second.status, second.body], [200, { scope: 'openid' }]);
-  const less = { ...ON, scopes: ['profile'] };
-  const off = await built.replica({ clientMetadata: less });
+  const less = { ...ON, clientMetadataScopes: ['profile'] };
+  const off = await built.replica(less);
   const third = await refreshAt(off, id, String(second.body.refresh_token));
   t.notMatch(String(third.body.scope), /openid/, 'nor more than the operator allows by now');
 });
@@ -252,7 +252,7 @@ t.test(
     t.ok(seconds > month && seconds < month + 2 * 86_400, `${seconds} s`);
     await (await stored()).updateOne({ _id: id }, { $set: { expires_at: new Date() } });
     documents.delete('/kept.json');
-    const at = await built.replica({ clientMetadata: ON });
+    const at = await built.replica(ON);
     t.equal((await refreshAt(at, id, 'x')).status, 503, 'one that has expired is not used');
   },
 );
@@ -261,13 +261,13 @@ t.test('a document that is not kept any more is kept again when it is fetched', 
   const id = publish('/earlier.json');
   const { refresh_token } = await user(id);
   await (await stored()).deleteOne({ _id: id });
-  const first = await refreshAt(await built.replica({ clientMetadata: ON }), id, refresh_token);
+  const first = await refreshAt(await built.replica(ON), id, refresh_token);
   t.equal(first.status, 200);
   t.ok(await (await stored()).findOne({ _id: id }));
 });
 
 t.test('slow servers keep nobody else from signing in', async (t) => {
-  const at = await built.replica({ clientMetadata: ON });
+  const at = await built.replica(ON);
   /** The status for a request from an address. */
   const get = (url: string, localAddress: string) =>
     new Promise<number>((resolve, reject) => {
@@ -299,7 +299,7 @@ t.test('slow servers keep nobody else from signing in', async (t) => {
 
 t.test('an error of somebody else’s server is one sentence, and its details are in the log', async (t) => {
   const { logger, lines } = recordingLogger();
-  const { base: at } = await build(t, { logger, config: { clientMetadata: ON } });
+  const { base: at } = await build(t, { logger, config: ON });
   documents.set('/moved.json', (_request, response) => response.writeHead(302, { location: '/' }).end());
   documents.set('/reset.json', (request) => request.socket.destroy());
   for (const [id, detail] of [

@@ -23,7 +23,9 @@ const built = await build(t, {
   checkResponses: true,
   config: {
     freshSignIn: 'on',
-    clientMetadata: { enabled: true, scopes: ['openid', 'profile'], networks: ['127.0.0.0/8'] },
+    clientMetadata: 'on',
+    clientMetadataScopes: ['openid', 'profile'],
+    clientMetadataNetworks: ['127.0.0.0/8'],
   },
 });
 const { call } = built;

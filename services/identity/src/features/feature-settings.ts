@@ -1,0 +1,20 @@
+import { logoutSettings } from './backchannel-logout/settings.ts';
+import { metadataDocumentSettings } from './client-metadata-documents/settings.ts';
+import { factorRecoverySettings } from './factor-recovery/settings.ts';
+import { identityProviderSettings } from './identity-providers/settings.ts';
+import { loginSettings } from './login/settings.ts';
+import { oauthSettings } from './oauth/settings.ts';
+import { registrationSettings } from './registration/settings.ts';
+import { resourceSettings } from './resources/settings.ts';
+
+/** The settings of all features. The values of each are what its config has. */
+export const featureSettings = {
+  ...oauthSettings,
+  ...loginSettings,
+  ...logoutSettings,
+  ...identityProviderSettings,
+  ...metadataDocumentSettings,
+  ...registrationSettings,
+  ...resourceSettings,
+  ...factorRecoverySettings,
+};
