@@ -1,4 +1,4 @@
-import { NOTIFICATION_TYPES } from '../notifications/notification.ts';
+import { NOTIFICATION_TYPES } from '@gatehouse/domain/notification-fields';
 
 export const INTEGRATION_KINDS = [...NOTIFICATION_TYPES, 'queue', 'database', 'metrics'] as const;
 export type IntegrationKind = (typeof INTEGRATION_KINDS)[number];

@@ -1,7 +1,7 @@
 import { v2Body } from '@gatehouse/api/http/error-bodies';
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
+import { NOTIFICATION_TYPES, type NotificationType } from '@gatehouse/domain/notification-fields';
 import { ProviderError } from '../notifications/channels/provider.ts';
-import { NOTIFICATION_TYPES, type NotificationType } from '../notifications/notification.ts';
 import { createIntegrationStates, type Integration } from './integration.ts';
 import { mountIntegrations } from './integration-routes.ts';
 

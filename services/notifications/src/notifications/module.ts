@@ -1,11 +1,11 @@
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
+import { NOTIFICATION_TYPES } from '@gatehouse/domain/notification-fields';
 import { isPublicHost } from '@gatehouse/outbound/public-address';
 import type { Announce } from '../events/announce.ts';
 import type { Owners } from '../events/reading-rights.ts';
 import { createChannels } from './channels/create-channels.ts';
 import { vapidPublicKey } from './channels/push-provider.ts';
-import { NOTIFICATION_TYPES } from './notification.ts';
 import { notificationJobs, recordedOutcome } from './notification-jobs.ts';
 import { createNotificationService } from './notification-service.ts';
 import { createNotificationResource, NOTIFICATION_PATHS } from './profiles/notification-resource.ts';

@@ -3,6 +3,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { EarlierCreation, IdempotencyKey } from '@gatehouse/domain/idempotency-key';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
+import type { NotificationType } from '@gatehouse/domain/notification-fields';
 import type { Caller } from '@gatehouse/tokens/caller';
 import {
   ACCEPTED,
@@ -12,7 +13,6 @@ import {
   type NotificationChanges,
   type NotificationField,
   type NotificationStore,
-  type NotificationType,
   textProblems,
 } from './notification.ts';
 import type { SenderAuthority } from './sender-authority.ts';

@@ -1,9 +1,10 @@
 import { notModified } from '@gatehouse/api/http/conditional';
 import { CSV_MEDIA_TYPE } from '@gatehouse/api/http/csv';
 import { sendStream } from '@gatehouse/api/resource/json-response';
+import type { ReportFormat } from '@gatehouse/domain/report-fields';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import parseRange from 'range-parser';
-import type { Report, ReportFileStore, ReportFormat } from './report.ts';
+import type { Report, ReportFileStore } from './report.ts';
 import { periodInFileName } from './report-period.ts';
 
 const MEDIA_TYPES: Record<ReportFormat, string> = {

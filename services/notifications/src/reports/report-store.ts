@@ -8,8 +8,9 @@ import { createListPlan } from '@gatehouse/data/list-plan';
 import { insertInSlot } from '@gatehouse/data/slots';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
+import type { ReportStatus } from '@gatehouse/domain/report-fields';
 import type { Connection } from 'mongoose';
-import { MAX_UNFINISHED, REPORT, type Report, type ReportStatus, type ReportStore } from './report.ts';
+import { MAX_UNFINISHED, REPORT, type Report, type ReportStore } from './report.ts';
 
 export const REPORTS = 'reports';
 

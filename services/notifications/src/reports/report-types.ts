@@ -1,8 +1,9 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import { NOTIFICATION_STATUSES, NOTIFICATION_TYPES } from '@gatehouse/domain/notification-fields';
 import { ORDER_STATUSES } from '@gatehouse/domain/order-status';
-import { NOTIFICATION_STATUSES, NOTIFICATION_TYPES } from '../notifications/notification.ts';
+import type { ReportType } from '@gatehouse/domain/report-fields';
 import { dailyTotals, piecesOf } from './daily-totals.ts';
-import type { ReportRequest, ReportType } from './report.ts';
+import type { ReportRequest } from './report.ts';
 import { wholeDays } from './report-period.ts';
 import { usageRows } from './usage-rows.ts';
 

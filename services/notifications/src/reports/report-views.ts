@@ -3,18 +3,16 @@ import { DATE_PATTERN } from '@gatehouse/api/lists/filter-patterns';
 import { readDate } from '@gatehouse/api/lists/filters';
 import { pageEnvelopeWithPages } from '@gatehouse/api/lists/paging';
 import { type ListProfile, requestBody, view } from '@gatehouse/api/resource/profile';
-import { Type } from 'typebox';
 import {
   REPORT_FORMATS,
   REPORT_STATUSES,
   REPORT_TYPES,
-  type Report,
-  type ReportField,
   type ReportFormat,
-  type ReportRequest,
   type ReportStatus,
   type ReportType,
-} from './report.ts';
+} from '@gatehouse/domain/report-fields';
+import { Type } from 'typebox';
+import type { Report, ReportField, ReportRequest } from './report.ts';
 import { REPORTS } from './report-types.ts';
 
 type ReportTypes = { entity: Report; field: ReportField; draft: ReportRequest; changes: object };

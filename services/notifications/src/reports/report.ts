@@ -1,15 +1,7 @@
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import { date, type EntityOf, id, type ListFieldOf, number, oneOf, text } from '@gatehouse/domain/fields';
 import type { ListSource } from '@gatehouse/domain/list-query';
-
-export const REPORT_FORMATS = ['csv', 'json', 'pdf'] as const;
-export type ReportFormat = (typeof REPORT_FORMATS)[number];
-
-export const REPORT_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled', 'expired'] as const;
-export type ReportStatus = (typeof REPORT_STATUSES)[number];
-
-export const REPORT_TYPES = ['sales', 'orders', 'products', 'users', 'notifications', 'usage'] as const;
-export type ReportType = (typeof REPORT_TYPES)[number];
+import { REPORT_FORMATS, REPORT_STATUSES, REPORT_TYPES } from '@gatehouse/domain/report-fields';
 
 /** The request for a report. Its period is from `from` on and before `to`. */
 const REQUEST = {

@@ -9,9 +9,7 @@ import {
   oneOf,
   text,
 } from '@gatehouse/domain/fields';
-
-/** `skipped`: the webhook was paused or removed, the event was erased, or its owner may not read it any more. */
-export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed', 'skipped'] as const;
+import { DELIVERY_STATUSES } from '@gatehouse/domain/webhook-fields';
 
 /** The delivery of one event to one webhook. */
 export const DELIVERY = {

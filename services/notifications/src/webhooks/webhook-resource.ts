@@ -4,13 +4,13 @@ import { cursorEnvelope } from '@gatehouse/api/lists/paging';
 import { type Profile, requestBody, view } from '@gatehouse/api/resource/profile';
 import type { Resource } from '@gatehouse/api/resource/resource';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { WEBHOOK_STATUSES } from '@gatehouse/domain/webhook-fields';
 import { Type } from 'typebox';
 import {
   type LastDay,
   type NewWebhook,
   PAUSE_REASONS,
   WEBHOOK_LIMITS,
-  WEBHOOK_STATUSES,
   type Webhook,
   type WebhookChanges,
   type WebhookField,

@@ -15,9 +15,9 @@ import {
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import { hasInvisibleCharacters } from '@gatehouse/domain/invisible-characters';
 import type { ListSource } from '@gatehouse/domain/list-query';
+import { WEBHOOK_STATUSES } from '@gatehouse/domain/webhook-fields';
 import type { RequestedBy } from '@gatehouse/server/requests';
 
-export const WEBHOOK_STATUSES = ['active', 'paused'] as const;
 export const PAUSE_REASONS = ['owner', 'failing', 'gone', 'recovery', 'credential', 'backlog'] as const;
 
 /** The reasons why somebody could make a webhook, or resume it: it holds only while they last (see webhook-authority.ts). */

@@ -1,3 +1,4 @@
+import { NOTIFICATION_STATUSES, NOTIFICATION_TYPES } from '@gatehouse/domain/notification-fields';
 import { form } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../../api/api-error.ts';
@@ -24,8 +25,6 @@ type Notification = {
 };
 
 const API = '/v2/notifications';
-const TYPES = ['email', 'sms', 'push'];
-const STATUSES = ['queued', 'sending', 'sent', 'delivered', 'failed', 'cancelled'];
 /** An open notification may change while the page is shown. */
 const ENDED = ['sent', 'delivered', 'failed', 'cancelled'];
 
@@ -45,8 +44,8 @@ export const notifications = resourcePages<Notification>({
   filters: [
     // Others see what was sent to themselves.
     { name: 'user', label: 'Recipient', hint: USER_HINT, role: 'editor' },
-    { name: 'status', label: 'Status', options: STATUSES },
-    { name: 'type', label: 'Type', options: TYPES },
+    { name: 'status', label: 'Status', options: NOTIFICATION_STATUSES },
+    { name: 'type', label: 'Type', options: NOTIFICATION_TYPES },
   ],
   async find({ api }, { user = '', cursor, ...equal }) {
     const user_id = await userIdOf(api, user);
@@ -73,7 +72,7 @@ export const notifications = resourcePages<Notification>({
       initial: ({ query }) => query('user'),
     },
     [
-      { name: 'type', label: 'Type', required: true, options: TYPES, initial: 'email' },
+      { name: 'type', label: 'Type', required: true, options: NOTIFICATION_TYPES, initial: 'email' },
       {
         name: 'priority',
         label: 'Priority',

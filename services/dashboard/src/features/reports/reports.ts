@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
+import { REPORT_STATUSES, REPORT_TYPES } from '@gatehouse/domain/report-fields';
 import { html } from '@gatehouse/web/html';
 import { filters } from '../../api/pages.ts';
 import { capital, number, statusTag, time } from '../../pages/parts.ts';
@@ -21,8 +22,6 @@ import {
 } from './report-page.ts';
 
 const API = '/v2/reports';
-const TYPES = ['sales', 'orders', 'products', 'users', 'notifications', 'usage'];
-const STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled', 'expired'];
 const FORMATS = ['csv', 'json', 'pdf'];
 /** The headers of the API's response that a download keeps. */
 const DOWNLOAD_HEADERS = ['content-type', 'content-length', 'content-disposition'];
@@ -35,8 +34,8 @@ export const reports = resourcePages<Report>({
   idPrefix: 'rpt',
   role: 'editor',
   filters: [
-    { name: 'type', label: 'Type', options: TYPES },
-    { name: 'status', label: 'Status', options: STATUSES },
+    { name: 'type', label: 'Type', options: REPORT_TYPES },
+    { name: 'status', label: 'Status', options: REPORT_STATUSES },
     { name: 'format', label: 'Format', options: FORMATS.map((name) => [name, name.toUpperCase()]) },
   ],
   find: ({ api }, { cursor, ...equal }) =>

@@ -1,3 +1,4 @@
+import { DELIVERY_STATUSES } from '@gatehouse/domain/webhook-fields';
 import { form } from '@gatehouse/web/form';
 import { type Content, html } from '@gatehouse/web/html';
 import { ApiError } from '../../api/api-error.ts';
@@ -20,8 +21,6 @@ export function webhookProblem(error: ApiError | undefined) {
   const limits = 'Too many requests, or too many deliveries of your webhooks are pending.';
   return formProblem(new ApiError(429, `${limits} Try again in a minute.`));
 }
-
-const STATUSES = ['pending', 'succeeded', 'failed', 'skipped'];
 
 /** How far the last replay is; nothing without one. */
 export function replayProgress({ replay }: Webhook): string | null {
@@ -57,7 +56,7 @@ export const deliveries: Part<Webhook> = {
     };
     const replay = replayProgress(value);
     return html`${webhookProblem(refused?.error)}
-<form class="search" role="search" method="get" action="${here}"><div class="field narrow"><label for="status">Status</label><select id="status" name="status"><option value="">Any</option>${optionTags(STATUSES, status)}</select></div><button class="secondary">Search</button></form>
+<form class="search" role="search" method="get" action="${here}"><div class="field narrow"><label for="status">Status</label><select id="status" name="status"><option value="">Any</option>${optionTags(DELIVERY_STATUSES, status)}</select></div><button class="secondary">Search</button></form>
 <p class="count">The deliveries of the last 30 days, the latest first. ${replay !== null && html`Replay: ${replay}. `}<a href="${pageAt('')}">Refresh</a></p>
 ${
   data.length === 0

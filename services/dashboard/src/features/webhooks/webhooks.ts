@@ -1,3 +1,4 @@
+import { WEBHOOK_STATUSES } from '@gatehouse/domain/webhook-fields';
 import { form } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { attempt } from '../../api/attempt.ts';
@@ -59,7 +60,7 @@ export const webhooks = resourcePages<Webhook>({
   noun: ['webhook', 'webhooks'],
   api: API,
   idPrefix: 'whk',
-  filters: [{ name: 'status', label: 'Status', options: ['active', 'paused'] }],
+  filters: [{ name: 'status', label: 'Status', options: WEBHOOK_STATUSES }],
   find: ({ api }, { cursor, ...equal }) =>
     api.get(API, { cursor, sort: 'created_at', order: 'desc', ...filters(equal) }),
   search: async ({ api }, text) =>

@@ -1,4 +1,4 @@
-import type { NotificationType } from '../notification.ts';
+import type { NotificationType } from '@gatehouse/domain/notification-fields';
 import type { PushSubscriptionStore } from '../push/push-subscription.ts';
 import type { Recipients } from '../recipients.ts';
 import { createCaptureProvider } from './capture-provider.ts';

@@ -6,6 +6,14 @@ import { type ListProfile, type Profile, requestBody } from '@gatehouse/api/reso
 import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { inSnakeCase } from '@gatehouse/domain/fields';
+import {
+  NOTIFICATION_PRIORITIES,
+  NOTIFICATION_STATUSES,
+  NOTIFICATION_TYPES,
+  type NotificationPriority,
+  type NotificationStatus,
+  type NotificationType,
+} from '@gatehouse/domain/notification-fields';
 import { Type } from 'typebox';
 import {
   ATTEMPT_OUTCOMES,
@@ -14,15 +22,9 @@ import {
   MAX_SUBJECT_LENGTH,
   type NewNotification,
   NOTIFICATION,
-  NOTIFICATION_PRIORITIES,
-  NOTIFICATION_STATUSES,
-  NOTIFICATION_TYPES,
   type Notification,
   type NotificationChanges,
   type NotificationField,
-  type NotificationPriority,
-  type NotificationStatus,
-  type NotificationType,
 } from '../notification.ts';
 import type { NotificationService } from '../notification-service.ts';
 

@@ -1,7 +1,7 @@
 import type { IndexDefinition } from '@gatehouse/data/collection';
 import { MAX_QUERY_MS } from '@gatehouse/data/database';
+import type { NotificationStatus, NotificationType } from '@gatehouse/domain/notification-fields';
 import type { Connection } from 'mongoose';
-import type { NotificationStatus, NotificationType } from '../notification.ts';
 import { COLLECTION } from './notification-document.ts';
 
 /** Holds all that is counted, so that no document is read. */

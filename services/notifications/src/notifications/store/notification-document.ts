@@ -2,7 +2,8 @@ import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import type { JobState } from '@gatehouse/data/job-document';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
-import { NOTIFICATION, type NotificationPriority, type Sender } from '../notification.ts';
+import type { NotificationPriority } from '@gatehouse/domain/notification-fields';
+import { NOTIFICATION, type Sender } from '../notification.ts';
 
 export const COLLECTION = 'notifications';
 
