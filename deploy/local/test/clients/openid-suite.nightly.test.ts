@@ -67,7 +67,7 @@ const PAGES: Record<string, string> = {
   'oidcc-rp-initiated-logout-bad-post-logout-redirect-uri': 'We could not sign you out',
   'oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri': 'We could not sign you out',
   'oidcc-rp-initiated-logout-modified-id-token-hint': 'We could not sign you out',
-  'oidcc-rp-initiated-logout-bad-id-token-hint': 'Something went wrong',
+  'oidcc-rp-initiated-logout-bad-id-token-hint': 'We could not sign you out',
   'oidcc-rp-initiated-logout-no-id-token-hint': 'Sign out',
   'oidcc-rp-initiated-logout-no-params': 'You are signed out',
   'oidcc-rp-initiated-logout-no-post-logout-redirect-uri': 'You are signed out',

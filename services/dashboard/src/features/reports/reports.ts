@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { REPORT_STATUSES, REPORT_TYPES } from '@gatehouse/domain/report-fields';
+import { REPORT_FORMATS, REPORT_STATUSES, REPORT_TYPES } from '@gatehouse/domain/report-fields';
 import { html } from '@gatehouse/web/html';
 import { filters } from '../../api/pages.ts';
 import { capital, number, statusTag, time } from '../../pages/parts.ts';
@@ -22,7 +22,6 @@ import {
 } from './report-page.ts';
 
 const API = '/v2/reports';
-const FORMATS = ['csv', 'json', 'pdf'];
 /** The headers of the API's response that a download keeps. */
 const DOWNLOAD_HEADERS = ['content-type', 'content-length', 'content-disposition'];
 
@@ -36,7 +35,7 @@ export const reports = resourcePages<Report>({
   filters: [
     { name: 'type', label: 'Type', options: REPORT_TYPES },
     { name: 'status', label: 'Status', options: REPORT_STATUSES },
-    { name: 'format', label: 'Format', options: FORMATS.map((name) => [name, name.toUpperCase()]) },
+    { name: 'format', label: 'Format', options: REPORT_FORMATS.map((name) => [name, name.toUpperCase()]) },
   ],
   find: ({ api }, { cursor, ...equal }) =>
     api.get(API, { view: 'mine', cursor, sort: 'created_at', order: 'desc', ...filters(equal) }),
