@@ -1,5 +1,6 @@
-import { createPublicKey, type JsonWebKey } from 'node:crypto';
-import type { PublicKey, PublicKeySet } from './application.ts';
+import { createPublicKey, hash, type JsonWebKey } from 'node:crypto';
+import { calculateJwkThumbprint, decodeProtectedHeader } from 'jose';
+import { type PublicKey, type PublicKeySet, publicKeysId } from './application.ts';
 
 const MAX_PUBLIC_KEYS = 5;
 const MIN_RSA_BITS = 2048;
@@ -12,6 +13,28 @@ const ALGORITHMS: Record<string, readonly string[]> = {
   'P-256': ['ES256'],
   Ed25519: ['Ed25519', 'EdDSA'],
 };
+
+/**
+ * The ids of an application's public keys among its credentials: one for each key, by its thumbprint (RFC 7638), and the last for
+ * all of them together.
+ */
+export async function publicKeyIds(clientId: string, { keys }: PublicKeySet): Promise<string[]> {
+  const thumbprints = await Promise.all(keys.map((key) => calculateJwkThumbprint(key)));
+  const together = hash('sha256', thumbprints.toSorted().join(), 'base64url');
+  return [...thumbprints, together].map((it) => `${publicKeysId(clientId)}/${it}`);
+}
+
+/** The id of the key that has signed a verified assertion; that of all keys together when the assertion names none of several. */
+export async function signingKeyId(
+  clientId: string,
+  jwks: PublicKeySet,
+  assertion: string,
+): Promise<string | undefined> {
+  const { kid } = decodeProtectedHeader(assertion);
+  const isOnly = jwks.keys.length === 1;
+  const index = isOnly ? 0 : jwks.keys.findIndex((key) => key.kid === kid);
+  return (await publicKeyIds(clientId, jwks)).at(index);
+}
 
 /** The public keys in a JWK set (RFC 7517 §5), without unknown members; or what is wrong with it. */
 export function readPublicKeys(value: unknown): PublicKeySet | { problem: string } {

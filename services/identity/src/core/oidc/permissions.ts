@@ -11,7 +11,7 @@ import {
   type ResourceServer,
 } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
-import { type Application, publicKeysId } from '../applications/application.ts';
+import type { Application } from '../applications/application.ts';
 import {
   credentialPermissions,
   type OwnerPermissions,
@@ -19,6 +19,7 @@ import {
   roleIn,
   withinCeiling,
 } from '../applications/ownership.ts';
+import { signingKeyId } from '../applications/public-keys.ts';
 import { requestedOfUserInfo } from './claims/claims-parameter.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';
 import { ALL_SCOPES, applyDefaultScope, requireKnownScope } from './claims/scope-rules.ts';
@@ -80,7 +81,7 @@ export function createPermissions(
     if (application === undefined) return undefined;
     const permissions =
       application.type === 'machine'
-        ? await credentialPermissions(application, credentialOf(ctx, application), {
+        ? await credentialPermissions(application, await credentialOf(ctx, application), {
             ...{ authority: options.authority, findOwner: options.accounts.find },
           })
         : await ownerPermissions(application, options.accounts.find);
@@ -92,8 +93,11 @@ export function createPermissions(
   }
 
   /** The credential by which the machine has authenticated. */
-  function credentialOf(ctx: KoaContextWithOIDC, { id, jwks, jwksGiven }: Application) {
-    if (jwks !== undefined) return { kind: 'public_keys', id: publicKeysId(id), given: jwksGiven } as const;
+  async function credentialOf(ctx: KoaContextWithOIDC, { id, jwks, jwksGiven }: Application) {
+    if (jwks !== undefined) {
+      const keyId = await signingKeyId(id, jwks, String(ctx.oidc.params?.client_assertion));
+      return { kind: 'public_keys', id: keyId, given: jwksGiven } as const;
+    }
     const secret = notedSecret(ctx);
     return { kind: 'client_secret', id: secret?.id, given: secret?.given } as const;
   }
@@ -195,7 +199,8 @@ export function createPermissions(
     }
     const isForOthers = token.resourceServer !== undefined && token.resourceServer.audience !== api;
     if (token.accountId === undefined) {
-      const claims = machineClaims(application, permitted, credentialOf(ctx, application).id);
+      const { id } = await credentialOf(ctx, application);
+      const claims = machineClaims(application, permitted, id);
       // Roles, profiles and credentials are those of our API.
       const ofOurs = { given_by: undefined, credential_id: undefined, roles: undefined, profiles: undefined };
       return isForOthers ? { ...claims, ...ofOurs } : claims;

@@ -2,13 +2,14 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { createCounts } from '@gatehouse/data/counts';
 import type { KeysetPage, ListSource, Rows } from '@gatehouse/domain/list-query';
 import type { Account } from '../../core/accounts/account.ts';
+import type { Application } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import type { Manager } from '../../core/applications/ownership.ts';
 import type { OidcStore } from '../../core/oidc/adapter/oidc-adapter.ts';
 import type { AuthorizedApplications } from '../../core/oidc/authorized-applications.ts';
 import { scopesOfGrant } from '../../core/oidc/grants.ts';
 
-/** Somebody who has allowed an application to use their account: as much of them as the application may read. */
+/** Somebody who has allowed an application to use their account: as much of them as it may read now, by its scopes and by what they allowed. */
 export type ApplicationUser = {
   id: string;
   name: string | null;
@@ -50,7 +51,10 @@ export function createApplicationUsers(options: {
     };
   }
 
-  async function page(clientId: string, { limit, from }: KeysetPage): Promise<Rows<ApplicationUser>> {
+  async function page(
+    { id: clientId, scopes: readable }: Pick<Application, 'id' | 'scopes'>,
+    { limit, from }: KeysetPage,
+  ): Promise<Rows<ApplicationUser>> {
     const isReverse = from?.direction === 'previous';
     const inclusive = from?.inclusive === true;
     const found: Granted[] = [];
@@ -65,7 +69,7 @@ export function createApplicationUsers(options: {
         found.push({ id: grant.accountId, scopes: new Set(), times: [] });
       }
       const last = found.at(-1);
-      for (const scope of scopesOfGrant(grant.payload)) last?.scopes.add(scope);
+      for (const scope of scopesOfGrant(grant.payload)) if (readable.includes(scope)) last?.scopes.add(scope);
       last?.times.push(Number(grant.payload.iat) * 1000);
     }
     const hasMore = found.length > limit;
@@ -84,12 +88,12 @@ export function createApplicationUsers(options: {
 
   return {
     async source(manager, clientId) {
-      await applications.read(manager, clientId);
+      const application = await applications.read(manager, clientId);
       return {
         byOffset: () => {
           throw new TypeError('the users of an application are listed by cursor');
         },
-        byKeyset: (_query, asked) => page(clientId, asked),
+        byKeyset: (_query, asked) => page(application, asked),
         count: () => counts.count(clientId, () => store.countAccounts(clientId)),
       };
     },

@@ -1,10 +1,11 @@
 import type { Account } from '../../core/accounts/account.ts';
-import { type Application, liveSecrets, publicKeysId } from '../../core/applications/application.ts';
+import { type Application, liveSecrets } from '../../core/applications/application.ts';
 import {
   credentialPermissions,
   type FindOwner,
   ownerPermissions,
 } from '../../core/applications/ownership.ts';
+import { publicKeyIds } from '../../core/applications/public-keys.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import type { GivenCapability } from '../../core/authority/authority-table.ts';
 import type { Given } from '../../core/authority/given.ts';
@@ -86,7 +87,7 @@ export function createOwnedApplications(options: {
       const role = owner?.role ?? 'machine';
       const person = owner === undefined ? null : application.owner;
       const keys = (await options.keysOf(id)).map((it) => ({ ...it, kind: 'api_key' as const }));
-      const all = [...keys, ...machineCredentials(application)];
+      const all = [...keys, ...(await machineCredentials(application))];
       const found = await Promise.all(all.map((it) => permitted(application, it, account)));
       const credentials = found.filter((it) => it !== undefined);
       return {
@@ -119,13 +120,14 @@ export function createOwnedApplications(options: {
 }
 
 /** The credentials by which an application gets its tokens: its public keys, or else its secrets. */
-function machineCredentials({
+async function machineCredentials({
   id,
   secrets,
   jwks,
   jwksGiven,
-}: Pick<Application, 'id' | 'secrets' | 'jwks' | 'jwksGiven'>): Credential[] {
-  if (jwks !== undefined) return [{ ids: [publicKeysId(id)], kind: 'public_keys', given: jwksGiven }];
+}: Pick<Application, 'id' | 'secrets' | 'jwks' | 'jwksGiven'>): Promise<Credential[]> {
+  if (jwks !== undefined)
+    return [{ ids: await publicKeyIds(id, jwks), kind: 'public_keys', given: jwksGiven }];
   return liveSecrets({ secrets }).map(({ id, given }) => ({ ids: [id], kind: 'client_secret', given }));
 }
 

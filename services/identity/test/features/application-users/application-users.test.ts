@@ -109,3 +109,17 @@ t.test('access is ended for one person at one application', async (t) => {
   );
   t.match(body.data, [{ actor: built.people.admin.id, client: WEB.client_id }]);
 });
+
+t.test('an application that may read less shows less of those who allowed more', async (t) => {
+  const owner = await built.login('ann');
+  const { client_id, client_secret } = await built.createApplication(owner, {
+    ...{ name: 'Narrowed', type: 'web', redirect_uris: [WEB.redirect_uri] },
+    scopes: ['openid', 'profile', 'email'],
+  });
+  const client = { ...WEB, client_id: String(client_id), client_secret: String(client_secret) };
+  await tokensFor(built, { username: 'ada', client, more: { scope: 'openid profile email' } });
+  const path = `/api/v1/applications/${client_id}`;
+  t.match(await usersAt(`${path}/users`, owner), [{ name: 'ada', email: 'ada@example.org' }]);
+  t.equal((await call('PATCH', path, owner, { scopes: ['openid'] })).status, 200);
+  t.match(await usersAt(`${path}/users`, owner), [{ name: null, email: null, scopes: ['openid'] }]);
+});

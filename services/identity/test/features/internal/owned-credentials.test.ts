@@ -116,17 +116,32 @@ t.test('a machine’s token names the credential by which it was issued', async 
   // A repeated parameter is left to oidc-provider.
   t.equal(await claimed({ client_secret, resource: `${base}/api` }), secret.id);
   t.match(await of(await claimed({ client_secret: String(first) })), { given_by: owner.id });
-  const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', kid: 'k' }] };
-  await ok('PATCH', path, root, { jwks });
-  const client_assertion = await new SignJWT({ jti: crypto.randomUUID() })
-    .setProtectedHeader({ alg: 'ES256', kid: 'k' })
-    .setIssuer(id)
-    .setSubject(id)
-    .setAudience(base)
-    .setExpirationTime('1m')
-    .sign(privateKey);
+  const jwk = { ...(await exportJWK(publicKey)), alg: 'ES256', kid: 'k' };
+  const other = await generateKeyPair('ES256');
+  const otherJwk = { ...(await exportJWK(other.publicKey)), alg: 'ES256', kid: 'other' };
+  const sign = (key: CryptoKey, header: { kid?: string }) =>
+    new SignJWT({ jti: crypto.randomUUID() })
+      .setProtectedHeader({ alg: 'ES256', ...header })
+      .setIssuer(id)
+      .setSubject(id)
+      .setAudience(base)
+      .setExpirationTime('1m')
+      .sign(key);
   const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-  const byKeys = await claimed({ client_assertion, client_assertion_type: type });
-  t.match(await of(byKeys), { role: 'admin' });
+  const byAssertion = async (key: CryptoKey, header = {}) =>
+    claimed({ client_assertion: await sign(key, header), client_assertion_type: type });
+  await ok('PATCH', path, root, { jwks: { keys: [jwk] } });
+  const byKey = await byAssertion(privateKey);
+  t.match(await of(byKey), { role: 'admin' });
   t.equal(await of(secret.id), undefined, 'with public keys, secrets are not accepted');
+  await ok('PATCH', path, root, { jwks: { keys: [jwk, otherJwk] } });
+  t.equal(await byAssertion(privateKey, { kid: 'k' }), byKey, 'another key beside it changes nothing');
+  const byOther = await byAssertion(other.privateKey, { kid: 'other' });
+  const byEither = await byAssertion(privateKey);
+  t.equal(new Set([byKey, byOther, byEither]).size, 3);
+  for (const credential of [byKey, byOther, byEither]) t.ok(await of(credential));
+  await ok('PATCH', path, root, { jwks: { keys: [otherJwk] } });
+  t.equal(await of(byKey), undefined, 'a key that was removed');
+  t.equal(await of(byEither), undefined, 'one of several, of which some were removed');
+  t.ok(await of(byOther));
 });
