@@ -26,7 +26,14 @@ let made = 0;
 async function add(priority: Notification['priority'] = 'low'): Promise<string> {
   made += 1;
   const [id, now] = [`ntf_${made}`, new Date()];
-  const text = { userId: 'usr_1', subject: undefined, message: 'Hello', type: 'sms', priority } as const;
+  const text = {
+    userId: 'usr_1',
+    subject: undefined,
+    isSecurityNotice: undefined,
+    message: 'Hello',
+    type: 'sms',
+    priority,
+  } as const;
   const state = { status: 'queued', reason: null, attempts: [], version: 1 } as const;
   await store.add(
     { id, ...text, ...state, createdAt: now, updatedAt: now },

@@ -19,7 +19,7 @@ import type { SenderAuthority } from './sender-authority.ts';
 
 /** The caller: a person, limited by role, or a machine (undefined person), which is not. */
 export type Actor = Pick<Caller, 'person' | 'clientId' | 'givenBy'> & {
-  /** Gatehouse itself, whose notifications rest on nobody. */
+  /** Gatehouse itself, whose notifications rest on nobody, and are about the account of the recipient. */
   isGatehouse?: true;
 };
 
@@ -35,7 +35,7 @@ export type NotificationService = {
   /** The notification that was created with a key, as it was then. */
   findByKey(key: IdempotencyKey): Promise<EarlierCreation<Notification> | undefined>;
   read(id: string, actor: Actor): Promise<Notification>;
-  /** Throws `conflict` unless it is queued. */
+  /** Throws `forbidden` for a security notice, and `conflict` unless it is queued. */
   update(id: string, changes: NotificationChanges, actor: Actor, ifVersion: IfVersion): Promise<Notification>;
   cancel(id: string, actor: Actor, ifVersion: IfVersion): Promise<void>;
 };
@@ -92,6 +92,7 @@ export function createNotificationService(options: {
         ...draft,
         subject: draft.subject,
         ...ACCEPTED,
+        isSecurityNotice: actor.isGatehouse,
         createdAt: now,
         updatedAt: now,
       };

@@ -7,7 +7,7 @@ import { until } from '@gatehouse/testing/processes';
 import { Webhook as Verifier } from 'standardwebhooks';
 import t from 'tap';
 import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
-import { build as buildAll } from '../build.ts';
+import { build as buildAll, NOTIFICATIONS } from '../build.ts';
 import { ANN, BOB, build, type Delivery, startReceiver, type Webhook } from './build.ts';
 
 const { hooks, create, delivered, deliveries, publish, order, at, behave, call, ann, issuer } =
@@ -128,6 +128,12 @@ t.test('an endpoint that is gone is paused at once, and its owner gets a mail', 
     about('was created'),
     `A webhook for ${new URL(receiver.origin).host} was created in your account.`,
   );
+  const editor = await all.issuer.person(BOB, 'editor', 'read:data write:data');
+  const { data } = (await all.call('GET', `${NOTIFICATIONS}?filter[user_id]=${ANN}`, editor)).body;
+  t.equal(data.length, 2);
+  for (const { id } of data) {
+    t.equal((await all.call('DELETE', `${NOTIFICATIONS}/${id}`, editor)).status, 403, 'nobody suppresses it');
+  }
   await until(
     async () => (await all.call('GET', `/api/v1/webhooks/${id}`, token)).body.status === 'paused',
     10_000,

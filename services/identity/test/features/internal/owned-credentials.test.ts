@@ -1,4 +1,4 @@
-import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { type CryptoKey, decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
 import { build } from '../../build.ts';
 
