@@ -112,6 +112,22 @@ t.test('a person has ten subscriptions, and an endpoint one person', async (t) =
   t.equal(again.body.id, last?.id, 'the same endpoint again');
   t.equal((await call('POST', PATH, ann, last?.subscription)).status, 201);
   t.equal((await count(bob)).length, 9, 'the browser has another user now');
+  const { subscription: other } = pushService.subscribe();
+  const taken = { endpoint: last?.subscription.endpoint, keys: other.keys };
+  t.equal((await call('POST', PATH, bob, taken)).status, 409, 'but nobody who has not its keys');
+});
+
+t.test('an application of a person sees and removes the subscriptions that it has registered', async (t) => {
+  const own = await subscribe(ann);
+  const of = (client_id: string) => issuer.sign({ sub: ANN, roles: ['user'], scope: SCOPES, client_id });
+  const other = await of('app_other');
+  t.same(await count(other), []);
+  t.equal((await call('GET', `${PATH}/${own.id}`, other)).status, 404);
+  t.equal((await call('DELETE', `${PATH}/${own.id}`, other)).status, 404);
+  for (let i = 0; i < 11; i += 1) await subscribe(other);
+  t.equal((await count(other)).length, 10, 'it displaces those of no other');
+  t.equal((await call('GET', `${PATH}/${own.id}`, ann)).status, 200);
+  await issuer.revoke({ kind: 'client', id: 'app_other', epoch: 1 });
 });
 
 t.test('one of several concurrent registrations of an endpoint remains', async (t) => {

@@ -6,7 +6,9 @@ import { send } from '@gatehouse/api/resource/json-response';
 import { type Profile, requestBody, view } from '@gatehouse/api/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
 import { ServiceError } from '@gatehouse/core/errors';
-import type { Caller } from '@gatehouse/tokens/caller';
+import type { ListSource } from '@gatehouse/domain/list-query';
+import { narrowList } from '@gatehouse/domain/narrow-list';
+import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import {
@@ -96,6 +98,24 @@ export function createPushResource(options: {
 }): Resource<PushTypes> {
   const { store, isAllowedHost, isRevoked } = options;
   const missing = () => new ServiceError('not_found', 'There is no such subscription.');
+
+  /** The endpoint of a subscription is a capability, which other applications of the person do not get. */
+  function listFor(caller: Caller): ListSource<PushSubscriptionField, PushSubscription> {
+    const source = store.within(ownerOf(caller));
+    if (isFirstParty(caller)) return source;
+    return narrowList(source, async (conditions) => {
+      const own = await store.ofUser(ownerOf(caller), caller.clientId);
+      return [...conditions, { field: 'id', operator: 'in', values: own.map(({ id }) => id) }];
+    });
+  }
+
+  async function find(id: string, caller: Caller): Promise<PushSubscription> {
+    const found = await store.findById(id, ownerOf(caller));
+    if (found === undefined) throw missing();
+    if (found.by.clientId !== caller.clientId && !isFirstParty(caller)) throw missing();
+    return found;
+  }
+
   return {
     noun: { one: 'a push subscription', many: 'push subscriptions' },
     idPrefix: 'psh',
@@ -103,15 +123,15 @@ export function createPushResource(options: {
     operations: {
       list: {
         scopes: READ,
-        source: (caller) => store.within(ownerOf(caller)),
-        description: 'The subscriptions of the caller.',
+        source: (caller) => listFor(caller),
+        description: 'The subscriptions of the caller. An application gets those that it has registered.',
       },
       create: {
         scopes: WRITE,
         authorize: (caller) => void ownerOf(caller),
         description:
           'The caller gets notifications of the type push in this browser from now on. A subscription with the same endpoint is ' +
-          `replaced. A person has ${PUSH_LIMITS.perUser} at most: beyond that, the oldest is removed. It ends with the credential that ` +
+          `replaced. It is 409 if somebody else has registered the endpoint with other keys. An application has ${PUSH_LIMITS.perClient} for a person at most: beyond that, the oldest is removed. It ends with the credential that ` +
           'registers it: when its login, grant, application or key is ended or expires, or the password, role or status of the ' +
           'person changes. Register it again after each sign-in.',
         async run({ id, endpoint, keys }, caller) {
@@ -122,7 +142,7 @@ export function createPushResource(options: {
           const { clientId, grantId = null, keyId = null, epoch } = caller;
           const by = { clientId, grantId, keyId, epoch };
           const subscription = { id, userId: ownerOf(caller), endpoint, keys, by, version: 1, ...dates };
-          const stored = await store.put(subscription, PUSH_LIMITS.perUser);
+          const stored = await store.put(subscription, PUSH_LIMITS.perClient);
           // A revocation that comes from now on finds it; one that came during the write has not.
           if (!isRevoked(caller)) return stored;
           await store.remove(stored.id, subscription.userId);
@@ -132,15 +152,14 @@ export function createPushResource(options: {
       read: {
         scopes: READ,
         async run(id, caller) {
-          const found = await store.findById(id, ownerOf(caller));
-          if (found === undefined) throw missing();
-          return found;
+          return find(id, caller);
         },
       },
       remove: {
         scopes: WRITE,
         async run(id, caller) {
-          if (!(await store.remove(id, ownerOf(caller)))) throw missing();
+          const { userId } = await find(id, caller);
+          if (!(await store.remove(id, userId))) throw missing();
         },
       },
     },

@@ -1,6 +1,9 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { StoredDocument } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { createDocumentStore } from '@gatehouse/data/document-store';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
@@ -44,27 +47,36 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
     },
   );
   const collection = connection.collection<StoredDocument>(COLLECTION);
-  const findOf = (userId: string) =>
-    collection.find<SubscriptionDocument>({ user_id: userId }).sort({ created_at: -1, _id: -1 });
+  const findOf = (userId: string, clientId?: string) =>
+    collection
+      .find<SubscriptionDocument>({ user_id: userId, ...omitUndefined({ client_id: clientId }) })
+      .sort({ created_at: -1, _id: -1 });
 
   return {
     within: store.within,
     findById: store.findById,
-    async ofUser(userId) {
-      return (await findOf(userId).toArray()).map(read);
+    async ofUser(...whose) {
+      return (await findOf(...whose).toArray()).map(read);
     },
     async put(subscription, max) {
-      const { id, userId, endpoint, updatedAt } = subscription;
-      // By the field of the unique index alone: then MongoDB tries an upsert again that another one has overtaken.
-      const stored = await collection.findOneAndUpdate(
-        { endpoint },
-        {
-          $set: { ...write(subscription), checked_at: updatedAt },
-          $setOnInsert: { _id: id },
-        },
-        { upsert: true, returnDocument: 'after' },
-      );
-      const tooMany = await findOf(userId).skip(max).project({ _id: 1 }).toArray();
+      const { id, userId, endpoint, keys, updatedAt, by } = subscription;
+      const replaceable = { endpoint, $or: [{ user_id: userId }, { p256dh: keys.p256dh, auth: keys.auth }] };
+      const upsert = () =>
+        collection.findOneAndUpdate(
+          replaceable,
+          {
+            $set: { ...write(subscription), checked_at: updatedAt },
+            $setOnInsert: { _id: id },
+          },
+          { upsert: true, returnDocument: 'after' },
+        );
+      const stored = await upsert().catch(async (error: unknown) => {
+        if (duplicateKeyField(error) !== 'endpoint') throw error;
+        // Another request may have inserted it in the meantime.
+        if ((await collection.findOne(replaceable)) !== null) return upsert();
+        throw new ServiceError('conflict', 'This endpoint is registered with other keys.');
+      });
+      const tooMany = await findOf(userId, by.clientId).skip(max).project({ _id: 1 }).toArray();
       if (tooMany.length > 0) await collection.deleteMany({ _id: { $in: tooMany.map(({ _id }) => _id) } });
       return stored === null ? subscription : read(stored as unknown as SubscriptionDocument);
     },

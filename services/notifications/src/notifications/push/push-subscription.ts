@@ -35,11 +35,12 @@ export type NewPushSubscription = Pick<PushSubscription, 'endpoint' | 'keys'>;
 export type PushSubscriptionStore = {
   within(userId: string): ListSource<PushSubscriptionField, PushSubscription>;
   findById(id: string, userId: string): Promise<PushSubscription | undefined>;
-  /** All of a person. */
-  ofUser(userId: string): Promise<PushSubscription[]>;
+  /** All of a person, or those that one client has registered. */
+  ofUser(userId: string, clientId?: string): Promise<PushSubscription[]>;
   /**
-   * Stores a subscription. One with the same endpoint is replaced, also that of another person: the browser has one user
-   * at a time. The oldest of the person go when there are more than `max`.
+   * Stores a subscription. One with the same endpoint is replaced, also that of another person if its keys are the same: the browser
+   * has one user at a time, and nobody else knows both. Else throws `conflict`. The oldest that this client has registered for the
+   * person go when there are more than `max`.
    */
   put(subscription: PushSubscription, max: number): Promise<PushSubscription>;
   /** Resolves to false when the person has none with this id. */
@@ -56,7 +57,7 @@ export type PushSubscriptionStore = {
   removeUnchanged(subscriptions: readonly PushSubscription[]): Promise<void>;
 };
 
-export const PUSH_LIMITS = { perUser: 10, endpoint: 2000 };
+export const PUSH_LIMITS = { perClient: 10, endpoint: 2000 };
 
 /** @param isAllowedHost whether a host without a name, or this machine, may be an endpoint's */
 export function subscriptionProblems(
