@@ -65,6 +65,12 @@ export function createAuthority<G extends Giver>(options: {
     return isGiven ? member.role : undefined;
   }
 
+  async function isDeveloper(of: Owned | undefined, person: string): Promise<boolean> {
+    if (of?.id === undefined) return false;
+    const role = await roleOfMember({ id: of.id, owner: of.owner }, person);
+    return role !== undefined && includes(role, 'developer');
+  }
+
   const authority: Authority<G> = {
     givenBy: (kind, account, of) => ({
       ...{ by: account.id, epoch: epochOf(kind, account), ownerEpoch: undefined },
@@ -83,10 +89,13 @@ export function createAuthority<G extends Giver>(options: {
         throw unauthenticated('The access token has been revoked.', 'invalid_token');
       }
       const owner = isOfAnother(of, id) ? await readAccount(of.owner) : undefined;
-      return { ...authority.givenBy(kind, account, of), ownerEpoch: owner && epochOf(kind, owner) };
+      // Least authority: what a member could give ends with the membership, although the member is an admin.
+      const asMember = AUTHORITY[kind].needs === 'developer' && (await isDeveloper(of, id));
+      const given = authority.givenBy(kind, account, asMember ? undefined : of);
+      return { ...given, ownerEpoch: owner && epochOf(kind, owner) };
     },
 
-    async giverOf(kind, { by, epoch, ownerEpoch, adminEpoch = 0 }, of) {
+    async giverOf(kind, { by, epoch, ownerEpoch, adminEpoch }, of) {
       const giver = await findAccount(by);
       if (giver?.status !== 'active' || epoch < epochOf(kind, giver)) return undefined;
       if (ownerEpoch !== undefined && isOfAnother(of, by)) {
@@ -97,12 +106,11 @@ export function createAuthority<G extends Giver>(options: {
       if (needs === 'admin') return giver.role === 'admin' ? giver : undefined;
       // As the owner, or as an admin who has been one ever since.
       if (of === undefined ? needs === 'account' : of.owner === by) return giver;
-      const hasLostRole = !restsOn.some((it) => it === 'epoch') && adminEpoch < giver.admin_epoch;
-      if (of !== undefined && giver.role === 'admin' && !hasLostRole) return giver;
+      const isOfAdmin =
+        restsOn.some((it) => it === 'epoch') || (adminEpoch !== undefined && adminEpoch >= giver.admin_epoch);
+      if (of !== undefined && giver.role === 'admin' && isOfAdmin) return giver;
       // Never by a membership, which has a giver in turn: two people who gave each other theirs would have nobody else to rest on.
-      if (needs !== 'developer' || of?.id === undefined) return undefined;
-      const role = await roleOfMember({ id: of.id, owner: of.owner }, by);
-      return role !== undefined && includes(role, needs) ? giver : undefined;
+      return needs === 'developer' && (await isDeveloper(of, by)) ? giver : undefined;
     },
 
     async roleOf(application, { id, role }) {
@@ -116,7 +124,7 @@ export function createAuthority<G extends Giver>(options: {
   return authority;
 }
 
-/** The giver of what an earlier version stored without one: the owner, at epoch 0. Undefined for applications of the operator. */
+/** The giver of what was stored without one: the owner, at epoch 0. Undefined for applications of the operator. */
 export function givenByOwner({ owner }: Pick<Managed, 'owner'>): Given | undefined {
   return owner === null
     ? undefined

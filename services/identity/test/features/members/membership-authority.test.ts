@@ -152,3 +152,34 @@ t.test('a member whose authority has ended has no role until they accept again',
     await call('DELETE', path, owner);
   }
 });
+
+type Made = { id: string; name: string; token: string };
+for (const [ending, end] of Object.entries({
+  removed: (path: string, { id }: Made) => call('DELETE', `${path}/members/${id}`, owner),
+  lowered: (path: string, { name }: Made) => invite(path, owner, name, 'viewer'),
+  gone: (path: string, { token }: Made) => call('DELETE', path.replace('applications', 'memberships'), token),
+})) {
+  t.test(`the key of a member who is an admin, or becomes one, ends when they are ${ending}`, async (t) => {
+    const { id, path } = await owned(`Member ${ending}`);
+    const already = await deputy(`already${ending}`);
+    const name = `later${ending}`;
+    const later = { name, id: await built.createPerson(name), token: await built.login(name) };
+    const keys: unknown[] = [];
+    for (const { name, token } of [already, later]) {
+      await invite(path, owner, name);
+      await accept(id, token);
+      keys.push(
+        (await call('POST', `${path}/api-keys`, token, { name: 'k', scopes: ['read:data'] })).body.api_key,
+      );
+    }
+    await call('PUT', `/v2/users/${later.id}/role`, admin, { role: 'admin' });
+    const statuses = () =>
+      Promise.all(
+        keys.map(async (key) => (await call('GET', '/api/v1/auth/permissions', String(key))).status),
+      );
+    t.same(await statuses(), [200, 200]);
+    later.token = await built.login(name);
+    for (const member of [already, later]) t.ok((await end(path, member)).status < 300);
+    t.same(await statuses(), [401, 401]);
+  });
+}
