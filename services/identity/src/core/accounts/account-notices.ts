@@ -109,12 +109,12 @@ export function setUpLinkCreated(when: Occasion): Notice {
     write: ({ account }) =>
       mail(t('An admin created a link for your account'), [
         t(
-          'An admin created a link on {when}, with which you set up again how you sign in to your {product} account {username}. The admin gives it to you, and it works once, for 24 hours. It removes your password, your passkeys and your authenticator app.',
+          'An admin created a link for your {product} account {username} on {when}. With it, you choose a new password, which removes your passkeys, your connected accounts and your authenticator app. The link works once, for 24 hours, and the admin gives it to you.',
           { ...account, when: occasion(when) },
         ),
         t('If you asked for it, you need not do anything.'),
         t(
-          'If not, somebody may pretend to be you: tell an admin, and change your password. The link no longer works then.',
+          'If not, somebody may be pretending to be you. Tell an admin, and change your password: the link then stops working.',
         ),
       ]),
   };
@@ -143,7 +143,7 @@ export function accessRevoked(when: Occasion): Notice {
     write: ({ account }) =>
       mail(t('All access to your account has been revoked'), [
         t(
-          'All access to your {product} account {username} was revoked on {when}. All sessions, programs, secrets, keys and members have ended, except those that were kept, and webhooks are paused.',
+          'All access to your {product} account {username} was revoked on {when}. You are signed out everywhere, and programs no longer have access. The secrets, keys and members of your applications were removed, except those that you or an admin chose to keep. Your webhooks are paused.',
           { ...account, when: occasion(when) },
         ),
         nothingToDoWithAdmin(),
@@ -159,7 +159,7 @@ export function credentialsEnded(when: Occasion): Notice {
     write: ({ account }) =>
       mail(t('All secrets and keys of your applications have ended'), [
         t(
-          'All secrets and keys of your {product} account {username} were ended on {when}. The members of your applications, registration tokens and logins of programs have ended, too, and webhooks are paused.',
+          'All secrets and keys of your {product} account {username} were ended on {when}. Your registration tokens and the logins of your programs have ended, too, and your applications no longer have members. Your webhooks are paused.',
           { ...account, when: occasion(when) },
         ),
         nothingToDoWithAdmin(),

@@ -70,10 +70,10 @@ export function credentialsTakenOver(application: { name: string }): Notice {
     write: ({ account }) =>
       mail(t('An admin took over credentials of your application'), [
         t(
-          'An admin took over credentials of the application “{application}” of your {product} account {username} from a member, whom the admin removed. They work as long as the admin is one.',
+          'An admin took over credentials that a member made in the application “{application}” of your {product} account {username}. The credentials work only while that admin has the role of an admin.',
           { ...account, application: plainName(application.name) },
         ),
-        t('If you do not want that, remove the credentials on the page of the application.'),
+        t('If you do not want that, remove these credentials on the page of the application.'),
       ]),
   };
 }

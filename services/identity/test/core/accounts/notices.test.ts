@@ -150,7 +150,7 @@ t.test('an end of credentials and a revocation of all access each cause a mail',
       'by an admin',
       async () => call('POST', revocations, await built.login('admin'), {}),
       REVOKED,
-      /UTC\. All/,
+      /UTC\. You/,
     ],
   ] as const) {
     t.ok((await act()).status < 300, name);
