@@ -165,9 +165,9 @@ function limitByAddress({
 }
 
 /**
- * When the key in use has been replaced, the cookies library signs the cookies of a browser again, and the signature gets no end:
- * it would be gone when the browser is closed, and with it the cookie that it belongs to. One that outlives its cookie does
- * no harm.
+ * After the signing key is replaced, the cookies library signs the cookies of a browser again, in a signature cookie without an expiry.
+ * A browser drops that when it is closed, and the cookie is then worthless. So the signature gets an expiry, which may be later than
+ * that of its cookie.
  */
 const keepRenewedSignatures: Middleware = async (ctx, next) => {
   await next();
