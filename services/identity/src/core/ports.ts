@@ -52,5 +52,5 @@ export type Ports<Names extends Exclude<keyof Members, 'service'> = never> = Pic
   Exclude<keyof Core, Members[keyof Members]> | Members[Names]
 >;
 
-/** What a feature adds to its ports that has these settings. In tests some have no value. */
+/** The ports of a feature that has these settings. In tests some have no value. */
 export type WithSettings<Settings> = { config: Partial<SettingValues<Settings>> };
