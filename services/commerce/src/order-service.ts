@@ -118,7 +118,7 @@ export function createOrderService(options: {
         ]);
       }
       const isCustomer = requiredCustomer(actor) !== undefined;
-      // Checked before the version, which would disclose that the order exists. Its customer never changes.
+      // Checked before the version: a 412 would disclose that the order exists. Its customer never changes.
       if (isCustomer) await read(id, actor);
       return store.update(
         id,

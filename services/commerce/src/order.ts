@@ -48,7 +48,7 @@ export type OrderField = ListFieldOf<typeof ORDER>;
 export type NewOrder = { userId?: string; items: readonly OrderItem[]; currency: string };
 export type OrderChange = { status: OrderStatus; note?: string | null };
 
-/** How the placing of an order ended: it is placed, the stock of a product does not suffice, or it is one too many. */
+/** The outcome of placing an order: it is placed, the stock of a product does not suffice, or the customer has too many pending orders. */
 export type Placement =
   | { isPlaced: true }
   | { isPlaced: false; lacking: string }
@@ -58,10 +58,7 @@ export type Placement =
 export type OrderStore = ListSource<OrderField, Order> & {
   within(userId: string): ListSource<OrderField, Order>;
   findById(id: string, userId?: string): Promise<Order | undefined>;
-  /**
-   * The order that was placed with a key, as it is now. An attempt that has not ended, and cannot be under way any more, is
-   * undone.
-   */
+  /** The order that was placed with a key, as it is now. An unfinished attempt that can no longer be under way is undone. */
   findByKey(key: IdempotencyKey): Promise<EarlierCreation<Order> | undefined>;
   /**
    * Reserves the stock of all lines and stores the order with the key, or does neither. Throws `unavailable` if it took too
@@ -74,7 +71,7 @@ export type OrderStore = ListSource<OrderField, Order> & {
   ): Promise<Placement>;
   /** Calls `decide` with the current order. Throws `not_found`, `precondition_failed`, and what `decide` throws. */
   update(id: string, decide: (current: Order) => Order, ifVersion: IfVersion): Promise<Order>;
-  /** Takes the customer and all notes out of a person's orders, which are kept for the accounts. */
+  /** Removes the customer and all notes from a person's orders, which are kept for bookkeeping. */
   makeAnonymous(userId: string): Promise<void>;
 };
 
@@ -152,7 +149,7 @@ export function changeStatus(order: Order, { status, note = null }: OrderChange,
   return { ...order, status, history: [...order.history, { status, at, note }] };
 }
 
-/** The order as it was when it was placed: only its status, and what goes with it, ever changes. */
+/** The order as it was when it was placed: afterwards only the status, and the fields that go with it, change. */
 export function asPlaced(order: Order): Order {
   const [placed] = order.history;
   if (placed === undefined) return order;

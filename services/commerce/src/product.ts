@@ -4,7 +4,7 @@ import type { ListSource } from '@gatehouse/domain/list-query';
 import type { PRODUCT } from '@gatehouse/domain/product-fields';
 
 export type Product = EntityOf<typeof PRODUCT> & {
-  /** How often orders have changed its stock; they leave the version as it is, so that they conflict with no edit. */
+  /** The number of changes of its stock by orders. They do not raise the version, so that they conflict with no edit. */
   minorVersion?: number;
 };
 
@@ -15,7 +15,7 @@ export type Offer = Pick<Product, 'name' | 'price' | 'currency' | 'stock' | 'sta
 export type StoredField = ListFieldOf<typeof PRODUCT>;
 
 /**
- * Those, and of a search the words that it looks for (`q`, a condition only) and how well a product fits them (`relevance`, a
+ * The stored fields and two of a search: `q`, the words to look for (a condition only), and `relevance`, how well a product fits them (a
  * sort only, the best first).
  */
 export type ProductField = StoredField | 'q' | 'relevance';

@@ -30,7 +30,7 @@ export function createItemService(store: ItemStore): ItemService {
     return item;
   }
 
-  /** Checked before the version, which would disclose that the item exists. The owner of an item never changes. */
+  /** Checked before the version: a 412 would disclose that the item exists. The owner of an item never changes. */
   async function requireAccess(id: string, actor: Actor): Promise<void> {
     if (requiredOwner(actor) !== undefined) await read(id, actor);
   }

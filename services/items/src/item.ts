@@ -42,7 +42,7 @@ export type Actor = { person: { id: string; role: string } | undefined };
 
 /** In characters (code points). */
 export const NAME_MAX = 200;
-/** The limits of a name in itemProblems() as JSON Schema keywords; and that no text of a body contains NUL. */
+/** The limits of a name in itemProblems() as JSON Schema keywords. No text of a body contains NUL. */
 export const NAME_LIMITS = {
   minLength: 1,
   maxLength: NAME_MAX,

@@ -14,9 +14,9 @@ export type Received = Pick<StreamConsumerOptions, 'stream' | 'durable'> & {
 };
 
 /**
- * Passes on what arrives from other services: within this process, or from streams of NATS. A message is acknowledged when
- * it has been handled; what arrives within this process before the database is there waits for it, and is refused if it takes
- * longer, as it may never come: a process can be stopped while it starts. Those of NATS are to be started.
+ * Passes on the events of other services: within this process, or from streams of NATS. A message is acknowledged after it has been
+ * handled. An event within this process waits for the database; it is refused if that takes too long, since the process may be stopped
+ * while it starts. The consumers of NATS must be started.
  */
 export function receivers(
   received: readonly Received[],

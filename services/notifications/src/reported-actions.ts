@@ -4,7 +4,7 @@ import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 
-/** How long the request of an operator waits until identity has its action; it is delivered later otherwise. */
+/** How long the request of an operator waits until identity has recorded its action; after that, it is delivered later. */
 const MAX_WAIT_MS = 500;
 
 /**

@@ -27,7 +27,7 @@ const WRITE = ['write:data'];
 const INPUTS = inputsOf(PRODUCT);
 type TextField = InputFieldOf<typeof PRODUCT, { searched: true }>;
 
-/** The limits of a text in productProblems() as JSON Schema keywords; and that no text of a body contains NUL. */
+/** The limits of a text in productProblems() as JSON Schema keywords. No text of a body contains NUL. */
 export function textLimits(field: TextField) {
   const { input, list } = PRODUCT[field].definition;
   const hidden = list?.type === 'folded' ? IGNORABLE : '';

@@ -46,7 +46,7 @@ const PENDING_INDEX: IndexDefinition = {
   options: { name: 'pending', unique: true, partialFilterExpression: { 'pending.slot': { $gte: 0 } } },
 };
 
-/** A document that is not there yet counts as deleted; not as a tombstone, which has a time after this. */
+/** An order that is not placed yet counts as deleted; it is no tombstone, which has a later time than this. */
 const NOT_YET = new Date(0);
 
 const LISTS = createListPlan({
@@ -212,7 +212,7 @@ function fieldsOf(order: Order): Omit<OrderDocument, '_id'> {
     ...write(order),
     total: amountOf(total, currency),
     ...(status === 'pending' ? {} : { pending: null }),
-    // In the same write as the cancellation, so that a sweep returns the stock if this process does not.
+    // In the same write as the cancellation: if this process dies, a sweep returns the stock.
     ...(status === 'cancelled' ? { stock: stockState('restocking') } : {}),
   };
 }

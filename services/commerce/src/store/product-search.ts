@@ -33,12 +33,12 @@ export const SEARCH_INDEXES: readonly IndexDefinition[] = [
 /** A total and facets are counted up to so many matches. */
 export const MAX_COUNTED = 1000;
 const MAX_FACETS = 50;
-/** How long what was counted is kept, and for how many searches: the pages of a search have the same. */
+/** How long counts are kept, and for how many searches: all pages of a search have the same counts. */
 const COUNTED_MS = 2000;
 const MAX_KEPT = 100;
 /**
- * How long the database may work on one search, in milliseconds. Where it takes longer, a filter matches so few of the
- * products with the words that nearly all of them would have to be read.
+ * The time limit of a search in the database, in milliseconds. A search exceeds it if its filter matches so few of the products with the
+ * words that nearly all of them would have to be read.
  */
 const MAX_SEARCH_MS = 3000;
 
@@ -123,7 +123,7 @@ export function createProductSearch(collection: DocumentCollection): ProductSear
     return { total: groups.reduce((sum, { count }) => sum + count, 0), facets: { category } };
   }
 
-  /** The total and the facets of a search are one query, whoever asks for them. */
+  /** The total and the facets of a search are one query, which all requests of the same moment share. */
   function count(conditions: readonly Condition<ProductField>[]): Promise<Counted> {
     const key = JSON.stringify(conditions);
     const known = counted.get(key);
@@ -209,7 +209,7 @@ function filtersOf(conditions: readonly Condition<ProductField>[]) {
   const have = (field: 'words' | 'name_words', whole: readonly string[], prefix?: string): Filter => ({
     $and: [
       ...whole.map((word) => ({ [field]: word })),
-      // For a quoted prefix the index suffices; for a range of elements, each document would be read. No word has a backslash.
+      // A quoted prefix is matched in the index alone; for a range of elements, each document would be read. No word has a backslash.
       ...(prefix === undefined ? [] : [{ [field]: { $regex: `^\\Q${prefix}\\E` } }]),
     ],
   });

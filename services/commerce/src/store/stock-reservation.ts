@@ -3,14 +3,14 @@ import type { DocumentCollection, IndexDefinition, StoredDocument } from '@gateh
 import mongoose from 'mongoose';
 
 /**
- * The stock of several products is reserved, and returned, without a transaction (docs/orders.md): each step is one
- * conditional write that happens once, however often it is tried. What an order still has to do with the stock is its field
- * `stock`; a reservation that is not settled yet is in the product, too, and so is a return.
+ * The stock of several products is reserved, and returned, without a transaction (docs/orders.md): each step is one conditional write that
+ * takes effect once, however often it is tried. The field `stock` of an order says which steps it still has to do. A product has its own
+ * list of reservations that are not settled yet, and of returns.
  */
 
 /** reserving → settling → none, or reserving → undoing → deleted; on cancellation restocking → returned → none. */
 export type Phase = 'reserving' | 'settling' | 'undoing' | 'restocking' | 'returned';
-/** `until`: before that time only the process that has begun the phase goes on with it. */
+/** Until this time, only the process that has begun the phase goes on with it. */
 export type StockState = { phase: Phase; until: Date };
 type Line = { product_id: string; quantity: number };
 type LinesOf = { id: string; lines: readonly Line[] };
@@ -44,7 +44,7 @@ export function stockState(phase: Phase): StockState {
   return { phase, until: new Date(Date.now() + LEASE_MS) };
 }
 
-/** Whether the process that has begun to place an order may still be at it, so that a repeated request has to wait. */
+/** Whether the process that began to place an order may still be working on it, so that a repeated request has to wait. */
 export function isPlacing({ phase, until }: StockState): boolean {
   return phase === 'reserving' && until.getTime() - LEASE_MS + RETRY_MS > Date.now();
 }
@@ -74,8 +74,8 @@ export function createStockReservation({
   async function reserve({ id, lines }: LinesOf): Promise<string | undefined> {
     const writes = lines.map((line) => ({ updateOne: reservationOf(id, line) }));
     try {
-      // In the order of the products, and no further than to the first that does not suffice: of several orders of the
-      // same products, the first to reserve one is the first to reserve them all.
+      // In the order of the products, and no further than to the first whose stock does not suffice. So of several orders of the same
+      // products, the first to reserve one is the first to reserve them all.
       const { matchedCount } = await products.bulkWrite(writes as never, { ordered: true });
       if (matchedCount === lines.length) return undefined;
     } catch (error) {
@@ -84,7 +84,7 @@ export function createStockReservation({
       const [failed] = [error.writeErrors].flat();
       return lines[failed?.index ?? 0]?.product_id;
     }
-    // A product is gone, or the driver has sent the writes again, and they had been made before.
+    // Either a product is gone, or the driver has repeated writes that had already been made.
     const reserved = await products
       .find(
         { 'reservations.order_id': id, _id: { $in: productsOf([{ lines }]) } },
@@ -190,7 +190,7 @@ function moveStock(by: number) {
 /** The write that takes the stock of a line, and notes for which order. Fails if it does not suffice, which ends an ordered bulk write. */
 export function reservationOf(orderId: string, { product_id: _id, quantity }: Line) {
   const suffices = { $and: [{ $eq: ['$status', 'active'] }, { $gte: ['$stock', quantity] }] };
-  // A condition that does not hold would let the bulk write go on; but no id is a number.
+  // A condition that does not match would let the bulk write go on. This conversion fails instead, since no id is a number.
   const $expr = { $cond: [suffices, true, { $toInt: '$_id' }] };
   return {
     filter: { _id, ...EXISTS, 'reservations.order_id': { $ne: orderId }, $expr },
@@ -201,7 +201,7 @@ export function reservationOf(orderId: string, { product_id: _id, quantity }: Li
   };
 }
 
-/** The write that returns to a product what these orders have of it, without those that are in its `returns`; or none. */
+/** The write that returns to a product the stock of these orders, except those in its `returns`; undefined if there are none. */
 function returnsTo({ _id, returned = 0, returns = [] }: StockOfProduct, orders: readonly LinesOf[]) {
   const due = orders.filter(({ id }) => !returns.includes(id));
   const lines = due.flatMap(({ id, lines }) =>

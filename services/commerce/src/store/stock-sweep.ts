@@ -7,7 +7,7 @@ import { LEASE_MS, type OrderWithStock, type Phase, type StockReservation } from
 const SWEEP_MS = { next: 5000, rest: 20_000 };
 const BATCH = 100;
 
-/** Finishes or undoes what a process that died has left of orders and reservations. */
+/** Finishes or undoes the orders and reservations of processes that died. */
 export function createStockSweep(options: {
   stock: StockReservation;
   products: DocumentCollection;

@@ -4,7 +4,7 @@ import type { AnalyticsQuery } from './analytics-query.ts';
 import { ALL_CLIENTS, type BucketReader, INTERVAL_MS } from './bucket.ts';
 import { addPart, addSum, emptySum, groupingOf, METRICS, type Metric, partsOf, type Sum } from './metrics.ts';
 
-/** Groups with the largest totals that a response has one by one; the rest is added up. */
+/** The number of groups that a response has one by one, those with the largest totals; the others are added up. */
 export const MAX_GROUPS = 20;
 const REST = 'other';
 
@@ -79,8 +79,8 @@ export function createAnalytics(options: {
   }
 
   /**
-   * The largest groups, and what the others add up to. Read twice: there may be as many groups as applications, of which
-   * only the totals fit into memory.
+   * The largest groups, and the sum of the others. Read twice: there may be as many groups as applications, and only their totals fit into
+   * memory.
    */
   async function sumsOf(query: AnalyticsQuery, of: Source) {
     let names: readonly (string | null)[] = [null];

@@ -55,7 +55,7 @@ export type CountedUsage = {
   series: readonly (Entry & {
     start: Date;
     client: string;
-    /** Whether it is not counted among those of all clients, since there would be too many sets of labels. */
+    /** Whether it is left out of the counts of all clients, since there would be too many sets of labels. */
     isOnlyOfClient?: true;
   })[];
 };
@@ -94,10 +94,10 @@ export type BucketReader = {
 
 /** The store as ingestion needs it. */
 export type AnalyticsWriter = {
-  /** Counts a batch, durably when it resolves: once, however often and by however many processes that is done. */
+  /** Counts a batch once, however often and by however many processes this is called. Durable when it resolves. */
   addUsage(usage: CountedUsage): Promise<void>;
   /** Durable when it resolves. A version that is not newer than the one known changes nothing. */
   addOrder(order: CountedOrder): Promise<void>;
-  /** Counts the orders that have changed, which readers see then. Resolves to whether there were any. */
+  /** Counts the orders that have changed, so that readers see them. Resolves to whether there were any. */
   countOrders(signal?: AbortSignal): Promise<boolean>;
 };

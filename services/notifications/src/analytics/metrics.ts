@@ -26,7 +26,7 @@ export type Metric = {
   unit: 'count' | 'ms' | 'currency';
   /** Services, or what else is counted. */
   sources: readonly string[];
-  /** The groups by which it can be divided; with `isPerClient`, client_id is one, too. */
+  /** The groups by which it can be divided; with `isPerClient`, also by client_id. */
   groups: readonly Group[];
   /** Whether people may ask for it about their own applications. */
   isPerClient: boolean;

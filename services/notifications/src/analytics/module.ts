@@ -22,9 +22,12 @@ export const ANALYTICS_PATHS = [
   { prefix: '/api/v1/analytics', profiles: [{ name: 'plain', about: 'metrics', errorBody: plainBody }] },
 ];
 
-/** Without counts of the services for so long, something is wrong: they send some at least every ten seconds. */
+/** A service sends counts at least every ten seconds; if none arrives for this long, something is wrong. */
 const STALE_MS = 60_000;
-/** The pauses between two countings: the least while orders change, of which counting takes at most a tenth; and otherwise. */
+/**
+ * The pauses between two countings of orders: `least` while orders change, when counting takes at most a tenth of the time, and `idle`
+ * otherwise.
+ */
 const COUNT_ORDERS_MS = { least: 2000, idle: 300_000 };
 
 export type AnalyticsOptions = {
@@ -75,7 +78,7 @@ export function createAnalyticsModule(
   };
 }
 
-/** Counts the orders that have changed: soon when this process has stored them, and in time what another one has left. */
+/** Counts the orders that have changed: soon after this process has stored them, and later those that another process has left. */
 function createOrderCounting(store: Pick<AnalyticsWriter, 'countOrders'>, logger: Logger) {
   /** Whether the last run found none, and none was stored since. */
   let isIdle = false;

@@ -2,8 +2,8 @@ import { derivedId } from '@gatehouse/core/ids';
 import type { OutboxEvent } from '@gatehouse/data/outbox';
 
 /**
- * Stores the events that follow from something in this service, before it is recorded: so none is lost, and one that is announced
- * again, by its subject and the thing that it is about, is known. Durable when it resolves.
+ * Stores the events that follow from something in this service, before it is recorded, so that none is lost. An event that is announced
+ * again is recognized by its subject and the thing that it is about. Durable when it resolves.
  */
 export type Announce = (subject: string, data: Record<string, unknown>, about: string) => Promise<void>;
 

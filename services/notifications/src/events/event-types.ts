@@ -29,7 +29,7 @@ export const ownerOf = (clientId: unknown) => `owner of ${clientId}`;
 
 const USERS = ['read:users', 'read:all'];
 const DATA = ['read:data', 'read:all'];
-/** As for the audit log, sessions and applications: no application has it. */
+/** No application has this scope, as with the audit log, sessions and applications. */
 const FIRST_PARTY = [MANAGE_APPS];
 
 const Id = (description: string) => Type.String({ description });

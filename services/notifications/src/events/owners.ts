@@ -6,7 +6,7 @@ import { isRole } from '@gatehouse/tokens/scopes';
 import { LRUCache } from 'lru-cache';
 import type { OwnedCredential, Owner, Standing } from './reading-rights.ts';
 
-/** How long an answer of identity holds, in milliseconds, unless a revocation comes before. */
+/** How long a response of identity is cached, in milliseconds, unless a revocation comes before. */
 const KEPT_MS = 10_000;
 const MAX_KEPT = 10_000;
 /** Identity takes no more in a request. */
@@ -51,7 +51,7 @@ export function createOwners(identity: InternalClient) {
     find: async (id: string): Promise<Owner> => known.get(id) ?? asked.get(id) ?? findNow(id),
     /** As identity says now, which is kept. */
     findNow,
-    /** Asks again when the rights of a person or an application have changed, whoever owns that, or a key has ended. */
+    /** Asks identity again after the rights of a person or an application have changed, whoever owns it, or a key has ended. */
     revoked({ kind, id }: Pick<Revocation, 'kind' | 'id'>): void {
       if (kind === 'client' || kind === 'api_key') known.clear();
       else if (kind !== 'subject') return;

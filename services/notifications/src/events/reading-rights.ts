@@ -12,7 +12,7 @@ import {
   typeOf,
 } from './event-types.ts';
 
-/** Somebody who owns applications; or an application that is trusted, and owns itself. Null for whoever may do nothing any more. */
+/** A person who owns applications, or a trusted application, which owns itself. Null for one without any rights any more. */
 export type Owner = {
   role: Role | 'machine' | null;
   /** The person, if there is one. */

@@ -11,7 +11,7 @@ export type Integration = {
   name: string;
   /** Resolves when it works; undefined if it is not configured. */
   check?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
-  /** The message for an error of the check: not that of the error, unless that is known to hold no secret. */
+  /** The message for an error of the check: only that of the error itself if it is known to hold no secret. */
   explain?: (error: unknown) => string | undefined;
 };
 
@@ -27,8 +27,8 @@ const TIMEOUT_MS = 5000;
 const KEPT_MS = 30_000;
 
 /**
- * The states of integrations. Each is checked when somebody asks and the last check is not of the last 30 seconds, once for all
- * who ask meanwhile, and counts as failed after 5 seconds.
+ * The states of integrations. An integration is checked on request, unless its last check is less than 30 seconds old. Requests of the same
+ * moment share a check, and it fails after 5 seconds.
  */
 export function createIntegrationStates(
   integrations: readonly Integration[],

@@ -1,6 +1,6 @@
 /**
- * Runs an action with a signal that is aborted after `ms`, with a TimeoutError, or together with `outer`. When the action has
- * ended, nothing of it is kept; AbortSignal.timeout() keeps whatever has listened until its time is over.
+ * Runs an action with a signal that is aborted after `ms`, with a TimeoutError, or together with `outer`. Keeps no listeners after the
+ * action has ended, while AbortSignal.timeout() keeps them until its time is over.
  */
 export async function withDeadline<T>(
   ms: number,

@@ -24,7 +24,7 @@ export { NOTIFICATION_PATHS, PUSH_PATHS };
 const QUEUE = 'messages';
 const BACKOFF_MS = { first: 10_000, max: 15 * 60_000 };
 
-/** Notifications: accepting them, sending them, and saying what became of them. */
+/** Notifications: accepting, sending and listing them. */
 export function createNotificationsModule(
   { connection, logger, identity, clientOf, queues, revocations }: ResourceContext,
   options: {
@@ -105,7 +105,7 @@ export function createNotificationsModule(
       await subscriptions.removeAllOf(userId);
       await store.makeAnonymous(userId);
     },
-    // Stopped in the reverse order: the channels when no worker uses them any more.
+    // Stopped in the reverse order: the channels after the workers, which use them.
     onRevocation: revokedSubscriptions.add,
     background: [...[stopChannels, revokedSubscriptions, endedSubscriptions, store.keySweeper], ...workers],
   };

@@ -80,7 +80,7 @@ export function createNotificationService(options: {
         problems.push({ field: 'type', message: `cannot be ${draft.type}: no provider is set up for it` });
       }
       if (problems.length > 0) throw invalidFields(problems);
-      // First, since it counts what the account was when the credential was accepted.
+      // First: it records the state of the account as of the moment when the credential was accepted.
       const finding = actor.isGatehouse ? undefined : authority.sendersOf(actor);
       const [senders, exists] = await Promise.all([finding, userExists(draft.userId)]);
       if (!exists) {

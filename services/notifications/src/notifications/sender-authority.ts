@@ -4,7 +4,10 @@ import type { Sender } from './notification.ts';
 
 export type SenderAuthority = ReturnType<typeof createSenderAuthority>;
 
-/** Whether notifications may still be sent: each may while all who sent it could send it again, with the authority that they had then. */
+/**
+ * Checks whether notifications may still be sent: all of their senders must still be able to send them, with the authority that they had
+ * then.
+ */
 export function createSenderAuthority({ find }: Pick<Owners, 'find'>) {
   return {
     /** The senders of a notification that the caller sends now: the person or the application, and who gave its credential. */

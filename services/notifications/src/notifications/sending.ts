@@ -17,17 +17,17 @@ export type SendingSettings = {
   // The times below, all in milliseconds, are no settings: only tests have others than the defaults.
   /** The pause after the first failed attempt, and the longest one. */
   backoffMs?: { first: number; max: number };
-  /** How long a provider has to answer. */
+  /** How long a provider has to respond. */
   responseTimeoutMs?: number;
-  /** After this time, another process takes over what one that was killed was sending. */
+  /** After this time, another process takes over the messages of a process that was killed. */
   leaseMs?: number;
 };
 
-/** When identity is asked again about the senders, after it could not be, in milliseconds. */
+/** The pause before identity is asked again about the senders when it cannot be reached, in milliseconds. */
 const AUTHORITY_MS = 5000;
 /** How long a notification waits for a provider that cannot be reached, in milliseconds. */
 const MAX_WAIT_MS = 72 * 3_600_000;
-/** How long a provider has to answer, in milliseconds; less than the time of an attempt. */
+/** How long a provider has to respond, in milliseconds; less than the time of an attempt. */
 export const RESPONSE_MS = 20_000;
 export const ATTEMPT_MS = 30_000;
 

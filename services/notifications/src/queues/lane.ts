@@ -24,7 +24,7 @@ export type LaneState = {
 /** By the key of each lane (see laneKey). */
 export type LaneStore = {
   readAll(): Promise<ReadonlyMap<string, LaneState>>;
-  /** Stores the action in the same write, unless the lane is already as it is to be. */
+  /** Stores the action in the same write, unless the lane already has this state. */
   setPaused(lane: string, paused: boolean, action: QueueAction): Promise<void>;
   /** Stores an action that changes something else than the state. */
   record(lane: string, action: QueueAction): Promise<void>;

@@ -4,7 +4,7 @@ import type { Broadcast } from '@gatehouse/events/broadcast';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import { type LaneState, type LaneStore, laneKey, type QueueAction } from './lane.ts';
 
-/** How often counts are saved. States are read as often while broadcasts of other processes may be missed. */
+/** How often counts are saved. States are read this often while broadcasts of other processes may be missed. */
 const EVERY_MS = 1000;
 /** How often the states are read otherwise, with the counts of other processes. */
 const REREAD_MS = 60_000;
@@ -19,7 +19,7 @@ export type Lanes = PeriodicTask & {
   isPaused(queue: string, lane: string): boolean;
   /** Also writes it down, as `record` does. */
   setPaused(queue: string, lane: string, paused: boolean, by: RequestedBy): Promise<void>;
-  /** Writes down what an operator does, for the audit log. Durable when it resolves. */
+  /** Records an action of an operator for the audit log. Durable when it resolves. */
   record(queue: string, lane: string, action: QueueAction): Promise<void>;
   /** Counts an attempt by its outcome. */
   count(queue: string, lane: string, outcome: string): void;
@@ -102,7 +102,7 @@ export function createLanes(
     async setPaused(queue, lane, paused, by) {
       const key = laneKey(queue, lane);
       const action = paused ? 'queue.paused' : 'queue.resumed';
-      // Read again in any case, also when it is not known whether it was written.
+      // Read again in any case, even if it is unknown whether the write succeeded.
       readAt = Number.NEGATIVE_INFINITY;
       await store.setPaused(key, paused, { action, details: { queue, lane }, by });
       // They read it within a minute if this is lost.

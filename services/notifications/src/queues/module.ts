@@ -19,8 +19,8 @@ export const OPERATOR_PATHS = [QUEUES_PATH, DEAD_LETTERS_PATH].map((prefix) => (
 export type Operating = { lanes: Pick<Lanes, 'isPaused' | 'count'> };
 
 /**
- * How often the depth of the queues is read for /metrics. Where that takes long, as with many jobs in a MongoDB, it is done less
- * often: for a tenth of the time at most.
+ * How often the depth of the queues is read for /metrics. Where reading takes long, as with many jobs in MongoDB, the pause grows so that
+ * it takes a tenth of the time at most.
  */
 const DEPTH_EVERY_MS = 10_000;
 /** For how long after a scrape the depth is read. */

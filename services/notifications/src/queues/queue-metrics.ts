@@ -47,7 +47,7 @@ export function queueMetrics(lanes: readonly LaneStatus[]): MetricFamily[] {
         value: Number(failing !== undefined),
       })),
     ),
-    // Without its name: only admins see that, and each owner would be a series.
+    // Without the name of the owner: only admins see it, and each owner would be a series.
     gauge(
       'gatehouse_lane_top_owner_slot_seconds',
       'The time for which the jobs of the owner with the most were worked on in the last hour or so, by this process.',

@@ -50,7 +50,7 @@ export type QueueService = {
   }): Promise<{ data: QueuedDeadLetter[]; next?: string }>;
   /** Throws `not_found`. */
   readDeadLetter(id: string): Promise<QueuedDeadLetter>;
-  /** Puts jobs back into their queues; returns the ids that there are no dead letters of. */
+  /** Puts jobs back into their queues; returns the ids for which there is no dead letter. */
   replay(ids: readonly string[], by: RequestedBy): Promise<string[]>;
   /** Throws `not_found`. */
   removeDeadLetter(id: string, by: RequestedBy): Promise<void>;
@@ -199,7 +199,7 @@ export function createQueueService(operated: readonly QueueAdmin[], lanes: Lanes
   };
 }
 
-/** The name of a queue, and a position in its list unless it begins there. */
+/** The name of a queue, and a position in its list; without one, the list begins. */
 function splitCursor(cursor: string): [string, string | undefined] {
   const [, name, position] = /^([a-z0-9]{1,40})\.(.*)$/.exec(cursor) ?? [];
   if (name === undefined) throw invalidCursor();

@@ -16,8 +16,8 @@ const RENEWED_BEFORE_MS = 60_000;
 const PAUSES_MS = [100, 500, 2000, 8000];
 
 /**
- * Reads the API as somebody who has delegated it. The list goes by cursors, and so is not disturbed by what is written
- * meanwhile. Throws PermanentError when the delegation has ended, or the API refuses the request.
+ * Reads the API for somebody who has delegated it. The list is read by cursors, so that concurrent writes do not disturb it. Throws
+ * PermanentError when the delegation has ended, or the API refuses the request.
  */
 export function createApiReader(options: {
   /** Where the services are reached from here. */

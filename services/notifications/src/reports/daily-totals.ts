@@ -20,7 +20,7 @@ export function dailyTotals() {
       sum.revenue += BigInt(Math.round(Number(order.total_amount) * 10 ** decimals(currency)));
       sums.set(key, sum);
     },
-    /** In the order of day and currency. A number holds 15 digits: a larger revenue is the one next to it. */
+    /** Sorted by day and currency. A number holds 15 digits; a larger revenue is rounded. */
     rows: () =>
       [...sums]
         .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -38,7 +38,7 @@ export function createDelegationClient(identity: InternalClient): DelegationClie
     async applicationNames(handle, ids) {
       const path = '/delegations/application-names';
       const { status, body } = await identity.request('POST', path, { handle, client_ids: ids });
-      // A delegation that has ended meanwhile: ids are worth showing without names.
+      // The delegation has ended meanwhile. Ids are useful without names, too.
       if (status === 404) return new Map();
       const { names } = Object(body) as { names?: Record<string, string> };
       if (status !== 200 || typeof names !== 'object') throw unexpected(status);

@@ -8,7 +8,7 @@ import type { ReportFileStore } from './report.ts';
 const BUCKET = 'report_files';
 /** As every stored file has it. */
 const CHUNK_BYTES = 255 * 1024;
-/** How many chunks are read at a time for all downloads: many that begin together must not keep the event loop from others. */
+/** The chunks that are read at a time for all downloads: many downloads that begin together must not block the event loop. */
 const CONCURRENT_READS = { permits: 2, maxWaiting: 1000 };
 const MAX_WAIT_MS = 30_000;
 

@@ -111,7 +111,7 @@ const mountTypes: Mount = (app, prefix, route, { reports, mountOptions }) => {
   app.get(prefix, schema, async (request, reply) => {
     const { view, ...query } = request.query as Record<string, unknown>;
     if (view === undefined) {
-      // The parameters of the list mean nothing here, and are still wrong when they are malformed.
+      // The parameters of the list have no effect here, but malformed ones are still refused.
       validate(query);
       return send(reply, { status: 200, headers: NO_STORE, text: TYPES_TEXT });
     }

@@ -130,8 +130,8 @@ export function createReportService(options: {
 }
 
 /**
- * Throws `forbidden` unless the reader may see as much as the asker of the report could. `scopes` are those that its type
- * needs, as the credential that reads it may be another one than that which asked for it.
+ * Throws `forbidden` unless the reader may see as much as the person who asked for the report. `scopes` are those that its type needs, as
+ * the reader may use another credential.
  */
 function requireReadAccess({ role }: Report, scopes: readonly string[], reader: Requester): void {
   requireScopesOf(scopes, reader);

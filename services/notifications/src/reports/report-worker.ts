@@ -83,7 +83,7 @@ export function createReportHandler(options: {
       await store.complete(id, { fileId, ...made, expiresAt });
       await removeUnused(id, options, fileId);
     } catch (error) {
-      // It may be completed all the same: by another process that was taken for dead, or when only the response was lost.
+      // The report may be completed even so: by another process that was taken for dead, or if only the response was lost.
       await removeUnused(id, options, fileId);
       if (error instanceof Cancelled) return;
       await store.interrupt(id);

@@ -9,7 +9,7 @@ const REQUEST = {
   format: oneOf(REPORT_FORMATS).list(),
   from: date().default(null),
   to: date().default(null),
-  /** By the name of a filter of the list that the report is made from. As text, since these names are not ours. */
+  /** By the name of a filter of the list that the report is made from. Stored as text, since these names are not ours. */
   filters: text().convert<Readonly<Record<string, string>>>({ read: JSON.parse, write: JSON.stringify }),
 };
 export type ReportRequest = EntityOf<typeof REQUEST>;
@@ -134,7 +134,7 @@ export async function eraseReports(
 ): Promise<void> {
   for (const id of await store.about(userId)) {
     await files.removeOthers(id);
-    // The worker that makes it finds that it is gone, and removes the file that it is writing.
+    // The worker that is making the report notices that it is gone, and removes its file.
     await store.remove(id);
   }
   for (const id of await store.listingUsers(requestedAt)) await expireReport(id, store, files);

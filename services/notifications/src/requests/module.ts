@@ -5,7 +5,7 @@ import type { RequestLogSettings } from './request.ts';
 import { createRequestResource } from './request-resource.ts';
 import { createRequestStore, REQUESTS } from './request-store.ts';
 
-/** The request log: what each application has asked for in the last days, and why it was refused. */
+/** The request log: the requests of each application in the last days, and why some failed. */
 export function createRequestsModule(
   { connection }: Pick<ResourceContext, 'connection'>,
   options: { settings: RequestLogSettings; ownedBy(userId: string): Promise<readonly string[]> },

@@ -21,7 +21,7 @@ import {
 } from './request.ts';
 
 export const REQUESTS = 'requests';
-/** Beyond its maximum an application may have this part more, so that the excess is not looked for at each write. */
+/** The share by which an application may exceed its maximum, so that not every write looks for the excess. */
 const SLACK = 0.1;
 const MAX_KNOWN = 10_000;
 /** The requests of an application that only name it, which anybody can send. */
@@ -62,7 +62,7 @@ export function createRequestStore(connection: Connection, settings: RequestLogS
   /** Those of one kind never displace those of the other. */
   async function removeExcess(client: string, authenticated: boolean): Promise<void> {
     const named = { client, ...NAMED_ONLY };
-    // Found by the index of the list alone, which does not tell the kinds apart: up to as many more are kept as there are of the other.
+    // The index of the list does not tell the two kinds of requests apart, so as many more are kept as there are of the other kind.
     const skip = authenticated ? rows + (await collection.countDocuments(named)) : maxNamedOnly;
     const [last] = await collection
       .find(authenticated ? { client } : named, { projection: { _id: 1 } })

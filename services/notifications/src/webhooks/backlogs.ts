@@ -6,7 +6,7 @@ import type { WebhookAuthority } from './webhook-authority.ts';
 
 /** How many deliveries of an owner may be pending, unless a setting says otherwise. */
 export const DEFAULT_BACKLOG = 10_000;
-/** How often the deliveries of an owner are counted while events happen, at most; and of how many owners that is known. */
+/** How long a count of an owner's deliveries is cached while events happen, in milliseconds, and for how many owners. */
 const COUNTED = { ttl: 3000, max: 20_000 };
 const RETRY_AFTER_SECONDS = 60;
 

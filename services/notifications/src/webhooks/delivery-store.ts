@@ -111,10 +111,7 @@ export function createDeliveryStore(connection: Connection) {
       ]);
       return due ?? job;
     },
-    /**
-     * Adds those that are new, and begins those that have ended once more, each once for a replay. Those that are pending
-     * stay as they are. Returns the jobs of all.
-     */
+    /** Adds new deliveries, and begins ended ones again, once for each replay. Pending ones stay as they are. Returns the jobs of all. */
     async replay(of: readonly NewDelivery[], replay: string): Promise<JobState[]> {
       const [first] = of;
       if (first === undefined) return [];
@@ -158,7 +155,7 @@ export function createDeliveryStore(connection: Connection) {
         { $set: { ...ended, updated_at: new Date() }, $inc: { version: 1 } },
       );
     },
-    /** The first that is pending of those before this one about the same aggregate. */
+    /** The first pending delivery before this one about the same aggregate. */
     async before({ webhook, aggregate, sequence, id }: Delivery): Promise<Delivery | undefined> {
       const found = await collection
         .find({ webhook, aggregate, sequence: { $lt: sequence }, 'job.due': IS_OPEN, _id: { $ne: id } })

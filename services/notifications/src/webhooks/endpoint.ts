@@ -46,8 +46,8 @@ export function createEndpoints(options: { networks: readonly string[]; timeoutM
 
   return {
     /**
-     * Posts the request, unless the endpoint is busy or its circuit is open. A response of 2xx is a success, and what the
-     * endpoint answers besides is never an error of ours; rejects with the reason of `signal` only. Calls `onSend` right before.
+     * Posts the request, unless the endpoint is busy or its circuit is open. A 2xx response is a success. No response of the endpoint is an
+     * error of ours; rejects only with the reason of `signal`. Calls `onSend` right before.
      */
     async post(
       id: string,

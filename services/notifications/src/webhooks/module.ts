@@ -150,7 +150,7 @@ export function createWebhooksModule(
     onEnded: countIn(QUEUE),
   });
 
-  /** After a change of the master key, so that the former one is no longer needed. */
+  /** Needed after a change of the master key, so that the former key can be removed. */
   async function reseal(): Promise<void> {
     for await (const webhook of webhooks.all()) {
       if (secrets.resealed(webhook) === undefined) continue;

@@ -10,9 +10,9 @@ import type { DeliveryStore } from './delivery-store.ts';
 import { deliveryOwnerOf, type Replay, type Webhook, type WebhookStore, wordsOf } from './webhook.ts';
 import type { WebhookAuthority } from './webhook-authority.ts';
 
-/** The events whose deliveries are made at a time, and the pending deliveries of the webhook with which no more are made. */
+/** The events whose deliveries are made at a time. While this many deliveries of the webhook are pending, no more are made. */
 const BATCH = 200;
-/** The pause until it is looked again how many are pending: a tenth of the time for which the replay has waited. */
+/** The pause until the pending deliveries are counted again: a tenth of the time for which the replay has waited. */
 const WAIT_MS = { least: 500, most: 60_000 };
 
 /** The progress of a replay, and the reason why it has ended early. */

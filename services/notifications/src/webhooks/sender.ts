@@ -126,7 +126,7 @@ export function createWebhookSender(options: {
     throw new RetryLaterError(error, pauseMs);
   };
 
-  /** After days of failures; the webhook is paused, unless it has taken other events meanwhile. */
+  /** Ends a delivery after days of failures; the webhook is paused, unless it has accepted other events meanwhile. */
   async function giveUp(
     delivery: Delivery,
     webhook: Webhook,

@@ -24,7 +24,7 @@ function endOf({ basis: given }: Held, now: Standing): 'transferred' | 'recovery
   return given.keyId === null || credentialOf(given, now) !== undefined ? undefined : 'credential';
 }
 
-/** Whether webhooks hold: each does while those who made or resumed it could do so again, with the authority that they had then. */
+/** Checks whether webhooks hold: each does while those who made or resumed it could do so again, with the authority that they had then. */
 export function createWebhookAuthority(options: {
   webhooks: Pick<WebhookStore, 'findById' | 'update' | 'remove'>;
   deliveries: Pick<DeliveryStore, 'removeAllOf'>;
@@ -71,8 +71,8 @@ export function createWebhookAuthority(options: {
       return { owner, recovery, authority, keyId: id, giver, ...within };
     },
     /**
-     * Whether the webhook holds. One that does not is paused, or removed with its deliveries when its application has another
-     * owner, by what is stored and what identity says now.
+     * Whether the webhook holds, by what is stored and what identity says now. One that does not is paused, or removed with its deliveries
+     * if its application has another owner.
      */
     async holds(held: Held): Promise<boolean> {
       if (endOf(held, (await owners.find(held.reader)).standing) === undefined) return true;

@@ -133,7 +133,7 @@ const Replayed = Type.Object({
   next: OrNull(Time, 'Always null: all events are delivered.'),
 });
 
-/** Mounts what is done with a webhook beside changing it: a new secret, a test, its deliveries, and sending again. */
+/** Mounts the other actions on a webhook: a new secret, a test, its deliveries, and sending again. */
 export function mountWebhookRoutes(
   app: FastifyInstance,
   options: {

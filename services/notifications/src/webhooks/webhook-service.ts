@@ -63,7 +63,7 @@ export function createWebhookService(options: {
     throw new ServiceError('forbidden', 'Webhooks are for the owner of the application.');
   }
 
-  /** The webhook as it is once it was seen whether it holds; undefined when it is gone. */
+  /** The webhook after the check whether it holds; undefined when it is gone. */
   const settled = async (webhook: Webhook): Promise<Webhook | undefined> =>
     (await authority.holds(webhook)) ? webhook : webhooks.findById(webhook.id);
 
@@ -117,7 +117,7 @@ export function createWebhookService(options: {
 
   return {
     find,
-    /** The webhook with what became of its deliveries, by which it differs at each time. */
+    /** The webhook with the outcome of its recent deliveries, which differs each time. */
     async read(id: string, caller: Caller): Promise<Webhook & { lastDay: LastDay; minorVersion: number }> {
       const webhook = await find(id, caller);
       const now = Date.now();
@@ -285,7 +285,7 @@ export function createWebhookService(options: {
   };
 }
 
-/** Whether the webhook rests on the maker of this change: it is resumed, or sends other events, or elsewhere. */
+/** Whether the webhook rests on the person who made this change: it is resumed, or sends other events or to another URL. */
 const isGivenAgain = (before: Webhook, after: Webhook): boolean =>
   (before.status === 'paused' && after.status === 'active') ||
   before.url !== after.url ||

@@ -44,9 +44,9 @@ export type Replay = {
   from: Date;
   /** When what it delivers had been stored. */
   until: Date;
-  /** The id of the last event whose delivery was made, or that all events have which it begins with. */
+  /** The id of the last event whose delivery was made; at first, an id below those of all its events. */
   after: string;
-  /** How many events there were when it was asked for, and of how many there are deliveries. */
+  /** The number of events when the replay began, and the number for which there are deliveries. */
   events: number;
   done: number;
   startedAt: Date;
@@ -75,11 +75,11 @@ export const WEBHOOK = {
   basis: value<Basis>(),
   /** Its number below the limit, which no other webhook of the owner has. */
   slot: number().default(null),
-  /** The same among those that a member made for the owner; null once somebody else has taken it over. */
+  /** The slot among the webhooks that a member made for the owner; null once somebody else has taken the webhook over. */
   memberSlot: number().default(null),
   /** The latest first; those that are live all sign. */
   secrets: listOf({ sealed: text(), endsAt: date().default(null) }),
-  /** The last one, or the one that is under way. Other writes leave it as it is. */
+  /** The last replay, or the one that is under way. Other writes leave it as it is. */
   replay: value<Replay>().default(null),
   version: number().default(0),
   createdAt: date().list(),

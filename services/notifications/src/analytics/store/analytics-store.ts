@@ -12,7 +12,7 @@ import { labelsOfKey } from './label-keys.ts';
 import { createOrderCounters } from './order-counters.ts';
 import { addToCounters } from './usage-counters.ts';
 
-/** A process that was silent for so long, when another was heard of, was killed: what it had not sent is lost. */
+/** A process that is silent for this long, while others send, was killed: counts that it had not sent are lost. */
 const SENDER_GONE_MS = 30_000;
 
 /** Analytics in MongoDB; defines its collections on the connection. */

@@ -20,9 +20,9 @@ import { keyOfLabels } from './label-keys.ts';
 
 /** Orders that are read at a time. */
 const PAGE = 500;
-/** The interval whose buckets make up one of a longer interval: a day can have a million orders, and has 24 hours. */
+/** The shorter interval from which the buckets of an interval are added up: a day can have a million orders, but has 24 hours. */
 const PARTS: Partial<Record<Interval, Interval>> = { hour: 'minute', day: 'hour' };
-/** How long before its expiry a bucket is no longer relied on, as it may be removed while it is read. */
+/** How long before its expiry a bucket is no longer used, since it may be removed while it is read. */
 const EXPIRY_MARGIN_MS = 3_600_000;
 
 /** The orders that have changed and are not counted. */
@@ -111,7 +111,7 @@ export function createOrderCounters(
       }
     },
 
-    /** Counts the orders that have changed, and leaves to the next time what changes meanwhile. Resolves to whether there were any. */
+    /** Counts the orders that have changed; those that change meanwhile are left to the next call. Resolves to whether there were any. */
     async countPending(signal?: AbortSignal): Promise<boolean> {
       const total = await orders.countDocuments(PENDING);
       for (let counted = 0; counted < total && !signal?.aborted; counted += PAGE) {
@@ -128,7 +128,7 @@ export function createOrderCounters(
       return total > 0;
     },
 
-    /** Since when the first of the orders waits that are not counted; undefined if there is none. */
+    /** The time since which the first uncounted order waits; undefined if there is none. */
     async pendingSince(): Promise<Date | undefined> {
       const [first] = await pendingOrders({ pending_since: 1 }).limit(1).toArray();
       return first?.pending_since;

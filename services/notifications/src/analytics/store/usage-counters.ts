@@ -11,9 +11,9 @@ import { type AnalyticsCollections, type BucketDocument, emptyBucket } from './a
 import { keyOfLabels } from './label-keys.ts';
 
 /**
- * Adds a batch to the buckets of its minutes, hours and days, of each client and of all together. A bucket knows the last
- * batch of each sender that it has, and the ids of a sender's batches ascend: so what comes again changes nothing, also after
- * a crash halfway, as long as no batch of a sender is added before the one before it has been added as a whole.
+ * Adds a batch to the buckets of its minutes, hours and days, of each client and of all together. A bucket has the id of the last batch of
+ * each sender, and the ids of a sender ascend, so that a batch that comes again changes nothing, also after a crash halfway. No batch of a
+ * sender may be added before the previous one has been added as a whole.
  */
 export async function addToCounters(
   buckets: AnalyticsCollections['buckets'],

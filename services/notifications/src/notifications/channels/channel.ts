@@ -9,7 +9,7 @@ import type { Message, Provider } from './provider.ts';
 /** The context in which a channel sends a message. */
 export type Sending = {
   signal: AbortSignal;
-  /** Called right before the provider gets the message, and with the response to whether it may have it. */
+  /** Called with true right before the provider gets the message, and after the response with whether it may have accepted it. */
   mayBeAccepted(may: boolean): void;
 };
 
@@ -70,7 +70,7 @@ export function messageOf({ id, subject, message, priority }: Notification): Mes
   return { id, subject, text: message, isUrgent: priority === 'high' };
 }
 
-/** Sends, and tells before and after whether the provider may have the message. */
+/** Sends, and reports before and after whether the provider may have accepted the message. */
 export async function sendOnce<A>(
   provider: Provider<A>,
   message: Message,

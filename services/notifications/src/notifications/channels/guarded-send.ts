@@ -2,15 +2,15 @@ import { PermanentError, PostponedError, RetryLaterError } from '@gatehouse/even
 import type { Circuit } from '../../circuit.ts';
 import { ProviderError } from './provider.ts';
 
-/** When a provider that cannot be reached is tried again with the same message, in milliseconds. */
+/** The pause before a message is tried again with a provider that cannot be reached, in milliseconds. */
 const UNREACHABLE_RETRY_MS = 5000;
-/** When one that wants fewer messages, and does not say when, gets the next one. */
+/** The pause for a provider that wants fewer messages and does not say how long to wait, in milliseconds. */
 const THROTTLED_MS = 10_000;
 
 /**
- * Sends by a provider, unless its circuit is open, and translates its errors to those of jobs. What the provider was never
- * given is postponed; what it may have got counts as an attempt, so that the recipient gets it a limited number of times.
- * A ProviderError with the kind `gone` is passed on.
+ * Sends by a provider, unless its circuit is open, and translates its errors to those of jobs. If the provider was given nothing, the
+ * message is postponed. If it may have accepted the message, the attempt counts, so that the recipient gets it a limited number of times. A
+ * ProviderError with the kind `gone` is passed on.
  */
 export async function guardedSend<T>(
   circuit: Circuit,

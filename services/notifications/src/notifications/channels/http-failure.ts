@@ -2,7 +2,7 @@ import { ProviderError } from './provider.ts';
 
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** The error for a response of an HTTP provider that is no success; undefined for one that is. */
+/** The error for an unsuccessful response of an HTTP provider; undefined for a successful one. */
 export function failureOf(
   provider: string,
   status: number,
@@ -18,7 +18,7 @@ export function failureOf(
   if (status === 408) return new ProviderError('temporary', said('did not receive it in time'));
   if (status === 401) return new ProviderError('unreachable', said('refuses our credentials'));
   if (status >= 400 && status < 500) return new ProviderError('rejected', said('has refused it'));
-  // RFC 9110 §15.4.4: 303 may follow what was done. Another redirect is no response of the provider.
+  // RFC 9110 §15.4.4: a 303 may mean that the request succeeded. Any other redirect is not a response of the provider.
   const mayBeAccepted = status === 303 || (status >= 500 && status !== 501 && status !== 503);
   return new ProviderError('failing', said('failed'), { mayBeAccepted });
 }

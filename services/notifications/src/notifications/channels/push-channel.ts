@@ -12,10 +12,9 @@ import type { PushTarget } from './push-provider.ts';
 const MAX_HOSTS = 1000;
 
 /**
- * Push, to all subscriptions of the recipient. It is sent when one of them has it; a subscription that is gone is removed,
- * and so is one whose account has been changed since so that its credential is revoked: the revocation itself may never have
- * been heard, since it is forgotten when the tokens that it ends have expired.
- * Each push service has a circuit of its own.
+ * Push, to all subscriptions of the recipient. A message is sent once one of them has it. Two kinds of subscriptions are removed: those
+ * that are gone, and those whose credential has been revoked by a later change of the account. The revocation itself may have been missed,
+ * since it is forgotten once the tokens that it ends have expired. Each push service has a circuit of its own.
  */
 export function createPushChannel(options: {
   provider: Provider<PushTarget>;

@@ -60,7 +60,7 @@ function rethrow(error: unknown): never {
     throw new ProviderError(isFinal ? 'rejected' : 'temporary', `${message} (${responseCode}).`, options);
   }
   if (!contentSent) throw new ProviderError('unreachable', 'The mail server cannot be reached.', options);
-  // Whatever it was: a lost connection, a time that has passed, a reply that is none.
+  // The cause may be a lost connection, a timeout or an invalid reply.
   throw new ProviderError('failing', 'The mail server did not say whether it has accepted the message.', {
     ...options,
     mayBeAccepted: true,

@@ -60,7 +60,7 @@ export function createEndedSubscriptions(options: {
       const ended = await haveEnded(page);
       const inForce = page.filter((_, i) => !ended[i]);
       await store.removeUnchanged(page.filter((_, i) => ended[i]));
-      // Not earlier than what is asked for, even when the clock is set back: no page comes twice.
+      // Not before the time asked for, even when the clock is set back: no page comes twice.
       await store.checked(inForce, new Date(Math.max(Date.now(), before.getTime())));
       if (page.length === PAGE) await sleep(PAUSE_MS, undefined, { signal });
     }

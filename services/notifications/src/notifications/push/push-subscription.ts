@@ -15,7 +15,7 @@ export type PushCredential = EntityOf<typeof CREDENTIAL>;
 export const PUSH_SUBSCRIPTION = {
   id: id(),
   userId: text().list(),
-  /** A capability: who knows it, and has our VAPID key, can send to the browser. */
+  /** A capability: anybody who knows it, and has our VAPID key, can send to the browser. */
   endpoint: text(),
   keys: group({ p256dh: text(), auth: text() }),
   /** The credential that registered it, with which it ends. */

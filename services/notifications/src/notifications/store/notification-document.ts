@@ -10,7 +10,7 @@ export const COLLECTION = 'notifications';
 /** As stored. Addresses are never stored here, they belong to users. */
 export type NotificationDocument = StoredOf<typeof NOTIFICATION> &
   VersionedDocument & {
-    /** Of which the sender is the owner; null once it has ended. Those of Gatehouse name no senders. */
+    /** The job, whose owner is the sender; null once it has ended. Notifications of Gatehouse name no senders. */
     job: (JobState & { senders?: readonly Sender[] }) | null;
     /** The priority when it was accepted. */
     first_priority: NotificationPriority;
