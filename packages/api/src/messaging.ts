@@ -12,7 +12,7 @@ import { usageSubject } from '@gatehouse/server/usage/usage-batch';
 const ENTRIES: Readonly<Record<string, ServiceEntry | undefined>> = SERVICES;
 
 /**
- * The broadcast, the events and the job queues of a service: over NATS, or within its process, whose broadcast and events are given.
+ * The broadcast, the events and the job queues of a service: over NATS, or within its process, where the broadcast and events are given.
  * Throws unless there is a broadcast or `natsUrl`.
  */
 export function createMessaging<B>(
@@ -49,8 +49,8 @@ function natsBroadcast(natsUrl: string | undefined, name: string, logger: Logger
 }
 
 /**
- * Counts the usage of a service, and sends it to analytics: as events within this process or, without `events`, over NATS.
- * Undefined if there is neither, and nobody to count for.
+ * Counts the usage of a service, and sends it to analytics: as events within this process or, without `events`, over NATS. Undefined
+ * without either.
  */
 export function createServiceUsage(options: {
   name: string;

@@ -66,7 +66,7 @@ export function secret(name: string): Setting<string> {
   return { ...text(name), isSecret: true };
 }
 
-/** A setting that may be absent; `fallback` says in words what holds then, where that is worth saying. */
+/** A setting that may be absent. `fallback` describes the effect of its absence in words, where that is useful. */
 export function optional<T>(inner: Setting<T>, fallback = ''): Setting<T | undefined> {
   return {
     ...inner,

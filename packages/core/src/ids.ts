@@ -4,12 +4,12 @@ import { createHash, randomFillSync } from 'node:crypto';
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const LENGTH = 26;
 
-/** Stands in for the id of a person whose account was deleted, in what is kept without the person. */
+/** Replaces the id of a person whose account was deleted, in data that is kept without the person. */
 export const DELETED_USER_ID = 'usr_deleted';
 
 /** The bytes of an id, overwritten for each. */
 const bytes = Buffer.alloc(16);
-/** Random bytes in stock: fetching eight at a time would cost more than the rest of an id. */
+/** A buffer of random bytes: fetching eight at a time would cost more than the rest of an id. */
 const randomPool = Buffer.alloc(1024);
 let randomUsed = randomPool.length;
 let lastTime = 0;

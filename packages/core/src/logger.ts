@@ -27,8 +27,8 @@ const LIST = `\\[(?:[^\\]"]|${STRING})*\\]`;
  */
 const SECRETS: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`"(${SECRET_NAMES})":(?:${STRING}|${LIST})`, 'gi'), `"$1":"${REDACTED}"`],
-  // Inside a text that holds JSON, where quotes have backslashes before them, how far the value goes is not worth
-  // finding out: the rest of the text goes with it.
+  // Inside a text that contains JSON, with backslashes before quotes, the end of the value is hard to find: the rest of the text is removed
+  // with it.
   [
     new RegExp(`(?<!\\\\)\\\\+"(${SECRET_NAMES})\\\\+"\\s*:(?:[^"\\\\]|\\\\.)*`, 'gi'),
     `\\"$1\\":${REDACTED}`,

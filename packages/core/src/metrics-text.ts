@@ -8,7 +8,7 @@ export type MetricFamily = {
   samples: readonly MetricSample[];
 };
 
-/** A histogram by the same rules. The counts are per bucket, and not yet cumulative; one more than bounds. */
+/** A histogram by the same rules. The counts are per bucket and not cumulative; there is one more than there are bounds. */
 export type HistogramFamily = {
   name: string;
   help: string;

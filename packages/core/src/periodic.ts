@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type PeriodicTask = {
   /** A second call does nothing. */
   start(): void;
-  /** Ends the current pause; during a run, the next one, as the run may already have read what has changed since. */
+  /** Ends the current pause. During a run, it ends the next pause, since the run may have read its data before the change. */
   wake(): void;
   /** Resolves when the current run, if there is one, has ended. A stopped task cannot be started again. */
   stop(): Promise<void>;

@@ -29,7 +29,7 @@ export type Tracer = {
   current(): { traceId: string; traceparent: string } | undefined;
 };
 
-/** One for the whole process: what is a part of what crosses all of its parts. Without it, a span costs a comparison. */
+/** One for the whole process, since work and its parts cross all packages. Without it, a span costs a comparison. */
 let tracer: Tracer | undefined;
 
 /** From now on spans are recorded by this tracer, or by none. */
@@ -74,7 +74,7 @@ export function runIn<T>(span: Span | undefined, work: () => T): T {
   return span === undefined ? work() : span.run(work);
 }
 
-/** The same; the span ends with the work. `describe` says what is known only then. */
+/** The same; the span ends with the work. `describe` adds attributes that are known only at the end. */
 export function during<T>(
   span: Span | undefined,
   work: () => Promise<T>,

@@ -1,7 +1,6 @@
 /**
- * Returns a function that does one thing, together with the others that are asked for at the same time: while a batch is
- * under way, the next one gathers. `run` does a batch, and resolves to a result for each item in its order; when it
- * rejects, all of them have failed.
+ * Returns a function that handles an item together with other items of the same time: while a batch is under way, the next one gathers.
+ * `run` handles a batch, and resolves to a result for each item in its order; when it rejects, all of them have failed.
  */
 export function createBatches<T, R>(options: {
   max: number;

@@ -6,7 +6,7 @@ import type { Connection } from 'mongoose';
 export type CollectionBound = {
   collection: string;
   max: number;
-  /** Which documents count, and may go; by default all. Called for each count, as it may contain a time. */
+  /** The documents that count and may be removed; by default all. Called for each count, as the filter may contain a time. */
   filter?: () => Record<string, unknown>;
   firstToGo: Record<string, 1 | -1>;
   /** The index to read them by, where the database would choose one that does not sort. */
@@ -32,7 +32,7 @@ export function createBoundKeeper(
     signal: AbortSignal,
   ) {
     const collection = connection.collection(name);
-    // From the metadata, which costs nothing: most collections are far from their bounds.
+    // The estimate comes from the metadata, which costs nothing: most collections are far from their bounds.
     if ((await collection.estimatedDocumentCount()) <= max) return;
     let excess = (await collection.countDocuments(filter())) - max;
     if (excess <= 0) return;

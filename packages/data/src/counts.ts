@@ -1,9 +1,9 @@
 /** Counts documents, and caches slow counts for some seconds. */
 export type Counts = {
   /**
-   * Runs a count or returns a cached one, which includes all resolved writes of this process. The empty key stands for the
-   * count of all documents. A slow count is refreshed while the earlier one is returned, which may lack minutes
-   * of what other processes write: nobody waits for the exact size of a long list.
+   * Runs a count or returns a cached one, which includes all resolved writes of this process. The empty key stands for the count of all
+   * documents. While a slow count is refreshed, the earlier one is returned, since nobody waits for the exact size of a long list. It may
+   * lack minutes of writes of other processes.
    */
   count(key: string, run: () => Promise<number>): Promise<number>;
   /**

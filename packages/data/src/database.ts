@@ -45,7 +45,7 @@ const TIMEOUTS = {
  * there, and how long the driver has to reconnect by itself.
  */
 const WATCH = { everyMs: 2000, responseMs: 250, reconnectAfterMs: 6000 };
-/** How often the driver asks the server how it is, where nobody else does; as long as its default. */
+/** How often the driver checks the server while no operation does: its default. */
 const HEARTBEAT_MS = 10_000;
 const RETRY_DELAY_MS = { first: 200, max: 5000 };
 
@@ -73,7 +73,7 @@ export function createDatabase(options: {
   const stopping = new AbortController();
   let unreachableSince: number | undefined;
   let heardAt = Number.NEGATIVE_INFINITY;
-  /** Whether an operation has waited for long, to which a hung server may never respond. */
+  /** Whether an operation has waited for so long that the server may hang and never respond. */
   let isWaiting = () => false;
   let appliesMigrations = migrateAtStart === 'on';
   let isMigrated = false;
@@ -99,8 +99,8 @@ export function createDatabase(options: {
       writeConcern: writeConcernOf(uri),
       maxPoolSize: 50,
     });
-    // For lost connections, which an operation would notice, too: its pools look ten times a second otherwise, and the
-    // parser of its options does not know this one.
+    // How often pools look for lost connections, which an operation would notice, too. The default is ten times a second. The parser of the
+    // client's options does not know this option.
     Object.assign(client.options, { minPoolSizeCheckFrequencyMS: HEARTBEAT_MS });
     client.setMaxListeners(0);
     poolMetrics = observePool(client);
@@ -158,7 +158,7 @@ export function createDatabase(options: {
     // At rest the heartbeats are enough.
     const isAtRest = !isWaiting() && performance.now() - heardAt < HEARTBEAT_MS + TIMEOUTS.connect;
     const isWell = isAtRest || (await responds());
-    // Heartbeats have a connection of their own: the ping may wait for others that have all connections of the pool.
+    // Heartbeats have a connection of their own; this ping may have to wait while other operations use all connections of the pool.
     if (isWell || performance.now() - heardAt < WATCH.everyMs) {
       unreachableSince = undefined;
       return;
@@ -172,7 +172,7 @@ export function createDatabase(options: {
     await connectWithRetry();
   }
 
-  /** Whether the server responds in time; the driver notices a hung server only later. */
+  /** Whether the server responds in time; the driver itself notices a hung server only later. */
   function responds(): Promise<boolean> {
     const ping = connection.db?.command({ ping: 1 }) ?? Promise.reject(new Error('not connected'));
     const responded = ping.then(
@@ -249,7 +249,7 @@ const STATE_CHANGE_CODES = new Set<unknown>([91, 189, 10058, 10107, 11600, 11602
 const POOL_ERRORS = new Set(['MongoWaitQueueTimeoutError', 'MongoPoolClosedError']);
 const SOCKET_ERRORS = new Set(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ENOTCONN']);
 
-/** The driver's own error, where a bulk write could not be sent: it wraps that in another one. */
+/** The driver's own error, which is wrapped in another one if a bulk write could not be sent. */
 function ofDriver(error: unknown): unknown {
   const { MongoBulkWriteError } = mongoose.mongo;
   return error instanceof MongoBulkWriteError && error.errorResponse instanceof Error

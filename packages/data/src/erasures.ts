@@ -21,8 +21,8 @@ export type Erasures = {
 };
 
 /**
- * When the erasure is repeated: by then every request that was accepted from the person has ended, also at a service that has
- * heard nothing of revocations for as long as it may go on.
+ * When the erasure is repeated. By then every request that was accepted from the person has ended, even at a service that has missed
+ * revocations for as long as it may.
  */
 const AGAIN_MS = 15 * 60_000;
 /** The longest pause between two searches for erasures of other replicas, or of processes that have ended. */
@@ -42,7 +42,7 @@ export function createErasures(
   const erasures = defineCollection<ErasureDocument>(connection, 'erasures', [
     { fields: { due_at: 1 }, options: { name: 'due_at' } },
   ]);
-  /** Whether something is left to do at once, and whether something has failed. */
+  /** Whether more erasures can be done at once, and whether one has failed. */
   let requested = false;
   let failed = false;
 
@@ -96,7 +96,7 @@ export function createErasures(
   };
 }
 
-/** Runs a write on the documents that match, some at a time, until none is left: afterwards they do not match any more. */
+/** Runs a write on the matching documents, some at a time, until none is left. The write must make them match no longer. */
 export async function inBatches(
   collection: DocumentCollection,
   filter: Record<string, unknown>,

@@ -30,9 +30,9 @@ export function createIdempotencyStore(connection: Connection) {
 
   return {
     /**
-     * Claims a key for the holder until the lease ends: it is now theirs, another attempt runs, it has another fingerprint, or
-     * it has a response. An existing key with the same fingerprint and without a response is taken over after its lease; the
-     * id is then the one that was reserved first.
+     * Claims a key for the holder until the lease ends. The result: the key is now theirs, another attempt runs, it has another
+     * fingerprint, or it has a response. An existing key with the same fingerprint and without a response is taken over after its lease;
+     * the id is then the one that was reserved first.
      */
     async claim(claim: {
       id: string;

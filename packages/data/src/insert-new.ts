@@ -2,8 +2,8 @@ import type { Collection } from 'mongoose';
 import { duplicateKeyOperations } from './duplicate-key.ts';
 
 /**
- * Inserts the documents whose ids are new, with one command. Returns for each whether it was inserted; rejects when that is
- * not known of all of them.
+ * Inserts the documents whose ids are new, with one command. Returns for each whether it was inserted; rejects when that is unknown for
+ * any.
  */
 export async function insertNew<D extends { _id: string }>(
   collection: Collection<D>,

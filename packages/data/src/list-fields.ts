@@ -87,7 +87,7 @@ export function filtersOf(field: ListField, condition: Condition, hasTombstones:
   const isBelow = operator === 'lt' || operator === 'lte';
   if ('missingPrefix' in field && isBelow)
     return [{ [stored]: { $gte: `${field.missingPrefix}\uffff` } }, filter];
-  // With tombstones, unique indexes are partial; and tombstones would match $ne.
+  // With tombstones, unique indexes are partial, and $ne would match tombstones.
   const needsPresence = hasTombstones && stored !== '_id' && (isUnique(field) || operator === 'ne');
   return needsPresence ? [hasField(field), filter] : [filter];
 }

@@ -95,7 +95,8 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
     for (const name of new Set(conditions.map(({ field }) => field))) {
       const given = conditions.filter(({ field }) => field === name);
       if (within !== undefined && isPrefix(name)) {
-        // All have the same value, so a condition on it must not replace that value: it holds for all or for none.
+        // All documents of the list have the same value of this field. So a condition on it holds for all or for none, and must not replace
+        // that value.
         if (given.every((condition) => matches(within, condition))) continue;
         return undefined;
       }

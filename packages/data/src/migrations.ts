@@ -7,7 +7,7 @@ import { holdLease } from './lease.ts';
 
 /** A step that brings the documents of a database to what a new version of the service stores. */
 export type Migration = {
-  /** The data version that it belongs to: one more than that of the release before, for all migrations of a release. */
+  /** The data version that it belongs to: the same for all migrations of a release, and one more than in the release before. */
   version: number;
   /** Unique in the database. Recorded there, and so never changed. */
   name: string;
@@ -60,7 +60,7 @@ const LEASE_MS = 10_000;
 const BATCH = 500;
 const POLL_MS = 500;
 
-/** The database was upgraded by a later release than the one before which this program was made. */
+/** The database was upgraded by a release that is more than one release ahead of this program. */
 export class NewerDatabaseError extends Error {
   override name = 'NewerDatabaseError';
 }
@@ -82,7 +82,7 @@ export async function migrate(connection: Connection, options: MigrateOptions): 
     if (lease !== undefined) {
       const isHeld = AbortSignal.any([signal, lease.lost]);
       try {
-        // Read again: another process may have applied some until the lease was free.
+        // Read again: another process may have applied some before the lease was free.
         for (const migration of await pendingMigrations(connection, migrations)) {
           await applyMigration(connection, migration, isHeld, logger);
         }

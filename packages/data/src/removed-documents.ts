@@ -2,8 +2,8 @@ import type { Connection } from 'mongoose';
 import { defineCollection } from './collection.ts';
 
 /**
- * Documents that were removed, as they were stored, to be put back within some time. They are out of the way of everything that looks
- * for those in use. Writes are durable when they resolve.
+ * Removed documents, as they were stored, which can be restored within some time. Queries for documents in use do not see them. Writes are
+ * durable when they resolve.
  */
 export type RemovedDocuments = {
   collection: string;
@@ -18,7 +18,7 @@ export type RemovedDocuments = {
 };
 type RemovedDocument = { _id: string; kind: string; user_id: string; document: object; expires_at: Date };
 
-/** Those of people, in a collection that it defines on the connection, for `seconds` each. */
+/** The removed documents of people, in a collection that it defines on the connection, for `seconds` each. */
 export function createRemovedDocuments(
   connection: Connection,
   { collection, seconds }: { collection: string; seconds: number },

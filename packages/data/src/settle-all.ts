@@ -1,6 +1,6 @@
 /**
- * As Promise.all(), but it settles only when all of them have: for work within a limit on what is in flight, where one that
- * fails at once must not hide that the database still works on another.
+ * Like Promise.all(), but settles only when all promises have. Use it for work that a limit counts: when one part fails at once, the
+ * database may still be working on another.
  */
 export async function settleAll<const T extends readonly unknown[]>(
   works: T,

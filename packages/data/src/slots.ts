@@ -49,8 +49,8 @@ export async function insertInSlots<S extends string>(
 }
 
 /**
- * The document of a full group that a new one replaces: the oldest of the owner who has the most. Undefined unless the newcomer has
- * fewer. So it takes as many accounts as the group has room for to keep others out.
+ * The document of a full group that a new one replaces: the oldest of the owner who has the most. Undefined unless the newcomer has fewer.
+ * So keeping others out takes as many accounts as the group has places.
  *
  * @param documents the oldest first
  */

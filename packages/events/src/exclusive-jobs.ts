@@ -2,15 +2,15 @@ import { within } from '@gatehouse/core/within';
 
 /** How long a job that runs alone waits for those under way; their handlers may hang. */
 const WAIT_MS = 5000;
-/** How long no other job begins while one runs alone: enough to blame it when it ends its process at once. */
+/** How long no other job begins while one runs alone: long enough to show that it is the one that ends its process. */
 const EXCLUSIVE_MS = 10_000;
 
 export type JobExclusion = {
   /** Resolves when no job runs alone, to a function that says the job has ended. */
   enter(): Promise<() => void>;
   /**
-   * The same for a job that runs alone: those under way may end before, and none begins beside it, for as long as that
-   * holds up no others for more than some seconds. Undefined for so long after another one has begun.
+   * The same for a job that runs alone. It waits up to five seconds for jobs under way, and for ten seconds no job begins beside it.
+   * Undefined while another such job holds the others up.
    */
   enterExclusively(): Promise<(() => void) | undefined>;
   /** Whether a job would have to wait. */
@@ -18,8 +18,8 @@ export type JobExclusion = {
 };
 
 /**
- * Lets a job run alone that was interrupted before, because it may be what ended its process: then the jobs beside it,
- * which would be interrupted too, are as few as can be, and those that it has interrupted before are not among them.
+ * Lets a job that was interrupted before run alone, because it may be the one that ended its process. Then as few jobs as possible run
+ * beside it and would be interrupted, too, and none that it has interrupted before.
  */
 export function createJobExclusion({ waitMs = WAIT_MS, exclusiveMs = EXCLUSIVE_MS } = {}): JobExclusion {
   let running = 0;

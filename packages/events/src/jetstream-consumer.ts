@@ -8,13 +8,13 @@ import { ensureConsumer, ensureStream, prepareOnce, TIMEOUT_MS } from './jetstre
 import { backoff } from './run-attempt.ts';
 
 const PULL = { max_messages: 50, expires: 5000 };
-/** One message at a time; what a process had that was killed comes again soon, since the others wait for it. */
+/** One message at a time. The message of a process that was killed comes again soon, since the others wait for it. */
 const IN_ORDER = { max_ack_pending: 1, ack_wait: nanos(10_000) };
 /** The pause before a message that failed is delivered again. */
 const RETRY_MS = 2000;
-/** How often it is looked whether a consumer that brings nothing is stuck. */
+/** How often a consumer that brings nothing is checked for being stuck. */
 const LOOK_MS = 10_000;
-/** The pause before events are looked for again that could not be read: perhaps the stream does not exist yet. */
+/** The pause after a failure to read events: perhaps the stream does not exist yet. */
 const REOPEN_MS = { first: 2000, max: 8000 };
 
 export type StreamConsumerOptions = {
@@ -86,7 +86,7 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
     const { consumers } = (await prepared.open(nats)).manager;
     const { num_pending, num_ack_pending, config } = await consumers.info(stream.name, durable);
     const { max_ack_pending: max = 0 } = config;
-    // One that gives out one message at a time is always full when it is stuck.
+    // A consumer that gives out one message at a time is always full when it is stuck.
     const isFull = max > 1 && num_ack_pending >= max;
     const isIdle = num_pending === 0 || isFull;
     // A message may have come between the request and this one; hardly twice in a row.

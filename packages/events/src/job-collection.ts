@@ -62,7 +62,7 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
   // The driver's types do not know the paths of these documents.
   const jobs = collection as unknown as Jobs;
   const how = kind.writeConcern ? { writeConcern: kind.writeConcern } : {};
-  /** One that was interrupted is claimed by claimInterrupted(), if it may end its process. */
+  /** A job that was interrupted and may end its process is claimed by claimInterrupted() instead. */
   const isFree = mayEndProcess ? { 'job.holder': null } : {};
 
   function jobOf(document: D, holder: string): Job<D> {
@@ -152,8 +152,8 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
 
   return {
     /**
-     * Claims jobs that are due, those of each owner in the order of their times, without those that are worked on here. After it has
-     * rejected, it resolves to those that it has claimed all the same, if any.
+     * Claims jobs that are due, those of each owner in the order of their times, without those that are worked on here. After a rejected
+     * call, the next one resolves to the jobs that the rejected one has claimed, if any.
      */
     async claim(
       lane: string,
@@ -300,7 +300,7 @@ function stateAfter(outcome: Outcome, attempts: number | undefined, now: Date): 
 
 /** The update that makes the change of each document, by its id. */
 function settling(ends: ReadonlyMap<string, object>, applied: Expressions = {}) {
-  // Literal: what an endpoint responds with may be a text that begins with a dollar sign.
+  // Literal, since the response of an endpoint may begin with a dollar sign.
   const end = { $getField: { field: '$_id', input: { $literal: Object.fromEntries(ends) } } };
   const job = { $cond: [{ $eq: ['$$end.job', null] }, null, { $mergeObjects: ['$job', '$$end.job'] }] };
   const changed = { $mergeObjects: ['$$ROOT', '$$end.set', { ...applied, job }] };

@@ -58,9 +58,9 @@ const PAUSED_POLL_MS = 100;
 const STOP_MS = 5000;
 /** How long it then waits for their outcomes to be recorded. */
 const RECORD_MS = 1000;
-/** The slot-time of a job that was turned away, at least: it has cost the database as much as another. */
+/** The least slot-time of a job that was rejected as busy: it has cost the database as much as another. */
 const LEAST_MS = 10;
-/** How often jobs are looked for that nobody has announced, such as those of a process that was killed, while there are jobs or not. */
+/** How often unannounced jobs are looked for, such as those of a process that was killed, while there are jobs or not. */
 const SWEEP_MS = { active: 5000, rest: 60_000 };
 /** How often leases are prolonged, and it is noticed that a job is gone. */
 const RENEW_MS = 1500;
@@ -231,7 +231,7 @@ export function createJobWorker<D extends JobDocument, R>(
     }
   }
 
-  /** Runs the jobs that were interrupted, each alone: it may be what ended its process. */
+  /** Runs the jobs that were interrupted, each alone, since it may be the one that ended its process. */
   async function runInterrupted(): Promise<void> {
     while (!stopping.signal.aborted && !paused() && (await jobs.hasInterrupted(lane, running))) {
       const leave = await jobExclusion.enterExclusively();

@@ -5,7 +5,7 @@ import { checkSubject, encode } from './listeners.ts';
 /** Takes a service's events to their consumers. */
 export type EventTransport = {
   /**
-   * Resolves when the event is certain to be delivered; rejects to be called with it again. Consumers may get the same
+   * Resolves when the event is certain to be delivered; after a rejection it is called with the event again. Consumers may get the same
    * event more than once, and recognize it by its id.
    */
   publish(event: OutboxEvent): Promise<void>;

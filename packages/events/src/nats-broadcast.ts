@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT_MS = 3000;
 const FLUSH_TIMEOUT_MS = 2000;
 /** The third ping without a response ends the connection. */
 const PING_INTERVAL_MS = 3000;
-/** Short enough that what waits for a connection, such as a revocation, does not wait for a second. */
+/** Short, so that a message that waits for a connection, such as a revocation, waits less than a second. */
 const RETRY_DELAY_MS = { first: 100, max: 500 };
 
 export type NatsBroadcast = Broadcast & {

@@ -20,8 +20,8 @@ export type OutboxPublisher = {
   /** Lets the deliveries under way end, and begins no other. */
   stop(): Promise<void>;
   /**
-   * The store, with the events of each of these writes on their way to the transport when it resolves: not waited for,
-   * since listeners take their own time.
+   * The store whose writes also start to publish their events before they resolve. They do not wait for that, since listeners take their
+   * own time.
    */
   publishing<K extends string, S extends Record<K, Write>>(store: S, writes: readonly K[]): S;
   /**
@@ -35,7 +35,7 @@ export type OutboxPublisher = {
 
 /** Documents that a sweep delivers at the same time. */
 const SWEEP_CONCURRENCY = 8;
-/** Documents in flight above which the rest is left to sweeps: the receiver hangs. */
+/** The number of documents in flight above which the others are left to sweeps, since the receiver probably hangs. */
 const MAX_IN_FLIGHT = 256;
 /** The pause of a sweep while nothing can be delivered. */
 const BACKOFF_MS = { first: 100, max: 5000 };

@@ -135,13 +135,13 @@ export function createOwnerTurns(slots: number) {
 /** The slot-time of an owner, in milliseconds. */
 export type SlotTime = { owner: string; ms: number };
 
-/** How many owners are known at a time, and of how many milliseconds: half of what is asked for. */
+/** The number of owners that are known at a time, and the length in milliseconds of each of the two periods that are added up. */
 const KNOWN_OWNERS = 1000;
 const PERIOD_MS = 1_800_000;
 const TOP = 10;
 
 /**
- * Adds the slot-time of owners up, over half an hour to an hour. Of very many, those with little are forgotten.
+ * Adds up the slot-time of owners, over half an hour to an hour. If there are very many owners, those with little are forgotten.
  *
  * @param now the time in milliseconds
  */

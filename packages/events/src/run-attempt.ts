@@ -102,7 +102,7 @@ export function backoff(count: number, { first, max }: { first: number; max: num
   return withJitter(Math.min(first * 2 ** Math.min(count - 1, 30), max));
 }
 
-/** Between the time and a quarter more, so that what failed together is not repeated together. */
+/** Adds up to a quarter by chance, so that jobs that failed together are not repeated together. */
 function withJitter(ms: number): number {
   return Math.round(ms * (1 + Math.random() / 4));
 }

@@ -4,7 +4,7 @@ import { createSmtpMail } from './smtp-mail.ts';
 
 /** The number of mails that are kept. It is bounded, since anybody can cause a mail. */
 const MAX_KEPT = 2000;
-/** The oldest are removed after as many mails, since that reads the directory. */
+/** The number of mails after which the oldest are removed; not after each, since that reads the directory. */
 const REMOVED_EVERY = 100;
 
 /** By SMTP, or as files in a directory; `onLink` gets the link in each mail. */

@@ -14,7 +14,7 @@ const TIMEOUTS = {
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 const MAX_CONNECTIONS = 5;
 
-/** The mail was not accepted, as far as is known; the cause is nodemailer's error. */
+/** As far as we know, the mail was not accepted; the cause is nodemailer's error. */
 export class SmtpError extends Error {
   override name = 'SmtpError';
   /**

@@ -1,8 +1,8 @@
 import { AddressRefusedError } from './connect.ts';
 
 /**
- * Why a request to another server had no response, as a clause such as "the host has no address"; undefined for any other error. It
- * names no addresses and ports, by which networks could be explored: those are for the log.
+ * The reason why a request to another server got no response, as a clause such as "the host has no address"; undefined for any other error.
+ * It names no addresses and ports, with which strangers could explore networks; the log has those.
  */
 export function connectionFailure(thrown: unknown): string | undefined {
   for (let error = thrown; error instanceof Error; error = error.cause) {

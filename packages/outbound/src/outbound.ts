@@ -11,7 +11,7 @@ export type Outbound = {
    * of the connection; reading the body rejects with BodyTooLargeError as well.
    */
   fetch(url: string | URL, init?: OutboundInit): Promise<Response>;
-  /** As `fetch`, but reads the whole body, and does without the standard's objects, which take time to make. */
+  /** Like `fetch`, but reads the whole body, and does not create the standard's objects, which takes time. */
   read(url: string | URL, init?: OutboundInit): Promise<{ status: number; body: Buffer }>;
 };
 
@@ -142,7 +142,7 @@ function startDeadline(ms: number, outer?: AbortSignal | null) {
   passed.catch(() => {});
   const abort = (reason: unknown) => {
     controller.abort(reason);
-    // A request whose connection is not yet made does not hear of its signal.
+    // A request whose connection is not yet made does not notice its signal.
     reject(reason);
   };
   const follow = () => abort(outer?.reason);
@@ -174,7 +174,7 @@ function toHeaders(received: Record<string, string | string[] | undefined>): Hea
   return headers;
 }
 
-/** The body as it is read; one that goes on after `maxBytes` is broken off. */
+/** The body as it is read; it is broken off after `maxBytes`. */
 function bounded(body: Readable, maxBytes: number): ReadableStream<Uint8Array<ArrayBuffer>> {
   const chunks = body[Symbol.asyncIterator]();
   let bytes = 0;

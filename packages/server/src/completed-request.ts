@@ -10,13 +10,13 @@ export type CompletedRequest = {
   status: number;
   /** In milliseconds. */
   ms: number;
-  /** Without the query. What stands in the place of a parameter may be a secret. */
+  /** Without the query. The value of a parameter may be a secret. */
   path?: string;
   info?: Pick<RequestInfo, 'id' | 'credential' | 'failure'> &
     Partial<Pick<RequestInfo, 'keyId' | 'namedOnly'>>;
 };
 
-/** Callers choose the method: others are counted together, so that their number stays small. */
+/** Callers choose the method, so unknown methods are counted together, to limit the number of series. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 export const UNKNOWN_ROUTE = 'unknown';
 

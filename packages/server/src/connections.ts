@@ -8,7 +8,7 @@ export type ConnectionLimits = {
   headersTimeoutSeconds: number;
   /** How long a request may take to arrive as a whole; no less than its headers. */
   requestTimeoutSeconds: number;
-  /** How long it may take from the headers of a request until its whole answer has been taken. */
+  /** How long the client may take, from the headers of a request, to receive its whole response. */
   responseTimeoutSeconds: number;
   /** How many connections may be open at once. */
   maxConnections: number;
@@ -50,9 +50,9 @@ export type Connections = {
 type PendingRequest = { response: ServerResponse; begin: number };
 
 /**
- * Closes connections whose response is not taken in time, and one connection for each new one beyond the limit, so that those that
- * do nothing do not keep out those that do: the one whose request has been arriving for longest, where most have a request,
- * else the one that has gone longest without. When all have a request that has arrived, the new one.
+ * Closes connections whose response is not taken in time. For each new connection beyond the limit it closes one, so that idle ones do not
+ * keep others out. If most connections have a request, it closes the one whose request has been arriving for longest; otherwise the one
+ * that has been without a request for longest. If all requests have arrived, it closes the new connection.
  */
 export function limitConnections(server: Server, limits: ConnectionLimits, logger: Logger): Connections {
   /** The requests of each connection, the earliest first; several when they are pipelined. */
@@ -87,7 +87,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, logge
     const isMostlyBusy = silent.size * 2 < limits.maxConnections;
     const socket = (isMostlyBusy ? slowest() : undefined) ?? silent.values().next().value;
     if (socket === undefined) return;
-    // Not only when it is closed, since many connections may come before that.
+    // Not only at its close event, since many connections may come before that.
     forget(socket);
     socket.destroy();
   }

@@ -5,10 +5,9 @@ import { problem, sendJson } from './json-response.ts';
 import { requestInfo } from './requests.ts';
 
 /**
- * Answers what belongs to no service. A GET or HEAD that prefers HTML gets a page with the links, everything else JSON.
- *
- * Where the services have paths under the same first segment, such as `/v1/orders` beside `/v1/users`, programs ask,
- * and the response is JSON whatever they accept. Unknown paths below a prefix of a service are answered by the service.
+ * Responds to requests that belong to no service. A GET or HEAD that prefers HTML gets a page with the links, everything else JSON. Where
+ * the services have paths under the same first segment, such as `/v1/orders` beside `/v1/users`, the callers are programs, and the response
+ * is JSON whatever they accept. The services themselves respond to unknown paths below their prefixes.
  */
 export function createFallback(options: { prefixes: readonly string[]; links: readonly Link[] }) {
   const { links } = options;

@@ -32,7 +32,7 @@ export async function noConnectionWaits(server: Server): Promise<void> {
     quietTurns = 0;
   };
   server.on('connection', onConnection);
-  // In the turn that has begun, it may have been looked for connections before this.
+  // The turn that has begun may have looked for connections before this.
   for (let turn = 0; quietTurns < 2 && turn < MAX_TURNS; turn += 1) {
     quietTurns += 1;
     await nextTurn();

@@ -30,7 +30,7 @@ export function createManagement(services: readonly Service[], phase: () => Phas
     known = { reasons, at: performance.now() };
     return reasons;
   }
-  /** As it was found last: to find out takes a request to the database, for which a scrape does not wait. */
+  /** The last known state: finding out takes a request to the database, for which a scrape does not wait. */
   function readinessMetric(): MetricFamily {
     const isRecent = performance.now() - known.at < READINESS_KNOWN_MS;
     const value = (reason: string) => Number(phase() === 'serving' && reason === 'ok');

@@ -9,9 +9,9 @@ const UNRESERVED = /^(?:\/[\w.~-]+)+$/;
 const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/;
 
 /**
- * Whether a path is in the one spelling that is served: each segment as encodeURIComponent writes it, no empty segment, no
- * slash at the end, no dot segment. Routers differ in which other spellings they take for the same path (RFC 3986 §6.2),
- * and what is decided by path, such as a limit, would not apply to those.
+ * Whether a path is in the one spelling that is served: each segment as encodeURIComponent writes it, no empty segment, no slash at the
+ * end, no dot segment. Routers differ in the other spellings that they accept for a path (RFC 3986 §6.2). A decision by path, such as a
+ * limit, would not apply to those.
  */
 export function isCanonicalPath(path: string): boolean {
   if (DOT_SEGMENT.test(path)) return false;

@@ -108,7 +108,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
   await listening;
   const begun: Service[] = [];
   const started = startInOrder();
-  // The caller awaits it when it wants to; until then a failure must not count as unhandled.
+  // The caller may await it later; until then a failure must not count as unhandled.
   started.catch(() => {});
 
   async function startInOrder(): Promise<void> {
@@ -172,7 +172,7 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
   };
 }
 
-/** Answers requests to the port of the services: passes each on to the service whose path it is, and observes its end. */
+/** Handles requests to the port of the services: passes each on to the service of its path, and observes its end. */
 function createResponder(
   services: readonly Service[],
   options: RunOptions,
@@ -284,7 +284,7 @@ function logRequest(
   const line = {
     req_id: info.id,
     method,
-    // Where no route matched, the path tells what was looked for: without its query, and not all of a long one.
+    // Where no route matched, the line has the path: without its query, and cut if it is long.
     route: (info.route ?? path).slice(0, 256),
     status,
     ms: Math.round(ms * 100) / 100,
@@ -292,7 +292,7 @@ function logRequest(
     subject: info.subject,
     address: info.address,
   };
-  // Something else is unavailable for a while: not a fault of this process.
+  // A dependency is unavailable for a while: not a fault of this process.
   if (status === 503) logger.warn(line, 'request');
   else if (status >= 500) logger.error(line, 'request');
   else if (path.startsWith('/health/')) logger.debug(line, 'request');

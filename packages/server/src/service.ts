@@ -7,7 +7,7 @@ export type Service = {
   readonly name: string;
   /** The paths it answers, by whole segments (see services.ts). */
   readonly prefixes: readonly string[];
-  /** Answers a request; where one port serves several, before start() has ended, too, and then says 503 where it must. */
+  /** Handles a request. Where one port serves several services, requests may come before start() has ended, and get 503 where necessary. */
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** Resolves when it can serve. Waits for its dependencies as long as it takes; rejects when it never can. */
   start(): Promise<void>;
@@ -18,13 +18,12 @@ export type Service = {
    * as it takes.
    */
   migrate?(): Promise<void>;
-  /** Why it cannot serve at the moment, in a few words; undefined when it can. */
+  /** The reason why it cannot serve at the moment, in a few words; undefined when it can. */
   unready(): Promise<string | undefined>;
   /** Called at the end of each of its requests. Must be fast, and not throw. */
   observe?(request: CompletedRequest): void;
   /**
-   * Its metrics at /metrics, beside those of requests. Not a promise: a scrape gets what the service knows already,
-   * and neither asks for anything nor waits.
+   * Its metrics at /metrics, beside those of requests. Not a promise: a scrape gets what the service knows already, and waits for nothing.
    */
   metrics?(): readonly MetricFamily[];
   /**

@@ -8,15 +8,16 @@ export type UnreadLimits = { ofCaller: number; inAll: number };
 const DEFAULT_LIMITS: UnreadLimits = { ofCaller: 32e6, inAll: 96e6 };
 /** Responses with fewer unread bytes are not counted: most are taken by the system at once. */
 const COUNTED_FROM = 16 * 1024;
-/** All that waits is looked at once for so many bytes that have to wait, as that takes long where thousands do. */
+/** All connections are checked once for this many waiting bytes, as that takes long with thousands of them. */
 const CHECKED_EACH = 1e6;
 
 /** The responses of a connection that have not been read, several where requests are pipelined (RFC 9112 §9.3.2). */
 type Unread = { responses: Set<ServerResponse>; since: number };
 
 /**
- * Extends the class of a server's responses: connections whose client reads too slowly are closed. When more waits than the
- * limits allow, those come first of which most has been waiting for longest, but not that whose response is being written.
+ * Extends the class of a server's responses: connections whose client reads too slowly are closed. When more bytes wait than the limits
+ * allow, the connections with the most bytes that have been waiting for longest are closed first, except the one whose response is being
+ * written.
  */
 export function limitUnread(
   Response: typeof ServerResponse<IncomingMessage>,

@@ -8,7 +8,7 @@ import { checkAgain } from './request-body.ts';
 /** Lines of JSON (https://github.com/ndjson/ndjson-spec). */
 export const NDJSON = 'application/x-ndjson';
 
-/** A line that has been read, or the problem of one; with `isLast`, nothing from this line on is read. */
+/** A line that has been read, or a problem of it. With `isLast`, nothing from this line on is read. */
 export type BodyLine = { number: number } & ({ bytes: Buffer } | { problem: ServiceError; isLast: boolean });
 
 export type LineLimits = {
@@ -25,7 +25,7 @@ export type LineLimits = {
  * away. The rest of a body that is not read to its end is discarded (see discardBody).
  */
 export async function* readLines(request: IncomingMessage, limits: LineLimits): AsyncGenerator<BodyLine> {
-  // To be destroyed in place of the request, whose connection has to take the response.
+  // Destroyed instead of the request, whose connection is needed for the response.
   const body = new PassThrough();
   const onClose = () => void (request.readableEnded || body.destroy());
   const timer = setTimeout(

@@ -11,14 +11,14 @@ export type ConcurrencyLimit = {
   run<T>(caller: Caller, work: () => Promise<T>): Promise<T>;
 };
 
-/** A page of the dashboard asks for eight at a time; the places of all callers together are not for one of them. */
+/** A page of the dashboard sends eight requests at a time; one caller must not take the places of all. */
 const PER_CALLER = { permits: 2, maxWaitMs: 2000, maxWaiting: 20 };
 const PER_SERVICE = { permits: 4, maxWaitMs: 2000 };
 const MAX_WAITING = 200;
 /**
- * Work that takes long is paid for: each permit rests for this many times as long as the work took, so that the database works
- * for a caller a part of the time only, however many requests the caller sends. The first seconds are free, since a page of the
- * dashboard asks for much at once and then for nothing.
+ * After long work, a permit rests for this many times as long as the work took. So the database works for a caller only part of the time,
+ * however many requests the caller sends. The first seconds are free, since a page of the dashboard sends many requests at once and then
+ * none.
  */
 const LONG_MS = 200;
 const REST = { times: 4, freeMs: 2000, maxMs: 10_000 };
@@ -34,7 +34,7 @@ export function createConcurrencyLimit(): ConcurrencyLimit {
     maxWaitingOfKey: PER_CALLER.maxWaiting,
   });
   const service = createKeyedSemaphore({ permits: PER_SERVICE.permits, maxWaiting: MAX_WAITING });
-  /** By caller, the time at which all long work is paid for; the latest last. */
+  /** By caller, the time at which its permits have rested for all long work; the latest last. */
   const paidAt = new Map<string, number>();
 
   /** How long a permit rests after work that took so long, in ms. */

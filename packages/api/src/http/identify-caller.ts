@@ -80,8 +80,8 @@ export async function identifyCaller(
   info.keyId = caller.keyId;
   info.credential = credential.authorization?.trimEnd().slice(-4);
   if (caller.subject !== caller.clientId) info.subject = caller.subject;
-  // An application's API keys, and its tokens without a person, share one quota. A service that reads for them does so at
-  // its own pace, and must not use it up.
+  // An application's API keys, and its tokens without a person, share one quota. A service that reads for them works at its own pace, and
+  // must not use up the quota.
   if (limits !== undefined && caller.actor === undefined) {
     const { clientId, subject } = caller;
     const person = personKey(caller);
@@ -97,8 +97,8 @@ export async function identifyCaller(
 }
 
 /**
- * The person who uses Gatehouse itself, or who made the secret or key of an application. The applications that a person uses
- * count apart, together, so that they cannot use up the person's login. Undefined for a trusted machine.
+ * The person who uses Gatehouse itself, or who made the secret or key of an application. All applications that a person uses share a
+ * separate quota, so that they cannot use up that of the person's login. Undefined for a trusted machine.
  */
 function personKey(caller: Caller): string | undefined {
   const { clientId, subject, person, givenBy } = caller;

@@ -57,8 +57,8 @@ function parsed<T>(parse: () => T): T {
 }
 
 /**
- * The text of the last member with this name of the object in `text`, which is valid JSON. The text is read and not its
- * parsed value, because a name that comes twice hides what stood under it first. Throws `invalid` for deep nesting.
+ * The text of the last member with this name of the object in `text`, which is valid JSON. It is found in the text and not in the parsed
+ * value, where a repeated name hides its earlier values. Throws `invalid` for deep nesting.
  */
 function lastMember(text: string, name: string): JsonText | undefined {
   let depth = 0;

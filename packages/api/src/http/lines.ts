@@ -3,7 +3,9 @@ import { MAX_CHUNKS } from './request-body.ts';
 const LINE_FEED = 0x0a;
 const SPACE = 0x20;
 
-/** Puts what is added together again: `take` returns that, or undefined when it was more than `limit` bytes, of which no more is kept. */
+/**
+ * Joins the added pieces. `take` returns them joined, or undefined when they were more than `limit` bytes, beyond which nothing is kept.
+ */
 export function createPieces(limit: number) {
   let parts: Buffer[] = [];
   let size = 0;
@@ -21,7 +23,7 @@ export function createPieces(limit: number) {
   };
 }
 
-/** The lines without their ends; undefined for one of more than `limit` bytes, of which no more is kept. */
+/** The lines without their ends; undefined for a line of more than `limit` bytes, of which no more is kept. */
 export async function* splitLines(
   body: AsyncIterable<Buffer>,
   limit: number,

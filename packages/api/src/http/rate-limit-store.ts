@@ -13,8 +13,8 @@ export type RateLimitStore = {
 };
 
 /**
- * The number of keys kept for each limit, about 10 MB. Beyond it the oldest window is forgotten, and its key begins a new
- * one: who has more addresses than this could use each of them anyway.
+ * The number of keys kept for each limit, about 10 MB. Beyond it the oldest window is forgotten, and its key begins a new one. A caller
+ * with more addresses than this could use each of them anyway.
  */
 const MAX_KEYS = 50_000;
 

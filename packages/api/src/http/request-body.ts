@@ -10,8 +10,8 @@ export const BODY_SECONDS = 30;
 export const MAX_CHUNKS = 1000;
 
 /**
- * How much of a caller's bodies a process takes before they are complete, in bytes, however many there are. Smaller ones are
- * not counted: most arrive at once.
+ * How many bytes of a caller's incomplete bodies a process keeps, however many bodies there are. Smaller bodies are not counted: most
+ * arrive at once.
  */
 const ARRIVING = { ofCaller: 32e6, countedFrom: 16 * 1024 };
 
@@ -23,8 +23,8 @@ const CHECK = Symbol('check after the body');
 type Checked = IncomingMessage & { [CHECK]?: () => Promise<void> };
 
 /**
- * Makes readBody() run a check once the body is there, and readLines() before each line. What was checked before a body was
- * read may no longer hold then, as the client decides how long that takes.
+ * Makes readBody() run a check once the body is there, and readLines() before each line. An earlier check may no longer hold then, since
+ * the client decides how long the body takes.
  */
 export function checkAfterBody(request: Checked, check: () => Promise<void>): void {
   request[CHECK] = check;
@@ -108,7 +108,7 @@ function collect(request: IncomingMessage, limit: number, seconds: number): Prom
   });
 }
 
-/** By caller, how much of large bodies has arrived of those that are not complete, in bytes. */
+/** By caller, the bytes that have arrived of large bodies that are not complete. */
 const arrivingOf = new Map<string, number>();
 
 /** Counts a body while it arrives. `grow` says whether the caller may send so much of it. */

@@ -3,11 +3,11 @@ import { Ajv, type ErrorObject } from 'ajv';
 import buildSerializer from 'fast-json-stringify';
 import type { Static, TObject, TSchema } from 'typebox';
 
-/** Without comparing our own schemas with the meta-schema, which would take half of the time of compiling them. */
+/** Our own schemas are not validated against the meta-schema, which would take half of the time of compiling them. */
 const shared = { useDefaults: true, allowUnionTypes: true, validateSchema: false } as const;
 /** The values in a body have types: nothing is converted, and unknown properties are ignored. */
 const typed = { ...shared, coerceTypes: false } as const;
-/** The first stops at the first problem, since a body can have a hundred thousand; the second finds those of a short body. */
+/** `bodies` stops at the first problem, since a body can have a hundred thousand; `shortBodies` finds all problems of a short one. */
 const bodies = new Ajv(typed);
 const shortBodies = new Ajv({ ...typed, allErrors: true });
 /** The values in a query are strings, which are converted; a repeated parameter is an array. */

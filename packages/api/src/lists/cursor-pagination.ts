@@ -37,8 +37,8 @@ export function startBeside(position: Position, direction: Cursor['direction']) 
 }
 
 /**
- * Where an adjacent page starts. If every row of a page was deleted, this is between two rows: in the direction of the
- * cursor that led here the start stays the same, and in the other one it includes the row that the cursor left out.
+ * Where an adjacent page starts. If every row of a page was deleted, this is between two rows: in the direction of the cursor that led here
+ * the start stays the same, and in the other direction it includes the row that the cursor left out.
  */
 function startOf(direction: Cursor['direction'], row: Position | undefined, from: Cursor | undefined) {
   if (row !== undefined) return startBeside(row, direction);

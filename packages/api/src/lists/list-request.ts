@@ -98,7 +98,7 @@ function readPage<F extends string>(
   if (parameters.has('offset') && parameters.has('page')) {
     parameters.addProblem('page', 'cannot be given together with offset');
   }
-  // Every list accepts both, so that a client with the other parameter does not get the first page again and again.
+  // Every list accepts both parameters: a client that sends the other one must not get the first page again and again.
   const offset = parameters.integer('offset', 0, MAX_OFFSET, USE_CURSOR);
   const last = Math.floor(MAX_OFFSET / limit) + 1;
   const number = parameters.integer('page', 1, last, USE_CURSOR) ?? 1;

@@ -71,8 +71,8 @@ export type Operation = {
   /** By status. */
   responses: Readonly<Record<number, DocumentedResponse>>;
   /**
-   * The form of errors, and the kinds of errors in addition to those that follow from the fields above. Where `answers` has
-   * the status of a kind, that is its response. `headers` are those of the kinds in this form, if not the usual ones.
+   * The form of errors, and the kinds of errors in addition to those that follow from the fields above. If `answers` has the status of a
+   * kind, it is the response for that kind. `headers` replace the usual headers of these kinds.
    */
   errors: {
     body: ErrorBody;

@@ -43,7 +43,7 @@ function queryParameter(name: string, query: readonly Query[]): JsonSchema {
   });
   const isCommon = uses.length === query.length;
   const schemas = uses.map(({ property: { description, deprecated, default: preset, ...schema } }) =>
-    // No default if some profile does not have the parameter: without it, that profile may answer.
+    // No default if some profile lacks the parameter: without the parameter, that profile may apply.
     isCommon ? { ...schema, default: preset } : schema,
   );
   const different = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];

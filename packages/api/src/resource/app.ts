@@ -72,7 +72,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     loggerInstance: logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: (request) => requestInfo(request).id,
-    // No child logger per request: lines about a request carry its id, and most requests log nothing.
+    // No child logger per request, as most requests log nothing; lines about a request carry its id.
     childLoggerFactory: (parent) => parent,
     // Longer than any request line that Node accepts: a malformed id is rejected by its route, after authentication.
     routerOptions: { maxParamLength: 65_536 },
@@ -213,8 +213,8 @@ const MESSAGES: Partial<Record<ErrorKind, string>> = {
 };
 
 /**
- * The pattern of a path, or as much of one as the path begins with: `/v1/users/*`. The rest may be a secret, and is chosen by the
- * caller, so that it must not name a series of metrics.
+ * The pattern of a path, or as much of one as the path begins with: `/v1/users/*`. The rest is chosen by the caller and may be a secret, so
+ * it must not become the name of a series of metrics.
  */
 function knownPart(patterns: readonly string[], path: string): string {
   const parts = path.split('/');

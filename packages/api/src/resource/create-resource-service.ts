@@ -237,7 +237,7 @@ function createVerification(
   const feed = createRevocationFeed({
     broadcast: options.broadcast,
     fetch: async (since) => {
-      // With the revocations, since loading these is tried again until it succeeds, and awaited by start().
+      // Together with the revocations, whose loading is retried until it succeeds, and awaited by start().
       if (!hasKeys) await Promise.all([tokens.loadKeys(), internalTokens.loadKeys()]);
       hasKeys = true;
       return revocations(since);

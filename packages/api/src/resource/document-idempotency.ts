@@ -53,7 +53,7 @@ export async function createOnce<T>(
     return response(await create(key));
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status >= 500) throw error;
-    // Another request with this key may have been faster, and may be the reason: it has taken the key, or the last piece.
+    // Another request with this key may have been faster, and may have caused the error: it took the key, or the last piece.
     const meanwhile = await earlier();
     if (meanwhile !== undefined) return meanwhile;
     throw error;

@@ -34,8 +34,8 @@ export function keyOf({ headers }: FastifyRequest): string | undefined {
 }
 
 /**
- * The credential, method and path that a key belongs to: the response of one API key, or of the tokens of one person in an application,
- * may have a secret in it that is for no other one.
+ * The credential, method and path that a key belongs to. The response to one API key, or to the tokens of one person in an application, may
+ * have a secret that no other credential may get.
  */
 export function scopeOf(request: FastifyRequest): string {
   const { clientId, subject, person, givenBy, keyId } = callerOf(request);

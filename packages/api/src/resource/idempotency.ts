@@ -80,7 +80,7 @@ export function createIdempotency(options: {
       try {
         response = await run({ reservedId, isRetry });
       } catch (error) {
-        // After a client error nothing was created. After a server error that is unknown, and a retry has to check.
+        // After a client error nothing was created. After a server error something may have been, so a retry has to check.
         await release(error instanceof ServiceError && error.status < 500);
         throw error;
       }

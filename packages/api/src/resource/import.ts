@@ -16,7 +16,7 @@ import type { Resource, ResourcePath } from './resource.ts';
 
 /** The time ends before the server gives up the request (REQUEST_TIMEOUT_SECONDS), so that the last line can say so. */
 export const IMPORT_LIMITS = { lines: 10_000, bytes: 64 * 1024, seconds: 50 };
-/** How often a line is tried while something that it needs is unavailable, and the pause after the first time, which then doubles. */
+/** How often a line is tried while a dependency is unavailable, and the first pause, which doubles each time. */
 const TRIES = 5;
 const PAUSE_MS = 250;
 /** So many writes share the waiting for the journal of the database. */
@@ -29,7 +29,7 @@ type Importer = {
   mount(app: FastifyInstance, path: string, route: Omit<RouteOptions, 'method' | 'url'>): void;
 };
 
-/** The importer of the resource on a path; undefined if it does not, or the path has several profiles that create. */
+/** The importer of the resource on a path; undefined if it has none, or the path has several profiles that create. */
 export function createImporter<R extends ResourceTypes>(
   { idPrefix, operations, example }: Resource<R>,
   path: ResourcePath<R>,
@@ -42,10 +42,7 @@ export function createImporter<R extends ResourceTypes>(
   const { body } = profile.create;
   const { errorBody } = profile;
 
-  /**
-   * Writes a draft. An outage of a moment, such as connections that time out while the process is busy, is no reason to refuse
-   * one line of thousands.
-   */
+  /** Writes a draft. A short outage, such as connections that time out while the process is busy, must not refuse one line of thousands. */
   async function write(draft: R['draft'], request: FastifyRequest): Promise<{ id: string; isNew: boolean }> {
     const caller = callerOf(request);
     const id = newId(idPrefix);
@@ -65,7 +62,7 @@ export function createImporter<R extends ResourceTypes>(
   }
 
   /**
-   * Answers each line as soon as its draft, and those before it, have been written or refused. While the client does not
+   * Writes the response to each line as soon as its draft, and those before it, have been written or refused. While the client does not
    * take the responses, no more lines are read. The work ends with the connection.
    */
   function respond(request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -127,7 +124,7 @@ function responseShape({ schema }: ErrorBody, id: string): Shape {
   };
 }
 
-/** A function that answers lines, those with the same key one after the other. */
+/** A function that handles lines, those with the same key one after the other. */
 function responder<Draft>(options: {
   read(input: unknown): Draft;
   keyOf(draft: Draft): string | undefined;

@@ -23,7 +23,7 @@ export type MountOptions = {
   /** The hook that sets the caller of a request. */
   authenticate: onRequestAsyncHookHandler;
   idempotencyKeys: IdempotencyStore;
-  /** For reads whose cost depends on how much is stored: those of lists with conditions, and others of the service. */
+  /** The limit for reads whose cost depends on how much is stored: lists with conditions, and others of the service. */
   concurrency: ConcurrencyLimit;
   /** By the name of a pin, the profile that answers if neither a pin nor the request decides. */
   defaults?: Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ type Mount = <R extends ResourceTypes>(
   options: MountOptions,
 ) => void;
 
-/** For lists, which change often and contain the data of many people, and for answers to writes. */
+/** For lists, which change often and contain the data of many people, and for responses to writes. */
 const NO_STORE = { 'cache-control': 'no-store' };
 /** A client may store the response, but must revalidate it by its ETag before each use. */
 const REVALIDATE = { 'cache-control': 'private, no-cache' };
@@ -286,7 +286,7 @@ function checkPin<R extends ResourceTypes>({ pin, prefix, profiles }: ResourcePa
     );
 }
 
-/** Checks what the profiles of a path cannot choose, since it applies before a profile is chosen, or to one entity. */
+/** Checks the parts that must be the same in all profiles of a path, since they apply before a profile is chosen, or to one entity. */
 function checkProfiles<R extends ResourceTypes>({ prefix, profiles }: ResourcePath<R>): void {
   const readers = profiles.filter(({ read }) => read !== undefined).map(({ name }) => name);
   if (readers.length > 1)

@@ -14,7 +14,7 @@ export function createMetricsEndpoint(services: readonly Service[], logger: Logg
   const requests = createRequestMetrics();
   const process = createProcessMetrics();
 
-  /** Nothing when the service cannot tell: the other metrics are needed then most of all. */
+  /** Nothing if the service fails to report: the other metrics are needed then most of all. */
   function metricsOf({ name, metrics }: Service): MetricFamily[] {
     try {
       return (metrics?.() ?? []).map((family) => ({

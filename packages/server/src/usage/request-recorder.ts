@@ -29,7 +29,7 @@ export function createRequestRecorder() {
   const namedOnly = createPool(LIMITS.namedOnly);
 
   return {
-    /** Of a request that is one too many, nothing is kept, and little is done. */
+    /** For a request beyond the limit, nothing is kept and little is done. */
     observe({ route, client, status, ms, path, info }: CompletedRequest): void {
       if (client === undefined || info === undefined || route === UNKNOWN_ROUTE) return;
       if (OWN_CLIENTS.has(client)) return;
@@ -106,8 +106,8 @@ function shownPath(pattern: string, path: string): string {
 }
 
 /**
- * A message may repeat what was sent: what looks like a part of a credential is left out. Before the text is cut, as what is left
- * of a credential at the cut would be too short to look like one.
+ * A message may repeat parts of the request, so words that look like a part of a credential are removed. Before the text is cut, since the
+ * rest of a credential at the cut would be too short to look like one.
  */
 function withoutSecrets(text: string): string {
   return text

@@ -13,7 +13,7 @@ import {
   type UsageCounter,
 } from './usage-batch.ts';
 
-/** Clients that are counted one by one in an hour; what others do is added up. */
+/** The number of clients that are counted one by one in an hour; those beyond it are counted together. */
 const MAX_CLIENTS = 1000;
 /** Series in memory, of some 400 bytes each. */
 const MAX_SERIES = 20_000;

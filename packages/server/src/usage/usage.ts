@@ -6,10 +6,13 @@ import { createRequestRecorder } from './request-recorder.ts';
 import type { UsageBatch, UsageCounter } from './usage-batch.ts';
 import { createUsageRecorder } from './usage-recorder.ts';
 
-/** How often batches are sent, in milliseconds, and how often at least, so that the receiver knows that nothing is missing. */
+/**
+ * How often batches are sent, in milliseconds, and how often at least when there is nothing to send, so that the receiver knows that
+ * nothing is missing.
+ */
 const SEND_EVERY_MS = 5000;
 const SEND_AT_LEAST_EVERY_MS = 10_000;
-/** How often it is tried until the receiver has heard of this process, and waits for it. */
+/** How often the first batch is sent until the receiver knows this process, and waits for it. */
 const ANNOUNCE_EVERY_MS = 500;
 
 export type Usage = {
@@ -33,8 +36,8 @@ export function createUsage(options: {
   logger: Logger;
   everyMs?: number;
   /**
-   * Whether the process sends at its start, so that a receiver elsewhere knows that it counts, and that `until` of the others
-   * is not the whole truth.
+   * Whether the process sends at its start. Then a receiver elsewhere knows that this process counts, too, and that the `until` of the
+   * others does not cover it.
    */
   isAnnounced?: boolean;
   now?: () => number;
