@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../../..');
 const colors = `--colors=${process.stdout.isTTY ? 'force' : 'off'}`;
 const checks: [name: string, passes: () => boolean][] = [
   ['format and lint (biome)', () => run('biome', ['ci', colors, '.'])],
-  // For a repository of this size one thread is faster, and takes a third of the memory.
+  // For a repository of this size one thread is faster than several, and takes a third of the memory.
   ['types (tsc)', () => run('tsc', ['-p', 'tsconfig.json', '--noEmit', '--singleThreaded'])],
   ['import rules', followsImportRules],
 ];

@@ -17,7 +17,7 @@ export type FormBrowser = {
 
 type Cookie = { name: string; value: string; path: string };
 
-/** As much of a browser as plain pages need: cookies, redirects and forms, but no scripts. It sends `headers` each time. */
+/** The part of a browser that plain pages need: cookies, redirects and forms, but no scripts. It sends `headers` each time. */
 export function createFormBrowser(base: string, headers: Readonly<Record<string, string>> = {}): FormBrowser {
   const jar = new Map<string, Cookie>();
   const { origin } = new URL(base);

@@ -3,10 +3,7 @@ import http, { type IncomingMessage } from 'node:http';
 
 export type SlowResponse = { status: number; headers: IncomingMessage['headers']; text: string };
 
-/**
- * Sends a request whose body stops half-way: what `meanwhile` does happens after the server has begun to read it, and
- * before the rest is sent.
- */
+/** Sends a request whose body stops half-way. `meanwhile` runs after the server has begun to read the body, and before the rest is sent. */
 export async function sendSlowly(
   url: string,
   { method = 'POST', headers, body }: { method?: string; headers: Record<string, string>; body: string },
@@ -16,7 +13,7 @@ export async function sendSlowly(
   const request = http.request(url, {
     method,
     agent: false,
-    // Node tells a client that expects it when a handler has the request (RFC 9110 §10.1.1).
+    // A client that expects it is told when a handler has the request (RFC 9110 §10.1.1).
     headers: { ...headers, 'content-length': Buffer.byteLength(body), expect: '100-continue' },
   });
   const responded = once(request, 'response') as Promise<[IncomingMessage]>;

@@ -10,7 +10,7 @@ export function isAcr(value: unknown): value is Acr {
   return ACRS.includes(value as Acr);
 }
 
-/** Whether a sign-in is as strong as this, or stronger. One of an unknown acr is not. */
+/** Whether a sign-in is at least as strong as this. A sign-in with an unknown acr is not. */
 export function isAsStrong(acr: string | undefined, as: Acr): boolean {
   return ACRS.indexOf(acr as Acr) >= ACRS.indexOf(as);
 }

@@ -37,9 +37,9 @@ const VALID_KEY_TTL_SECONDS = 60;
 const INVALID_KEY_TTL_SECONDS = 5;
 
 /**
- * Resolves API keys at identity, by their hash, and caches the responses. A response that the revocation set hits is
- * dropped when it is next used, and the key is resolved again: a key survives a change of its owner's role or password,
- * under the new epoch. This includes answers that were on their way when the revocation came.
+ * Resolves API keys at identity, by their hash, and caches the responses. When a revocation concerns a cached response, the key is resolved
+ * again at its next use: a key survives a change of its owner's role or password, under the new epoch. The same holds for responses that
+ * were on their way when the revocation came.
  */
 export function createApiKeyResolver(options: {
   /** `hash`: SHA-256 of the whole key, base64url. Resolves to undefined for an unknown or invalid key. */

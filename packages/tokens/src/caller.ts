@@ -22,9 +22,9 @@ export type Caller = {
   tokenId: string | undefined;
   /** `gid`, the person's grant to the client; undefined if no person granted anything. */
   grantId: string | undefined;
-  /** The id of the API key, also for a token that was issued on its strength (`api_key`). */
+  /** The id of the API key, also for a token that was issued for one (`api_key`). */
   keyId: string | undefined;
-  /** The id of the client secret or public keys by which an application got its token, which is for itself. */
+  /** The id of the client secret or public keys with which an application got a token for itself. */
   credentialId?: string;
   /** `act.sub` (RFC 8693 §4.1): the service of Gatehouse that reads on the caller's behalf, while they are away. */
   actor: string | undefined;

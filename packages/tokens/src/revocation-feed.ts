@@ -36,7 +36,7 @@ const RETRY_DELAY_MS = { first: 200, max: 5000 };
 const STARTUP_GRACE_MS = 1500;
 /** How often the log says that credentials are refused for want of room. */
 const FULL_LOG_INTERVAL_MS = 60_000;
-/** The pause between two fetches while there is no connection: what is revoked then must be known within a second, too. */
+/** The pause between two fetches while there is no connection: a revocation must be known within a second then, too. */
 const DISCONNECTED_POLL_MS = 300;
 /** The least time between two fetches, so that a flood of bad messages does not become a flood of fetches. */
 const MIN_FETCH_INTERVAL_MS = 50;
@@ -72,7 +72,7 @@ export function createRevocationFeed(options: {
   const { set = createRevocationSet(), onRevocation, rereadSeconds = 60 } = options;
   const publishers = createPublisherWatch({
     silentAfter: silentAfterSeconds * 1000,
-    // A publisher that has ended is not awaited for longer than credentials are accepted without news.
+    // How long a publisher that has ended is awaited: as long as credentials are accepted without news.
     forgottenAfter: Math.max(staleAfterSeconds, 2 * silentAfterSeconds) * 1000,
   });
   const loaded = Promise.withResolvers<void>();
@@ -151,7 +151,7 @@ export function createRevocationFeed(options: {
     return more === true;
   }
 
-  /** Fetches when something may be missing: at once, and then repeatedly until nothing is. And now and then anyway. */
+  /** Fetches at once when something may be missing, then repeatedly until nothing is, and from time to time in any case. */
   const following = createPeriodicTask({
     immediately: true,
     async run(signal) {

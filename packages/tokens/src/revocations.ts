@@ -82,7 +82,7 @@ export function createRevocationSet({ capacity = CAPACITY } = {}): RevocationSet
       const map = entries[kind];
       const known = map.get(id);
       if (known === undefined && kind === 'key') withdrawnKeys += 1;
-      // A map keeps the order of insertion: what has changed is as young as what is new.
+      // A map keeps the order of insertion. A changed entry counts as a new one.
       map.delete(id);
       map.set(id, {
         epoch: Math.max(epoch, known?.epoch ?? epoch),

@@ -9,8 +9,8 @@ export type SignInNeed = { acr?: Acr; maxAge?: number };
 export const FRESH: SignInNeed = { maxAge: 300 };
 
 /**
- * Throws `unauthenticated` with the challenge of RFC 9470 §3 unless somebody has signed in so strongly and so recently. What nobody has
- * signed in for, such as an API key or a machine, never is enough. For a route, it belongs where access to that is checked.
+ * Throws `unauthenticated` with the challenge of RFC 9470 §3 unless a person has signed in with this strength and this recently. A
+ * credential without a sign-in, such as an API key or the token of a machine, is never enough. Call it where access to a route is checked.
  */
 export function requireSignIn(
   { acr, authTime, keyThumbprint }: Partial<Pick<Caller, 'acr' | 'authTime' | 'keyThumbprint'>>,

@@ -34,7 +34,7 @@ export function inAppearance<T>(chosen: Appearance, run: () => T): T {
 /** The appearance of what runs. */
 export const appearance = (): Appearance => current.getStore() ?? {};
 
-/** The appearance in the Cookie header of a request: a choice that there is not counts as none. */
+/** The appearance in the Cookie header of a request; an unknown choice counts as none. */
 export function readAppearance(cookies: string | undefined): Appearance {
   const cookie = (name: string) => new RegExp(`(?:^|; )${name}=([^;]*)`).exec(cookies ?? '')?.[1];
   const theme = THEMES.find((it) => it === cookie(COOKIES.theme));
@@ -42,7 +42,7 @@ export function readAppearance(cookies: string | undefined): Appearance {
   return { ...(theme && { theme }), ...(zones.has(timeZone) && { timeZone }) };
 }
 
-/** The cookies that keep an appearance for a year, for all pages of the origin; what is not chosen is removed. */
+/** The cookies that keep an appearance for a year, for all pages of the origin; cookies of choices that were not made are removed. */
 export function appearanceCookies({ theme, timeZone }: Appearance, isSecure: boolean): string[] {
   const cookie = (name: string, value: string | undefined) =>
     `${name}=${value ?? ''}; Path=/; Max-Age=${value === undefined ? 0 : 31_536_000}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;

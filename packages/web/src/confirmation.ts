@@ -8,7 +8,7 @@ export type Confirmation = {
   lost: Content;
   /** Further fields of the form, such as a reason. */
   fields?: Content;
-  /** A name to type, where much is lost. Where there is none, the button is enough. */
+  /** A name to type, if much would be lost. Without one, the button is enough. */
   name?: string;
   /** The text of the button, such as "Revoke key". */
   submit: string;
@@ -21,13 +21,13 @@ const FIELD = 'confirmation';
 const PLAIN = 'yes';
 const WRONG_NAME = { field: FIELD, message: 'The name does not match. Nothing was changed.' };
 
-/** Whether a form was confirmed. White space in the name is left out: nobody sees which, and how much. */
+/** Whether a form was confirmed. White space in the name is ignored, since people cannot see it. */
 export function isConfirmed(sent: string | undefined, { name = PLAIN }: Pick<Confirmation, 'name'>): boolean {
   const visible = (text: string) => text.replaceAll(/\s/g, '');
   return sent !== undefined && visible(sent) === visible(name);
 }
 
-/** The content of the page that asks. `refused`: a form came that was not confirmed. */
+/** The content of the page that asks. `refused`: the form was sent without the confirmation. */
 export function confirmation(it: Confirmation, target: PageForm, refused = false): Html {
   const { name } = it;
   const problems = refused && name !== undefined ? [WRONG_NAME] : [];

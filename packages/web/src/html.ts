@@ -1,6 +1,6 @@
 const markup: unique symbol = Symbol('markup');
 
-/** Markup that is safe to send. Only `html` makes it: a value from JSON can never pass for one. */
+/** Markup that is safe to send. Only `html` makes it; a value from JSON never counts as markup. */
 export type Html = { readonly [markup]: string };
 
 /** The values that a template accepts; false, null and undefined become nothing. */
@@ -19,7 +19,7 @@ const ENTITIES: Record<string, string> = {
 const BEGINS_ADDRESS = /\s(?:href|action|formaction|src)="$/i;
 // A private-use scheme of an application contains a period (RFC 8252 §7.1), and javascript: and data: do not.
 const SAFE_URL = /^(?:https?:\/\/|\/(?!\/)|[?#]|[a-z][a-z0-9+-]*\.[a-z0-9+.-]*:)/i;
-// Browsers drop some of these before they parse a URL, and treat a backslash as a slash.
+// Browsers drop some of these characters before they parse a URL, and treat a backslash as a slash.
 const UNSAFE_IN_URL = /[\s\p{Cc}\\]/u;
 
 const placesOf = new WeakMap<TemplateStringsArray, readonly Place[]>();

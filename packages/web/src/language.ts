@@ -55,7 +55,7 @@ export function inLanguage<T>(language: Language, run: () => T): T {
   return current.run({ language }, run);
 }
 
-/** Changes the language of what runs, for what comes afterwards in the same request. */
+/** Changes the language for the rest of the current request. */
 export function switchLanguage(language: Language): void {
   const store = current.getStore();
   if (store !== undefined) store.language = language;
@@ -72,7 +72,9 @@ type Values<T extends string, Value> = [Placeholder<T>] extends [never]
   ? []
   : [values: { readonly [Name in Placeholder<T>]: Value }];
 
-/** Says a text in the language of what runs, with values for the names in braces: markup if one of them is, else a string. */
+/**
+ * Says a text in the current language, with values for the names in braces. The result is markup if one of the values is, else a string.
+ */
 export type Translate<Text extends string> = {
   <const T extends Text>(text: T, ...values: Values<T, string | number>): string;
   <const T extends Text>(text: T, ...values: Values<T, Content>): Content;

@@ -15,7 +15,7 @@ export const LINKS: readonly Link[] = [
   { rel: 'related', href: '/account', title: 'Your account' },
 ];
 
-/** Inside the page, since the process that has no such path may serve no stylesheet either. */
+/** Inside the page, since a process without such a path may serve no stylesheet either. */
 const style = SHARED_STYLES.map((file) => readFileSync(file, 'utf8')).join('\n');
 const styleHash = createHash('sha256').update(style).digest('base64');
 
