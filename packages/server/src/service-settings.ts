@@ -26,8 +26,8 @@ export const signUpSetting = described(
 );
 
 export const freshSignInSetting = described(
-  'With `on`, changes of accounts of others and everything that is managed at identity, such as applications, credentials, members, identity providers and sessions, ' +
-    'take a token whose sign-in is of the last five minutes (RFC 9470). The dashboard then asks people to sign in again.',
+  'With `on`, a change of somebody else’s account, or of anything at identity, such as applications, credentials, members, identity providers and sessions, ' +
+    'takes a token with a sign-in of the last five minutes (RFC 9470). The dashboard then asks people to sign in again.',
   oneOf('IDENTITY_FRESH_SIGN_IN', ['on', 'off'], 'off'),
 );
 
@@ -76,7 +76,7 @@ export const serverSettings = {
     oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
   ),
   shutdownDelaySeconds: described(
-    'How long a stopping process goes on serving while `/health/ready` answers 503, so that load balancers that check it send requests elsewhere.',
+    'How long a stopping process goes on serving while `/health/ready` returns 503, so that load balancers that check it send requests elsewhere.',
     integer('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 600, default: 5 }),
   ),
   drainSeconds: described(

@@ -85,18 +85,18 @@ const own = {
   signUp: signUpSetting,
   ...featureSettings,
   brand: described(
-    'Whose pages and mails these are: `name`, `primary_color` as #rrggbb, `logo_uri` (a PNG picture of at most 16 KiB as a `data:` URL), ' +
+    'The brand of the pages and mails: `name`, `primary_color` as #rrggbb, `logo_uri` (a PNG picture of at most 16 KiB as a `data:` URL), ' +
       '`policy_uri`, `tos_uri` and `support_uri`. Colours that would be hard to read are made darker or lighter.',
     { ...optional(json('IDENTITY_BRAND', 'an object in JSON', readBrand)), isSecret: false },
     '{"name":"Acme","primary_color":"#0b5a4f","policy_uri":"https://acme.example/privacy"}',
   ),
   requireSecondFactor: described(
-    'Whose accounts need a second factor, or a passkey: of nobody, of admins, or of everybody. Those who have none set one up ' +
+    'The accounts that need a second factor or a passkey: none, those of admins, or all. People who have neither set one up ' +
       'when they sign in. An application can require it as well.',
     oneOf('REQUIRE_SECOND_FACTOR', ['none', 'admin', 'all'], 'none'),
   ),
   secondFactorGraceDays: described(
-    'For how many days after they are first asked people can put that off.',
+    'For how many days after they are first asked people can put off setting up a second factor.',
     integer('SECOND_FACTOR_GRACE_DAYS', { min: 0, max: 365, default: 0 }),
   ),
   freshSignIn: freshSignInSetting,

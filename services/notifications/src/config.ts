@@ -86,8 +86,8 @@ export const settings = {
     oneOf('NOTIFICATIONS_PUSH_TO_PRIVATE_NETWORKS', ['on', 'off'], 'off'),
   ),
   masterKeys: described(
-    'The keys that seal the secrets of webhooks. The first is used, all are accepted, and what the others have sealed is sealed again ' +
-      'at the start. Keep a copy apart from the database: without it all webhooks need new secrets.',
+    'The keys that encrypt the secrets of webhooks. The first is used, all are accepted, and at the start secrets under the others are encrypted ' +
+      'again. Keep a copy apart from the database: without it all webhooks need new secrets.',
     keys256('NOTIFICATIONS_MASTER_KEY'),
   ),
   webhookNetworks: described(
@@ -129,7 +129,7 @@ export const settings = {
     }),
   ),
   requestLogSuccessPercent: described(
-    'The share of the requests that succeeded in the log, in percent. Those that failed are all kept.',
+    'The share of successful requests that the log keeps, in percent. Failed requests are all kept.',
     integer('NOTIFICATIONS_REQUEST_LOG_SUCCESS_PERCENT', {
       min: 0,
       max: 100,

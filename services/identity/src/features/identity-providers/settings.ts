@@ -8,7 +8,7 @@ export const identityProviderSettings = {
     '[{"preset":"google","client_id":"…","client_secret":"…"}]',
   ),
   providerNetworks: described(
-    'Private networks in which identity providers may be that admins add in the dashboard. Public addresses, and providers of ' +
+    'Private networks of identity providers that admins may add in the dashboard. Public addresses, and providers of ' +
       '`IDENTITY_PROVIDERS`, need no entry.',
     addresses('IDENTITY_PROVIDER_NETWORKS'),
   ),
