@@ -72,9 +72,12 @@ export function usernameChanged(
             { ...account, when: occasion(when), before: plainName(before) },
           ),
           isHeld
-            ? t('For {hours} hours nobody else can take the name of before, and you can change back to it.', {
-                hours: HELD_HOURS,
-              })
+            ? t(
+                'For {hours} hours nobody else can take your previous username, and you can change back to it.',
+                {
+                  hours: HELD_HOURS,
+                },
+              )
             : '',
         ),
         nothingToDoWithAdmin(),

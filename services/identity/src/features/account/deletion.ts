@@ -67,7 +67,7 @@ ${
   html`<p>${t('These applications of yours are deleted, and stop working for everybody who uses them. Transfer those first that somebody else needs.')}</p>
 <ul>${applications.map(({ name }) => html`<li><bdi>${name}</bdi></li>`)}</ul>`
 }
-<p>${t('Your orders are kept for the accounts, without your name. The audit log keeps what was done with your user ID for {days} days, so that nobody can remove the traces of a theft.', { days: auditDays })}</p>
+<p>${t('Your orders are kept for bookkeeping, without your name. The audit log keeps what was done with your user ID for {days} days, so that nobody can remove the traces of a theft.', { days: auditDays })}</p>
 <p>${t('This cannot be undone. Nobody can restore your account.')}</p>`,
     name: account.username,
     submit: t('Delete account'),

@@ -56,7 +56,7 @@ ${button(t('Send the first mail'))}`;
 export function removeFactorsQuestion(username: string): Question {
   return {
     title: t('Remove the app and the recovery codes?'),
-    lost: html`<p>${t('The authenticator app of the account {username} is no longer asked for, and its recovery codes stop working: the password alone signs in. Then set up the app anew in your account, on the page “Security”.', { username: named(username) })}</p>`,
+    lost: html`<p>${t('The authenticator app of the account {username} is no longer asked for, and its recovery codes stop working: the password alone signs in. Then set up the app again in your account, on the page “Security”.', { username: named(username) })}</p>`,
     submit: t('Remove them'),
     back: '/account',
   };
