@@ -22,10 +22,10 @@ export const filtersSunsetSetting = described(
 
 /** The paths that a pin applies to, as documents name them. */
 const PATHS: Record<keyof ProfilePins, string> = {
-  v1_users: 'on `/v1/users`',
-  v2_users: 'on `/v2/users`',
-  items: 'lists on `/api/v1/items`',
-  userinfo: 'on `/userinfo`',
+  v1_users: '`/v1/users`',
+  v2_users: '`/v2/users`',
+  items: 'lists at `/api/v1/items`',
+  userinfo: '`/userinfo`',
 };
 
 /** The profile of a shared path if neither a pin nor the request decides. */
@@ -35,7 +35,7 @@ export function profileSetting<P extends keyof ProfilePins>(
 ): Setting<ProfilePins[P][number]> {
   const profiles: readonly ProfilePins[P][number][] = PROFILE_PINS[pin];
   return described(
-    `The profile that answers ${PATHS[pin]} when neither the application nor the request decides.`,
+    `The profile of ${PATHS[pin]} when neither the application nor the request decides.`,
     oneOf(name, profiles.toSorted(), profiles[0]),
   );
 }
