@@ -58,7 +58,6 @@ export function createBenchWebhooks(options: {
         },
       },
       lanes: { isPaused: () => false, count() {} },
-      notices: { async paused() {}, async reported() {} },
     },
   );
   return {

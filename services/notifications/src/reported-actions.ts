@@ -11,7 +11,6 @@ const MAX_WAIT_MS = 500;
  * Tells identity, which has the audit log, what people do here: at least once, from the outboxes of a collection.
  *
  * @param options.subject the subject of the events that are actions
- * @param options.onReported called with the id and the data of each action that identity has; a rejection makes both come again
  */
 export function createReportedActions(options: {
   connection: Database['connection'];
@@ -20,14 +19,12 @@ export function createReportedActions(options: {
   /** For identity's internal routes. */
   identity: InternalClient;
   logger: Logger;
-  onReported?(id: string, data: Record<string, unknown>): Promise<void>;
 }) {
   const { connection, collection, subject, identity, logger } = options;
 
   async function tellIdentity({ id, data }: OutboxEvent): Promise<void> {
     const { status } = await identity.request('POST', '/queue-actions', { id, ...data });
     if (status >= 400) throw new Error(`identity has not taken the action: it answered ${status}`);
-    await options.onReported?.(id, data);
   }
 
   const { start, stop, deliver, send } = createOutboxPublisher({

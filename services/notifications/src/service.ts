@@ -28,7 +28,6 @@ import { createRequestsModule } from './requests/module.ts';
 import { DEFAULT_REQUEST_LOG } from './requests/request.ts';
 import { REQUEST_PATHS } from './requests/request-resource.ts';
 import { createWebhooksModule, WEBHOOK_PATHS } from './webhooks/module.ts';
-import { createWebhookNotices } from './webhooks/webhook-notices.ts';
 
 const DEFINITION: ResourceServiceDefinition = {
   name: 'notifications',
@@ -108,7 +107,6 @@ export function createNotificationsService(
         ...config.webhooks,
         events,
         lanes,
-        notices: createWebhookNotices(notifications.create),
       });
     const modules = [
       // First, since it reads which lanes are paused.

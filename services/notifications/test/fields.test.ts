@@ -10,7 +10,7 @@ const { call, machine: token } = built;
 
 walkProfiles(t, {
   ...{ paths: NOTIFICATION_PATHS, call, token },
-  ...{ stored: NOTIFICATION, internal: ['version', 'isSecurityNotice'] },
+  ...{ stored: NOTIFICATION, internal: ['version'] },
   values: () => ({ user_id: ANN, type: 'email' }),
   async create() {
     const message = { user_id: ANN, type: 'email', message: 'Shipped.' };

@@ -29,7 +29,6 @@ async function add(priority: Notification['priority'] = 'low'): Promise<string> 
   const text = {
     userId: 'usr_1',
     subject: undefined,
-    isSecurityNotice: undefined,
     message: 'Hello',
     type: 'sms',
     priority,

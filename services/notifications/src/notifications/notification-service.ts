@@ -18,10 +18,7 @@ import {
 import type { SenderAuthority } from './sender-authority.ts';
 
 /** The caller: a person, limited by role, or a machine (undefined person), which is not. */
-export type Actor = Pick<Caller, 'person' | 'clientId' | 'givenBy'> & {
-  /** Gatehouse itself, whose notifications rest on nobody, and are about the account of the recipient. */
-  isGatehouse?: true;
-};
+export type Actor = Pick<Caller, 'person' | 'clientId' | 'givenBy'>;
 
 /**
  * The use cases of notifications. People see those that were sent to them; for any other they get `not_found`, as if it did
@@ -35,7 +32,7 @@ export type NotificationService = {
   /** The notification that was created with a key, as it was then. */
   findByKey(key: IdempotencyKey): Promise<EarlierCreation<Notification> | undefined>;
   read(id: string, actor: Actor): Promise<Notification>;
-  /** Throws `forbidden` for a security notice, and `conflict` unless it is queued. */
+  /** Throws `conflict` unless it is queued. */
   update(id: string, changes: NotificationChanges, actor: Actor, ifVersion: IfVersion): Promise<Notification>;
   cancel(id: string, actor: Actor, ifVersion: IfVersion): Promise<void>;
 };
@@ -81,7 +78,7 @@ export function createNotificationService(options: {
       }
       if (problems.length > 0) throw invalidFields(problems);
       // First: it records the state of the account as of the moment when the credential was accepted.
-      const finding = actor.isGatehouse ? undefined : authority.sendersOf(actor);
+      const finding = authority.sendersOf(actor);
       const [senders, exists] = await Promise.all([finding, userExists(draft.userId)]);
       if (!exists) {
         throw invalidFields([{ field: 'user_id', message: 'is not a user' }]);
@@ -92,7 +89,6 @@ export function createNotificationService(options: {
         ...draft,
         subject: draft.subject,
         ...ACCEPTED,
-        isSecurityNotice: actor.isGatehouse,
         createdAt: now,
         updatedAt: now,
       };

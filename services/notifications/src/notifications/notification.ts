@@ -1,6 +1,5 @@
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import {
-  boolean,
   date,
   type EntityOf,
   id,
@@ -37,8 +36,6 @@ export const NOTIFICATION = {
   type: oneOf(NOTIFICATION_TYPES).list(),
   priority: oneOf(NOTIFICATION_PRIORITIES).list(),
   status: oneOf(NOTIFICATION_STATUSES).list({ mostCommon: 'sent' }),
-  /** Whether it notifies the recipient of a change in their own account: nobody else may keep it from being sent. */
-  isSecurityNotice: boolean().optional(),
   /** Why it failed or was cancelled, or what its last attempt ran into. */
   reason: text().default(null),
   /** The last of them. */
@@ -125,11 +122,8 @@ export function textProblems({ subject, message, type }: NewNotification): Field
   return problems;
 }
 
-/** Throws `forbidden` for a security notice, and `conflict` unless the notification is queued. */
+/** Throws `conflict` unless the notification is queued. */
 export function change(current: Notification, { status, priority }: NotificationChanges): Notification {
-  if (current.isSecurityNotice === true) {
-    throw new ServiceError('forbidden', 'A notification about a change in an account cannot be changed.');
-  }
   if (current.status === 'cancelled' && status === 'cancelled') return current;
   if (current.status !== 'queued') {
     throw new ServiceError('conflict', `This notification is not queued any more, it is ${current.status}.`);

@@ -15,9 +15,8 @@ import { createReplays } from './replays.ts';
 import { createWebhookSecrets } from './secrets.ts';
 import { createWebhookSender } from './sender.ts';
 import type { WebhookSettings } from './settings.ts';
-import { deliveryOwnerOf, type WebhookAction } from './webhook.ts';
+import { deliveryOwnerOf } from './webhook.ts';
 import { createWebhookAuthority } from './webhook-authority.ts';
-import type { createWebhookNotices } from './webhook-notices.ts';
 import { createWebhookResource, WEBHOOK_PATHS } from './webhook-resource.ts';
 import { mountWebhookRoutes } from './webhook-routes.ts';
 import { createWebhookService } from './webhook-service.ts';
@@ -49,15 +48,13 @@ export function createWebhooksModule(
       follow(listener: (event: StoredEvent) => Promise<void>): void;
     };
     lanes: { isPaused(queue: string, lane: string): boolean; count(...of: [string, string, string]): void };
-    /** Mails to the owners of webhooks; each may be asked for again. */
-    notices: ReturnType<typeof createWebhookNotices>;
   },
 ) {
-  const { events, lanes, notices, networks, timeoutMs = TIMEOUT_MS, scale = 1 } = options;
+  const { events, lanes, networks, timeoutMs = TIMEOUT_MS, scale = 1 } = options;
   const webhooks = createWebhookStore(connection);
   const deliveries = createDeliveryStore(connection);
   const authority = createWebhookAuthority({
-    ...{ webhooks, deliveries, onPausing: notices.paused },
+    ...{ webhooks, deliveries },
     owners: events.owners,
     report: (id) => actions.send(id),
   });
@@ -67,7 +64,6 @@ export function createWebhooksModule(
   });
   const actions = createReportedActions({
     ...{ connection, identity, logger, collection: WEBHOOKS, subject: WEBHOOK_ACTION },
-    onReported: (id, data) => notices.reported(id, data as unknown as WebhookAction),
   });
   const secrets = createWebhookSecrets(options.masterKeys);
   const queue = queues({ name: QUEUE, lanes: [LANE], kind: deliveryJobs({ connection }) });

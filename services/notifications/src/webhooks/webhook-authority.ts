@@ -29,16 +29,13 @@ export function createWebhookAuthority(options: {
   webhooks: Pick<WebhookStore, 'findById' | 'update' | 'remove'>;
   deliveries: Pick<DeliveryStore, 'removeAllOf'>;
   owners: Owners;
-  /** Tells the owner that a webhook is paused; may be called again. */
-  onPausing: (webhook: Webhook, why: PauseReason) => Promise<void>;
-  /** Reports what was done to a webhook to identity. */
+  /** Reports what was done to a webhook to identity, which tells its owner. */
   report: (id: string) => void;
 }) {
-  const { webhooks, deliveries, owners, onPausing } = options;
+  const { webhooks, deliveries, owners } = options;
 
   async function pause(webhook: Webhook, reason: PauseReason): Promise<void> {
     if (webhook.status === 'paused') return;
-    await onPausing(webhook, reason);
     await webhooks.update(
       webhook.id,
       (current) =>

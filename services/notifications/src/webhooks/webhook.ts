@@ -104,6 +104,8 @@ export type WebhookAction = {
     events?: readonly string[];
     status?: Webhook['status'];
     reason?: PauseReason;
+    /** The member of the application whose credential the webhook rests on. */
+    given_by?: string;
   };
   by: RequestedBy;
   /** The person to whom the webhook belongs. */
@@ -111,10 +113,14 @@ export type WebhookAction = {
 };
 
 export function actionOn(webhook: Webhook, action: WebhookAction['action'], by: RequestedBy): WebhookAction {
-  const { id, url, events, status } = webhook;
+  const { id, url, events, status, basis } = webhook;
   const subject = personOf(webhook);
   const { host } = new URL(url);
-  const details = { webhook: id, host, ...(action === 'webhook.removed' ? {} : { events, status }) };
+  const giver = basis.giver?.id === basis.owner ? undefined : basis.giver?.id;
+  const details = {
+    ...{ webhook: id, host },
+    ...(action === 'webhook.removed' ? {} : { events, status, ...(giver && { given_by: giver }) }),
+  };
   return { action, details, by, ...(subject && { subject }) };
 }
 

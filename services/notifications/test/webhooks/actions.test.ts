@@ -1,14 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import dns from 'node:dns';
-import { readdirSync, readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { join } from 'node:path';
 import { until } from '@gatehouse/testing/processes';
 import { Webhook as Verifier } from 'standardwebhooks';
 import t from 'tap';
 import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
-import { build as buildAll, NOTIFICATIONS } from '../build.ts';
-import { ANN, BOB, build, type Delivery, startReceiver, type Webhook } from './build.ts';
+import { ANN, BOB, build, type Delivery, type Webhook } from './build.ts';
 
 const { hooks, create, delivered, deliveries, publish, order, at, behave, call, ann, issuer } =
   await build(t);
@@ -104,75 +101,17 @@ t.test('after days of failures it is paused, and goes on when its owner says so'
   await quick.delivered(hook.id, 1);
 });
 
-t.test('an endpoint that is gone is paused at once, and its owner gets a mail', async (t) => {
-  const outbox = t.testdir();
-  const receiver = await startReceiver(t);
-  receiver.behave('/gone', (_request, response) => response.writeHead(410).end());
-  const all = await buildAll(
-    t,
-    { providers: { capture: { directory: outbox } } },
-    { webhooks: { masterKeys: [randomBytes(32)], networks: ['127.0.0.0/8'], slots: 4 } },
-  );
-  const token = await all.issuer.person(ANN, 'user', 'read:data write:data manage:apps');
-  all.issuer.own(ANN, 'app_ann');
-  const draft = { url: `${receiver.origin}/gone`, events: ['*'] };
-  const { id } = (await all.call('POST', '/api/v1/webhooks', token, draft)).body;
-  await all.call('POST', `/api/v1/webhooks/${id}/test`, token);
-  const mails = () => readdirSync(outbox).map((name) => readFileSync(join(outbox, name), 'utf8'));
-  await until(() => mails().some((text) => text.includes('was paused')), 15_000);
-  const about = (text: string) => mails().find((mail) => mail.includes(text));
-  t.match(about('was paused'), /^To: ann@example\.org\n/);
-  t.match(about('was paused'), `Your webhook ${id} for ${draft.url} was paused.`);
-  t.match(about('was created'), /^To: ann@example\.org\n/);
-  t.match(
-    about('was created'),
-    `A webhook for ${new URL(receiver.origin).host} was created in your account.`,
-  );
-  const editor = await all.issuer.person(BOB, 'editor', 'read:data write:data');
-  const { data } = (await all.call('GET', `${NOTIFICATIONS}?filter[user_id]=${ANN}`, editor)).body;
-  t.equal(data.length, 2);
-  for (const { id } of data) {
-    t.equal((await all.call('DELETE', `${NOTIFICATIONS}/${id}`, editor)).status, 403, 'nobody suppresses it');
-  }
-  await until(
-    async () => (await all.call('GET', `/api/v1/webhooks/${id}`, token)).body.status === 'paused',
-    10_000,
-  );
-});
-
-t.test('the owner gets a mail each time that a webhook rests on somebody anew', async (t) => {
-  const outbox = t.testdir();
-  const all = await buildAll(
-    t,
-    { providers: { capture: { directory: outbox } } },
-    { webhooks: { masterKeys: [randomBytes(32)], networks: ['127.0.0.0/8'], slots: 4 } },
-  );
-  all.issuer.own(ANN, 'app_ann');
-  const { key } = all.issuer.apiKey({
-    ...{ client_id: 'app_ann', trusted: false, owner: ANN, role: 'user' },
-    scopes: ['read:data', 'write:data'],
-  });
-  const draft = { url: 'http://127.0.0.1:9/', events: ['order.*'] };
-  const { id } = (await all.call('POST', '/api/v1/webhooks', key, draft)).body;
-  const path = `/api/v1/webhooks/${id}`;
-  const changes = [
-    ['PATCH', path, { description: 'Shop' }],
-    ['PATCH', path, { url: 'http://127.0.0.1:8/' }],
-    ['POST', `${path}/rotate`, {}],
-    ['PATCH', path, { status: 'paused' }],
-    ['PATCH', path, { status: 'active' }],
-  ] as const;
-  for (const [method, at, body] of changes) t.equal((await all.call(method, at, key, body)).status, 200);
-  const mails = () =>
-    readdirSync(outbox)
-      .map((name) => readFileSync(join(outbox, name), 'utf8'))
-      .filter((text) => text.includes('A webhook was changed'));
-  await until(() => mails().length >= 3, 15_000);
-  t.equal(mails().length, 3);
-  for (const mail of mails()) {
-    t.match(mail, /^To: ann@example\.org\n/);
-    t.match(mail, `The webhook ${id} in your account was resumed, or has another URL`);
-  }
+t.test('an endpoint that is gone is paused at once, which identity tells its owner', async (t) => {
+  behave('/gone', (_request, response) => response.writeHead(410).end());
+  const { id } = await create('/gone', { events: ['*'] });
+  await hooks('POST', `/${id}/test`);
+  const paused = () =>
+    issuer.queueActions.taken.find(
+      ({ action, details }) => action === 'webhook.paused' && Object(details).webhook === id,
+    );
+  await until(() => paused() !== undefined, 15_000);
+  t.match(paused(), { details: { reason: 'gone', status: 'paused' }, subject: ANN });
+  t.match((await hooks<Webhook>('GET', `/${id}`)).body, { status: 'paused' });
 });
 
 t.test('requests of deliveries stay out of private networks, whatever a name leads to', async (t) => {

@@ -46,7 +46,7 @@ export type AccountMails = {
    */
   sendPasswordReset(account: Account): Promise<{ expiresAt: Date }>;
   /**
-   * Tells the person with this id at their verified address, some times an hour for each kind. A mail about a change of how they
+   * Tells the person with this id at their verified address, some times an hour for each kind and each other person who caused it. A mail about a change of how they
    * sign in has a link that undoes it.
    */
   notify(userId: string, notice: Notice): Promise<void>;
@@ -174,7 +174,9 @@ export function createAccountMails(options: {
         const by = notice.by === undefined ? undefined : await accounts.find(notice.by);
         // Credentials end with the account of the person who made them.
         if (notice.by !== undefined && by === undefined) return;
-        await options.countMail(account.id, notice.kind);
+        // Mails about what others cause leave room for those about what was done as the person.
+        const cause = notice.by === undefined ? notice.kind : `${notice.kind} by ${notice.by}`;
+        await options.countMail(account.id, cause);
         const { change, removed: method = null } = notice.undo ?? {};
         const undo =
           change &&

@@ -14,6 +14,8 @@ const DEVICE_SECONDS = 365 * DAY;
 export type Notices = {
   /** An account has a new password, or its access has ended, by whatever way; the same epoch may come again. */
   accountChanged(notice: Notice, account: { id: string; epoch: number }): Promise<void>;
+  /** Another service has reported something about an account; the same event may come again. */
+  reported(notice: Notice, userId: string, event: string): Promise<void>;
   /** `browser` is the id of a browser, for one that has a cookie; `isKnown`, whether that says that it is known. */
   signedIn(account: Account, by: { origin: Origin; browser?: string; isKnown: boolean }): Promise<void>;
 };
@@ -26,6 +28,9 @@ export function createNotices(options: {
   return {
     async accountChanged(notice, { id, epoch }) {
       if (await seen.isNew([notice.kind, id, String(epoch)], DAY)) void mails.notify(id, notice);
+    },
+    async reported(notice, userId, event) {
+      if (await seen.isNew([notice.kind, event], DAY)) void mails.notify(userId, notice);
     },
     async signedIn(account, { origin, browser, isKnown }) {
       const program = describeProgram(origin.userAgent);

@@ -5,6 +5,7 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
+import type { Notices } from '../../core/accounts/notices.ts';
 import { type Audit, entryOfRequest, REPORTED_ACTIONS } from '../../core/audit/audit.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import type { SecondFactors } from '../../core/sessions/second-factors.ts';
@@ -14,6 +15,7 @@ import type { ApplicationNames } from './application-names.ts';
 import type { Credential } from './credential-state.ts';
 import type { Delegations } from './delegations.ts';
 import type { OwnedApplications } from './owned-applications.ts';
+import { webhookNotice } from './webhook-notices.ts';
 
 const readDelegated = bodyValidator(Type.Object({ credential: Type.String() }));
 const readPerson = bodyValidator(Type.Object({ user_id: Type.String({ maxLength: 254 }) }));
@@ -90,6 +92,8 @@ const WebhookDetails = Type.Object(
     events: Type.Optional(Type.Array(Type.String())),
     status: Type.Optional(Type.String()),
     reason: Type.Optional(Type.String()),
+    /** The member of the application whose credential made it. */
+    given_by: Type.Optional(Type.String()),
   },
   { additionalProperties: false },
 );
@@ -124,6 +128,7 @@ export function internalRoutes(options: {
   accountChanged(change: AccountChange): Promise<void>;
   /** Requests the erasure of a deleted person's data in identity. Durable when it resolves, and repeatable. */
   requestErasure(userId: string): Promise<void>;
+  notices: Pick<Notices, 'reported'>;
   audit: Pick<Audit, 'record'>;
   secondFactors: Pick<SecondFactors, 'of'>;
   ownedApplications(owner: string): Promise<OwnedApplications>;
@@ -181,7 +186,8 @@ export function internalRoutes(options: {
     ctx.body = { required: factors.length > 0 };
   });
   router.post('/queue-actions', async (ctx) => {
-    const { id: event, action, details, by, subject } = readAction(await readJson(ctx));
+    const reported = readAction(await readJson(ctx));
+    const { id: event, action, details, by, subject } = reported;
     await options.audit.record({
       action,
       event,
@@ -189,6 +195,8 @@ export function internalRoutes(options: {
       details,
       ...(subject && { subject }),
     });
+    const notice = webhookNotice(reported);
+    if (subject !== undefined && notice !== undefined) await options.notices.reported(notice, subject, event);
     ctx.status = 204;
   });
   router.post('/owned-applications', async (ctx) => {

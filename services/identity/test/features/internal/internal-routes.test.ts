@@ -7,14 +7,17 @@ import {
   isUnder,
   SERVICE_NAMES,
 } from '@gatehouse/core/services';
+import { until } from '@gatehouse/testing/processes';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import { internalAudience } from '@gatehouse/tokens/scopes';
+import { decodeJwt } from 'jose';
 import t from 'tap';
 import type { TokenDraft } from '../../../src/core/tokens/token-signer.ts';
 import { keptAccessRoutes } from '../../../src/features/access/access-routes.ts';
 import { apiKeyResolution } from '../../../src/features/api-keys/api-key-routes.ts';
 import { internalRoutes } from '../../../src/features/internal/internal-routes.ts';
 import { build, keyedApplication, MACHINE, SPA } from '../../build.ts';
+import { mailsOf, newPerson } from '../../pages.ts';
 import { signerOf, tokensFor } from '../../tokens.ts';
 
 const masterKey = randomBytes(32);
@@ -170,6 +173,7 @@ t.test('every route that is mounted has an entry', async (t) => {
     accountChanged: unused,
     audit: { record: unused },
     requestErasure: unused,
+    notices: { reported: unused },
     secondFactors: { of: unused },
     ownedApplications: unused,
   });
@@ -302,6 +306,38 @@ t.test('each account change is in the audit log, once however often it comes', a
     );
   }
 });
+
+t.test(
+  'a person gets a bounded number of mails about their webhooks, at a confirmed address only',
+  async (t) => {
+    const token = await built.serviceToken('notifications');
+    const { ann } = people;
+    const member = await built.createPerson('member');
+    await newPerson(built, 'unconfirmed');
+    const { sub: unconfirmed } = decodeJwt(await built.login('unconfirmed'));
+    const report = (action: string, subject: string, more: object = {}, by = subject) => {
+      const details = { webhook: 'whk_1', host: 'evil.example', events: ['*'], status: 'active', ...more };
+      const body = { id: newId('evt'), action, details, by: { ...BY, user_id: by }, subject };
+      return { body, send: () => call('POST', `${PREFIX}/queue-actions`, token, body) };
+    };
+    const about = async (text: RegExp) =>
+      (await mailsOf(built)).filter((mail) => text.test(mail) && mail.includes('evil·example'));
+    const created = report('webhook.created', ann.id);
+    for (let i = 0; i < 2; i += 1) t.equal((await created.send()).status, 204);
+    await report('webhook.created', String(unconfirmed)).send();
+    await report('webhook.removed', ann.id).send();
+    await report('webhook.paused', ann.id, { reason: 'owner' }).send();
+    for (const reason of ['failing', 'credential']) await report('webhook.paused', ann.id, { reason }).send();
+    await until(async () => (await about(/was paused/)).length === 2, 5000);
+    for (let i = 0; i < 10; i += 1) await report('webhook.changed', ann.id, { given_by: member }).send();
+    await report('webhook.changed', ann.id).send();
+    await until(async () => (await about(/This was done by member\./)).length === 3, 5000);
+    await until(async () => (await about(/was resumed, or has.*If it was you/s)).length === 1, 5000);
+    t.equal((await about(/A webhook for/)).length, 1, 'once, and to nobody whose address is not confirmed');
+    t.equal((await about(/./)).length, 7);
+    t.notMatch((await about(/./)).join(), 'evil.example', 'no link');
+  },
+);
 
 t.test('each action on a queue or webhook is in the audit log, once however often it comes', async (t) => {
   const token = await built.serviceToken('notifications');

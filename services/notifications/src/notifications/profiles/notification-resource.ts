@@ -235,7 +235,6 @@ const EXAMPLE: Notification = {
   id: 'ntf_06f2k1c8w0h3v5n7q9t1x3z5b7',
   userId: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
   subject: undefined,
-  isSecurityNotice: undefined,
   message: 'Your order has been shipped.',
   type: 'email',
   priority: 'high',
