@@ -34,7 +34,8 @@ function userOf(i: number) {
     ...{ role: i % 200 === 0 ? 'editor' : 'user', status: i % 20 === 0 ? 'inactive' : 'active' },
     password_hash: null,
     ...{ epoch: 0, sign_in_epoch: 0, version: 1, created_at: at, updated_at: at, outbox: [] },
-    search_texts: Array.from(`user.${name}`, (_, at) => `user.${name}`.slice(at, at + 24)),
+    search_text: `user.${name}\nuser number ${i}`,
+    search_words: ['user', ...name.split('.'), 'number', `${i}`, 'example', 'org'],
   };
 }
 

@@ -65,7 +65,7 @@ await post('/v2/notifications', { user_id: userId, message: 'Hello', type: 'push
 await copy('users', 'users', 'usr', (i) => ({
   ...{ username: `u${i}`, username_key: `u${i}`, email: `u${i}@example.org`, email_key: `u${i}@example.org` },
   ...{ role: pick(['user', 'editor', 'user'], i), status: pick(STATUSES, i) },
-  search_texts: [`u${i}`, `${i}`],
+  ...{ search_text: `u${i}`, search_words: [`u${i}`] },
 }));
 await copy('commerce', 'products', 'prd', (i) => {
   // No product has both of the first two words, and each of them has half of the products.

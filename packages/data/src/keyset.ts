@@ -93,6 +93,29 @@ export async function keysetPage<D extends StoredDocument>(
 }
 
 /**
+ * The documents of a list that are among the first `most` of its index, whether they meet its filter or not, and among the first
+ * `limit` that do; and whether there may be more of the list.
+ */
+export async function boundedScan(
+  list: SortedList,
+  { most, limit }: { most: number; limit: number },
+): Promise<{ documents: StoredDocument[]; isIncomplete: boolean }> {
+  const { sort } = list;
+  const isForward = !sort.descending;
+  const range = fullRange(list);
+  const keys = { ...list, filter: {}, projection: { [sort.field]: 1 } };
+  const [end] = await find(keys, range, { isForward, limit: 1, skip: most });
+  const position = end && positionOf(sort, end);
+  const bound = position && boundOf(sort, { position, direction: 'previous', inclusive: false });
+  const bounded = bound === undefined ? {} : isForward ? { high: bound } : { low: bound };
+  const found = await find(list, { ...range, ...bounded }, { isForward, limit: limit + 1 });
+  return {
+    documents: found.slice(0, limit),
+    isIncomplete: bound !== undefined || found.length > limit,
+  };
+}
+
+/**
  * A page of the given documents, which are sorted here: for a list so short that all of it is read.
  * @throws ServiceError `invalid` when the position does not fit the sort
  */

@@ -1,5 +1,6 @@
 import { foldedKey } from '@gatehouse/domain/folded-key';
 import type { Condition, FilterValue } from '@gatehouse/domain/list-query';
+import { nameWordsOf } from '@gatehouse/domain/search-words';
 import { compareValues, type RangeLimit, type SortedList } from './keyset.ts';
 
 export type Filter = Record<string, unknown>;
@@ -20,8 +21,11 @@ export type ListField = { stored: string; index?: string } & (
   /** A field with a few possible values. `mostCommon` is the one that most documents have. */
   | { type: 'enum'; values: readonly string[]; mostCommon?: string }
   | { type: 'boolean'; mostCommon?: boolean }
-  /** An array of folded texts of at most `length` characters. A condition matches those that begin with its value. */
-  | { type: 'beginnings'; length: number }
+  /**
+   * The array of nameWordsOf() texts, and more. A condition matches the documents in which each word of its value begins one of these, or
+   * whose stored field `text`, the foldedKey of the texts, contains its value: see Search.
+   */
+  | { type: 'words'; text: string }
 );
 
 /** The minimum value of each type. */
@@ -30,7 +34,7 @@ const MIN_VALUES: Record<ListField['type'], FilterValue> = {
   folded: '',
   enum: '',
   boolean: false,
-  beginnings: '',
+  words: '',
   number: Number.NEGATIVE_INFINITY,
   date: new Date(-8_640_000_000_000_000),
 };
@@ -62,8 +66,7 @@ export function normalize(field: ListField, conditions: readonly Condition[]): C
   const all = enumValues(field);
   if (all === undefined) {
     const keyOf = (value: FilterValue) => {
-      if (field.type === 'beginnings') return [...foldedKey(String(value))].slice(0, field.length).join('');
-      return field.type === 'folded' ? foldedKey(String(value)) : value;
+      return field.type === 'folded' || field.type === 'words' ? foldedKey(String(value)) : value;
     };
     return conditions.map((condition) => ({ ...condition, values: condition.values.map(keyOf) }));
   }
@@ -73,15 +76,17 @@ export function normalize(field: ListField, conditions: readonly Condition[]): C
 }
 
 /**
- * The filters of a normalized condition.
+ * The filters of a normalized condition; of one on words, those on their beginnings.
  * @param hasTombstones whether the collection has tombstones, which must not be found
  */
 export function filtersOf(field: ListField, condition: Condition, hasTombstones: boolean): Filter[] {
   const { operator, values } = condition;
   const { stored } = field;
-  if (field.type === 'beginnings') {
-    const text = String(values[0]).replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-    return [{ [stored]: { $regex: `^${text}` } }];
+  if (field.type === 'words') {
+    const words = nameWordsOf(String(values[0]));
+    // A text without words begins none.
+    if (words.length === 0) return [{ [stored]: { $in: [] } }];
+    return words.map((word) => ({ [stored]: { $regex: `^${word}` } }));
   }
   const filter = { [stored]: { [`$${operator}`]: operator === 'in' ? values : values[0] } };
   const isBelow = operator === 'lt' || operator === 'lte';
@@ -90,6 +95,11 @@ export function filtersOf(field: ListField, condition: Condition, hasTombstones:
   // With tombstones, unique indexes are partial, and $ne would match tombstones.
   const needsPresence = hasTombstones && stored !== '_id' && (isUnique(field) || operator === 'ne');
   return needsPresence ? [hasField(field), filter] : [filter];
+}
+
+/** The filter of documents whose texts contain the value of a normalized condition on their words. */
+export function containing(field: ListField & { type: 'words' }, { values }: Condition): Filter {
+  return { [field.text]: { $regex: String(values[0]).replace(/[\\^$.*+?()[\]{}|]/g, '\\$&') } };
 }
 
 /**

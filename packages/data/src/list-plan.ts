@@ -2,6 +2,7 @@ import type { Condition, ListQuery } from '@gatehouse/domain/list-query';
 import type { IndexDefinition } from './collection.ts';
 import type { SortedList } from './keyset.ts';
 import {
+  containing,
   enumValues,
   type Filter,
   filtersOf,
@@ -33,16 +34,18 @@ type ListTable<Field extends string> = {
  * How a list is read: by one index, in its order. With `inMemory`, all matching documents are read and then sorted: there
  * are at most as many as a condition has values.
  */
-type ReadPlan = { inMemory: boolean; search?: Search } & Pick<
-  SortedList,
-  'sort' | 'index' | 'prefix' | 'range' | 'filter'
->;
+type ReadPlan = { inMemory: boolean } & Pick<SortedList, 'sort' | 'index' | 'prefix' | 'range' | 'filter'>;
 
-/**
- * A condition on the beginnings of texts, and the index to count it by. Few documents that meet it are found by `filter` and sorted
- * in memory: in the order of another index they would be far apart. Many are close together there.
- */
-type Search = { index: string; condition: Filter; filter: Filter };
+/** How the documents are found that meet a condition on words. */
+export type Search = {
+  /** The condition on the beginnings of words alone, and the index that has these. */
+  beginning: Filter;
+  index: string;
+  /** All conditions, with that one. */
+  filter: Filter;
+  /** The other documents, which only contain the text, the newest first. No index has them. */
+  others: ReadPlan;
+};
 
 /**
  * `within` is the value of the table's prefix. `read` and `count` return undefined when no document can match the
@@ -53,6 +56,8 @@ export type ListPlan<Field extends string> = {
   indexes: IndexDefinition[];
   read(query: ListQuery<Field>, within?: string): ReadPlan | undefined;
   count(conditions: readonly Condition<Field>[], within?: string): Filter | undefined;
+  /** Undefined without a condition on words, and when no document can match. */
+  search(conditions: readonly Condition<Field>[], within?: string): Search | undefined;
   /** The condition that the prefix has this value; an empty one without a value. */
   prefixOf(within: string | undefined): Filter;
 };
@@ -141,22 +146,88 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
     return isImplied || notDeleted === undefined ? [] : [notDeleted];
   }
 
-  function searchOf(byField: Map<Field, Condition[]>, within: string | undefined): { search?: Search } {
-    const name = names.find((it) => fields[it].type === 'beginnings' && byField.has(it));
-    if (name === undefined) return {};
-    const condition = allOf(fieldFilters(name, byField.get(name)));
-    const index = indexNameOf(fields[name], within !== undefined);
-    return { search: { index, condition, filter: filterOf([prefixOf(within)], byField) } };
-  }
-
   function prefixOf(within: string | undefined): Filter {
     if (within === undefined) return {};
     if (prefix === undefined) throw new TypeError('these lists have no prefix');
     return { [prefix]: within };
   }
 
+  function read(
+    { conditions, sort: { field: name, descending } }: ListQuery<Field>,
+    within?: string,
+  ): ReadPlan | undefined {
+    const byField = conditionsByField(conditions, within);
+    if (byField === undefined) return undefined;
+    const field = fields[name];
+    if (field.type === 'words') throw new TypeError(`lists are not sorted by ${name}`);
+    const type = field.type === 'folded' || field.type === 'enum' ? 'string' : field.type;
+    const sort = { field: field.stored, type, unique: isUnique(field), descending };
+    const isWithin = within !== undefined;
+    const list = {
+      inMemory: false,
+      sort,
+      index: indexNameOf(field, isWithin),
+      prefix: prefixOf(within),
+    };
+
+    const uniqueName = names.find((key) => isUnique(fields[key]) && byField.get(key)?.some(isEquality));
+    if (uniqueName !== undefined) {
+      const filter = filterOf([list.prefix, notDeleted ?? {}], byField);
+      return { inMemory: true, sort, index: indexNameOf(fields[uniqueName], false), filter };
+    }
+    if (isWithin && isPrefix(name)) {
+      // All documents have the same value, so they are in the order of their ids.
+      const limit = { value: within, inclusive: true };
+      const range = { lower: limit, upper: limit };
+      return {
+        ...list,
+        index: indexNameOf(field, false),
+        prefix: {},
+        range,
+        filter: filterOf([], byField),
+      };
+    }
+    if (!sort.unique) {
+      const { range, isComplete } = rangeOf(field, byField.get(name) ?? [], hasTombstones);
+      return { ...list, range, filter: filterOf([], byField, isComplete ? name : undefined) };
+    }
+    if (sort.field !== '_id') {
+      return { ...list, filter: filterOf(hasTombstones ? [hasField(field)] : [], byField) };
+    }
+    const first = mostSelective(byField);
+    if (first === undefined)
+      return { ...list, filter: filterOf(notDeletedUnlessImplied(byField, within), byField) };
+    return {
+      ...list,
+      index: indexNameOf(fields[first], isWithin),
+      prefix: { ...list.prefix, ...allOf(fieldFilters(first, byField.get(first))) },
+      filter: filterOf([], byField, first),
+    };
+  }
+
+  function search(conditions: readonly Condition<Field>[], within?: string): Search | undefined {
+    const byField = conditionsByField(conditions, within);
+    const name = names.find((it) => fields[it].type === 'words' && byField?.has(it));
+    if (byField === undefined || name === undefined) return undefined;
+    const field = fields[name] as ListField & { type: 'words' };
+    const own = byField.get(name) ?? [];
+    const beginning = allOf(fieldFilters(name, own));
+    const either = own.map((it) => ({ $or: [allOf(fieldFilters(name, [it])), containing(field, it)] }));
+    const newestFirst = { field: names.find((it) => fields[it].stored === '_id') as Field, descending: true };
+    const rest = conditions.filter((it) => it.field !== name);
+    const others = read({ conditions: rest, sort: newestFirst }, within) as ReadPlan;
+    return {
+      beginning,
+      index: indexNameOf(field, within !== undefined),
+      filter: filterOf([prefixOf(within)], byField),
+      others: { ...others, filter: allOf([others.filter ?? {}, ...either, { $nor: [beginning] }]) },
+    };
+  }
+
   return {
     prefixOf,
+    search,
+    read,
 
     indexes: [
       ...names.filter((name) => fields[name].stored !== '_id').map((name) => indexOf(fields[name], false)),
@@ -165,57 +236,6 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
         .filter((name) => !isPrefix(name) && !(fields[name].stored === '_id' && names.some(isPrefix)))
         .map((name) => indexOf(fields[name], true)),
     ],
-
-    read({ conditions, sort: { field: name, descending } }, within) {
-      const byField = conditionsByField(conditions, within);
-      if (byField === undefined) return undefined;
-      const field = fields[name];
-      if (field.type === 'beginnings') throw new TypeError(`lists are not sorted by ${name}`);
-      const type = field.type === 'folded' || field.type === 'enum' ? 'string' : field.type;
-      const sort = { field: field.stored, type, unique: isUnique(field), descending };
-      const isWithin = within !== undefined;
-      const list = {
-        inMemory: false,
-        sort,
-        index: indexNameOf(field, isWithin),
-        prefix: prefixOf(within),
-        ...searchOf(byField, within),
-      };
-
-      const uniqueName = names.find((key) => isUnique(fields[key]) && byField.get(key)?.some(isEquality));
-      if (uniqueName !== undefined) {
-        const filter = filterOf([list.prefix, notDeleted ?? {}], byField);
-        return { inMemory: true, sort, index: indexNameOf(fields[uniqueName], false), filter };
-      }
-      if (isWithin && isPrefix(name)) {
-        // All documents have the same value, so they are in the order of their ids.
-        const limit = { value: within, inclusive: true };
-        const range = { lower: limit, upper: limit };
-        return {
-          ...list,
-          index: indexNameOf(field, false),
-          prefix: {},
-          range,
-          filter: filterOf([], byField),
-        };
-      }
-      if (!sort.unique) {
-        const { range, isComplete } = rangeOf(field, byField.get(name) ?? [], hasTombstones);
-        return { ...list, range, filter: filterOf([], byField, isComplete ? name : undefined) };
-      }
-      if (sort.field !== '_id') {
-        return { ...list, filter: filterOf(hasTombstones ? [hasField(field)] : [], byField) };
-      }
-      const first = mostSelective(byField);
-      if (first === undefined)
-        return { ...list, filter: filterOf(notDeletedUnlessImplied(byField, within), byField) };
-      return {
-        ...list,
-        index: indexNameOf(fields[first], isWithin),
-        prefix: { ...list.prefix, ...allOf(fieldFilters(first, byField.get(first))) },
-        filter: filterOf([], byField, first),
-      };
-    },
 
     count(conditions, within) {
       const byField = conditionsByField(conditions, within);

@@ -1,12 +1,22 @@
-import type { KeysetPage, ListQuery, ListSource, OffsetPage, Rows } from '@gatehouse/domain/list-query';
+import type {
+  Condition,
+  KeysetPage,
+  ListQuery,
+  ListSource,
+  OffsetPage,
+  Rows,
+} from '@gatehouse/domain/list-query';
 import type { DocumentCollection, StoredDocument } from './collection.ts';
 import type { Counts } from './counts.ts';
 import { MAX_QUERY_MS } from './database.ts';
-import { keysetPage, offsetPage, pageInMemory } from './keyset.ts';
-import type { ListPlan } from './list-plan.ts';
+import { boundedScan, keysetPage, offsetPage, pageInMemory, type SortedList } from './keyset.ts';
+import type { ListPlan, Search } from './list-plan.ts';
+import { settleAll } from './settle-all.ts';
 
-/** As many as a search may find to be sorted in memory. */
+/** As many as a search may find, either way, to be sorted in memory. */
 const MAX_SORTED = 2000;
+/** How many documents are read to find a text in the middle of words. */
+const MAX_SCANNED = 10_000;
 
 /** The lists of a collection: of all documents or, with `within`, of those with one value of the plan's prefix. */
 type ListSources<Field extends string, T> = ListSource<Field, T> & {
@@ -34,26 +44,55 @@ export function createListSource<Field extends string, D extends { _id: string }
     return Object.fromEntries(properties.flatMap(storedAs).map((field) => [field, 1]));
   }
 
-  const countUpTo = ({ index, condition }: { index: string; condition: object }, limit: number) =>
-    collection.countDocuments(condition, { limit, hint: index, maxTimeMS: MAX_QUERY_MS });
+  const readAll = (
+    { filter = {}, index }: Pick<SortedList, 'filter' | 'index'>,
+    projection: Readonly<Record<string, 1>>,
+  ): Promise<StoredDocument[]> =>
+    collection.find(filter, { hint: index, projection, maxTimeMS: MAX_QUERY_MS }).toArray();
+
+  /**
+   * All that a search finds, or undefined when words of many documents begin with its text: in the order of the list these are
+   * close together, as few are not.
+   */
+  async function foundBy(search: Search, projection: Readonly<Record<string, 1>>) {
+    const { beginning, index, others } = search;
+    const limits = { limit: MAX_SORTED + 1, hint: index, maxTimeMS: MAX_QUERY_MS };
+    if ((await collection.countDocuments(beginning, limits)) > MAX_SORTED) return undefined;
+    const bounds = { most: MAX_SCANNED, limit: MAX_SORTED };
+    const [known, scanned] = await settleAll([
+      readAll(search, projection),
+      others.inMemory
+        ? readAll(others, projection).then((documents) => ({ documents, isIncomplete: false }))
+        : boundedScan({ ...others, collection, projection }, bounds),
+    ]);
+    return { ...scanned, documents: [...known, ...scanned.documents] };
+  }
 
   function within(value: string | undefined): ListSource<Field, T> {
     async function rows(query: ListQuery<Field>, page: OffsetPage | KeysetPage): Promise<Rows<T>> {
       const readPlan = plan.read(query, value);
       if (readPlan === undefined) return { items: [], hasNext: false, hasPrevious: false };
-      const { inMemory, search, ...list } = readPlan;
-      const projection = { ...projectionOf(query.properties), [list.sort.field]: 1 };
+      const { inMemory, ...list } = readPlan;
+      const projection = { ...projectionOf(query.properties), [list.sort.field]: 1 as const };
       const source = { ...list, collection, projection };
-      let found: Rows<StoredDocument>;
-      const isFew = search !== undefined && (await countUpTo(search, MAX_SORTED + 1)) <= MAX_SORTED;
-      if (inMemory || isFew) {
-        const { filter = {}, index } = isFew ? search : list;
-        const all = collection.find(filter).hint(index).project<StoredDocument>(projection);
-        found = pageInMemory(list, await all.maxTimeMS(MAX_QUERY_MS).toArray(), page);
-      } else {
-        found = await ('offset' in page ? offsetPage(source, page) : keysetPage(source, page));
-      }
-      return { ...found, items: found.items.map((document) => read(document as unknown as D)) };
+      const search = plan.search(query.conditions, value);
+      const few = search && (await foundBy(search, projection));
+      const all = few?.documents ?? (inMemory ? await readAll(list, projection) : undefined);
+      const found =
+        all !== undefined
+          ? pageInMemory(list, all, page)
+          : await ('offset' in page ? offsetPage(source, page) : keysetPage(source, page));
+      const isIncomplete = search !== undefined && few?.isIncomplete !== false;
+      const items = found.items.map((document) => read(document as unknown as D));
+      return { ...found, items, ...(isIncomplete ? { isIncomplete } : {}) };
+    }
+
+    async function countNow(conditions: readonly Condition<Field>[], filter: object): Promise<number> {
+      const search = plan.search(conditions, value);
+      const few = search && (await foundBy(search, { _id: 1 }));
+      // Without conditions and a hint the database would scan the documents.
+      const hint = Object.keys(filter).length === 0 ? { hint: '_id_' } : {};
+      return few?.documents.length ?? collection.countDocuments(filter, { maxTimeMS: MAX_QUERY_MS, ...hint });
     }
 
     return {
@@ -64,11 +103,7 @@ export function createListSource<Field extends string, D extends { _id: string }
         if (filter === undefined) return 0;
         const isEverything = conditions.length === 0 && value === undefined;
         const key = isEverything ? '' : JSON.stringify([value, conditions]);
-        // Without conditions and a hint the database would scan the documents.
-        const hint = Object.keys(filter).length === 0 ? { hint: '_id_' } : {};
-        return counts.count(key, () =>
-          collection.countDocuments(filter, { maxTimeMS: MAX_QUERY_MS, ...hint }),
-        );
+        return counts.count(key, () => countNow(conditions, filter));
       },
     };
   }

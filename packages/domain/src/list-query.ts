@@ -45,6 +45,8 @@ export type Rows<T> = {
   last?: Position;
   hasNext: boolean;
   hasPrevious: boolean;
+  /** A search has not looked at all rows of the list: others may meet its conditions. */
+  isIncomplete?: boolean;
   /** How many rows of the whole list have each value of a field, where a store counts them. */
   facets?: Facets;
 };

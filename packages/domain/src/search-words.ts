@@ -22,3 +22,8 @@ export function wordsOf(text: string): string[] {
   }
   return [...words];
 }
+
+/** The words of names and addresses, which end at every dot, underscore and apostrophe as well: "ann.lee" has two. */
+export function nameWordsOf(text: string): string[] {
+  return wordsOf(foldedKey(text).replaceAll(/[^\p{L}\p{M}\p{N}]+/gu, ' '));
+}

@@ -73,7 +73,8 @@ app.post<{ Body: { name: string } }>(
       created_at: now,
       updated_at: now,
       outbox: [],
-      search_texts: [],
+      search_text: '',
+      search_words: [],
     });
     return reply.code(201).send({ id, name });
   },

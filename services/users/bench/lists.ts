@@ -62,7 +62,8 @@ function documentOf(i: number): UserDocument {
     created_at: at,
     updated_at: new Date(at.getTime() + (i % 1000) * 60 * SECOND),
     outbox: [],
-    search_texts: [],
+    search_text: '',
+    search_words: [],
   };
 }
 

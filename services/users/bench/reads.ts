@@ -33,7 +33,8 @@ function documentOf(i: number): UserDocument {
     created_at: at,
     updated_at: at,
     outbox: [],
-    search_texts: [],
+    search_text: '',
+    search_words: [],
   };
 }
 

@@ -3,6 +3,8 @@ import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
+import { storedFields, type UserDocument } from '../src/store/user-document.ts';
+import { userRecord } from './store/user-record.ts';
 
 const MAIN = new URL('../src/service.ts', import.meta.url).pathname;
 
@@ -28,11 +30,23 @@ t.test('the command brings a database up to date, and none of a later release is
     output: 'There is no command migrat: the only one is migrate.\n',
   });
 
+  const users = connection.collection<UserDocument>('users');
+  const { search_text, search_words, ...fields } = storedFields({
+    ...userRecord({ username: 'jo.berg' }),
+    passwordHash: null,
+  });
+  const earlier = { ...fields, search_texts: ['jo.berg', 'o.berg'] };
+  await users.insertMany([{ ...earlier, _id: 'usr_1' }, { _id: 'usr_2' }] as never);
+  await users.createIndex({ search_texts: 1, _id: 1 });
   t.equal((await run('migrate')).status, 0);
-  const indexes = await connection.collection('users').indexes();
-  t.ok(indexes.some(({ name }) => name === 'living_username_key'));
+  t.same(await users.find().toArray(), [
+    { ...fields, search_text, search_words, _id: 'usr_1' },
+    { _id: 'usr_2' },
+  ]);
+  const indexes = (await users.indexes()).map(({ name }) => name);
+  t.ok(indexes.includes('living_username_key') && !indexes.includes('search_texts_1__id_1'));
 
-  const later = { _id: 'of the release after the next one' as never, version: 2, applied_at: new Date() };
+  const later = { _id: 'of the release after the next one' as never, version: 3, applied_at: new Date() };
   await connection.collection('migrations').insertOne(later);
-  t.match(await run('migrate'), { status: 1, output: /supports versions up to 1: start a newer one/ });
+  t.match(await run('migrate'), { status: 1, output: /supports versions up to 2: start a newer one/ });
 });

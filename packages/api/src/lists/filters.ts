@@ -18,6 +18,8 @@ export type FilterField<F extends string> = {
   values?: readonly string[];
   /** The operators, if not all those of the type. */
   operators?: readonly FilterOperator[];
+  /** A search that may not look at all rows: the response then says so. */
+  bounded?: true;
 };
 
 /** The fields by which a list can be filtered, by their names in a query. */

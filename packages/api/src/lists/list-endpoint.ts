@@ -63,9 +63,9 @@ export function createListEndpoint<F extends string, T>(options: {
     const { facets } = rows;
     const text = envelope.write(rowsOf(rows.items), { total, limit, offset, page, facets });
     // A bare array has no place for a link to the next page, so that goes into a header.
-    if (envelope.counts || !rows.hasNext || rows.last === undefined) return { text, links: [] };
+    if (envelope.counts || !rows.hasNext || rows.last === undefined) return { text, links: [], rows };
     const next = { ...startBeside(rows.last, 'next'), page: page + 1, hash: listHash(request), ...inProfile };
-    return { text, links: [`<${linkTo(path, request, next)}>; rel="next"`] };
+    return { text, links: [`<${linkTo(path, request, next)}>; rel="next"`], rows };
   }
 
   async function byCursor(
@@ -95,7 +95,7 @@ export function createListEndpoint<F extends string, T>(options: {
         hasPrevPage: previous !== undefined,
       },
     });
-    return { text, links: [] };
+    return { text, links: [], rows };
   }
 
   return {
@@ -108,11 +108,15 @@ export function createListEndpoint<F extends string, T>(options: {
         page.kind === 'cursor'
           ? byCursor(request, source, path, page.cursor)
           : byOffset(request, source, path, page.offset);
-      const { text, links } = await (request.conditions.length > 0 ? limited(readPage) : readPage());
+      const { text, links, rows } = await (request.conditions.length > 0 ? limited(readPage) : readPage());
       const { link, ...headers } =
         deprecation !== undefined && request.deprecated ? deprecationHeaders(deprecation) : {};
       const allLinks = [...links, ...(link === undefined ? [] : [link])];
-      return { headers: { ...headers, ...(allLinks.length > 0 ? { link: allLinks.join(', ') } : {}) }, text };
+      const more = {
+        ...(allLinks.length > 0 ? { link: allLinks.join(', ') } : {}),
+        ...(rows.isIncomplete ? { 'incomplete-results': '?1' } : {}),
+      };
+      return { headers: { ...headers, ...more }, text };
     },
   };
 }

@@ -3,6 +3,8 @@ const HEADERS = {
   ETag: 'The current version, for If-Match and If-None-Match.',
   Location: 'The path of the new resource, or the URL of the redirect.',
   Link: 'Links (RFC 8288): `next` is the next page, `deprecation` a guide.',
+  'Incomplete-Results':
+    '`?1` (RFC 9651) if the search did not look in the middle of all words: more rows may have the text there.',
   Deprecation: 'The date since which a parameter of the request is deprecated (RFC 9745).',
   Sunset: 'The date until which deprecated parameters work (RFC 8594).',
   'Cache-Control': 'How long the response may be cached.',

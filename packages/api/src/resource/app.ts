@@ -51,6 +51,7 @@ const EXPOSED_HEADERS = [
   'Content-Disposition',
   'Content-Range',
   'Link',
+  'Incomplete-Results',
   'Location',
   'Deprecation',
   'Sunset',

@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookH
 import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { etagOf, ifMatch, notModified } from '../http/conditional.ts';
 import type { Deprecation } from '../lists/deprecation.ts';
+import type { FilterField } from '../lists/filters.ts';
 import { createListEndpoint, type Limited } from '../lists/list-endpoint.ts';
 import { callerOf } from './authenticate.ts';
 import { matchesBody, matchesQuery } from './choose-profile.ts';
@@ -77,6 +78,9 @@ const mountList: Mount = (app, { noun, operations: { list }, example }, path, op
   });
 
   const isLegacy = candidates.some(({ definition }) => definition.rules.legacy === true);
+  const isBounded = candidates.some(({ definition }) =>
+    Object.values<FilterField<string>>(definition.rules.filters).some(({ bounded }) => bounded),
+  );
   const route = describeRoute(path, candidates, list, {
     operation: 'list',
     summary: `List ${noun.many}`,
@@ -92,6 +96,7 @@ const mountList: Mount = (app, { noun, operations: { list }, example }, path, op
         ],
         headers: {
           Link: 'sometimes',
+          ...(isBounded ? { 'Incomplete-Results': 'sometimes' } : {}),
           ...(isLegacy ? { Deprecation: 'sometimes', Sunset: 'sometimes' } : {}),
         },
       },

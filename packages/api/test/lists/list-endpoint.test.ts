@@ -228,3 +228,14 @@ t.test('a page that is refused is in flight until its list has been counted', as
     await t.rejects(reply, { message: 'no such page' });
   }
 });
+
+t.test('a search that did not look at all rows says so', async (t) => {
+  for (const isIncomplete of [true, false]) {
+    const rows = async () => ({ items: [], hasNext: false, hasPrevious: false, isIncomplete });
+    const source = { byOffset: rows, byKeyset: rows, count: async () => 0 };
+    for (const query of [{ cursor: '' }, { offset: '0' }]) {
+      const { headers } = await endpoint(bareArray).reply(query, source);
+      t.strictSame(headers, isIncomplete ? { 'incomplete-results': '?1' } : {});
+    }
+  }
+});

@@ -273,7 +273,7 @@ export const profileF: UserProfile = {
       paging: 'offset',
       filters: {
         ...camelCase.filters(['id', 'username', 'email', 'role', 'status']),
-        q: { field: 'text', type: 'string', operators: ['eq'] },
+        q: { field: 'text', type: 'string', operators: ['eq'], bounded: true },
         ...camelCase.filters(['createdAt', 'updatedAt']),
       },
       plain: ['q'],

@@ -4,6 +4,7 @@ import type { Migration } from '@gatehouse/data/migrations';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import { foldedKey } from '@gatehouse/domain/folded-key';
+import { nameWordsOf } from '@gatehouse/domain/search-words';
 import { type Account, type User, type UserField, userOf } from '../user.ts';
 import { ACCOUNT, NO_ADDRESS, USER } from '../user-fields.ts';
 
@@ -12,19 +13,14 @@ export type UserDocument = StoredOf<typeof ACCOUNT> &
   VersionedDocument & {
     username_key: string;
     email_key: string;
-    /** The texts that searches match, see searchTexts(). */
-    search_texts: string[];
+    /** Folded, one a line: the username, the names and the email address before its @. */
+    search_text: string;
+    /** The words of these and of the domain. */
+    search_words: string[];
   };
-
-/** In the order in which they are applied. */
-export const USER_MIGRATIONS: readonly Migration[] = [];
 
 const users = createDocumentMapper(USER);
 const accounts = createDocumentMapper(ACCOUNT);
-
-/** The longest text that a search compares, and how many characters of a name it is looked for in. */
-const SEARCH_LENGTH = 24;
-const SEARCHED_CHARACTERS = 48;
 
 /** Matches every user that is not deleted, by the index on username_key. */
 export const NOT_DELETED = { username_key: { $gt: '' } };
@@ -35,7 +31,7 @@ export const ACTIVE_ADMINS = { role: 'admin', status: 'active' } as const;
 export const USER_LISTS = createListPlan<UserField>({
   fields: {
     ...users.listFields,
-    text: { stored: 'search_texts', type: 'beginnings', length: SEARCH_LENGTH },
+    text: { stored: 'search_words', type: 'words', text: 'search_text' },
   },
   notDeleted: NOT_DELETED,
 });
@@ -66,29 +62,47 @@ export function storedFields(account: Account): Omit<UserDocument, '_id'> {
     ...accounts.write(account),
     username_key: foldedKey(account.username),
     email_key: emailKey(account),
-    search_texts: searchTexts(account),
+    ...searchFields(account),
   };
 }
 
 /**
- * The texts that begin at each character of a username, a name and an email address before its @, so that an index finds what any
- * of these contains. The part after the @ is found by its beginning only, as thousands have the same.
+ * The fields by which searches find a user: by the beginnings of words, which are indexed, and by what the text contains. Thousands have the
+ * same domain, so that only its words are looked for.
  */
-export function searchTexts({
+export function searchFields({
   username,
   email,
   name,
   firstName,
   lastName,
-}: Pick<Account, 'username' | 'email' | 'name' | 'firstName' | 'lastName'>): string[] {
+}: Pick<Account, 'username' | 'email' | 'name' | 'firstName' | 'lastName'>) {
   const [local = '', domain = ''] = foldedKey(email ?? '').split('@');
-  const texts = [username, name ?? '', [firstName, lastName].filter(Boolean).join(' ')].map(foldedKey);
-  const found = [...texts, local].flatMap((text) => {
-    const characters = [...text].slice(0, SEARCHED_CHARACTERS);
-    return characters.map((_, at) => characters.slice(at, at + SEARCH_LENGTH).join(''));
-  });
-  return [...new Set([...found, domain.slice(0, SEARCH_LENGTH)])].filter((text) => text.length > 1);
+  const names = [username, name ?? '', [firstName, lastName].filter(Boolean).join(' ')].map(foldedKey);
+  const text = [...new Set([...names, local])].filter(Boolean).join('\n');
+  return { search_text: text, search_words: nameWordsOf(`${text}\n${domain}`) };
 }
+
+/** In the order in which they are applied. */
+export const USER_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'users are found by words',
+    async run({ connection, convertEach }) {
+      await convertEach<UserDocument>('users', (document) => {
+        // A tombstone has no username.
+        if (document.username === undefined) return [];
+        const unchanged = { _id: document._id, version: document.version, search_words: { $exists: false } };
+        const update = { $set: searchFields(accountOf(document)), $unset: { search_texts: '' as const } };
+        return [{ updateOne: { filter: unchanged, update } }];
+      });
+      const dropped = connection.collection('users').dropIndex('search_texts_1__id_1');
+      await dropped.catch((error: { codeName?: string }) => {
+        if (!['NamespaceNotFound', 'IndexNotFound'].includes(error.codeName ?? '')) throw error;
+      });
+    },
+  },
+];
 
 function emailKey({ id, email, emailContested = false }: Account): string {
   if (email === null) return NO_ADDRESS + id;

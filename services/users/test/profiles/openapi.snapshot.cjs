@@ -96,7 +96,7 @@ query: filter[updatedAt][gt]?
 query: filter[updatedAt][gte]?
 query: filter[updatedAt][lt]?
 query: filter[updatedAt][lte]?
-200 application/json UserFList | UserFCursorPage (X-Request-Id, Link?, RateLimit?, RateLimit-Policy?)
+200 application/json UserFList | UserFCursorPage (X-Request-Id, Link?, Incomplete-Results?, RateLimit?, RateLimit-Policy?)
 400 ApiError_invalid, 401 ApiError_unauthenticated, 403 ApiError_forbidden_read_users_read_all, 429 ApiError_rate_limited, 500 ApiError_internal, 503 ApiError_unavailable
 `
 

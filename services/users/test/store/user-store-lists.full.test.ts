@@ -7,7 +7,7 @@ import { repetitions } from '@gatehouse/testing/repetitions';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
-import { searchTexts } from '../../src/store/user-document.ts';
+import { searchFields } from '../../src/store/user-document.ts';
 import { createUserStore } from '../../src/store/user-store.ts';
 import type { User, UserRecord } from '../../src/user.ts';
 import { userRecord } from './user-record.ts';
@@ -388,34 +388,57 @@ t.test('a list of some properties has them as a list of all has, and reads no ot
   client.off('commandStarted', record);
 });
 
-t.test('a search reads what it finds if that is little, and else the list in its order', async (t) => {
+t.test('a search reads the words that begin so, and 10,000 users for the text', async (t) => {
   const collection = connection.collection('users');
-  const MANY = 3000;
+  const MANY = 12_000;
+  // By their ids, they came before everybody else.
   const copies = Array.from({ length: MANY }, (_, i) => ({
-    ...{ _id: newId('usr') as never, username: `robot${i}`, username_key: `robot${i}`, email: null },
-    ...{ email_key: `\0robot${i}`, role: 'user', status: 'active', password_hash: null, version: 1 },
-    ...{ created_at: new Date(BEGIN + i), updated_at: new Date(BEGIN + i), outbox: [] },
-    search_texts: searchTexts({ ...userRecord({ email: null }), username: `robot${i}` }),
+    ...{ _id: `usr_${String(i).padStart(26, '0')}` as never, username: `robot${i}`, email: null },
+    ...{ username_key: `robot${i}`, email_key: `\0robot${i}`, password_hash: null, version: 1 },
+    ...{ role: i === 7 ? 'admin' : 'user', status: 'active', outbox: [] },
+    ...{ created_at: new Date(BEGIN + i), updated_at: new Date(BEGIN + i) },
+    ...searchFields({ ...userRecord({ email: null }), username: `robot${i}` }),
   }));
   await collection.insertMany(copies);
 
   const sort = { field: 'createdAt', descending: true } as const;
-  const pageOf = (text: string) => {
-    const query = { conditions: [{ field: 'text', operator: 'eq', values: [text] } as const], sort };
-    return store.byKeyset(query, { limit: 20 });
-  };
-  const few = await pageOf('obot299');
-  t.same(
-    few.items.map(({ username }) => username),
-    [...Array.from({ length: 10 }, (_, i) => `robot${2999 - i}`), 'robot299'],
-  );
-  t.equal((await pageOf('obot')).items[0]?.username, 'robot2999');
-  for (const [text, most] of [
-    ['obot299', 40],
-    ['obot', 2200],
+  const is = (field: UserField | 'text', ...values: string[]) => ({ field, operator: 'eq', values }) as const;
+  const annLees = everybody
+    .filter((it) => it.lastName && (it.firstName || foldedKey(it.username).startsWith('ann')))
+    .map(({ username }) => username);
+  for (const [text, others, found, most, isIncomplete] of [
+    // Words that begin so, and the newest 10,000 users that contain it.
+    ['robot1199', [], ['robot11999', 'robot11998'], 10_100, true],
+    ['obot1199', [], ['robot11999', 'robot11998'], 10_100, true],
+    ['obot1234', [], [], 10_100, true],
+    ['robot1234', [], ['robot1234'], 10_100, true],
+    ['lee an', [], annLees.toSorted(), 10_100, true],
+    // All who can be meant.
+    ['obot7', [is('role', 'admin')], ['robot7'], 100, false],
+    ['obot7', [is('username', 'robot7')], ['robot7'], 100, false],
+    // More begin so than are sorted in memory.
+    ['robot', [], ['robot11999', 'robot11998'], 100, true],
+    // More contain it.
+    ['obot', [], ['robot11999', 'robot11998'], 10_100, true],
   ] as const) {
-    for (const { documents, keys, stages } of await explained(() => pageOf(text))) {
-      t.ok(documents <= 100 && keys <= most, `${text}: ${documents} documents, ${keys} keys, ${stages}`);
+    const query = { conditions: [is('text', text), ...others], sort };
+    const page = () => store.byKeyset(query, { limit: 20 });
+    const { items, isIncomplete: was = false } = await page();
+    const names = items.map(({ username }) => username);
+    t.same(found.length > 2 ? names.toSorted() : names.slice(0, 2), found, text);
+    t.equal(was, isIncomplete, `${text}: is incomplete`);
+    const plans = await explained(page);
+    const beginning = plans.find(({ indexes }) => indexes.includes('search_words_1__id_1'));
+    t.match(beginning?.stages, /COUNT|IXSCAN/, `${text}: by words`);
+    for (const { documents, stages } of plans) {
+      t.ok(documents <= most, `${text}: ${documents} documents, ${stages}`);
+      t.notMatch(stages, /COLLSCAN/);
     }
   }
+  t.equal(await store.count([is('text', 'robot')]), MANY);
+  t.equal(
+    await store.count([is('text', 'obot1199')]),
+    10,
+    'all but robot1199, which is not among the newest',
+  );
 });
