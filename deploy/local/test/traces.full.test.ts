@@ -81,7 +81,7 @@ t.test(
       form,
       { process: 'identity', name: 'POST', kind: 'client' },
       { process: 'users', name: 'POST /internal/users/accounts', kind: 'server' },
-      { process: 'users', name: 'insertOne users', kind: 'client' },
+      { process: 'users', name: 'insertMany users', kind: 'client' },
     ]);
     const notify = { process: 'notifications', name: 'POST /v2/notifications', kind: 'server' } as const;
     const job = [

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, unavailable } from '@gatehouse/core/errors';
 import { allowsVersion, type IfVersion } from '@gatehouse/domain/if-version';
-import type { DocumentCollection } from './collection.ts';
+import { createBatches } from './batches.ts';
+import type { DocumentCollection, StoredDocument } from './collection.ts';
 import type { Counts } from './counts.ts';
 import { duplicateKeyField } from './duplicate-key.ts';
 import { insertNew } from './insert-new.ts';
@@ -67,6 +68,8 @@ type VersionedWrites<T> = {
 /** How long a write waits for another of its process, and how long it is retried after conflicts. */
 const MAX_WAIT_MS = 5000;
 const MAX_PAUSE_MS = 64;
+/** Documents that are inserted with one command. */
+const BATCH_SIZE = 100;
 
 /**
  * @param options.noun the noun for messages, such as 'user'
@@ -88,6 +91,11 @@ export function createVersionedWrites<
   const { collection, noun, read, write, counts, duplicate } = options;
   /** The last pending write of this process by document id: writes of one process are queued, so that they do not conflict. */
   const lastWrites = new Map<string, Promise<unknown>>();
+
+  const insertTogether = createBatches<StoredDocument, boolean>({
+    max: BATCH_SIZE,
+    run: (documents) => insertNew(collection, documents),
+  });
 
   async function serialized<R>(id: string, run: () => Promise<R>): Promise<R> {
     const before = lastWrites.get(id)?.catch(() => {});
@@ -153,7 +161,11 @@ export function createVersionedWrites<
   return {
     async insert(aggregate, events = []) {
       const document = newDocument(aggregate, events);
-      const insert = () => collection.insertOne(document).catch(rethrowDuplicate);
+      const insert = async () => {
+        if (await insertTogether(document)) return;
+        // Alone, the error names the field that is not free.
+        await collection.insertOne(document).catch(rethrowDuplicate);
+      };
       await counts.resize(insert, () => 1);
     },
 

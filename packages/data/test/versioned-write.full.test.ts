@@ -1,12 +1,13 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
+import { monitored } from '@gatehouse/testing/explain';
 import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t from 'tap';
 import { createDatabase, type Database } from '../src/database.ts';
 import { createItemStore, type Item, type ItemDocument } from './item-store.ts';
 
-const uri = await testDatabase(t);
+const uri = monitored(await testDatabase(t));
 const [database, another] = [1, 2].map(() => createDatabase({ uri, name: 'items', logger })) as [
   Database,
   Database,
@@ -57,6 +58,18 @@ t.test('a change is written with its version, its time and its events', async (t
     next: { name: 'c' },
   });
   t.match(await items.findById(id), { name: 'c', version: 3 }, 'whatever the change says');
+});
+
+t.test('documents of the same moment are inserted together, and fail alone', async (t) => {
+  const { id } = await inserted();
+  const commands: string[] = [];
+  const client = database.connection.getClient();
+  const record = ({ commandName }: { commandName: string }) => commands.push(commandName);
+  client.on('commandStarted', record);
+  const all = await Promise.allSettled([{}, { id }, {}].map(inserted));
+  client.off('commandStarted', record);
+  t.match(all, [{ status: 'fulfilled' }, { reason: { code: 11000 } }, { status: 'fulfilled' }]);
+  t.same(commands, ['insert', 'insert'], 'the second one for the error');
 });
 
 t.test('without a change nothing is written', async (t) => {
