@@ -1,4 +1,5 @@
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { createBatches } from '@gatehouse/data/batches';
 import { defineCollection } from '@gatehouse/data/collection';
 import { type Counts, createCounts } from '@gatehouse/data/counts';
 import { createFindById } from '@gatehouse/data/find-by-id';
@@ -98,6 +99,18 @@ export function createUserStore(connection: Connection, counts: Counts = createC
       .toArray();
     return new Set(found.flatMap((it) => [it.username_key, it.held_username ?? '']));
   }
+
+  /** The users who have one of these keys, with those who are looked for at the same time. */
+  const findHolders = createBatches<{ usernameKey?: string; emailKey?: string }, readonly UserDocument[]>({
+    max: 100,
+    async run(items) {
+      const keysOf = (name: 'usernameKey' | 'emailKey') => items.flatMap((item) => item[name] ?? []);
+      const either = [...withUsername(keysOf('usernameKey')), { email_key: { $in: keysOf('emailKey') } }];
+      const projection = { ...USERNAMES, email_key: 1, email_verified: 1 };
+      const found = await collection.find<UserDocument>({ $or: either }, { projection }).toArray();
+      return items.map(() => found);
+    },
+  });
 
   /** Keeps a name that is held for somebody else from being taken by a change. */
   function withFreeUsername({ id, username }: Account, next: Account) {
@@ -281,17 +294,8 @@ export function createUserStore(connection: Connection, counts: Counts = createC
     async findTaken({ username, email, claimsEmail }) {
       const usernameKey = username === undefined ? undefined : foldedKey(username);
       const emailKey = typeof email === 'string' ? foldedKey(email) : undefined;
-      const either = [
-        ...(usernameKey === undefined ? [] : withUsername([usernameKey])),
-        ...(emailKey === undefined ? [] : [{ email_key: emailKey }]),
-      ];
-      if (either.length === 0) return [];
-      const found = await collection
-        .find<UserDocument>(
-          { $or: either },
-          { projection: { ...USERNAMES, email_key: 1, email_verified: 1 } },
-        )
-        .toArray();
+      if (usernameKey === undefined && emailKey === undefined) return [];
+      const found = await findHolders(omitUndefined({ usernameKey, emailKey }));
       const isHeld = ({ held_username: held, username_held_until: until }: UserDocument) =>
         held === usernameKey && until != null && until > new Date();
       const isUsernameTaken =

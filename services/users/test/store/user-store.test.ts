@@ -260,7 +260,8 @@ t.test('every query uses an index', async (t) => {
     byUsername: () => store.findByLogin({ usernameKey: foldedKey(username) }),
     byEmail: () => store.findByLogin({ emailKey: foldedKey(email ?? '') }),
     hash: () => store.passwordHashOf(id),
-    taken: () => store.findTaken({ username, email }),
+    taken: () =>
+      Promise.all([{ username, email }, { username: 'other' }, { email }].map((it) => store.findTaken(it))),
     write: () => store.update(id, { status: 'inactive' }, undefined, by).catch(() => {}),
   };
   for (const [name, read] of Object.entries(reads)) {
