@@ -59,6 +59,7 @@ const bench = {
   rounds,
   scope: 'read:users write:users',
   title: `${total} users`,
+  nats: true,
   async fill(uri: string) {
     ids = await fill(uri);
   },
