@@ -12,6 +12,9 @@ export type OutboxEvent = {
   traceparent?: string | undefined;
 };
 
+/** The events of a new document, which has no others. */
+export type StoredEvents = { outbox: readonly OutboxEvent[] };
+
 /** The index of documents with undelivered events; it is partial and contains no others. */
 export const OUTBOX_INDEX = {
   fields: { 'outbox.at': 1 },

@@ -6,7 +6,7 @@ import type { DocumentCollection, StoredDocument } from './collection.ts';
 import type { Counts } from './counts.ts';
 import { duplicateKeyField } from './duplicate-key.ts';
 import { insertNew } from './insert-new.ts';
-import { type OutboxEvent, outboxEvent } from './outbox.ts';
+import { type OutboxEvent, outboxEvent, type StoredEvents } from './outbox.ts';
 
 /** The version and time of a write. */
 export type Revision = { version: number; updatedAt: Date };
@@ -48,7 +48,8 @@ export type VersionedDocument = {
  * `unavailable` after too many conflicts.
  */
 type VersionedWrites<T> = {
-  insert(aggregate: T, events?: readonly DomainEvent[]): Promise<void>;
+  /** Resolves to the events as stored. */
+  insert(aggregate: T, events?: readonly DomainEvent[]): Promise<StoredEvents>;
   /** Inserts those whose unique fields are free, with one command, and returns for each whether it was inserted. */
   insertFree(entries: readonly { aggregate: T; events: readonly DomainEvent[] }[]): Promise<boolean[]>;
   /** Returns the decision: the change that was made, or undefined for none. */
@@ -167,6 +168,7 @@ export function createVersionedWrites<
         await collection.insertOne(document).catch(rethrowDuplicate);
       };
       await counts.resize(insert, () => 1);
+      return { outbox: document.outbox };
     },
 
     insertFree(entries) {

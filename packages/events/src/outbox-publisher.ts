@@ -5,7 +5,7 @@ import { continueTrace, during } from '@gatehouse/core/tracing';
 import { within } from '@gatehouse/core/within';
 import { createBatches } from '@gatehouse/data/batches';
 import type { Database } from '@gatehouse/data/database';
-import { OUTBOX_INDEX, type OutboxEvent, TOMBSTONES } from '@gatehouse/data/outbox';
+import { OUTBOX_INDEX, type OutboxEvent, type StoredEvents, TOMBSTONES } from '@gatehouse/data/outbox';
 import { createFailureLog } from './failure-log.ts';
 import type { EventTransport } from './local-events.ts';
 
@@ -21,7 +21,7 @@ export type OutboxPublisher = {
   stop(): Promise<void>;
   /**
    * The store whose writes also start to publish their events before they resolve. They do not wait for that, since listeners take their
-   * own time.
+   * own time. The events of a write that resolves to StoredEvents are not read again.
    */
   publishing<K extends string, S extends Record<K, Write>>(store: S, writes: readonly K[]): S;
   /**
@@ -117,8 +117,8 @@ export function createOutboxPublisher(options: {
     }
   }
 
-  async function begin(id: string, subject: string): Promise<boolean> {
-    const isDelivered = !signal.aborted && (await lanes.get(laneOf(subject))?.push(id)) === true;
+  async function begin(id: string, subject: string, outbox?: StoredEvents['outbox']): Promise<boolean> {
+    const isDelivered = !signal.aborted && (await lanes.get(laneOf(subject))?.push(id, outbox)) === true;
     if (!isDelivered) isUnsettled = true;
     return isDelivered;
   }
@@ -140,7 +140,8 @@ export function createOutboxPublisher(options: {
             isUnsettled = true;
             throw error;
           });
-          void begin(typeof target === 'string' ? target : target.id, '');
+          const { outbox } = Object(result) as Partial<StoredEvents>;
+          void begin(typeof target === 'string' ? target : target.id, '', outbox);
           return result;
         },
       ]);
@@ -167,24 +168,24 @@ function createLane(options: {
   /** Consecutive batches without any delivery. */
   let failedBatches = 0;
 
-  function deliverDocument(id: unknown): Promise<boolean> {
+  function deliverDocument(id: unknown, outbox?: StoredEvents['outbox']): Promise<boolean> {
     const before = inFlight.get(id);
     if (before !== undefined) {
       before.next ??= before.delivery.then(() => deliverDocument(id));
       return before.next;
     }
-    const delivery = deliverEvents(id).finally(() => inFlight.delete(id));
+    const delivery = deliverEvents(id, outbox).finally(() => inFlight.delete(id));
     inFlight.set(id, { delivery });
     return delivery;
   }
 
   /** Delivers the events that wait now. Later ones are delivered by the process that writes them, or by a sweep. */
-  async function deliverEvents(id: unknown): Promise<boolean> {
+  async function deliverEvents(id: unknown, outbox?: StoredEvents['outbox']): Promise<boolean> {
     let event: OutboxEvent | undefined;
     const events: string[] = [];
     try {
       try {
-        for (event of (await documents.read(id)).filter(takes)) {
+        for (event of (outbox ?? (await documents.read(id))).filter(takes)) {
           if (stopping.aborted) return false;
           await deliver(event);
           events.push(event.id);
@@ -217,7 +218,7 @@ function createLane(options: {
    */
   async function deliverBatch(ids: unknown[]): Promise<void> {
     if (ids.length === 0 || stopping.aborted) return;
-    const results = await Promise.all(ids.map(deliverDocument));
+    const results = await Promise.all(ids.map((id) => deliverDocument(id)));
     failedBatches = results.includes(true) ? 0 : failedBatches + 1;
     if (failedBatches === 0) return;
     const delay = Math.min(BACKOFF_MS.first * 2 ** (failedBatches - 1), BACKOFF_MS.max);
@@ -226,7 +227,8 @@ function createLane(options: {
 
   return {
     /** Resolves to whether all events of the document are delivered. Never rejects. */
-    push: async (id: unknown) => inFlight.size < MAX_IN_FLIGHT && deliverDocument(id),
+    push: async (id: unknown, outbox?: StoredEvents['outbox']) =>
+      inFlight.size < MAX_IN_FLIGHT && deliverDocument(id, outbox),
     /** Starts to deliver the waiting events, unless a sweep is under way. */
     sweep() {
       sweeping ??= sweep()

@@ -1,10 +1,12 @@
 import { newId } from '@gatehouse/core/ids';
 import { continueTrace, during, startSpan } from '@gatehouse/core/tracing';
 import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';
+import { monitored } from '@gatehouse/testing/explain';
 import { recordTraces } from '@gatehouse/testing/otlp-receiver';
 import { until } from '@gatehouse/testing/processes';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { logger } from '@gatehouse/testing/test-logger';
+import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
 import { createLocalEvents } from '../src/local-events.ts';
 import { createOutboxPublisher } from '../src/outbox-publisher.ts';
@@ -13,7 +15,7 @@ type Receivers = Parameters<typeof createOutboxPublisher>[0]['receivers'];
 
 /** A store of things, those who listen to it, and what they have heard. */
 async function setUp(t: Test, receivers: NonNullable<Receivers> = {}) {
-  const { connection } = await startTestDatabase(t);
+  const { connection } = await startTestDatabase(t, { uri: monitored(await testDatabase(t)) });
   const things = connection.collection<{ _id: string; outbox: OutboxEvent[] }>('things');
   await things.createIndex({ ...OUTBOX_INDEX.fields }, { ...OUTBOX_INDEX.options });
   const transport = createLocalEvents();
@@ -21,8 +23,11 @@ async function setUp(t: Test, receivers: NonNullable<Receivers> = {}) {
   transport.subscribe('>', ({ subject, data }) => heard.push(`${subject} ${data.id}`));
   const store = {
     name: 'things',
-    insert: (thing: { id: string }) =>
-      things.insertOne({ _id: thing.id, outbox: [outboxEvent('things.made', thing)] }),
+    async insert(thing: { id: string }) {
+      const outbox = [outboxEvent('things.made', thing)];
+      await things.insertOne({ _id: thing.id, outbox });
+      return { outbox };
+    },
     async change(id: string, subject: string) {
       await things.updateOne({ _id: id }, { $push: { outbox: outboxEvent(subject, { id }) } });
       return subject;
@@ -36,15 +41,19 @@ async function setUp(t: Test, receivers: NonNullable<Receivers> = {}) {
   const collection = connection.collection('things');
   const publisher = createOutboxPublisher({ collection, logger, transport, receivers });
   t.teardown(() => publisher.stop());
-  return { store, heard, things, publisher, transport };
+  return { store, heard, things, publisher, transport, connection };
 }
 
 t.test('the events of each write are published, and its result is its own', async (t) => {
-  const { store, heard, things, publisher } = await setUp(t);
+  const { store, heard, things, publisher, connection } = await setUp(t);
   const published = publisher.publishing(store, ['insert', 'change', 'remove', 'fail']);
   const id = newId('thg');
-  t.match(await published.insert({ id }), { insertedId: id });
-  await until(() => heard.length === 1, 5000);
+  const commands: string[] = [];
+  connection.getClient().on('commandStarted', ({ commandName }) => commands.push(commandName));
+  t.match(await published.insert({ id }), { outbox: [{ data: { id } }] });
+  await until(() => commands.includes('update'), 5000);
+  t.same(heard, [`things.made ${id}`]);
+  t.same(commands, ['insert', 'update'], 'its events are not read again');
   t.equal(await published.change(id, 'things.changed'), 'things.changed');
   await until(() => heard.length === 2, 5000);
   await published.remove(id);

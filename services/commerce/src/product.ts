@@ -23,7 +23,7 @@ export type ProductField = StoredField | 'q' | 'relevance';
 /** The store as the use cases need it. */
 export type ProductStore = ListSource<ProductField, Product> & {
   /** Throws `conflict` when the sku is taken. */
-  insert(product: Product): Promise<void>;
+  insert(product: Product): Promise<unknown>;
   findById(id: string): Promise<Product | undefined>;
   /** The id of the product that has this sku, in whatever case. */
   findIdBySku(sku: string): Promise<string | undefined>;

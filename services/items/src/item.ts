@@ -26,7 +26,7 @@ export type ItemChanges = Partial<NewItem>;
 export type ItemStore = ListSource<ItemField, Item> & {
   within(owner: string): ListSource<ItemField, Item>;
   /** Throws `conflict` when there is an item with this id. */
-  insert(item: Item): Promise<void>;
+  insert(item: Item): Promise<unknown>;
   /** With an owner, undefined for an item of another. */
   findById(id: string, owner?: string): Promise<Item | undefined>;
   /** Throws `not_found`, and `precondition_failed` unless the item is at one of these versions. */

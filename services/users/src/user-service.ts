@@ -255,7 +255,7 @@ export function createUserService({
           });
           if (taken !== undefined) throw new TakenError(taken);
           if (password !== undefined) passwordHash ??= await hashNew(password);
-          const events = await store.insert(
+          const { accountChanges: events } = await store.insert(
             { ...record, passwordHash },
             omitUndefined({ claimsEmail }),
             createdBy,

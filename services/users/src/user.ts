@@ -159,7 +159,11 @@ export type UserStore = ListSource<UserField, User> & {
    * Throws a TakenError when the id, the username or the email belongs to another user. Callers ask findTaken before whether the
    * username is held.
    */
-  insert(account: Account, claim?: EmailClaim, by?: RequestedBy): Promise<AccountChanged[]>;
+  insert(
+    account: Account,
+    claim?: EmailClaim,
+    by?: RequestedBy,
+  ): Promise<{ accountChanges: AccountChanged[] }>;
   /** Inserts those whose id, username and email are free, and the username not held, with one command, and returns for each whether it was inserted. */
   insertFree(accounts: readonly Account[]): Promise<boolean[]>;
   /** Which of these ids belong to users, of whom some may be deleted but not yet forgotten. */

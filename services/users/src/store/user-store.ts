@@ -179,10 +179,10 @@ export function createUserStore(connection: Connection, counts: Counts = createC
 
     async insert(account, claim = {}, by) {
       const { accountChanges, events } = createUser(account, by);
-      await claiming(account.email, claim, (emailContested) =>
+      const stored = await claiming(account.email, claim, (emailContested) =>
         writes.insert({ ...account, emailContested }, events),
       );
-      return accountChanges;
+      return { ...stored, accountChanges };
     },
 
     async insertFree(accounts) {
