@@ -19,8 +19,8 @@ export type Connect = (tokens: TokenSource, cause: Cause, idempotencyKey?: strin
 /** The public API, as one person. All throw ApiError for responses other than a success. */
 export type Api = {
   get<T>(path: string, query?: Query): Promise<T>;
-  /** A thing with its entity tag, for `send`. */
-  read<T>(path: string): Promise<{ value: T; etag: string | null }>;
+  /** A thing with its entity tag, for `send`; or a list, and whether the search for it did not look at everything. */
+  read<T>(path: string): Promise<{ value: T; etag: string | null; isIncomplete: boolean }>;
   /** A JsonText is sent as it is. With `ifMatch`, only what still has this entity tag is changed. */
   send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown, ifMatch?: string | null): Promise<T>;
   /**
@@ -166,7 +166,9 @@ export function createApi(options: {
       get: async (path, query) => parsedBody(await request('GET', path + queryText(query))),
       async read<T>(path: string) {
         const response = await request('GET', path);
-        return { value: await parsedBody<T>(response), etag: response.headers.get('etag') };
+        const { headers } = response;
+        const isIncomplete = headers.has('incomplete-results');
+        return { value: await parsedBody<T>(response), etag: headers.get('etag'), isIncomplete };
       },
       send: async (method, path, body, ifMatch) => parsedBody(await write(method, path, body, { ifMatch })),
       async probe({ method, path, headers, body }, authorization) {

@@ -3,6 +3,8 @@ export type ApiPage<T> = {
   data: T[];
   links?: { next?: string; prev?: string };
   meta?: { totalItems?: number };
+  /** The search did not look at everything in the list. */
+  isIncomplete?: boolean;
 };
 
 /** The cursor in one of the links of a page. */

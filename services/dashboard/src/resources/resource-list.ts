@@ -172,13 +172,16 @@ async function searchField({ api, person }: Visit, it: Filter, value: string): P
   return html`<div class="field${isNarrow ? ' narrow' : ''}"><label for="${id}">${label}</label>${input}</div>`;
 }
 
-function countText<T>({ noun, isSearched }: Found, { data, links, meta }: ApiPage<T>): string {
+function countText<T>({ noun, isSearched }: Found, { data, links, meta, isIncomplete }: ApiPage<T>): string {
   const count = meta?.totalItems ?? data.length;
   // Where nobody counts, a page knows its own rows only.
   const isPart = meta?.totalItems === undefined && (links?.next ?? links?.prev) !== undefined;
   const where = isPart ? ' on this page' : '';
-  return `${count === 0 ? 'No' : number(count)} ${noun[count === 1 ? 0 : 1]}${isSearched ? ' found' : ''}${where}.`;
+  return `${count === 0 ? 'No' : number(count)} ${noun[count === 1 ? 0 : 1]}${isSearched ? ' found' : ''}${where}.${isIncomplete ? INCOMPLETE : ''}`;
 }
+
+/** What a search says that did not look at everything. */
+const INCOMPLETE = ' Others may have the text in the middle of a word: enter the beginning of a word.';
 
 function problem(found: Found, error: ApiError): Html {
   const { path, noun, cursor, isSearched } = found;

@@ -175,3 +175,16 @@ t.test('a search finds what stands in the list', async (t) => {
   const { body: application } = await built.call('POST', '/api/v1/applications', 'ann', wanted);
   t.same(await found(`applications?q=${application.client_id}`), [`Wanted${application.client_id}`]);
 });
+
+t.test('a search that did not look at everybody says so', async (t) => {
+  const crowd = Array.from({ length: 2001 }, (_, i) => ({ name: `Crowd ${i}` }));
+  for (let i = 0; i < crowd.length; i += 100) {
+    await Promise.all(crowd.slice(i, i + 100).map((it) => built.call('POST', '/users', 'admin', it)));
+  }
+  for (const [q, count] of [
+    ['crow', '2,001 users found. Others may have the text in the middle of a word: '],
+    ['crowd+2000', '1 user found.</p>'],
+  ] as const) {
+    t.match((await browser.get(`/dashboard/users?q=${q}`)).html, count, q);
+  }
+});

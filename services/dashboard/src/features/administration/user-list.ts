@@ -1,5 +1,5 @@
 import { isUserId } from '@gatehouse/core/ids';
-import type { Api } from '../../api/api.ts';
+import { type Api, queryText } from '../../api/api.ts';
 import { attempt } from '../../api/attempt.ts';
 import { type ApiPage, beginsWith, filters } from '../../api/pages.ts';
 import { rowsWith } from '../../api/rows-with.ts';
@@ -26,7 +26,7 @@ const SORTS: ReadonlyMap<string, { sortBy: string; sortOrder: string }> = new Ma
 const NEWEST_FIRST = { sortBy: 'createdAt', sortOrder: 'desc' };
 
 /**
- * A page of users, searched by an id, the beginning of an email address or a part of a username or a name, and kept to a role and a
+ * A page of users, searched by an id, the beginning of an email address or words in a username or a name, and kept to a role and a
  * status. No profile of the interface has all that is shown: one makes the list, and others complete its rows.
  */
 export async function listUsers(
@@ -34,8 +34,11 @@ export async function listUsers(
   { q = '', sort = '', cursor, limit, ...equal }: Readonly<Record<string, string>>,
 ): Promise<ApiPage<ApiUser>> {
   const order = SORTS.get(sort) ?? NEWEST_FIRST;
-  const pageOf = (found: Record<string, string>) =>
-    api.get<ApiPage<ApiUser>>('/kb/api/v1/users', { cursor, limit, ...found, ...filters(equal), ...order });
+  async function pageOf(found: Record<string, string>): Promise<ApiPage<ApiUser>> {
+    const query = queryText({ cursor, limit, ...found, ...filters(equal), ...order });
+    const { value, isIncomplete } = await api.read<ApiPage<ApiUser>>(`/kb/api/v1/users${query}`);
+    return { ...value, isIncomplete };
+  }
   // A long name may look like an id.
   const byId = isUserId(q) ? await pageOf(filters({ id: q })) : undefined;
   const page = byId?.data.length === 1 ? byId : await pageOf(findBy(q));
