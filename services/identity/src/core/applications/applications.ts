@@ -41,6 +41,7 @@ import {
   type FindOwner,
   findManaged,
   giverNeeded,
+  lowerRole,
   type Manager,
   ownerPermissions,
   recordBy,
@@ -419,18 +420,23 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     removeEnded: (id) => removeEnded(id),
 
     async changeGivers(id, ids, change) {
+      // Somebody else may know a credential that is taken over or kept: it does not grow with its giver.
+      const restamp = (before: Given | undefined): Given => {
+        const next = change(before);
+        return next.role && before?.role ? { ...next, role: lowerRole(next.role, before.role) } : next;
+      };
       await retried(async () => {
         const before = await store.findNow(id);
         if (before === undefined) return false;
         const secrets = before.secrets.map((it) =>
-          ids.has(it.id) ? { ...it, given: change(it.given) } : it,
+          ids.has(it.id) ? { ...it, given: restamp(it.given) } : it,
         );
-        const keys = ids.has(publicKeysId(id)) ? { jwksGiven: change(before.jwksGiven) } : {};
+        const keys = ids.has(publicKeysId(id)) ? { jwksGiven: restamp(before.jwksGiven) } : {};
         return writes.change(before, { secrets, ...keys });
       });
-      for (const kind of options.keys) await kind.changeGivers(id, ids, change);
+      for (const kind of options.keys) await kind.changeGivers(id, ids, restamp);
       for (const { id: memberId, userId, given } of await members.of(id)) {
-        if (ids.has(memberId)) await members.setGiven(id, userId, change(given));
+        if (ids.has(memberId)) await members.setGiven(id, userId, restamp(given));
       }
     },
 

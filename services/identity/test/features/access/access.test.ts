@@ -68,6 +68,28 @@ t.test('a key of a member that is kept stays the member’s', async (t) => {
   t.notOk(await works(key.api_key));
 });
 
+t.test('a credential that is kept or taken over keeps the role that its giver had', async (t) => {
+  const rolesOf = async (key: unknown) =>
+    (await call('GET', '/api/v1/auth/permissions', String(key))).body.roles;
+  const id = await built.createPerson('rising');
+  const before = await built.login('rising');
+  const draft = { name: 'Old', type: 'machine', scopes: ['read:data'] };
+  const own = await built.createApplication(before, draft);
+  const kept = (
+    await call('POST', `/api/v1/applications/${own.client_id}/api-keys`, before, {
+      ...{ name: 'k', scopes: ['read:data'] },
+    })
+  ).body;
+  await call('PUT', `/v2/users/${id}/role`, admin, { role: 'admin' });
+  const { status } = await call('POST', `/api/v1/users/${id}/revocations`, await built.login('rising'), {
+    except: [String(kept.id)],
+  });
+  t.same([status, await rolesOf(kept.api_key)], [204, ['user']], 'kept');
+  const { path, key } = await shared();
+  t.equal((await call('DELETE', `${path}/members/${eveId}?take_over=${key.id}`, admin)).status, 204);
+  t.same(await rolesOf(key.api_key), ['user'], 'taken over');
+});
+
 t.test('what somebody made in an application of others ends, and cannot be kept', async (t) => {
   const { path, key } = await shared();
   const secret = (await call('POST', `${path}/secrets`, eve, {})).body;
