@@ -180,7 +180,7 @@ function countText<T>({ noun, isSearched }: Found, { data, links, meta, isIncomp
   return `${count === 0 ? 'No' : number(count)} ${noun[count === 1 ? 0 : 1]}${isSearched ? ' found' : ''}${where}.${isIncomplete ? INCOMPLETE : ''}`;
 }
 
-/** What a search says that did not look at everything. */
+/** The note under the results of a search that did not look at everything. */
 const INCOMPLETE = ' Others may have the text in the middle of a word: enter the beginning of a word.';
 
 function problem(found: Found, error: ApiError): Html {
