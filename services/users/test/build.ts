@@ -33,6 +33,7 @@ type Account = {
 /** All that can be answered, in one: each test knows which of it is there, and asserts it. */
 export type Body = Account & {
   account: Account | null;
+  accounts: [Account, ...Account[]];
   createdAt: string;
   updatedAt: string;
   message: string;
@@ -119,7 +120,8 @@ export async function build(
     /** A machine's token of an application that is pinned to profiles. */
     pinned: (profiles: Record<string, string>) => issuer.sign({ trusted: true, scope: ALL, profiles }),
     /** All of an account, as identity sees it. */
-    account: async (id: string) => (await call('GET', `/internal/users/accounts/${id}`, identityToken)).body,
+    account: async (id: string) =>
+      (await call('GET', `/internal/users/accounts?ids=${id}`, identityToken)).body.accounts[0],
     /** The account, when this is the password. */
     async signedIn(login: string, password: string) {
       const body = { login, password };

@@ -13,6 +13,8 @@ import { CHANGEABLE_FIELDS, USER } from '../user-fields.ts';
 import type { UserService } from '../user-service.ts';
 
 const PREFIX = internalPrefix('users');
+/** That are read by one request. */
+const MAX_ACCOUNTS = 100;
 
 const Nullable = Type.Union([Type.String(), Type.Null()]);
 const SCHEMAS = {
@@ -134,9 +136,15 @@ export function mountAccountRoutes(
   });
 
   const one = `${PREFIX}/accounts/:id`;
-  app.get<OneAccount>(one, guard, async (request, reply) =>
-    sendAccount(reply, await users.read(request.params.id)),
-  );
+  app.get<{ Querystring: { ids?: unknown } }>(`${PREFIX}/accounts`, guard, async (request, reply) => {
+    const ids = String(request.query.ids ?? '').split(',');
+    if (ids.length > MAX_ACCOUNTS) {
+      throw new ServiceError('invalid', `A request reads ${MAX_ACCOUNTS} accounts at most.`);
+    }
+    const found = await Promise.all(ids.map((id) => users.read(id).catch(undefinedIfMissing)));
+    const accounts = found.map((user) => (user === undefined ? 'null' : writeAccount(show(user))));
+    return json(reply, `{"accounts":[${accounts.join()}]}`);
+  });
 
   app.post<OneAccount>(`${one}/password-checks`, guard, async (request, reply) => {
     await users.checkCurrentPassword(request.params.id, readCurrent(request.body).password);
@@ -200,6 +208,10 @@ export function mountAccountRoutes(
   app.get<OneAccount>(`${PREFIX}/existence/:id`, guard, async (request, reply) =>
     reply.header('cache-control', 'no-store').send({ exists: await users.exists(request.params.id) }),
   );
+}
+
+function undefinedIfMissing(error: unknown): undefined {
+  if (!(error instanceof ServiceError && error.kind === 'not_found')) throw error;
 }
 
 function show(user: User) {

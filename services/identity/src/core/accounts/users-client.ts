@@ -1,7 +1,12 @@
 import { type FieldProblem, kindOfStatus, ServiceError } from '@gatehouse/core/errors';
+import { isUserId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { createBatches } from '@gatehouse/data/batches';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import type { Account, Accounts } from './account.ts';
+
+/** That one request reads: 100 is the limit of the users service. */
+const MAX_ACCOUNTS = 50;
 
 /** The accounts, by way of the internal routes of the users service, of which `internal` is a client. */
 export function createUsersClient(internal: InternalClient): Accounts {
@@ -17,14 +22,20 @@ export function createUsersClient(internal: InternalClient): Accounts {
     return (response.body as { account: Account | null }).account ?? undefined;
   }
 
+  /** Sign-ins and tokens of the same moment read their accounts with one request. */
+  const find = createBatches<string, Account | undefined>({
+    max: MAX_ACCOUNTS,
+    async run(ids) {
+      const response = await internal.request('GET', `/accounts?ids=${ids.map(encodeURIComponent).join()}`);
+      if (response.status >= 400) throw errorOf(response.status, response.body);
+      const { accounts } = response.body as { accounts: (Account | null)[] };
+      return accounts.map((account) => account ?? undefined);
+    },
+  });
+
   const pathOf = (id: string) => `/accounts/${encodeURIComponent(id)}`;
   return {
-    async find(id) {
-      const response = await internal.request('GET', pathOf(id));
-      if (response.status === 404) return undefined;
-      if (response.status >= 400) throw errorOf(response.status, response.body);
-      return response.body as Account;
-    },
+    find: async (id) => (isUserId(id) ? find(id) : undefined),
     checkPassword: (login, password) => perhaps('/password-checks', { login, password }),
     async checkCurrentPassword(id, password) {
       const response = await internal.request('POST', `${pathOf(id)}/password-checks`, { password });
