@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ServiceError, unavailable } from '@gatehouse/core/errors';
+import type { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import type { MetricFamily } from '@gatehouse/core/metrics-text';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { isTracing } from '@gatehouse/core/tracing';
 import mongoose, { type Connection } from 'mongoose';
+import { isUnreachable, unavailableError } from './driver-errors.ts';
 import { type Migration, migrate } from './migrations.ts';
 import { recordOperations } from './operation-spans.ts';
 import { observePool } from './pool-metrics.ts';
@@ -63,18 +64,10 @@ export function createDatabase(options: {
   migrateAtStart?: 'on' | 'off' | undefined;
 }): Database {
   const { uri, name, logger, migrations, migrateAtStart = 'on' } = options;
-  // Without buffering, an operation without a connection fails at once (503). Before the first connection that holds
-  // only if the mongoose instance is configured so, hence a separate instance.
-  const connection = new mongoose.Mongoose({
-    bufferCommands: false,
-    autoIndex: false,
-    autoCreate: false,
-  }).createConnection();
+  const connection = createConnection();
   const stopping = new AbortController();
   let unreachableSince: number | undefined;
-  let heardAt = Number.NEGATIVE_INFINITY;
-  /** Whether an operation has waited for so long that the server may hang and never respond. */
-  let isWaiting = () => false;
+  let server = { isWaiting: () => false, silentMs: () => Number.POSITIVE_INFINITY };
   let appliesMigrations = migrateAtStart === 'on';
   let isMigrated = false;
   let poolMetrics: (() => MetricFamily[]) | undefined;
@@ -86,50 +79,18 @@ export function createDatabase(options: {
   });
 
   async function connect(): Promise<void> {
-    client = new mongoose.mongo.MongoClient(uri, {
-      ...(namesDatabase(uri) ? {} : { dbName: name }),
-      appName: `gatehouse-${name}`,
-      serverSelectionTimeoutMS: TIMEOUTS.serverSelection,
-      connectTimeoutMS: TIMEOUTS.connect,
-      waitQueueTimeoutMS: TIMEOUTS.waitQueue,
-      socketTimeoutMS: TIMEOUTS.socket,
-      heartbeatFrequencyMS: HEARTBEAT_MS,
-      // An operation that waits for a server that is away makes the driver look for it this often.
-      minHeartbeatFrequencyMS: 100,
-      writeConcern: writeConcernOf(uri),
-      maxPoolSize: 50,
-    });
-    // How often pools look for lost connections, which an operation would notice, too. The default is ten times a second. The parser of the
-    // client's options does not know this option.
-    Object.assign(client.options, { minPoolSizeCheckFrequencyMS: HEARTBEAT_MS });
-    client.setMaxListeners(0);
+    client = createClient(uri, name);
     poolMetrics = observePool(client);
     await client.connect();
     connection.setClient(client);
-    heardAt = performance.now();
-    client.on('serverHeartbeatSucceeded', () => {
-      heardAt = performance.now();
-    });
-    client.on('serverHeartbeatFailed', () => {
-      heardAt = Number.NEGATIVE_INFINITY;
-    });
-    const usedSince = new Map<unknown, number>();
-    client.on('connectionCheckedOut', ({ connectionId }) => usedSince.set(connectionId, performance.now()));
-    client.on('connectionCheckedIn', ({ connectionId }) => usedSince.delete(connectionId));
-    isWaiting = () => [...usedSince.values()].some((since) => performance.now() - since > WATCH.responseMs);
+    server = observeServer(client);
     // Before the indexes: a unique one may need what they change.
     isMigrated = false;
     if (migrations !== undefined) {
       await migrate(connection, { migrations, apply: appliesMigrations, signal: stopping.signal, logger });
     }
     isMigrated = true;
-    for (const { schema, collection } of Object.values(connection.models)) {
-      // All indexes of a collection in one command; mongoose would send one for each.
-      const indexes = schema
-        .indexes()
-        .map(([key, options]) => ({ ...options, key }) as mongoose.mongo.IndexDescription);
-      if (indexes.length > 0) await collection.createIndexes(indexes);
-    }
+    await createIndexes(connection);
   }
 
   /** Retries until connected; throws on errors that a retry cannot fix, and after stop(). */
@@ -147,7 +108,7 @@ export function createDatabase(options: {
         if (!isTemporary) throw error;
         logger.warn({ err: error, retry_in_ms: delay }, 'the database cannot be reached');
       }
-      await pause(delay);
+      await sleep(delay, undefined, { signal: stopping.signal }).catch(() => {});
       delay = Math.min(delay * 2, RETRY_DELAY_MS.max);
     }
     throw new Error('stopped while waiting for the database');
@@ -156,10 +117,10 @@ export function createDatabase(options: {
   /** Reconnects when the driver has not done so by itself. */
   async function watch(): Promise<void> {
     // At rest the heartbeats are enough.
-    const isAtRest = !isWaiting() && performance.now() - heardAt < HEARTBEAT_MS + TIMEOUTS.connect;
-    const isWell = isAtRest || (await responds());
+    const isAtRest = !server.isWaiting() && server.silentMs() < HEARTBEAT_MS + TIMEOUTS.connect;
+    const isWell = isAtRest || (await responds(connection));
     // Heartbeats have a connection of their own; this ping may have to wait while other operations use all connections of the pool.
-    if (isWell || performance.now() - heardAt < WATCH.everyMs) {
+    if (isWell || server.silentMs() < WATCH.everyMs) {
       unreachableSince = undefined;
       return;
     }
@@ -170,20 +131,6 @@ export function createDatabase(options: {
     await connection.close().catch(() => {});
     unreachableSince = undefined;
     await connectWithRetry();
-  }
-
-  /** Whether the server responds in time; the driver itself notices a hung server only later. */
-  function responds(): Promise<boolean> {
-    const ping = connection.db?.command({ ping: 1 }) ?? Promise.reject(new Error('not connected'));
-    const responded = ping.then(
-      () => true,
-      () => false,
-    );
-    return Promise.race([responded, sleep(TIMEOUTS.ping, false, { ref: false })]);
-  }
-
-  function pause(ms: number): Promise<void> {
-    return sleep(ms, undefined, { signal: stopping.signal }).catch(() => {});
   }
 
   async function stop(): Promise<void> {
@@ -210,19 +157,84 @@ export function createDatabase(options: {
     async unready() {
       if (connection.db === undefined) return 'not yet connected to its database';
       if (!isMigrated) return 'the migrations of its database have not been applied';
-      return (await responds()) ? undefined : 'its database cannot be reached';
+      return (await responds(connection)) ? undefined : 'its database cannot be reached';
     },
     metrics: () => poolMetrics?.() ?? [],
-    unavailable(thrown) {
-      const error = ofDriver(thrown);
-      if (error instanceof mongoose.mongo.MongoServerError && error.code === MAX_TIME_EXPIRED) {
-        return unavailable('This query takes too long: use narrower filters or another sort.', error);
-      }
-      return isUnreachable(error, connection)
-        ? unavailable('The database cannot be reached.', error)
-        : undefined;
-    },
+    unavailable: (error) => unavailableError(error, connection),
   };
+}
+
+/**
+ * Without buffering, an operation without a connection fails at once (503). Before the first connection that holds only if the
+ * mongoose instance is configured so, hence a separate instance.
+ */
+function createConnection(): Connection {
+  return new mongoose.Mongoose({
+    bufferCommands: false,
+    autoIndex: false,
+    autoCreate: false,
+  }).createConnection();
+}
+
+function createClient(uri: string, name: string): mongoose.mongo.MongoClient {
+  const client = new mongoose.mongo.MongoClient(uri, {
+    ...(namesDatabase(uri) ? {} : { dbName: name }),
+    appName: `gatehouse-${name}`,
+    serverSelectionTimeoutMS: TIMEOUTS.serverSelection,
+    connectTimeoutMS: TIMEOUTS.connect,
+    waitQueueTimeoutMS: TIMEOUTS.waitQueue,
+    socketTimeoutMS: TIMEOUTS.socket,
+    heartbeatFrequencyMS: HEARTBEAT_MS,
+    // An operation that waits for a server that is away makes the driver look for it this often.
+    minHeartbeatFrequencyMS: 100,
+    writeConcern: writeConcernOf(uri),
+    maxPoolSize: 50,
+  });
+  // How often pools look for lost connections, which an operation would notice, too. The default is ten times a second. The parser of the
+  // client's options does not know this option.
+  Object.assign(client.options, { minPoolSizeCheckFrequencyMS: HEARTBEAT_MS });
+  return client.setMaxListeners(0);
+}
+
+/**
+ * Listens to the server of a connected client: how many milliseconds ago it was heard, and whether an operation has waited for so
+ * long that the server may hang and never respond.
+ */
+function observeServer(client: mongoose.mongo.MongoClient) {
+  let heardAt = performance.now();
+  client.on('serverHeartbeatSucceeded', () => {
+    heardAt = performance.now();
+  });
+  client.on('serverHeartbeatFailed', () => {
+    heardAt = Number.NEGATIVE_INFINITY;
+  });
+  const usedSince = new Map<unknown, number>();
+  client.on('connectionCheckedOut', ({ connectionId }) => usedSince.set(connectionId, performance.now()));
+  client.on('connectionCheckedIn', ({ connectionId }) => usedSince.delete(connectionId));
+  return {
+    silentMs: () => performance.now() - heardAt,
+    isWaiting: () => [...usedSince.values()].some((since) => performance.now() - since > WATCH.responseMs),
+  };
+}
+
+/** All indexes of a collection in one command; mongoose would send one for each. */
+async function createIndexes({ models }: Connection): Promise<void> {
+  for (const { schema, collection } of Object.values(models)) {
+    const indexes = schema
+      .indexes()
+      .map(([key, options]) => ({ ...options, key }) as mongoose.mongo.IndexDescription);
+    if (indexes.length > 0) await collection.createIndexes(indexes);
+  }
+}
+
+/** Whether the server responds in time; the driver itself notices a hung server only later. */
+function responds({ db }: Connection): Promise<boolean> {
+  const ping = db?.command({ ping: 1 }) ?? Promise.reject(new Error('not connected'));
+  const responded = ping.then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([responded, sleep(TIMEOUTS.ping, false, { ref: false })]);
 }
 
 /** Whether the URI's path names a database. */
@@ -241,37 +253,3 @@ export function writeConcernOf(uri: string) {
  * which the driver would close the connection.
  */
 export const MAX_QUERY_MS = 5000;
-const MAX_TIME_EXPIRED = 50;
-
-/** Codes of a server that shuts down, steps down or recovers: InterruptedAtShutdown, NotWritablePrimary and so on. */
-const STATE_CHANGE_CODES = new Set<unknown>([91, 189, 10058, 10107, 11600, 11602, 13435, 13436]);
-/** Their classes are not exported by the driver. */
-const POOL_ERRORS = new Set(['MongoWaitQueueTimeoutError', 'MongoPoolClosedError']);
-const SOCKET_ERRORS = new Set(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ENOTCONN']);
-
-/** The driver's own error, which is wrapped in another one if a bulk write could not be sent. */
-function ofDriver(error: unknown): unknown {
-  const { MongoBulkWriteError } = mongoose.mongo;
-  return error instanceof MongoBulkWriteError && error.errorResponse instanceof Error
-    ? error.errorResponse
-    : error;
-}
-
-/** Whether an error of the driver or of mongoose means that no server could be reached. */
-function isUnreachable(error: unknown, connection: Connection): boolean {
-  const { mongo } = mongoose;
-  return (
-    error instanceof mongo.MongoNetworkError ||
-    error instanceof mongo.MongoServerSelectionError ||
-    error instanceof mongo.MongoNotConnectedError ||
-    error instanceof mongo.MongoTopologyClosedError ||
-    error instanceof mongo.MongoClientClosedError ||
-    (error instanceof mongo.MongoError && POOL_ERRORS.has(error.name)) ||
-    (error instanceof mongo.MongoServerError && STATE_CHANGE_CODES.has(error.code)) ||
-    // The driver passes on the socket's error when it writes to a connection that was just lost.
-    SOCKET_ERRORS.has((error as NodeJS.ErrnoException | undefined)?.code ?? '') ||
-    error instanceof mongoose.Error.MongooseServerSelectionError ||
-    // Without buffering, mongoose rejects operations before the first connection with a plain error.
-    (error instanceof mongoose.Error && connection.readyState !== mongoose.ConnectionStates.connected)
-  );
-}

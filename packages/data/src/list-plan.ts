@@ -70,47 +70,7 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
   const { fields, prefix, notDeleted } = table;
   const hasTombstones = notDeleted !== undefined;
   const names = Object.keys(fields) as Field[];
-
-  function indexOf(field: ListField, isWithin: boolean): NamedIndex {
-    // The id is the tie-breaker, so that a page can begin among documents with equal values.
-    const key = [field.stored, ...(isUnique(field) ? [] : ['_id'])];
-    const path = isWithin && prefix !== undefined ? [prefix, ...key] : key;
-    const standardName = path.map((name) => `${name}_1`).join('_');
-    const options = {
-      ...(isUnique(field) ? { unique: true } : {}),
-      // Tombstones have no key, and a unique index allows one missing key only.
-      ...(isUnique(field) && hasTombstones ? { partialFilterExpression: hasField(field) } : {}),
-    };
-    return {
-      fields: Object.fromEntries(path.map((name) => [name, 1])),
-      options: isWithin ? { name: standardName } : { name: field.index ?? standardName, ...options },
-    };
-  }
-
-  function indexNameOf(field: ListField, isWithin: boolean): string {
-    return field.stored === '_id' && !isWithin ? '_id_' : indexOf(field, isWithin).options.name;
-  }
-
-  /** The normalized conditions by field; undefined when no document can match them. */
-  function conditionsByField(
-    conditions: readonly Condition<Field>[],
-    within: string | undefined,
-  ): Map<Field, Condition[]> | undefined {
-    const byField = new Map<Field, Condition[]>();
-    for (const name of new Set(conditions.map(({ field }) => field))) {
-      const given = conditions.filter(({ field }) => field === name);
-      if (within !== undefined && isPrefix(name)) {
-        // All documents of the list have the same value of this field. So a condition on it holds for all or for none, and must not replace
-        // that value.
-        if (given.every((condition) => matches(within, condition))) continue;
-        return undefined;
-      }
-      const own = normalize(fields[name], given);
-      if (own === undefined) return undefined;
-      if (own.length > 0) byField.set(name, own);
-    }
-    return byField;
-  }
+  const { indexes, indexNameOf, isPrefix } = listIndexes(table);
 
   /** All conditions except those on one field. */
   function filterOf(first: readonly Filter[], byField: Map<Field, Condition[]>, except?: Field): Filter {
@@ -122,23 +82,6 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
     return conditions.flatMap((condition) => filtersOf(fields[name], condition, hasTombstones));
   }
 
-  /** Whether a field is the prefix. */
-  const isPrefix = (name: Field) => fields[name].stored === prefix;
-
-  /** The most selective field: a string equality, else an enum, preferably of uncommon values. */
-  function mostSelective(byField: Map<Field, Condition[]>): Field | undefined {
-    const strings = [...byField].filter(([name]) => ['string', 'folded'].includes(fields[name].type));
-    const enums = names.filter((name) => byField.has(name) && enumValues(fields[name]) !== undefined);
-    const isSelective = (name: Field) => {
-      const { mostCommon } = { mostCommon: undefined, ...fields[name] };
-      return (
-        mostCommon === undefined || !byField.get(name)?.some(({ values }) => values.includes(mostCommon))
-      );
-    };
-    const [equal] = strings.find(([, own]) => own.some(isEquality)) ?? [];
-    return equal ?? enums.find(isSelective) ?? enums[0];
-  }
-
   /** Conditions on any field but the id exclude tombstones, which have no other field. */
   function notDeletedUnlessImplied(byField: Map<Field, Condition[]>, within: string | undefined): Filter[] {
     const isImplied =
@@ -146,17 +89,13 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
     return isImplied || notDeleted === undefined ? [] : [notDeleted];
   }
 
-  function prefixOf(within: string | undefined): Filter {
-    if (within === undefined) return {};
-    if (prefix === undefined) throw new TypeError('these lists have no prefix');
-    return { [prefix]: within };
-  }
+  const prefixOf = (within: string | undefined) => prefixFilter(prefix, within);
 
   function read(
     { conditions, sort: { field: name, descending } }: ListQuery<Field>,
     within?: string,
   ): ReadPlan | undefined {
-    const byField = conditionsByField(conditions, within);
+    const byField = conditionsByField(table, conditions, within);
     if (byField === undefined) return undefined;
     const field = fields[name];
     if (field.type === 'words') throw new TypeError(`lists are not sorted by ${name}`);
@@ -194,7 +133,7 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
     if (sort.field !== '_id') {
       return { ...list, filter: filterOf(hasTombstones ? [hasField(field)] : [], byField) };
     }
-    const first = mostSelective(byField);
+    const first = mostSelective(fields, byField);
     if (first === undefined)
       return { ...list, filter: filterOf(notDeletedUnlessImplied(byField, within), byField) };
     return {
@@ -206,7 +145,7 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
   }
 
   function search(conditions: readonly Condition<Field>[], within?: string): Search | undefined {
-    const byField = conditionsByField(conditions, within);
+    const byField = conditionsByField(table, conditions, within);
     const name = names.find((it) => fields[it].type === 'words' && byField?.has(it));
     if (byField === undefined || name === undefined) return undefined;
     const field = fields[name] as ListField & { type: 'words' };
@@ -229,20 +168,94 @@ export function createListPlan<Field extends string>(table: ListTable<Field>): L
     search,
     read,
 
-    indexes: [
-      ...names.filter((name) => fields[name].stored !== '_id').map((name) => indexOf(fields[name], false)),
-      ...(prefix === undefined ? [] : names)
-        // Within the prefix, the ids are sorted by the index of the field that is the prefix, if there is one.
-        .filter((name) => !isPrefix(name) && !(fields[name].stored === '_id' && names.some(isPrefix)))
-        .map((name) => indexOf(fields[name], true)),
-    ],
-
+    indexes,
     count(conditions, within) {
-      const byField = conditionsByField(conditions, within);
+      const byField = conditionsByField(table, conditions, within);
       // A single condition can then be counted from its index, without reading documents.
       return byField && filterOf([prefixOf(within), ...notDeletedUnlessImplied(byField, within)], byField);
     },
   };
+}
+
+/** The indexes of the lists, and the name of the one in whose order a field is. */
+function listIndexes<Field extends string>({ fields, prefix, notDeleted }: ListTable<Field>) {
+  const names = Object.keys(fields) as Field[];
+  /** Whether a field is the prefix. */
+  const isPrefix = (name: Field) => fields[name].stored === prefix;
+
+  function indexOf(field: ListField, isWithin: boolean): NamedIndex {
+    // The id is the tie-breaker, so that a page can begin among documents with equal values.
+    const key = [field.stored, ...(isUnique(field) ? [] : ['_id'])];
+    const path = isWithin && prefix !== undefined ? [prefix, ...key] : key;
+    const standardName = path.map((name) => `${name}_1`).join('_');
+    const options = {
+      ...(isUnique(field) ? { unique: true } : {}),
+      // Tombstones have no key, and a unique index allows one missing key only.
+      ...(isUnique(field) && notDeleted !== undefined ? { partialFilterExpression: hasField(field) } : {}),
+    };
+    return {
+      fields: Object.fromEntries(path.map((name) => [name, 1])),
+      options: isWithin ? { name: standardName } : { name: field.index ?? standardName, ...options },
+    };
+  }
+
+  function indexNameOf(field: ListField, isWithin: boolean): string {
+    return field.stored === '_id' && !isWithin ? '_id_' : indexOf(field, isWithin).options.name;
+  }
+
+  const indexes = [
+    ...names.filter((name) => fields[name].stored !== '_id').map((name) => indexOf(fields[name], false)),
+    ...(prefix === undefined ? [] : names)
+      // Within the prefix, the ids are sorted by the index of the field that is the prefix, if there is one.
+      .filter((name) => !isPrefix(name) && !(fields[name].stored === '_id' && names.some(isPrefix)))
+      .map((name) => indexOf(fields[name], true)),
+  ];
+  return { indexes, indexNameOf, isPrefix };
+}
+
+/** The normalized conditions by field; undefined when no document can match them. */
+function conditionsByField<Field extends string>(
+  { fields, prefix }: ListTable<Field>,
+  conditions: readonly Condition<Field>[],
+  within: string | undefined,
+): Map<Field, Condition[]> | undefined {
+  const byField = new Map<Field, Condition[]>();
+  for (const name of new Set(conditions.map(({ field }) => field))) {
+    const given = conditions.filter(({ field }) => field === name);
+    if (within !== undefined && fields[name].stored === prefix) {
+      // All documents of the list have the same value of this field. So a condition on it holds for all or for none, and must not replace
+      // that value.
+      if (given.every((condition) => matches(within, condition))) continue;
+      return undefined;
+    }
+    const own = normalize(fields[name], given);
+    if (own === undefined) return undefined;
+    if (own.length > 0) byField.set(name, own);
+  }
+  return byField;
+}
+
+/** The most selective field: a string equality, else an enum, preferably of uncommon values. */
+function mostSelective<Field extends string>(
+  fields: Record<Field, ListField>,
+  byField: Map<Field, Condition[]>,
+): Field | undefined {
+  const strings = [...byField].filter(([name]) => ['string', 'folded'].includes(fields[name].type));
+  const enums = (Object.keys(fields) as Field[]).filter(
+    (name) => byField.has(name) && enumValues(fields[name]) !== undefined,
+  );
+  const isSelective = (name: Field) => {
+    const { mostCommon } = { mostCommon: undefined, ...fields[name] };
+    return mostCommon === undefined || !byField.get(name)?.some(({ values }) => values.includes(mostCommon));
+  };
+  const [equal] = strings.find(([, own]) => own.some(isEquality)) ?? [];
+  return equal ?? enums.find(isSelective) ?? enums[0];
+}
+
+function prefixFilter(prefix: string | undefined, within: string | undefined): Filter {
+  if (within === undefined) return {};
+  if (prefix === undefined) throw new TypeError('these lists have no prefix');
+  return { [prefix]: within };
 }
 
 function allOf(filters: readonly Filter[]): Filter {

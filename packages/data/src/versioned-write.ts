@@ -90,26 +90,11 @@ export function createVersionedWrites<
   duplicate?: (field: string) => Error | undefined;
 }): VersionedWrites<T> {
   const { collection, noun, read, write, counts, duplicate } = options;
-  /** The last pending write of this process by document id: writes of one process are queued, so that they do not conflict. */
-  const lastWrites = new Map<string, Promise<unknown>>();
-
+  const serialized = createWriteQueue();
   const insertTogether = createBatches<StoredDocument, boolean>({
     max: BATCH_SIZE,
     run: (documents) => insertNew(collection, documents),
   });
-
-  async function serialized<R>(id: string, run: () => Promise<R>): Promise<R> {
-    const before = lastWrites.get(id)?.catch(() => {});
-    // With a time limit: when the database hangs, queued writes must not time out one after the other.
-    const ready = before && Promise.race([before, sleep(MAX_WAIT_MS, undefined, { ref: false })]);
-    const current = ready === undefined ? run() : ready.then(run);
-    lastWrites.set(id, current);
-    try {
-      return await current;
-    } finally {
-      if (lastWrites.get(id) === current) lastWrites.delete(id);
-    }
-  }
 
   function fieldsOf(aggregate: T) {
     return { ...write(aggregate), version: aggregate.version, updated_at: aggregate.updatedAt };
@@ -133,11 +118,7 @@ export function createVersionedWrites<
         if (!allowsVersion(ifVersion, version)) {
           throw new ServiceError('precondition_failed', `This ${noun} has been changed meanwhile.`);
         }
-        // Strictly increasing, even within one millisecond or when the clock is set back.
-        const revision = {
-          version: version + 1,
-          updatedAt: new Date(Math.max(Date.now(), updatedAt.getTime() + 1)),
-        };
+        const revision = revisionAfter({ version, updatedAt });
         const decision = decide(read(document), revision);
         const unchangedFilter = { _id: id, version: version === 0 ? { $in: [0, null] } : version };
         if (await attempt(unchangedFilter, decision, revision).catch(rethrowDuplicate)) return decision;
@@ -200,20 +181,41 @@ export function createVersionedWrites<
             const { events = [], keep = {}, onlyIf } = deletion;
             await onlyIf?.();
             if (events.length === 0) return (await collection.deleteOne(unchangedFilter)).deletedCount === 1;
-            const tombstone = { ...keep, version, deleted_at: new Date() };
-            // A pipeline, since an event may be delivered and removed from the outbox at the same time.
-            const outbox = {
-              $concatArrays: [{ $ifNull: ['$outbox', []] }, { $literal: outboxEvents(events) }],
-            };
-            const replacement = { $mergeObjects: [{ _id: '$_id', outbox }, { $literal: tombstone }] };
-            const { matchedCount } = await collection.updateOne(unchangedFilter, [
-              { $replaceWith: replacement },
-            ]);
-            return matchedCount === 1;
+            const tombstone = toTombstone({ ...keep, version, deleted_at: new Date() }, events);
+            return (await collection.updateOne(unchangedFilter, [tombstone])).matchedCount === 1;
           }),
         () => -1,
       ),
   };
+}
+
+/** Queues the writes of this process to one document, so that they do not conflict. */
+function createWriteQueue() {
+  /** The last pending write by document id. */
+  const last = new Map<string, Promise<unknown>>();
+  return async <R>(id: string, run: () => Promise<R>): Promise<R> => {
+    const before = last.get(id)?.catch(() => {});
+    // With a time limit: when the database hangs, queued writes must not time out one after the other.
+    const ready = before && Promise.race([before, sleep(MAX_WAIT_MS, undefined, { ref: false })]);
+    const current = ready === undefined ? run() : ready.then(run);
+    last.set(id, current);
+    try {
+      return await current;
+    } finally {
+      if (last.get(id) === current) last.delete(id);
+    }
+  };
+}
+
+/** Strictly increasing, even within one millisecond or when the clock is set back. */
+function revisionAfter({ version, updatedAt }: Revision): Revision {
+  return { version: version + 1, updatedAt: new Date(Math.max(Date.now(), updatedAt.getTime() + 1)) };
+}
+
+/** The stage that leaves a tombstone: of a pipeline, since an event may be delivered and removed from the outbox at the same time. */
+function toTombstone(fields: Record<string, unknown>, events: readonly DomainEvent[]) {
+  const outbox = { $concatArrays: [{ $ifNull: ['$outbox', []] }, { $literal: outboxEvents(events) }] };
+  return { $replaceWith: { $mergeObjects: [{ _id: '$_id', outbox }, { $literal: fields }] } };
 }
 
 function outboxEvents(events: readonly DomainEvent[]): OutboxEvent[] {
