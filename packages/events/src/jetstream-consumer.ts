@@ -4,7 +4,13 @@ import { continueTrace, during } from '@gatehouse/core/tracing';
 import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { type JsMsg, jetstream, RetentionPolicy } from '@nats-io/jetstream';
 import { type NatsConnection, nanos } from '@nats-io/transport-node';
-import { ensureConsumer, ensureStream, prepareOnce, TIMEOUT_MS } from './jetstream-streams.ts';
+import {
+  ensureConsumer,
+  ensureStream,
+  type JetStream,
+  prepareOnce,
+  TIMEOUT_MS,
+} from './jetstream-streams.ts';
 import { backoff } from './run-attempt.ts';
 
 const PULL = { max_messages: 50, expires: 5000 };
@@ -52,24 +58,7 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
   /** Failed attempts to read in a row. */
   let failures = 0;
 
-  const prepared = prepareOnce(async (js) => {
-    if ('account' in stream) return;
-    const { name, subject, maxAgeMs, inOrder = false } = stream;
-    await ensureStream(js, {
-      name,
-      subjects: [subject],
-      retention: RetentionPolicy.Workqueue,
-      max_age: nanos(maxAgeMs),
-    });
-    await ensureConsumer(js, name, {
-      durable_name: durable,
-      filter_subject: subject,
-      ...(inOrder ? IN_ORDER : {}),
-    });
-    // Also for a consumer that exists.
-    if (inOrder) await js.manager.consumers.update(name, durable, IN_ORDER);
-  });
-
+  const prepared = prepareOnce((js) => ensureOwnConsumer(js, options));
   let lookedAt = Number.NEGATIVE_INFINITY;
   let isSuspected = false;
 
@@ -161,4 +150,23 @@ export function createStreamConsumer(options: StreamConsumerOptions): {
       await running;
     },
   };
+}
+
+/** Makes the stream and its consumer, unless it is a stream of another account. */
+async function ensureOwnConsumer(js: JetStream, { stream, durable }: StreamConsumerOptions): Promise<void> {
+  if ('account' in stream) return;
+  const { name, subject, maxAgeMs, inOrder = false } = stream;
+  await ensureStream(js, {
+    name,
+    subjects: [subject],
+    retention: RetentionPolicy.Workqueue,
+    max_age: nanos(maxAgeMs),
+  });
+  await ensureConsumer(js, name, {
+    durable_name: durable,
+    filter_subject: subject,
+    ...(inOrder ? IN_ORDER : {}),
+  });
+  // Also for a consumer that exists.
+  if (inOrder) await js.manager.consumers.update(name, durable, IN_ORDER);
 }

@@ -1,8 +1,4 @@
 import { newId } from '@gatehouse/core/ids';
-import { omitUndefined } from '@gatehouse/core/omit-undefined';
-import { createBatches } from '@gatehouse/data/batches';
-import type { defineCollection } from '@gatehouse/data/collection';
-import type { Database } from '@gatehouse/data/database';
 import {
   IS_OPEN,
   JOB_INDEXES,
@@ -11,48 +7,14 @@ import {
   PRIORITIES,
   type Priority,
 } from '@gatehouse/data/job-document';
-import type { Job, Outcome } from './job.ts';
+import type { Job } from './job.ts';
+import { createDeadLetters } from './job-dead-letters.ts';
+import { type JobKind, type Jobs, writeOptions } from './job-kind.ts';
+import { createSettlement } from './job-settlement.ts';
 import type { OwnerJobs } from './owner-turns.ts';
-
-/** Fields of a document with aggregation expressions. */
-type Expressions = Readonly<Record<string, unknown>>;
-
-/** The collection of the jobs of a queue, and what attempts change in its documents besides `job`. */
-export type JobKind<D extends JobDocument, R = unknown> = {
-  /** With JOB_INDEXES, of which it needs `held` only if `mayEndProcess` is true. */
-  collection: ReturnType<Database['connection']['collection']>;
-  /** A word for the document, by which operators see it. */
-  noun: string;
-  /** Changed when an attempt begins. An attempt before it may never have ended. */
-  begun?(now: Date): Expressions;
-  /**
-   * Changed when an attempt ends: `set` are values; `change` is for the expressions of `applied`, where it is `$$change`.
-   *
-   * @param result what the handler has noted last
-   */
-  changesOf(
-    job: Job<D>,
-    end: { outcome: Outcome; result: R | undefined; now: Date },
-  ): { set: Readonly<Record<string, unknown>>; change?: Readonly<Record<string, unknown>> };
-  applied?: Expressions;
-  /** Whether an attempt that was postponed counts all the same. */
-  wasMade?(result: R | undefined): boolean;
-  /** The values of a job that is to be done again after it has failed. */
-  reset?: Readonly<Record<string, unknown>>;
-  /**
-   * Whether the handler can crash the process. If so, an interrupted job runs alone.
-   */
-  mayEndProcess: boolean;
-  /** Journaled unless given. A job whose write is lost in a crash is done again. */
-  writeConcern?: { w: 1; journal: boolean };
-};
 
 /** The number of jobs that may be claimed, by their owners. */
 export type Wanted = OwnerJobs & { max: number };
-
-type Jobs = ReturnType<typeof defineCollection<JobDocument>>;
-
-const MAX_BATCH = 500;
 
 export type JobCollection<D extends JobDocument, R> = ReturnType<typeof createJobCollection<D, R>>;
 
@@ -61,16 +23,9 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
   const { collection, mayEndProcess } = kind;
   // The driver's types do not know the paths of these documents.
   const jobs = collection as unknown as Jobs;
-  const how = kind.writeConcern ? { writeConcern: kind.writeConcern } : {};
-  /** A job that was interrupted and may end its process is claimed by claimInterrupted() instead. */
-  const isFree = mayEndProcess ? { 'job.holder': null } : {};
+  const how = writeOptions(kind);
 
-  function jobOf(document: D, holder: string): Job<D> {
-    const { lane, priority, owner, attempts, traceparent } = document.job as JobState;
-    const place = { queue, lane, priority, owner, traceparent };
-    return { id: document._id, ...place, attempt: attempts + 1, holder, document };
-  }
-
+  const jobOf = (document: D, holder: string) => toJob(queue, document, holder);
   type Claim = { documents: readonly D[]; holder: string };
   /** By lane: the claim whose response was lost. Perhaps it was made. */
   const lost = new Map<string, Claim>();
@@ -117,39 +72,6 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
     return ownOf({ documents, holder });
   }
 
-  const findInterrupted = (lane: string, except: ReadonlyMap<string, unknown>) =>
-    jobs.findOne(
-      {
-        _id: { $nin: [...except.keys()] },
-        ...{ 'job.lane': lane, 'job.due': { ...IS_OPEN, $lte: new Date() } },
-        'job.holder': { $type: 'string' },
-      },
-      { sort: { 'job.due': 1 }, hint: JOB_INDEXES.held.options.name },
-    );
-
-  function endOf(job: Job<D>, outcome: Outcome, result: R | undefined) {
-    const now = new Date();
-    const { set, change = {} } = kind.changesOf(job, { outcome, result, now });
-    const isCounted = outcome.result !== 'postponed' || kind.wasMade?.(result) === true;
-    const after = stateAfter(outcome, isCounted ? undefined : job.attempt - 1, now);
-    return { id: job.id, holder: job.holder, end: { job: after, set, change } };
-  }
-
-  const settle = createBatches<ReturnType<typeof endOf>, void>({
-    max: MAX_BATCH,
-    async run(ends) {
-      // One statement for each claim: one for each job would cost the database several times as much.
-      const operations = [...Map.groupBy(ends, ({ holder }) => holder)].map(([holder, same]) => ({
-        updateMany: {
-          filter: { _id: { $in: same.map(({ id }) => id) }, 'job.holder': holder },
-          update: settling(new Map(same.map(({ id, end }) => [id, end])), kind.applied),
-        },
-      }));
-      await jobs.bulkWrite(operations as never, { ordered: false, ...how });
-      return ends.map(() => undefined);
-    },
-  });
-
   return {
     /**
      * Claims jobs that are due, those of each owner in the order of their times, without those that are worked on here. After a rejected
@@ -162,20 +84,7 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
     ): Promise<Job<D>[]> {
       const earlier = await takeLost(lane, leaseMs);
       if (earlier.length > 0) return earlier;
-      const now = new Date();
-      const found = wanted.map(({ priority, owner, max }) =>
-        jobs
-          .find(
-            {
-              ...{ 'job.lane': lane, 'job.priority': priority, 'job.owner': owner },
-              ...{ 'job.due': { ...IS_OPEN, $lte: now }, ...isFree },
-            },
-            { sort: { 'job.due': 1 }, limit: max },
-          )
-          .hint(JOB_INDEXES.due.options.name)
-          .toArray(),
-      );
-      const due = (await Promise.all(found)).flat() as unknown as D[];
+      const due = (await findDue(jobs, lane, wanted, mayEndProcess)) as unknown as D[];
       const claim = newClaim(due.filter(({ _id }) => !except.has(_id)));
       try {
         return await claimDocuments(claim, leaseMs);
@@ -187,7 +96,7 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
 
     /** Whether there is a job whose attempt never ended, and which has to run alone. */
     hasInterrupted: async (lane: string, except: ReadonlyMap<string, unknown> = new Map()) =>
-      mayEndProcess && (await findInterrupted(lane, except)) !== null,
+      mayEndProcess && (await findInterrupted(jobs, lane, except)) !== null,
 
     /** Claims such a job; undefined if there is none. */
     async claimInterrupted(
@@ -195,115 +104,111 @@ export function createJobCollection<D extends JobDocument, R>(queue: string, kin
       except: ReadonlyMap<string, unknown>,
       leaseMs: number,
     ): Promise<Job<D> | undefined> {
-      const found = await findInterrupted(lane, except);
-      return found === null
-        ? undefined
-        : (await claimDocuments(newClaim([found as unknown as D]), leaseMs))[0];
+      const found = await findInterrupted(jobs, lane, except);
+      if (found === null) return undefined;
+      return (await claimDocuments(newClaim([found as unknown as D]), leaseMs))[0];
     },
 
     /** Prolongs the leases of these jobs. Returns those that are gone, have ended or were claimed by somebody else. */
-    async renew(held: readonly Job<D>[], leaseMs: number): Promise<Job<D>[]> {
-      const filter = {
-        _id: { $in: held.map(({ id }) => id) },
-        'job.holder': { $in: [...new Set(held.map(({ holder }) => holder))] },
-      };
-      const lease = { $set: { 'job.due': new Date(Date.now() + leaseMs) } };
-      const { matchedCount } = await jobs.updateMany(filter, lease as never, how);
-      if (matchedCount === held.length) return [];
-      const found = await jobs.find(filter, { projection: { 'job.holder': 1 } }).toArray();
-      const holders = new Map(found.map(({ _id, job }) => [_id, job?.holder]));
-      return held.filter(({ id, holder }) => holders.get(id) !== holder);
-    },
+    renew: (held: readonly Job<D>[], leaseMs: number) => renewLeases(jobs, held, leaseMs, how),
 
     /** Records how an attempt has ended. Changes nothing if somebody else has claimed the job. */
-    settle: async (job: Job<D>, outcome: Outcome, result: R | undefined) =>
-      settle(endOf(job, outcome, result)),
+    settle: createSettlement(jobs, kind),
 
     /** The owners of open jobs of a lane, and when the first of each is due. */
-    async dueTimes(lane: string): Promise<(OwnerJobs & { due: Date })[]> {
-      const found = PRIORITIES.map(async (priority) => {
-        const place = { 'job.lane': lane, 'job.priority': priority };
-        const first = await jobs
-          .aggregate<{ _id: string; due: Date }>(
-            [
-              { $match: { ...place, 'job.due': IS_OPEN } },
-              { $sort: { 'job.lane': 1, 'job.priority': 1, 'job.owner': 1, 'job.due': 1 } },
-              { $group: { _id: '$job.owner', due: { $first: '$job.due' } } },
-            ],
-            { hint: JOB_INDEXES.due.options.name },
-          )
-          .toArray();
-        return first.map(({ _id: owner, due }) => ({ priority, owner, due }));
-      });
-      return (await Promise.all(found)).flat();
-    },
+    dueTimes: (lane: string) => dueTimes(jobs, lane),
 
     /** The numbers of jobs of a lane and priority, and the time since the first of them was accepted. */
-    async depth(lane: string, priority: Priority) {
-      const place = { 'job.lane': lane, 'job.priority': priority };
-      const [open, waiting, first, deadLetters] = await Promise.all([
-        jobs.countDocuments({ ...place, 'job.due': IS_OPEN }),
-        jobs.countDocuments({ ...place, 'job.due': { ...IS_OPEN, $lte: new Date() } }),
-        jobs.findOne(
-          { ...place, 'job.due': IS_OPEN },
-          { sort: { 'job.since': 1 }, projection: { 'job.since': 1 }, hint: JOB_INDEXES.since.options.name },
-        ),
-        jobs.countDocuments({ ...place, 'job.dead.at': IS_OPEN }),
-      ]);
-      const oldestMs = Math.max(0, Date.now() - (first?.job?.since.getTime() ?? Date.now()));
-      return { lane, priority, waiting, inFlight: Math.max(0, open - waiting), oldestMs, deadLetters };
-    },
+    depth: (lane: string, priority: Priority) => depthOf(jobs, lane, priority),
 
-    async deadLetters(limit: number, after?: { at: Date; id: string }): Promise<D[]> {
-      const later = after && {
-        $or: [{ 'job.dead.at': { $gt: after.at } }, { 'job.dead.at': after.at, _id: { $gt: after.id } }],
-      };
-      const found = await jobs
-        .find({ 'job.dead.at': IS_OPEN, ...later }, { sort: { 'job.dead.at': 1, _id: 1 }, limit })
-        .toArray();
-      return found as unknown as D[];
-    },
-
-    deadLetter: async (id: string) =>
-      (await jobs.findOne({ _id: id, 'job.dead.at': IS_OPEN })) as unknown as D | null,
-
-    /** Makes a dead letter due again, with all its attempts. Returns whether it was there. */
-    async replay(id: string): Promise<boolean> {
-      const due = { 'job.due': new Date(), 'job.attempts': 0, 'job.holder': null };
-      const update = { $set: { ...kind.reset, ...due }, $unset: { 'job.dead': '' }, $inc: { version: 1 } };
-      const { matchedCount } = await jobs.updateOne({ _id: id, 'job.dead.at': IS_OPEN }, update as never);
-      return matchedCount === 1;
-    },
-
-    /** Forgets dead letters; their documents stay. Returns their number. */
-    async forget(of: { id: string } | { lane?: string }): Promise<number> {
-      const which = 'id' in of ? { _id: of.id } : of.lane === undefined ? {} : { 'job.lane': of.lane };
-      const ended = { $set: { job: null } };
-      return (await jobs.updateMany({ ...which, 'job.dead.at': IS_OPEN }, ended)).modifiedCount;
-    },
+    ...createDeadLetters(jobs, kind),
   };
 }
 
-/** The changes of the state of a job; null when it has ended. */
-function stateAfter(outcome: Outcome, attempts: number | undefined, now: Date): Partial<JobState> | null {
-  const free = { holder: null };
-  switch (outcome.result) {
-    case 'dead':
-      return { ...free, due: null, attempts: outcome.attempts, dead: { at: now, error: outcome.error } };
-    case 'failed':
-    case 'postponed':
-      return { ...free, due: new Date(now.getTime() + outcome.retryInMs), ...omitUndefined({ attempts }) };
-    default:
-      return null;
-  }
+function toJob<D extends JobDocument>(queue: string, document: D, holder: string): Job<D> {
+  const { lane, priority, owner, attempts, traceparent } = document.job as JobState;
+  const place = { queue, lane, priority, owner, traceparent };
+  return { id: document._id, ...place, attempt: attempts + 1, holder, document };
 }
 
-/** The update that makes the change of each document, by its id. */
-function settling(ends: ReadonlyMap<string, object>, applied: Expressions = {}) {
-  // Literal, since the response of an endpoint may begin with a dollar sign.
-  const end = { $getField: { field: '$_id', input: { $literal: Object.fromEntries(ends) } } };
-  const job = { $cond: [{ $eq: ['$$end.job', null] }, null, { $mergeObjects: ['$job', '$$end.job'] }] };
-  const changed = { $mergeObjects: ['$$ROOT', '$$end.set', { ...applied, job }] };
-  const withChange = { $let: { vars: { change: '$$end.change' }, in: changed } };
-  return [{ $replaceWith: { $let: { vars: { end }, in: withChange } } }];
+/** The jobs that are due, of each wanted owner in the order of their times. */
+async function findDue(jobs: Jobs, lane: string, wanted: readonly Wanted[], mayEndProcess: boolean) {
+  // A job that was interrupted and may end its process is claimed by claimInterrupted() instead.
+  const free = {
+    'job.due': { ...IS_OPEN, $lte: new Date() },
+    ...(mayEndProcess ? { 'job.holder': null } : {}),
+  };
+  const found = wanted.map(({ priority, owner, max }) =>
+    jobs
+      .find(
+        { 'job.lane': lane, 'job.priority': priority, 'job.owner': owner, ...free },
+        { sort: { 'job.due': 1 }, limit: max },
+      )
+      .hint(JOB_INDEXES.due.options.name)
+      .toArray(),
+  );
+  return (await Promise.all(found)).flat();
+}
+
+/** A job of the lane whose attempt never ended. */
+function findInterrupted(jobs: Jobs, lane: string, except: ReadonlyMap<string, unknown>) {
+  return jobs.findOne(
+    {
+      _id: { $nin: [...except.keys()] },
+      ...{ 'job.lane': lane, 'job.due': { ...IS_OPEN, $lte: new Date() } },
+      'job.holder': { $type: 'string' },
+    },
+    { sort: { 'job.due': 1 }, hint: JOB_INDEXES.held.options.name },
+  );
+}
+
+async function renewLeases<D extends JobDocument>(
+  jobs: Jobs,
+  held: readonly Job<D>[],
+  leaseMs: number,
+  how: ReturnType<typeof writeOptions>,
+): Promise<Job<D>[]> {
+  const filter = {
+    _id: { $in: held.map(({ id }) => id) },
+    'job.holder': { $in: [...new Set(held.map(({ holder }) => holder))] },
+  };
+  const lease = { $set: { 'job.due': new Date(Date.now() + leaseMs) } };
+  const { matchedCount } = await jobs.updateMany(filter, lease as never, how);
+  if (matchedCount === held.length) return [];
+  const found = await jobs.find(filter, { projection: { 'job.holder': 1 } }).toArray();
+  const holders = new Map(found.map(({ _id, job }) => [_id, job?.holder]));
+  return held.filter(({ id, holder }) => holders.get(id) !== holder);
+}
+
+async function dueTimes(jobs: Jobs, lane: string): Promise<(OwnerJobs & { due: Date })[]> {
+  const found = PRIORITIES.map(async (priority) => {
+    const place = { 'job.lane': lane, 'job.priority': priority };
+    const first = await jobs
+      .aggregate<{ _id: string; due: Date }>(
+        [
+          { $match: { ...place, 'job.due': IS_OPEN } },
+          { $sort: { 'job.lane': 1, 'job.priority': 1, 'job.owner': 1, 'job.due': 1 } },
+          { $group: { _id: '$job.owner', due: { $first: '$job.due' } } },
+        ],
+        { hint: JOB_INDEXES.due.options.name },
+      )
+      .toArray();
+    return first.map(({ _id: owner, due }) => ({ priority, owner, due }));
+  });
+  return (await Promise.all(found)).flat();
+}
+
+async function depthOf(jobs: Jobs, lane: string, priority: Priority) {
+  const place = { 'job.lane': lane, 'job.priority': priority };
+  const [open, waiting, first, deadLetters] = await Promise.all([
+    jobs.countDocuments({ ...place, 'job.due': IS_OPEN }),
+    jobs.countDocuments({ ...place, 'job.due': { ...IS_OPEN, $lte: new Date() } }),
+    jobs.findOne(
+      { ...place, 'job.due': IS_OPEN },
+      { sort: { 'job.since': 1 }, projection: { 'job.since': 1 }, hint: JOB_INDEXES.since.options.name },
+    ),
+    jobs.countDocuments({ ...place, 'job.dead.at': IS_OPEN }),
+  ]);
+  const oldestMs = Math.max(0, Date.now() - (first?.job?.since.getTime() ?? Date.now()));
+  return { lane, priority, waiting, inFlight: Math.max(0, open - waiting), oldestMs, deadLetters };
 }

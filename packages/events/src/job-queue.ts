@@ -4,8 +4,10 @@ import type { Logger } from '@gatehouse/core/logger';
 import { type JobDocument, type JobState, PRIORITIES, type Priority } from '@gatehouse/data/job-document';
 import type { Broadcast } from './broadcast.ts';
 import type { Job } from './job.ts';
-import { createJobCollection, type JobCollection, type JobKind } from './job-collection.ts';
-import { createJobWorker, type JobWorker, type WorkOptions } from './job-worker.ts';
+import { createJobCollection, type JobCollection } from './job-collection.ts';
+import type { JobKind } from './job-kind.ts';
+import type { WorkOptions } from './job-runner.ts';
+import { createJobWorker, type JobWorker } from './job-worker.ts';
 import type { OwnerJobs, SlotTime } from './owner-turns.ts';
 
 /** The lease of a job unless the queue has another, in milliseconds. */

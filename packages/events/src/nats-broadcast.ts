@@ -71,7 +71,7 @@ export function createNatsBroadcast(options: {
   async function serve(nats: NatsConnection): Promise<void> {
     try {
       if (stopping.signal.aborted) return;
-      void logErrors(nats);
+      void logErrors(nats, logger);
       connection = nats;
       for (const subject of listeners.subjects()) listen(nats, subject);
       // Once the server has answered, it has read the subscriptions, too.
@@ -98,13 +98,6 @@ export function createNatsBroadcast(options: {
       }
     };
     subscriptions.set(subject, nats.subscribe(subject, { callback }));
-  }
-
-  async function logErrors(nats: NatsConnection): Promise<void> {
-    for await (const status of nats.status()) {
-      if (status.type === 'error') logger.error({ err: status.error }, 'NATS reports an error');
-      if (status.type === 'staleConnection') logger.warn('NATS has stopped answering');
-    }
   }
 
   return {
@@ -142,6 +135,13 @@ export function createNatsBroadcast(options: {
       await running;
     },
   };
+}
+
+async function logErrors(nats: NatsConnection, logger: Logger): Promise<void> {
+  for await (const status of nats.status()) {
+    if (status.type === 'error') logger.error({ err: status.error }, 'NATS reports an error');
+    if (status.type === 'staleConnection') logger.warn('NATS has stopped answering');
+  }
 }
 
 /** Resolves when the server has read everything sent to it. */

@@ -4,7 +4,7 @@ import { defineCollection } from '@gatehouse/data/collection';
 import type { Database } from '@gatehouse/data/database';
 import { JOB_INDEXES, type JobDocument, type JobState, newJob } from '@gatehouse/data/job-document';
 import type { Broadcast } from '../src/broadcast.ts';
-import type { JobKind } from '../src/job-collection.ts';
+import type { JobKind } from '../src/job-kind.ts';
 import { createJobQueues, type JobQueue } from '../src/job-queue.ts';
 
 export type TestJob = JobDocument & { version: number; data: Record<string, unknown>; result?: unknown };

@@ -6,9 +6,11 @@ import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import t, { type Test } from 'tap';
 import { type Attempt, type Job, PermanentError, PostponedError, RetryLaterError } from '../src/job.ts';
-import { createJobCollection, type JobKind } from '../src/job-collection.ts';
+import { createJobCollection } from '../src/job-collection.ts';
+import type { JobKind } from '../src/job-kind.ts';
 import type { DeadLetter } from '../src/job-queue.ts';
-import type { JobWorker, WorkOptions } from '../src/job-worker.ts';
+import type { WorkOptions } from '../src/job-runner.ts';
+import type { JobWorker } from '../src/job-worker.ts';
 import { createLocalBroadcast } from '../src/local-broadcast.ts';
 import { defineJobs, jobOf, openQueue, type TestJob } from './job-collection.ts';
 

@@ -1,6 +1,6 @@
 import type { Database } from '@gatehouse/data/database';
 import type { Outcome } from '@gatehouse/events/job';
-import type { JobKind } from '@gatehouse/events/job-collection';
+import type { JobKind } from '@gatehouse/events/job-kind';
 import type { AttemptOutcome } from './notification.ts';
 import { COLLECTION, type NotificationDocument } from './store/notification-document.ts';
 

@@ -1,5 +1,5 @@
 import type { Database } from '@gatehouse/data/database';
-import type { JobKind } from '@gatehouse/events/job-collection';
+import type { JobKind } from '@gatehouse/events/job-kind';
 import type { Delivery, DeliveryResult } from './delivery.ts';
 import { DELIVERIES, type DeliveryDocument, deliveryDocuments } from './delivery-store.ts';
 

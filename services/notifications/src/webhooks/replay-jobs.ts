@@ -1,7 +1,7 @@
 import type { DocumentCollection } from '@gatehouse/data/collection';
 import type { Database } from '@gatehouse/data/database';
 import { IS_OPEN, type JobState, newJob } from '@gatehouse/data/job-document';
-import type { JobKind } from '@gatehouse/events/job-collection';
+import type { JobKind } from '@gatehouse/events/job-kind';
 import { LANE } from './delivery-store.ts';
 import type { ReplayStep } from './replays.ts';
 import { deliveryOwnerOf, type Replay, type Webhook } from './webhook.ts';

@@ -1,7 +1,7 @@
 import { newId } from '@gatehouse/core/ids';
 import { defineCollection } from '@gatehouse/data/collection';
 import { JOB_INDEXES, type JobDocument, type JobState, newJob } from '@gatehouse/data/job-document';
-import type { JobKind } from '@gatehouse/events/job-collection';
+import type { JobKind } from '@gatehouse/events/job-kind';
 import type { Connection } from 'mongoose';
 import type { Logout } from '../../core/oidc/epochs/sign-outs.ts';
 
