@@ -111,20 +111,16 @@ export function createApp(options: AppOptions): FastifyInstance {
     strictPreflight: false,
   });
 
-  const patterns = new Map<string, Set<string>>();
-  app.addHook('onRoute', ({ url, method }) => {
-    const methods = patterns.get(url) ?? new Set();
-    for (const name of [method].flat()) methods.add(name);
-    patterns.set(url, methods);
-  });
+  const routes = createRouteTable();
+  app.addHook('onRoute', ({ url, method }) => routes.add(url, [method].flat()));
   app.addHook('onRequest', (request, reply, done) => {
     requestInfo(request.raw).route = request.routeOptions.url;
     if (!request.is404 && isCanonicalPath(pathOf(request.url))) return done();
     // Before the body is read and parsed, since the caller may not be authenticated.
-    const error = missing(request);
+    const error = routes.missing(pathOf(request.url));
     if (authenticate === undefined || request.headers.authorization === undefined) return done(error);
     const note = () => {
-      requestInfo(request.raw).route ??= knownPart([...patterns.keys()], pathOf(request.url));
+      requestInfo(request.raw).route ??= routes.knownPart(pathOf(request.url));
     };
     // Whether the credential is good or not, the response is the same.
     authenticate
@@ -136,20 +132,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   if (openapi !== undefined) mountOpenApi(app, openapi);
 
   app.setErrorHandler(sendError);
-  app.setNotFoundHandler((request, reply) => sendError(missing(request), request, reply));
-
-  /** The error for a request without a route: 404 or 405. */
-  function missing(request: FastifyRequest): ServiceError {
-    const path = pathOf(request.url);
-    const matching = isCanonicalPath(path) ? [...patterns].filter(([pattern]) => matches(pattern, path)) : [];
-    const allowed = [...new Set(matching.flatMap(([, methods]) => [...methods]))];
-    return allowed.length === 0
-      ? new ServiceError('not_found', 'There is nothing here.')
-      : new ServiceError('method_not_allowed', `This path takes ${allowed.join(', ')}.`, {
-          // RFC 9110 §15.5.6
-          headers: { allow: allowed.join(', ') },
-        });
-  }
+  app.setNotFoundHandler((request, reply) => sendError(routes.missing(pathOf(request.url)), request, reply));
 
   function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const error = errorOf(thrown, request);
@@ -213,21 +196,41 @@ const MESSAGES: Partial<Record<ErrorKind, string>> = {
   unsupported_media_type: 'The body must be sent as application/json.',
 };
 
-/**
- * The pattern of a path, or as much of one as the path begins with: `/v1/users/*`. The rest is chosen by the caller and may be a secret, so
- * it must not become the name of a series of metrics.
- */
-function knownPart(patterns: readonly string[], path: string): string {
-  const parts = path.split('/');
-  const lengths = patterns.map((pattern) => {
-    const expected = pattern.split('/');
-    const first = expected.findIndex((part, i) => part !== parts[i]);
-    return first === -1 ? expected.length : first;
-  });
-  return (
-    patterns.find((pattern) => matches(pattern, path)) ??
-    [...parts.slice(0, Math.max(...lengths)), '*'].join('/')
-  );
+/** The patterns of the routes, each with its methods. */
+function createRouteTable() {
+  const patterns = new Map<string, Set<string>>();
+  return {
+    add(pattern: string, methods: readonly string[]): void {
+      patterns.set(pattern, new Set([...(patterns.get(pattern) ?? []), ...methods]));
+    },
+    /** The error for a request without a route: 404 or 405. */
+    missing(path: string): ServiceError {
+      const matching = isCanonicalPath(path) ? [...patterns].filter(([it]) => matches(it, path)) : [];
+      const allowed = [...new Set(matching.flatMap(([, methods]) => [...methods]))].join(', ');
+      return allowed === ''
+        ? new ServiceError('not_found', 'There is nothing here.')
+        : // RFC 9110 §15.5.6
+          new ServiceError('method_not_allowed', `This path takes ${allowed}.`, {
+            headers: { allow: allowed },
+          });
+    },
+    /**
+     * The pattern of a path, or as much of one as the path begins with: `/v1/users/*`. The rest is chosen by the caller and may be a
+     * secret, so it must not become the name of a series of metrics.
+     */
+    knownPart(path: string): string {
+      const parts = path.split('/');
+      const lengths = [...patterns.keys()].map((pattern) => {
+        const expected = pattern.split('/');
+        const first = expected.findIndex((part, i) => part !== parts[i]);
+        return first === -1 ? expected.length : first;
+      });
+      return (
+        [...patterns.keys()].find((pattern) => matches(pattern, path)) ??
+        [...parts.slice(0, Math.max(...lengths)), '*'].join('/')
+      );
+    },
+  };
 }
 
 /** Whether a path matches a route's pattern such as /v1/users/:id. */
