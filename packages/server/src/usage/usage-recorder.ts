@@ -47,22 +47,7 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
   let counters = new Map<string, CounterUsage>();
   let keys = new Map<string, KeyUsage>();
   let dropped = 0;
-  let hour = 0;
-  let hourClients = new Set<string>();
-
-  function limited(client: string | undefined, minute: number): string | null {
-    if (client === undefined) return null;
-    const current = Math.floor(minute / 60);
-    if (current !== hour) {
-      hour = current;
-      hourClients = new Set();
-    }
-    if (!hourClients.has(client)) {
-      if (hourClients.size >= MAX_CLIENTS) return OTHER;
-      hourClients.add(client);
-    }
-    return client;
-  }
+  const limited = createClientLimit();
 
   function seriesOf(minute: number, route: string, client: string | null): Series {
     const key = `${minute} ${client ?? ''} ${route}`;
@@ -150,6 +135,25 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
       dropped = 0;
       return result;
     },
+  };
+}
+
+/** Names a client by itself, or, beyond the first of an hour, as `other`. */
+function createClientLimit() {
+  let hour = 0;
+  let clients = new Set<string>();
+  return (client: string | undefined, minute: number): string | null => {
+    if (client === undefined) return null;
+    const current = Math.floor(minute / 60);
+    if (current !== hour) {
+      hour = current;
+      clients = new Set();
+    }
+    if (!clients.has(client)) {
+      if (clients.size >= MAX_CLIENTS) return OTHER;
+      clients.add(client);
+    }
+    return client;
   };
 }
 
