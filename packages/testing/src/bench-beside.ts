@@ -68,37 +68,6 @@ export async function benchBeside(
   const comparison = createLoadComparison({ rounds, concurrency });
   let machine = '';
 
-  /** A process of its own that serves once the path at one of its ports is found. Its log goes nowhere. */
-  async function start(
-    script: readonly string[],
-    ready: { setting: 'PORT' | 'MANAGEMENT_PORT'; path: string },
-    env: Record<string, string>,
-  ): Promise<Server> {
-    const ports = { PORT: await freePort(), MANAGEMENT_PORT: await freePort() };
-    const child = spawn(process.execPath, script, {
-      env: {
-        ...process.env,
-        ...env,
-        PORT: `${ports.PORT}`,
-        MANAGEMENT_PORT: `${ports.MANAGEMENT_PORT}`,
-        HOST: '127.0.0.1',
-      },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-    const ended = once(child, 'exit');
-    teardown.teardown(async () => {
-      child.kill('SIGTERM');
-      await ended;
-    });
-    const responses = () =>
-      fetch(`http://127.0.0.1:${ports[ready.setting]}${ready.path}`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    await until(responses, 30_000);
-    return { pid: child.pid ?? 0, port: ports.PORT };
-  }
-
   /** With the token, and the type of the body. */
   function authorized({ token = machine, ...call }: AuthorizedCall): Call {
     const type = call.body === undefined ? {} : { 'content-type': 'application/json' };
@@ -129,6 +98,7 @@ export async function benchBeside(
     const profiling = CPU_PROF ? ['--cpu-prof', `--cpu-prof-dir=${CPU_PROF}`] : [];
     const startService = (settings: Readonly<Record<string, string>> = {}) =>
       start(
+        teardown,
         [...profiling, main],
         { setting: 'MANAGEMENT_PORT', path: '/health/ready' },
         {
@@ -151,6 +121,7 @@ export async function benchBeside(
       variants[variant] = await startService(settings);
     }
     const bare = await start(
+      teardown,
       [options.bare],
       { setting: 'PORT', path: `/${name}` },
       { MONGODB_URI: mongo.uri, NATS_URL: nats },
@@ -182,4 +153,36 @@ export async function benchBeside(
     comparison.close();
     for (const clean of cleanups.reverse()) await clean();
   }
+}
+
+/** A process of its own that serves once the path at one of its ports is found. Its log goes nowhere. */
+async function start(
+  { teardown }: { teardown(action: () => unknown): void },
+  script: readonly string[],
+  ready: { setting: 'PORT' | 'MANAGEMENT_PORT'; path: string },
+  env: Record<string, string>,
+): Promise<Server> {
+  const ports = { PORT: await freePort(), MANAGEMENT_PORT: await freePort() };
+  const child = spawn(process.execPath, script, {
+    env: {
+      ...process.env,
+      ...env,
+      PORT: `${ports.PORT}`,
+      MANAGEMENT_PORT: `${ports.MANAGEMENT_PORT}`,
+      HOST: '127.0.0.1',
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  teardown(async () => {
+    child.kill('SIGTERM');
+    await ended;
+  });
+  const responses = () =>
+    fetch(`http://127.0.0.1:${ports[ready.setting]}${ready.path}`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await until(responses, 30_000);
+  return { pid: child.pid ?? 0, port: ports.PORT };
 }
