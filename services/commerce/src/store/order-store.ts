@@ -18,7 +18,7 @@ import { insertInSlot } from '@gatehouse/data/slots';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import { amountOf } from '@gatehouse/domain/money';
-import type { Connection } from 'mongoose';
+import type { Collection, Connection } from 'mongoose';
 import { ORDER, type Order, type OrderStore } from '../order.ts';
 import {
   createStockReservation,
@@ -55,8 +55,10 @@ const LISTS = createListPlan({
   notDeleted: { status: { $gt: '' } },
 });
 
+type Orders = Collection<StoredDocument>;
+
 /** Orders in MongoDB; defines its collection on the connection. The products must be defined, too. */
-export function createOrderStore(connection: Connection, options: { logger: Logger }) {
+export function createOrderStore(connection: Connection, { logger }: { logger: Logger }) {
   const store = createDocumentStore(connection, {
     name: 'orders',
     noun: 'order',
@@ -72,7 +74,7 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
   const stock = createStockReservation({ products, orders });
   const keys = createDocumentKeys<OrderDocument>(orders, {
     projection: { ...projection, stock: 1 },
-    logger: options.logger,
+    logger,
   });
 
   const orderStore: OrderStore = {
@@ -91,7 +93,7 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
       const { id } = order;
       const { lines, ...others } = fieldsOf(order);
       const intent = { _id: id, lines, deleted_at: NOT_YET, ...idempotencyFields(key) };
-      if (!(await insertIntent(intent, order.userId, maxPending)))
+      if (!(await insertIntent(orders, intent, order.userId, maxPending)))
         return { isPlaced: false, isOverLimit: true };
       const lacking = await stock.reserve({ id, lines });
       if (lacking !== undefined) {
@@ -123,59 +125,8 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
       return next;
     },
 
-    makeAnonymous,
+    makeAnonymous: (userId) => makeAnonymous(orders, userId),
   };
-
-  async function makeAnonymous(userId: string): Promise<void> {
-    const withoutNotes = {
-      $map: { input: '$history', in: { $mergeObjects: ['$$this', { note: null }] } },
-    };
-    await inBatches(orders, { user_id: userId }, (ids) =>
-      orders.updateMany({ _id: { $in: ids } }, [
-        {
-          $set: {
-            user_id: DELETED_USER_ID,
-            pending: null,
-            history: withoutNotes,
-            version: { $add: [{ $ifNull: ['$version', 0] }, 1] },
-          },
-        },
-        { $unset: 'idempotency' },
-      ]),
-    );
-  }
-
-  /** For lists, reads and changes the order does not exist yet. Returns whether it is within the limit. */
-  async function insertIntent(
-    intent: StoredDocument,
-    userId: string,
-    maxPending: number | undefined,
-  ): Promise<boolean> {
-    const insert = (more: Pick<OrderDocument, 'pending'> = {}) =>
-      orders.insertOne({ ...intent, ...more, stock: stockState('reserving') }).catch((error: unknown) => {
-        const field = duplicateKeyField(error);
-        if (field === '_id') throw new ServiceError('conflict', 'This order already exists.');
-        if (field !== IDEMPOTENCY_FIELD) throw error;
-        throw new ServiceError('conflict', 'An order with this Idempotency-Key is being placed.', {
-          headers: { 'retry-after': '1' },
-        });
-      });
-    if (maxPending === undefined) {
-      await insert();
-      return true;
-    }
-    return insertInSlot({
-      limit: maxPending,
-      field: 'pending.user_id',
-      guess: true,
-      async taken() {
-        const filter = { 'pending.user_id': userId, 'pending.slot': { $gte: 0 } };
-        const found = orders.find<OrderDocument>(filter, { projection: { _id: 0, 'pending.slot': 1 } });
-        return (await found.toArray()).map(({ pending }) => ({ slot: pending?.slot }));
-      },
-      insert: (slot) => insert({ pending: { user_id: userId, slot } }),
-    });
-  }
 
   async function returnStock({ id, lines }: Order): Promise<void> {
     const order = {
@@ -187,8 +138,60 @@ export function createOrderStore(connection: Connection, options: { logger: Logg
     stock.forgetReturn(order).catch(() => {});
   }
 
-  const sweeper = createStockSweep({ stock, products, orders, logger: options.logger });
+  const sweeper = createStockSweep({ stock, products, orders, logger });
   return { ...orderStore, sweeper, keySweeper: keys.sweeper };
+}
+
+async function makeAnonymous(orders: Orders, userId: string): Promise<void> {
+  const withoutNotes = {
+    $map: { input: '$history', in: { $mergeObjects: ['$$this', { note: null }] } },
+  };
+  await inBatches(orders, { user_id: userId }, (ids) =>
+    orders.updateMany({ _id: { $in: ids } }, [
+      {
+        $set: {
+          user_id: DELETED_USER_ID,
+          pending: null,
+          history: withoutNotes,
+          version: { $add: [{ $ifNull: ['$version', 0] }, 1] },
+        },
+      },
+      { $unset: 'idempotency' },
+    ]),
+  );
+}
+
+/** For lists, reads and changes the order does not exist yet. Returns whether it is within the limit. */
+async function insertIntent(
+  orders: Orders,
+  intent: StoredDocument,
+  userId: string,
+  maxPending: number | undefined,
+): Promise<boolean> {
+  const insert = (more: Pick<OrderDocument, 'pending'> = {}) =>
+    orders.insertOne({ ...intent, ...more, stock: stockState('reserving') }).catch((error: unknown) => {
+      const field = duplicateKeyField(error);
+      if (field === '_id') throw new ServiceError('conflict', 'This order already exists.');
+      if (field !== IDEMPOTENCY_FIELD) throw error;
+      throw new ServiceError('conflict', 'An order with this Idempotency-Key is being placed.', {
+        headers: { 'retry-after': '1' },
+      });
+    });
+  if (maxPending === undefined) {
+    await insert();
+    return true;
+  }
+  return insertInSlot({
+    limit: maxPending,
+    field: 'pending.user_id',
+    guess: true,
+    async taken() {
+      const filter = { 'pending.user_id': userId, 'pending.slot': { $gte: 0 } };
+      const found = orders.find<OrderDocument>(filter, { projection: { _id: 0, 'pending.slot': 1 } });
+      return (await found.toArray()).map(({ pending }) => ({ slot: pending?.slot }));
+    },
+    insert: (slot) => insert({ pending: { user_id: userId, slot } }),
+  });
 }
 
 function eventData({ id, userId, status, version, total, currency, createdAt, updatedAt, lines }: Order) {

@@ -54,18 +54,6 @@ const SORTS: Partial<Record<ProductField, string>> = { id: '_id', price: 'price'
 export function createProductSearch(collection: DocumentCollection): ProductSearch {
   const counted = new LRUCache<string, Promise<Counted>>({ max: MAX_KEPT, ttl: COUNTED_MS });
 
-  /** The filters of the lists that the results are made of; none if there can be no result. */
-  function tiersOf(conditions: readonly Condition<ProductField>[], byRelevance: boolean): Filter[] {
-    const { all, inName, wholeInName, others } = filtersOf(conditions) ?? {};
-    if (all === undefined || others === undefined) return [];
-    if (!byRelevance) return [{ $and: [all, ...others] }];
-    return [
-      { $and: [wholeInName, ...others] },
-      { $and: [inName, ...others], $nor: [wholeInName] },
-      { $and: [all, ...others], $nor: [inName] },
-    ];
-  }
-
   /** At most `limit` results beyond a position, in ascending or descending order. */
   async function select(
     tiers: readonly Filter[],
@@ -102,33 +90,12 @@ export function createProductSearch(collection: DocumentCollection): ProductSear
     return found;
   }
 
-  async function countNow(conditions: readonly Condition<ProductField>[]): Promise<Counted> {
-    const { all, others = [] } = filtersOf(conditions) ?? {};
-    if (all === undefined) return { total: 0, facets: { category: [] } };
-    const groups = await collection
-      .aggregate<{ _id: string; count: number }>(
-        [
-          { $match: { $and: [all, ...others] } },
-          { $limit: MAX_COUNTED },
-          { $group: { _id: '$category', count: { $sum: 1 } } },
-          { $sort: { count: -1, _id: 1 } },
-        ],
-        { hint: WORDS_INDEX.options.name, maxTimeMS: MAX_SEARCH_MS },
-      )
-      .toArray();
-    const category = groups
-      .filter(({ _id }) => _id !== '')
-      .slice(0, MAX_FACETS)
-      .map(({ _id: value, count }) => ({ value, count }));
-    return { total: groups.reduce((sum, { count }) => sum + count, 0), facets: { category } };
-  }
-
   /** The total and the facets of a search are one query, which all requests of the same moment share. */
   function count(conditions: readonly Condition<ProductField>[]): Promise<Counted> {
     const key = JSON.stringify(conditions);
     const known = counted.get(key);
     if (known !== undefined) return known;
-    const counting = countNow(conditions);
+    const counting = countNow(collection, conditions);
     counted.set(key, counting);
     counting.catch(() => {
       if (counted.peek(key) === counting) counted.delete(key);
@@ -192,6 +159,42 @@ export function createProductSearch(collection: DocumentCollection): ProductSear
     count: async (conditions) => (await count(conditions)).total,
     forget: () => counted.clear(),
   };
+}
+
+/** The filters of the lists that the results are made of; none if there can be no result. */
+function tiersOf(conditions: readonly Condition<ProductField>[], byRelevance: boolean): Filter[] {
+  const { all, inName, wholeInName, others } = filtersOf(conditions) ?? {};
+  if (all === undefined || others === undefined) return [];
+  if (!byRelevance) return [{ $and: [all, ...others] }];
+  return [
+    { $and: [wholeInName, ...others] },
+    { $and: [inName, ...others], $nor: [wholeInName] },
+    { $and: [all, ...others], $nor: [inName] },
+  ];
+}
+
+async function countNow(
+  collection: DocumentCollection,
+  conditions: readonly Condition<ProductField>[],
+): Promise<Counted> {
+  const { all, others = [] } = filtersOf(conditions) ?? {};
+  if (all === undefined) return { total: 0, facets: { category: [] } };
+  const groups = await collection
+    .aggregate<{ _id: string; count: number }>(
+      [
+        { $match: { $and: [all, ...others] } },
+        { $limit: MAX_COUNTED },
+        { $group: { _id: '$category', count: { $sum: 1 } } },
+        { $sort: { count: -1, _id: 1 } },
+      ],
+      { hint: WORDS_INDEX.options.name, maxTimeMS: MAX_SEARCH_MS },
+    )
+    .toArray();
+  const category = groups
+    .filter(({ _id }) => _id !== '')
+    .slice(0, MAX_FACETS)
+    .map(({ _id: value, count }) => ({ value, count }));
+  return { total: groups.reduce((sum, { count }) => sum + count, 0), facets: { category } };
 }
 
 /**
