@@ -63,6 +63,7 @@ const EXAMPLE = {
   created_at: '2026-03-01T09:30:00.000Z',
   failed_at: '2026-03-01T09:52:11.000Z',
 };
+const PAGE_EXAMPLE = { data: [EXAMPLE], links: {}, meta: { itemsPerPage: 1, hasNextPage: false } };
 
 /** Mounts the dead letters of all queues, for admins: listing, reading, replaying and removing them. */
 export function mountDeadLetters(
@@ -82,14 +83,7 @@ export function mountDeadLetters(
       responses: {
         200: {
           description: 'A page of the list.',
-          shapes: [
-            {
-              name: 'DeadLetters',
-              schema: Page,
-              example: { data: [EXAMPLE], links: {}, meta: { itemsPerPage: 1, hasNextPage: false } },
-              parts: [one],
-            },
-          ],
+          shapes: [{ name: 'DeadLetters', schema: Page, example: PAGE_EXAMPLE, parts: [one] }],
         },
       },
       errors: ['invalid', 'not_found'],

@@ -63,8 +63,6 @@ type FoundLetter = { queue: JobQueue; letter: DeadLetter };
 const laneOf = ({ queue, letter }: FoundLetter) => laneKey(queue.name, letter.lane);
 
 export function createQueueService(operated: readonly QueueAdmin[], lanes: Lanes): QueueService {
-  const missing = (what: string) => new ServiceError('not_found', `There is no such ${what}.`);
-
   function named(name: string): QueueAdmin {
     const found = operated.find(({ queue }) => queue.name === name);
     if (found === undefined) throw missing('queue');
@@ -73,18 +71,7 @@ export function createQueueService(operated: readonly QueueAdmin[], lanes: Lanes
 
   let observed = new Map<JobQueue, Depth[]>();
 
-  function statusWith({ queue, lanes: names, failureOf }: QueueAdmin, depth: readonly Depth[]): LaneStatus[] {
-    return names.map((lane) => ({
-      queue: queue.name,
-      lane,
-      ...lanes.stateOf(queue.name, lane),
-      failing: failureOf?.(lane),
-      slotTimes: queue.slotTimes(lane),
-      depth: depth.filter((part) => part.lane === lane),
-    }));
-  }
-
-  const statusOf = async (each: QueueAdmin) => statusWith(each, await each.queue.depth());
+  const statusOf = async (each: QueueAdmin) => statusWith(lanes, each, await each.queue.depth());
 
   /** The dead letter of this id, and its queue. */
   async function find(id: string): Promise<FoundLetter | undefined> {
@@ -123,7 +110,7 @@ export function createQueueService(operated: readonly QueueAdmin[], lanes: Lanes
       }
     },
 
-    observed: () => operated.flatMap((each) => statusWith(each, observed.get(each.queue) ?? [])),
+    observed: () => operated.flatMap((each) => statusWith(lanes, each, observed.get(each.queue) ?? [])),
 
     async setPaused(name, lane, paused, by) {
       const found = named(name);
@@ -134,25 +121,8 @@ export function createQueueService(operated: readonly QueueAdmin[], lanes: Lanes
       return status;
     },
 
-    async deadLetters({ queue: only, limit, cursor }) {
-      const among = only === undefined ? operated : [named(only)];
-      const [name = among[0]?.queue.name, position] = cursor === undefined ? [] : splitCursor(cursor);
-      const begin = among.findIndex(({ queue }) => queue.name === name);
-      if (begin < 0) throw invalidCursor();
-      const data: QueuedDeadLetter[] = [];
-      for (let i = begin, after = position; ; i += 1, after = undefined) {
-        const queue = among[i]?.queue;
-        if (queue === undefined) return { data };
-        const page = await queue.deadLetters.list({
-          limit: limit - data.length,
-          ...(after === undefined ? {} : { after }),
-        });
-        data.push(...page.data.map((letter) => ({ ...letter, queue: queue.name })));
-        if (page.next !== undefined) return { data, next: `${queue.name}.${page.next}` };
-        const following = among[i + 1]?.queue.name;
-        if (data.length === limit)
-          return following === undefined ? { data } : { data, next: `${following}.` };
-      }
+    async deadLetters({ queue, limit, cursor }) {
+      return pageOf(queue === undefined ? operated : [named(queue)], { limit, cursor });
     },
 
     async readDeadLetter(id) {
@@ -197,6 +167,46 @@ export function createQueueService(operated: readonly QueueAdmin[], lanes: Lanes
       return queue.deadLetters.purge(lane);
     },
   };
+}
+
+const missing = (what: string) => new ServiceError('not_found', `There is no such ${what}.`);
+
+function statusWith(
+  lanes: Lanes,
+  { queue, lanes: names, failureOf }: QueueAdmin,
+  depth: readonly Depth[],
+): LaneStatus[] {
+  return names.map((lane) => ({
+    queue: queue.name,
+    lane,
+    ...lanes.stateOf(queue.name, lane),
+    failing: failureOf?.(lane),
+    slotTimes: queue.slotTimes(lane),
+    depth: depth.filter((part) => part.lane === lane),
+  }));
+}
+
+/** A page of the dead letters of these queues, one queue after the other. */
+async function pageOf(
+  among: readonly QueueAdmin[],
+  { limit, cursor }: { limit: number; cursor: string | undefined },
+): Promise<{ data: QueuedDeadLetter[]; next?: string }> {
+  const [name = among[0]?.queue.name, position] = cursor === undefined ? [] : splitCursor(cursor);
+  const begin = among.findIndex(({ queue }) => queue.name === name);
+  if (begin < 0) throw invalidCursor();
+  const data: QueuedDeadLetter[] = [];
+  for (let i = begin, after = position; ; i += 1, after = undefined) {
+    const queue = among[i]?.queue;
+    if (queue === undefined) return { data };
+    const page = await queue.deadLetters.list({
+      limit: limit - data.length,
+      ...(after === undefined ? {} : { after }),
+    });
+    data.push(...page.data.map((letter) => ({ ...letter, queue: queue.name })));
+    if (page.next !== undefined) return { data, next: `${queue.name}.${page.next}` };
+    const following = among[i + 1]?.queue.name;
+    if (data.length === limit) return following === undefined ? { data } : { data, next: `${following}.` };
+  }
 }
 
 /** The name of a queue, and a position in its list; without one, the list begins. */

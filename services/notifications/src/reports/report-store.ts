@@ -9,7 +9,7 @@ import { insertInSlot } from '@gatehouse/data/slots';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { ReportStatus } from '@gatehouse/domain/report-fields';
-import type { Connection } from 'mongoose';
+import type { Collection, Connection } from 'mongoose';
 import { MAX_UNFINISHED, REPORT, type Report, type ReportStore } from './report.ts';
 
 export const REPORTS = 'reports';
@@ -50,6 +50,8 @@ const MAKING_INDEX: IndexDefinition = {
 };
 const EXPIRY_INDEX = { fields: { expires_at: 1 }, options: { name: 'expires_at' } } as const;
 
+type Reports = Collection<StoredDocument>;
+
 /** Reports in MongoDB; defines its collection on the connection. */
 export function createReportStore(
   connection: Connection,
@@ -80,19 +82,6 @@ export function createReportStore(
     return document === null ? undefined : read(document as unknown as ReportDocument);
   }
 
-  async function idsOf(filter: Record<string, unknown>, limit = 0): Promise<string[]> {
-    const found = reports.find(filter, { projection: { _id: 1 }, limit });
-    return (await found.toArray()).map(({ _id }) => _id);
-  }
-
-  /** The fields of a report that has ended. */
-  const ended = () => ({
-    delegation: null,
-    unfinished: null,
-    making: null,
-    expires_at: new Date(Date.now() + KEPT_MS),
-  });
-
   return {
     collection: connection.collection(REPORTS),
     byOffset: store.byOffset,
@@ -100,25 +89,7 @@ export function createReportStore(
     count: store.count,
     within: store.within,
     findById: store.findById,
-    async insert(report, asker) {
-      const { id } = report;
-      return insertInSlot({
-        limit: MAX_UNFINISHED,
-        field: 'unfinished.requester',
-        async taken() {
-          const filter = { 'unfinished.requester': asker, 'unfinished.slot': { $gte: 0 } };
-          const found = reports.find(filter, { projection: { _id: 0, 'unfinished.slot': 1 } });
-          return (await found.toArray()).map(({ unfinished }) => Object(unfinished) as { slot?: number });
-        },
-        insert: (slot) =>
-          reports.insertOne({
-            ...fieldsOf(report),
-            _id: id,
-            job: jobOf(report),
-            unfinished: { requester: asker, slot },
-          } as unknown as StoredDocument),
-      });
-    },
+    insert: (report, asker) => insertUnfinished(reports, report, asker),
     async start(id) {
       const found = await reports.findOne({ _id: id }, { projection: { requester: 1 } });
       if (found === null) return undefined;
@@ -173,20 +144,54 @@ export function createReportStore(
     async fileRemoved(id) {
       await reports.updateOne({ _id: id, status: 'expired' }, { $unset: { file_expires_at: '' } } as never);
     },
-    expiredBy: (now) => idsOf({ file_expires_at: { $lte: now } }, SWEEP_LIMIT),
+    expiredBy: (now) => idsOf(reports, { file_expires_at: { $lte: now } }, SWEEP_LIMIT),
     about: (userId) =>
-      idsOf({
+      idsOf(reports, {
         $or: [
           { requester: userId },
           { $expr: { $gte: [{ $indexOfCP: ['$filters', { $literal: userId }] }, 0] } },
         ],
       }),
-    listingUsers: (before) => idsOf({ type: 'users', status: 'completed', started_at: { $lt: before } }),
+    listingUsers: (before) =>
+      idsOf(reports, { type: 'users', status: 'completed', started_at: { $lt: before } }),
     async remove(id) {
       await reports.deleteOne({ _id: id });
     },
   };
 }
+
+async function idsOf(reports: Reports, filter: Record<string, unknown>, limit = 0): Promise<string[]> {
+  const found = reports.find(filter, { projection: { _id: 1 }, limit });
+  return (await found.toArray()).map(({ _id }) => _id);
+}
+
+/** Inserts a report in a free place of those that have not ended of the asker, if there is one. */
+function insertUnfinished(reports: Reports, report: Report, asker: string) {
+  return insertInSlot({
+    limit: MAX_UNFINISHED,
+    field: 'unfinished.requester',
+    async taken() {
+      const filter = { 'unfinished.requester': asker, 'unfinished.slot': { $gte: 0 } };
+      const found = reports.find(filter, { projection: { _id: 0, 'unfinished.slot': 1 } });
+      return (await found.toArray()).map(({ unfinished }) => Object(unfinished) as { slot?: number });
+    },
+    insert: (slot) =>
+      reports.insertOne({
+        ...fieldsOf(report),
+        _id: report.id,
+        job: jobOf(report),
+        unfinished: { requester: asker, slot },
+      } as unknown as StoredDocument),
+  });
+}
+
+/** The fields of a report that has ended. */
+const ended = () => ({
+  delegation: null,
+  unfinished: null,
+  making: null,
+  expires_at: new Date(Date.now() + KEPT_MS),
+});
 
 /** The lane of the reports. */
 export const LANE = 'all';

@@ -7,7 +7,7 @@ import { IS_OPEN, JOB_INDEXES, type JobState, newJob, PRIORITIES } from '@gateho
 import { createListPlan } from '@gatehouse/data/list-plan';
 import { createListSource } from '@gatehouse/data/list-source';
 import type { StoredOf } from '@gatehouse/domain/fields';
-import type { Connection } from 'mongoose';
+import type { Collection, Connection } from 'mongoose';
 import { KEPT_DAYS, type StoredEvent } from '../events/event.ts';
 import { DELIVERY, type Delivery, type DeliveryField, deliveryIdOf } from './delivery.ts';
 
@@ -86,6 +86,7 @@ export function createDeliveryStore(connection: Connection) {
 
   return {
     collection,
+    ...pendingDeliveries(collection),
     within: (webhook: string) => source.within(webhook),
     async findById(id: string, webhook: string): Promise<Delivery | undefined> {
       const found = await collection.findOne({ _id: id, webhook });
@@ -124,6 +125,35 @@ export function createDeliveryStore(connection: Connection) {
       ]);
       return due;
     },
+    /** The first pending delivery before this one about the same aggregate. */
+    async before({ webhook, aggregate, sequence, id }: Delivery): Promise<Delivery | undefined> {
+      const found = await collection
+        .find({ webhook, aggregate, sequence: { $lt: sequence }, 'job.due': IS_OPEN, _id: { $ne: id } })
+        .sort({ sequence: 1 })
+        .limit(1)
+        .toArray();
+      return found[0] && read(found[0]);
+    },
+    /** Counts the deliveries of a webhook that ended since with this status. */
+    countSince: (
+      webhook: string,
+      status: 'succeeded' | 'failed',
+      since: Date,
+      limit?: number,
+    ): Promise<number> =>
+      collection.countDocuments(
+        { webhook, status, updated_at: { $gt: since } },
+        { hint: BY_END.options.name, ...(limit !== undefined && { limit }) },
+      ),
+    async removeAllOf(webhook: string): Promise<void> {
+      await collection.deleteMany({ webhook });
+    },
+  };
+}
+
+/** Counts and ends the pending deliveries of owners and webhooks. */
+function pendingDeliveries(collection: Collection<DeliveryDocument>) {
+  return {
     /** How many deliveries of a webhook are pending; counts no further than `max`. */
     pendingOf: (webhook: string, max: number): Promise<number> =>
       collection.countDocuments({ webhook, 'job.due': IS_OPEN }, { limit: max, hint: 'order' }),
@@ -154,29 +184,6 @@ export function createDeliveryStore(connection: Connection) {
         { webhook, 'job.due': IS_OPEN, 'job.holder': null },
         { $set: { ...ended, updated_at: new Date() }, $inc: { version: 1 } },
       );
-    },
-    /** The first pending delivery before this one about the same aggregate. */
-    async before({ webhook, aggregate, sequence, id }: Delivery): Promise<Delivery | undefined> {
-      const found = await collection
-        .find({ webhook, aggregate, sequence: { $lt: sequence }, 'job.due': IS_OPEN, _id: { $ne: id } })
-        .sort({ sequence: 1 })
-        .limit(1)
-        .toArray();
-      return found[0] && read(found[0]);
-    },
-    /** Counts the deliveries of a webhook that ended since with this status. */
-    countSince: (
-      webhook: string,
-      status: 'succeeded' | 'failed',
-      since: Date,
-      limit?: number,
-    ): Promise<number> =>
-      collection.countDocuments(
-        { webhook, status, updated_at: { $gt: since } },
-        { hint: BY_END.options.name, ...(limit !== undefined && { limit }) },
-      ),
-    async removeAllOf(webhook: string): Promise<void> {
-      await collection.deleteMany({ webhook });
     },
   };
 }

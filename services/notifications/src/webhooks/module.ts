@@ -1,21 +1,22 @@
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
-import { createBatches } from '@gatehouse/data/batches';
 import type { Outcome } from '@gatehouse/events/job';
 import { isPublicHost } from '@gatehouse/outbound/public-address';
 import type { EventStore, StoredEvent } from '../events/event.ts';
-import { mayRead, type Owners, type ReadingRights } from '../events/reading-rights.ts';
+import type { Owners, ReadingRights } from '../events/reading-rights.ts';
 import { createReportedActions } from '../reported-actions.ts';
 import { createBacklogs, DEFAULT_BACKLOG } from './backlogs.ts';
 import { deliveryJobs } from './delivery-jobs.ts';
+import { mountDeliveryRoutes } from './delivery-routes.ts';
 import { createDeliveryStore, DELIVERIES, LANE } from './delivery-store.ts';
 import { createEndpoints } from './endpoint.ts';
+import { createFanOut } from './fan-out.ts';
 import { beginReplay, replayJobs } from './replay-jobs.ts';
 import { createReplays } from './replays.ts';
-import { createWebhookSecrets } from './secrets.ts';
+import { createWebhookSecrets, type WebhookSecrets } from './secrets.ts';
 import { createWebhookSender } from './sender.ts';
 import type { WebhookSettings } from './settings.ts';
-import { deliveryOwnerOf } from './webhook.ts';
+import type { WebhookStore } from './webhook.ts';
 import { createWebhookAuthority } from './webhook-authority.ts';
 import { createWebhookResource, WEBHOOK_PATHS } from './webhook-resource.ts';
 import { mountWebhookRoutes } from './webhook-routes.ts';
@@ -34,12 +35,7 @@ const BACKOFF_MS = { first: 1000, max: 60_000 };
 
 /** Webhooks: endpoints of applications' owners, and the deliveries of events to them. */
 export function createWebhooksModule(
-  {
-    connection,
-    identity,
-    logger,
-    queues,
-  }: Pick<ResourceContext, 'connection' | 'identity' | 'logger' | 'queues'>,
+  context: Pick<ResourceContext, 'connection' | 'identity' | 'logger' | 'queues'>,
   options: WebhookSettings & {
     events: {
       store: EventStore;
@@ -50,6 +46,7 @@ export function createWebhooksModule(
     lanes: { isPaused(queue: string, lane: string): boolean; count(...of: [string, string, string]): void };
   },
 ) {
+  const { connection, identity, logger, queues } = context;
   const { events, lanes, networks, timeoutMs = TIMEOUT_MS, scale = 1 } = options;
   const webhooks = createWebhookStore(connection);
   const deliveries = createDeliveryStore(connection);
@@ -68,29 +65,12 @@ export function createWebhooksModule(
   const secrets = createWebhookSecrets(options.masterKeys);
   const queue = queues({ name: QUEUE, lanes: [LANE], kind: deliveryJobs({ connection }) });
 
-  const subscribed = createBatches<string, Awaited<ReturnType<typeof webhooks.subscribed>>>({
-    max: 1000,
-    async run(types) {
-      const found = new Map<string, Awaited<ReturnType<typeof webhooks.subscribed>>>();
-      for (const type of new Set(types)) found.set(type, await webhooks.subscribed(type));
-      return types.map((type) => found.get(type) ?? []);
-    },
-  });
-  /** Durable when it resolves. Whether the owner may read the event is judged again when it is delivered. */
-  events.follow(async (event: StoredEvent) => {
-    const candidates = await subscribed(event.type);
-    const rights = await Promise.all(candidates.map(events.rights.ofWebhook));
-    const readers = candidates.filter((_, i) => rights[i] !== undefined && mayRead(rights[i], event));
-    const holding = await Promise.all(readers.map(authority.holds));
-    const to = readers.filter((_, i) => holding[i]);
-    const added = to.map((it) => ({ webhook: it.id, owner: deliveryOwnerOf(it), event }));
-    for (const job of await deliveries.add(added)) queue.announce(job);
-    for (const owner of new Set(added.map((it) => it.owner))) {
-      backlogs.bound(owner).catch((error: unknown) => {
-        logger.warn({ err: error, owner }, 'the pending deliveries of an owner could not be counted');
-      });
-    }
-  });
+  events.follow(
+    createFanOut({
+      ...{ webhooks, authority, deliveries, backlogs, logger, rights: events.rights },
+      announce: queue.announce,
+    }),
+  );
 
   const countIn =
     (name: string) =>
@@ -115,16 +95,8 @@ export function createWebhooksModule(
     onEnded: countIn(REPLAYS.queue),
   });
   const service = createWebhookService({
-    ...{
-      webhooks,
-      authority,
-      deliveries,
-      secrets,
-      replays,
-      backlogs,
-      isAllowedHost,
-      announce: queue.announce,
-    },
+    ...{ webhooks, authority, deliveries, secrets, replays, backlogs, isAllowedHost },
+    announce: queue.announce,
     report: actions.send,
     events: events.store,
     rights: events.rights,
@@ -146,27 +118,18 @@ export function createWebhooksModule(
     onEnded: countIn(QUEUE),
   });
 
-  /** Needed after a change of the master key, so that the former key can be removed. */
-  async function reseal(): Promise<void> {
-    for await (const webhook of webhooks.all()) {
-      if (secrets.resealed(webhook) === undefined) continue;
-      await webhooks.update(webhook.id, (current) => {
-        const resealed = secrets.resealed(current);
-        return resealed && { ...current, secrets: resealed };
-      });
-    }
-  }
-
   const parts: ResourceParts = {
     routes(app, { mountOptions }) {
       mountResource(app, createWebhookResource(service, secrets.reveal), mountOptions);
       mountWebhookRoutes(app, {
-        ...{ webhooks: service, reveal: secrets.reveal, mountOptions },
-        events: events.store,
+        ...{ webhooks: service, reveal: secrets.reveal, authenticate: mountOptions.authenticate },
+      });
+      mountDeliveryRoutes(app, {
+        ...{ webhooks: service, events: events.store, mountOptions },
         deliveriesOf: deliveries.within,
       });
     },
-    prepare: reseal,
+    prepare: () => reseal(webhooks, secrets),
     background: [actions, ...(options.slots === 0 ? [] : [worker, replayWorker])],
     expiring: [DELIVERIES],
     async erase(userId) {
@@ -174,4 +137,15 @@ export function createWebhooksModule(
     },
   };
   return { parts, operated: [queue, replayQueue].map((it) => ({ queue: it, lanes: [LANE] })) };
+}
+
+/** Needed after a change of the master key, so that the former key can be removed. */
+async function reseal(webhooks: WebhookStore, secrets: WebhookSecrets): Promise<void> {
+  for await (const webhook of webhooks.all()) {
+    if (secrets.resealed(webhook) === undefined) continue;
+    await webhooks.update(webhook.id, (current) => {
+      const resealed = secrets.resealed(current);
+      return resealed && { ...current, secrets: resealed };
+    });
+  }
 }

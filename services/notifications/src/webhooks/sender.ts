@@ -30,25 +30,8 @@ export function createWebhookSender(options: {
   scale: number;
 }): JobHandler<DeliveryDocument, DeliveryResult> {
   const { webhooks, authority, deliveries, endpoints, scale } = options;
-  /** Each attempt uses the webhook as it is then; those that begin together read it together. */
-  const findWebhook = createBatches<string, Webhook | undefined>({
-    max: 500,
-    async run(ids) {
-      const found = new Map((await webhooks.findByIds([...new Set(ids)])).map((it) => [it.id, it]));
-      return ids.map((id) => found.get(id));
-    },
-  });
-  const knownEvents = new LRUCache<string, Promise<StoredEvent | undefined>>({ max: 500, ttl: 10_000 });
-
-  /** An event does not change, and is read once for its deliveries. */
-  function findEvent(id: string): Promise<StoredEvent | undefined> {
-    const found = knownEvents.get(id);
-    if (found !== undefined) return found;
-    const finding = options.events.findById(id);
-    knownEvents.set(id, finding);
-    finding.catch(() => knownEvents.delete(id));
-    return finding;
-  }
+  const findWebhook = currentWebhooks(webhooks);
+  const findEvent = rememberedEvents(options.events);
 
   /** The webhook and the event; or why nothing is delivered any more. */
   async function subjectOf({ webhook: id, event: eventId, type }: Delivery) {
@@ -139,6 +122,30 @@ export function createWebhookSender(options: {
     note({ status: 'failed', reason, ...(attempt && { attempt }) });
     throw new PermanentError(reason);
   }
+}
+
+/** Each attempt uses the webhook as it is then; those that begin together read it together. */
+function currentWebhooks(webhooks: Pick<WebhookStore, 'findByIds'>) {
+  return createBatches<string, Webhook | undefined>({
+    max: 500,
+    async run(ids) {
+      const found = new Map((await webhooks.findByIds([...new Set(ids)])).map((it) => [it.id, it]));
+      return ids.map((id) => found.get(id));
+    },
+  });
+}
+
+/** An event does not change, and is read once for its deliveries. */
+function rememberedEvents(events: Pick<EventStore, 'findById'>) {
+  const known = new LRUCache<string, Promise<StoredEvent | undefined>>({ max: 500, ttl: 10_000 });
+  return (id: string): Promise<StoredEvent | undefined> => {
+    const found = known.get(id);
+    if (found !== undefined) return found;
+    const finding = events.findById(id);
+    known.set(id, finding);
+    finding.catch(() => known.delete(id));
+    return finding;
+  };
 }
 
 /** The record of an attempt that a stop or the time limit ends. The endpoint may have the event. */
