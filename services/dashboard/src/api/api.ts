@@ -79,12 +79,7 @@ export function createApi(options: {
   const { serviceUrls, scheme } = options;
 
   return (tokens, cause, idempotencyKey) => {
-    let creations = 0;
-    /** Each object that a form creates has a key of its own, and the same one when the form is sent again. */
-    function nextKey(): string | undefined {
-      creations += 1;
-      return idempotencyKey && creations > 1 ? `${idempotencyKey}-${creations}` : idempotencyKey;
-    }
+    const nextKey = creationKeys(idempotencyKey);
 
     async function ask(
       method: string,
@@ -152,16 +147,6 @@ export function createApi(options: {
       }
     }
 
-    async function parsedBody<T>(response: Response): Promise<T> {
-      const text = await response.text();
-      if (!response.ok) throw apiErrorOf(response, text);
-      try {
-        return (text === '' ? undefined : JSON.parse(text)) as T;
-      } catch (cause) {
-        throw new ApiError(502, 'The response of this part of Gatehouse cannot be read.', { cause });
-      }
-    }
-
     return {
       get: async (path, query) => parsedBody(await request('GET', path + queryText(query))),
       async read<T>(path: string) {
@@ -193,6 +178,25 @@ export function createApi(options: {
       },
     };
   };
+}
+
+/** Each object that a form creates has a key of its own, and the same one when the form is sent again. */
+function creationKeys(idempotencyKey: string | undefined) {
+  let creations = 0;
+  return (): string | undefined => {
+    creations += 1;
+    return idempotencyKey && creations > 1 ? `${idempotencyKey}-${creations}` : idempotencyKey;
+  };
+}
+
+async function parsedBody<T>(response: Response): Promise<T> {
+  const text = await response.text();
+  if (!response.ok) throw apiErrorOf(response, text);
+  try {
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  } catch (cause) {
+    throw new ApiError(502, 'The response of this part of Gatehouse cannot be read.', { cause });
+  }
 }
 
 /** The parameters that have a value, as the query of a URL. */

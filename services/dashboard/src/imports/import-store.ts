@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { createSealer, deriveKeys, type KeyList } from '@gatehouse/core/sealing';
+import { createSealer, deriveKeys, type KeyList, type Sealer } from '@gatehouse/core/sealing';
 import { defineCollection } from '@gatehouse/data/collection';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { JOB_INDEXES, type JobState, newJob } from '@gatehouse/data/job-document';
@@ -35,16 +35,6 @@ export type ImportDocument = Omit<Import, 'id' | 'createdAt' | keyof SealedField
   created_at: Date;
   expires_at: Date;
 };
-type BatchDocument = {
-  _id: string;
-  /** Null when no row is left. */
-  sealed: string | null;
-  open: boolean;
-  problems: number;
-  planned: ImportCounts;
-  done: ImportCounts;
-  expires_at: Date;
-};
 
 const EXPIRY = { fields: { expires_at: 1 }, options: { name: 'expires_at_1' } } as const;
 const ACTIVE = {
@@ -55,12 +45,6 @@ const OWNER = {
   fields: { owner: 1, created_at: -1 },
   options: { name: 'owner_1_created_at_-1' },
 } as const;
-const FILTERS: Record<BatchFilter, object> = {
-  open: { open: true },
-  planned: { $or: [{ 'planned.create': { $gt: 0 } }, { 'planned.change': { $gt: 0 } }] },
-  problems: { problems: { $gt: 0 } },
-  kept: { sealed: { $ne: null } },
-};
 
 /** Imports in MongoDB, with the content of files sealed; the sweeper removes those that have expired. */
 export function createImportStore(connection: Connection, masterKeys: KeyList) {
@@ -70,40 +54,26 @@ export function createImportStore(connection: Connection, masterKeys: KeyList) {
     OWNER,
     EXPIRY,
   ]);
-  const batches = defineCollection<BatchDocument>(connection, BATCHES, [EXPIRY]);
   const sealer = createSealer(deriveKeys(masterKeys, 'dashboard imports'));
+  const batches = createBatchStore(connection, sealer);
   const [ownerKey] = deriveKeys(masterKeys, 'dashboard import owners');
   const ownerOf = (person: string) => createHmac('sha256', ownerKey).update(person).digest('base64url');
   const sealed = (id: string, { file, columns, cause, secret }: SealedFields) =>
     sealer.seal(JSON.stringify({ file, columns, cause, secret }), id);
-  const batchesOf = (id: string) => ({ _id: { $gte: `${id}.`, $lt: `${id}/` } });
 
   function importOf({ _id: id, sealed, created_at: createdAt, ...stored }: ImportDocument): Import {
     const { kind, phase, state, reason, session, rows, planned, done } = stored;
     const opened = JSON.parse(sealer.open(sealed, id)) as SealedFields;
     return { id, kind, phase, state, reason, session, rows, planned, done, createdAt, ...opened };
   }
-  const sealedRows = (id: string, rows: readonly ImportRow[]) => ({
-    sealed: rows.length === 0 ? null : sealer.seal(JSON.stringify(rows), id),
-    open: rows.some(({ isRefused }) => !isRefused),
-    problems: rows.filter(({ problems = [] }) => problems.length > 0).length,
-  });
 
   async function remove(ids: readonly string[]): Promise<void> {
     await imports.deleteMany({ _id: { $in: [...ids] } });
-    for (const id of ids) await batches.deleteMany(batchesOf(id));
+    await batches.removeOf(ids);
   }
 
-  /** The ciphertext of a batch when it was read. */
-  const read = new WeakMap<ImportBatch, string>();
-
   const store: ImportStore = {
-    async putRows(importId, n, rows) {
-      const id = `${importId}.${String(n).padStart(5, '0')}`;
-      const counts = { planned: NO_ROWS, done: NO_ROWS };
-      const expiresAt = new Date(Date.now() + KEPT_MS);
-      await batches.insertOne({ _id: id, ...sealedRows(id, rows), ...counts, expires_at: expiresAt });
-    },
+    ...batches.store,
     async insert(person, it) {
       const { id, kind, phase, state, reason, session, rows, planned, done, createdAt } = it;
       const owner = ownerOf(person);
@@ -153,6 +123,71 @@ export function createImportStore(connection: Connection, masterKeys: KeyList) {
         $set: { state: 'cancelled', active: null, job: null },
       });
     },
+    async advance(id, holder, { planned, done }) {
+      const filter = { _id: id, 'job.holder': holder } as never;
+      // The next attempt counts again.
+      await imports.updateOne(
+        filter,
+        { $set: { planned, done } },
+        { writeConcern: { w: 1, journal: false } },
+      );
+    },
+    remove: (id) => remove([id]),
+    async removeOld(person, keep) {
+      const owner = ownerOf(person);
+      const idsOf = async (filter: object, skip = 0) =>
+        (
+          await imports
+            .find(
+              { owner, active: null, ...filter },
+              { projection: { _id: 1 }, sort: { created_at: -1 }, skip },
+            )
+            .toArray()
+        ).map(({ _id }) => _id);
+      await remove(await idsOf({ phase: 'check' }));
+      await remove(await idsOf({}, keep));
+    },
+  };
+  return { store, collection: connection.collection(IMPORTS), expiring: [IMPORTS, BATCHES] };
+}
+
+type BatchDocument = {
+  _id: string;
+  /** Null when no row is left. */
+  sealed: string | null;
+  open: boolean;
+  problems: number;
+  planned: ImportCounts;
+  done: ImportCounts;
+  expires_at: Date;
+};
+const FILTERS: Record<BatchFilter, object> = {
+  open: { open: true },
+  planned: { $or: [{ 'planned.create': { $gt: 0 } }, { 'planned.change': { $gt: 0 } }] },
+  problems: { problems: { $gt: 0 } },
+  kept: { sealed: { $ne: null } },
+};
+
+/** The batches of the rows of imports, sealed. */
+function createBatchStore(connection: Connection, sealer: Sealer) {
+  const batches = defineCollection<BatchDocument>(connection, BATCHES, [EXPIRY]);
+  const batchesOf = (id: string) => ({ _id: { $gte: `${id}.`, $lt: `${id}/` } });
+  const sealedRows = (id: string, rows: readonly ImportRow[]) => ({
+    sealed: rows.length === 0 ? null : sealer.seal(JSON.stringify(rows), id),
+    open: rows.some(({ isRefused }) => !isRefused),
+    problems: rows.filter(({ problems = [] }) => problems.length > 0).length,
+  });
+
+  /** The ciphertext of a batch when it was read. */
+  const read = new WeakMap<ImportBatch, string>();
+
+  const store: Pick<ImportStore, 'putRows' | 'batches' | 'saveBatch' | 'counts'> = {
+    async putRows(importId, n, rows) {
+      const id = `${importId}.${String(n).padStart(5, '0')}`;
+      const counts = { planned: NO_ROWS, done: NO_ROWS };
+      const expiresAt = new Date(Date.now() + KEPT_MS);
+      await batches.insertOne({ _id: id, ...sealedRows(id, rows), ...counts, expires_at: expiresAt });
+    },
     async *batches(id, which) {
       const filter = { ...batchesOf(id), ...FILTERS[which] };
       for await (const { _id, sealed, planned, done } of batches.find(filter, {
@@ -189,30 +224,11 @@ export function createImportStore(connection: Connection, masterKeys: KeyList) {
         ) as ImportCounts;
       return { planned: of('planned'), done: of('done') };
     },
-    async advance(id, holder, { planned, done }) {
-      const filter = { _id: id, 'job.holder': holder } as never;
-      // The next attempt counts again.
-      await imports.updateOne(
-        filter,
-        { $set: { planned, done } },
-        { writeConcern: { w: 1, journal: false } },
-      );
-    },
-    remove: (id) => remove([id]),
-    async removeOld(person, keep) {
-      const owner = ownerOf(person);
-      const idsOf = async (filter: object, skip = 0) =>
-        (
-          await imports
-            .find(
-              { owner, active: null, ...filter },
-              { projection: { _id: 1 }, sort: { created_at: -1 }, skip },
-            )
-            .toArray()
-        ).map(({ _id }) => _id);
-      await remove(await idsOf({ phase: 'check' }));
-      await remove(await idsOf({}, keep));
+  };
+  return {
+    store,
+    async removeOf(importIds: readonly string[]): Promise<void> {
+      for (const id of importIds) await batches.deleteMany(batchesOf(id));
     },
   };
-  return { store, collection: connection.collection(IMPORTS), expiring: [IMPORTS, BATCHES] };
 }

@@ -4,7 +4,8 @@ import type { ApiError } from '../api/api-error.ts';
 import type { Fields } from '../http/forms.ts';
 import { errorOf, formProblem } from '../pages/fields.ts';
 import type { View } from '../pages/view.ts';
-import type { DashboardRouter, Visit } from '../routes/dashboard-router.ts';
+import type { DashboardRouter } from '../routes/dashboard-router.ts';
+import type { Visit } from '../routes/visit.ts';
 import { type FormRow, fieldsOf, formRows, initialValues, sentValues } from './resource-form.ts';
 
 /** A form of the page that was sent and did not lead to the act. */

@@ -5,7 +5,7 @@ import type { Import } from '../imports/import.ts';
 import { formProblem } from '../pages/fields.ts';
 import { number, time } from '../pages/parts.ts';
 import { type Column, table } from '../pages/table.ts';
-import type { Visit } from '../routes/dashboard-router.ts';
+import type { Visit } from '../routes/visit.ts';
 import { stateTag } from './import-pages.ts';
 import { importFields, shortened } from './import-plan.ts';
 import type { Imported, Resource } from './resource.ts';

@@ -12,7 +12,7 @@ import {
 import { capital, facts, number, refreshed, statusTag } from '../pages/parts.ts';
 import { type Column, table } from '../pages/table.ts';
 import type { View } from '../pages/view.ts';
-import type { Visit } from '../routes/dashboard-router.ts';
+import type { Visit } from '../routes/visit.ts';
 import { FIRST_ROWS, shortened } from './import-plan.ts';
 import type { Imported, Resource } from './resource.ts';
 

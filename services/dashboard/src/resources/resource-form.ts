@@ -10,7 +10,7 @@ import { type Content, type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../api/api-error.ts';
 import type { Fields } from '../http/forms.ts';
 import { type FormField, formField, formProblem, YES } from '../pages/fields.ts';
-import type { Visit } from '../routes/dashboard-router.ts';
+import type { Visit } from '../routes/visit.ts';
 
 /** A field of the form of a resource. */
 export type ResourceField = FormField & {

@@ -9,7 +9,8 @@ import { formProblem, type Options, optionTags } from '../pages/fields.ts';
 import { capital, entryOf, notAvailable, number } from '../pages/parts.ts';
 import { type Column, table } from '../pages/table.ts';
 import type { View } from '../pages/view.ts';
-import type { Section, Visit } from '../routes/dashboard-router.ts';
+import type { Section } from '../routes/dashboard-router.ts';
+import type { Visit } from '../routes/visit.ts';
 import { hasRole, type Person } from '../sessions/session.ts';
 
 /** A field of the search: a choice where it has options, which may be asked for, else a date or a text. */

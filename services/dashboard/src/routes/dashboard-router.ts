@@ -1,53 +1,27 @@
 import { ServiceError, unavailable } from '@gatehouse/core/errors';
-import { isId, isUserId } from '@gatehouse/core/ids';
 import { createKeyedSemaphore } from '@gatehouse/core/keyed-semaphore';
 import { requestInfo } from '@gatehouse/server/requests';
 import type { Role } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import type { Api, Connect, TokenSource } from '../api/api.ts';
+import type { Connect } from '../api/api.ts';
 import { ApiError } from '../api/api-error.ts';
-import { causeOf } from '../api/cause.ts';
 import type { Cookies } from '../http/cookies.ts';
 import { CsrfError, type Fields, type FormOptions, type Forms, type SentFields } from '../http/forms.ts';
 import type { RepeatedForms } from '../http/repeated-forms.ts';
 import { seeOther, sendPage } from '../http/respond.ts';
 import type { ImportKind } from '../imports/import-batches.ts';
-import type { ImportStarter, Imports } from '../imports/imports.ts';
+import type { Imports } from '../imports/imports.ts';
 import { layout, type NavigationEntry } from '../pages/layout.ts';
 import { errorView, sendAgainPage, sessionEndedPage } from '../pages/status-pages.ts';
 import type { View } from '../pages/view.ts';
 import { SignInEnded } from '../sessions/oauth-client.ts';
 import { hasRole, type Session } from '../sessions/session.ts';
-import type { RefusedPage, Sessions } from '../sessions/sessions.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import { createVisits, isPolling, type Visit } from './visit.ts';
 
 /** The name in a query of a page that is kept: see Visit.putRefused. */
 const REFUSED = 'refused';
-
-/** A request for a page by somebody who is signed in. */
-export type Visit = {
-  ctx: Context;
-  person: Session['person'];
-  /** The session and the request, for what goes on without them. */
-  starter: ImportStarter;
-  api: Api;
-  /** The same for one of the things that a form creates in any order: by a name, which it has again when the form is sent again. */
-  apiFor(part: string): Api;
-  /** The token for forms. */
-  csrf: string;
-  /** A parameter of the path. */
-  param(name: string): string;
-  /** The id in the path. Throws ApiError (404) unless it has this prefix: it is not to name another path of the API. */
-  id(prefix: string): string;
-  /** A parameter of the query; empty when it is missing. */
-  query(name: string): string;
-  /** Keeps a text, such as a new secret, for the next view of the page at this path. */
-  putFlash(path: string, text: string): Promise<void>;
-  /** The texts that were kept for this page, the oldest first. To be called when nothing else can keep the page from being shown. */
-  takeFlashes(): Promise<string[]>;
-  /** Keeps the response to a form for the page that follows; returns its name in the query of that page. */
-  putRefused(page: RefusedPage): Promise<string>;
-};
 
 type Act = (visit: Visit, fields: Fields) => Promise<string | View>;
 
@@ -111,50 +85,7 @@ export function createDashboardRouter(options: {
   const { sections, unlisted = [], sessions, forms, repeatedForms, cookies, api, imports } = options;
   const router = new Router({ prefix: '/dashboard', sensitive: true });
   const large = createKeyedSemaphore(LARGE);
-
-  async function sessionOf(ctx: Context): Promise<Session | undefined> {
-    const cookie = cookies.get(ctx, 'session');
-    // A cookie whose session has ended stays: by the time of the response, another tab may have replaced it.
-    const isUse = !isPolling(ctx);
-    return cookie === undefined ? undefined : sessions.find(cookie, causeOf(ctx.req), isUse);
-  }
-
-  function visitOf(ctx: Context, signedIn: Session, sent?: Fields): Visit {
-    let session = signedIn;
-    const info = requestInfo(ctx.req);
-    info.route = String(ctx._matchedRoute);
-    info.subject = session.person.id;
-    const cause = causeOf(ctx.req);
-    const tokens: TokenSource = async (refused) => {
-      if (refused === session.tokens.access) session = await sessions.renew(session, cause);
-      return session.tokens.access;
-    };
-    return {
-      ctx,
-      get person() {
-        return session.person;
-      },
-      get starter() {
-        return { person: session.person, sessionId: session.id, cause };
-      },
-      api: api(tokens, cause, sent?.idempotencyKey),
-      apiFor: (part) => api(tokens, cause, sent && `${sent.idempotencyKey}-${part}`),
-      csrf: sent?.token ?? forms.token(session),
-      param: (name) => String(ctx.params[name]),
-      id(prefix) {
-        const id = String(ctx.params.id);
-        if (!(prefix === 'usr' ? isUserId(id) : isId(prefix, id))) throw notFound();
-        return id;
-      },
-      query: (name) => {
-        const value = ctx.query[name];
-        return typeof value === 'string' ? value : '';
-      },
-      putFlash: (path, text) => sessions.putFlash(session, path, text),
-      takeFlashes: async () => (ctx.method === 'GET' ? sessions.takeFlashes(session, ctx.path) : []),
-      putRefused: (page) => sessions.putRefused(session, page),
-    };
-  }
+  const { sessionOf, visitOf } = createVisits({ sessions, forms, cookies, api });
 
   /** The response to a form is kept for a page of its own: reloading that does not send the form again. */
   async function show(visit: Visit, view: View): Promise<void> {
@@ -162,35 +93,19 @@ export function createDashboardRouter(options: {
     const status = view.status ?? (view.failed ? 400 : 200);
     const html = layout(view, { person, csrf }, sections);
     if (ctx.method !== 'POST') return sendPage(ctx, html, status);
-    seeOther(ctx, `${pageOf(ctx.path)}?${REFUSED}=${await visit.putRefused({ status, html })}`);
+    seeOther(ctx, `${pageOf(router, ctx.path)}?${REFUSED}=${await visit.putRefused({ status, html })}`);
   }
 
-  /** The page with the form that goes to a path: the nearest that there is, as some forms go to paths of their own. */
-  function pageOf(path: string): string {
-    let page = path;
-    while (page !== '/dashboard' && !router.match(page, 'GET').route)
-      page = page.slice(0, page.lastIndexOf('/'));
-    return page;
-  }
-
-  /** Answers a form of an earlier session with what was sent, if it surely came from a page of ours. */
-  function sendAgain(ctx: Context, sent: SentFields | undefined, session?: Session): void {
-    const csrf = session === undefined ? '' : forms.token(session);
-    const again = { action: ctx.path, returnTo: pageOf(ctx.path), csrf, person: session?.person.name };
-    const page = sent === undefined ? sessionEndedPage() : sendAgainPage({ ...again, sent });
-    sendPage(ctx, page, session === undefined ? 401 : 403);
-  }
-
-  /** An automatic refresh signs nobody in: the page would never be left. */
-  function askToSignIn(ctx: Context): void {
-    if (isPolling(ctx)) throw new ServiceError('unauthenticated', 'Your session has ended.');
-    toSignIn(ctx);
-  }
+  const sendAgain = (ctx: Context, sent: SentFields | undefined, session?: Session) =>
+    sendFormAgain(ctx, sent, {
+      ...{ action: ctx.path, returnTo: pageOf(router, ctx.path) },
+      ...{ csrf: session === undefined ? '' : forms.token(session), person: session?.person.name },
+    });
 
   /** Answers with a page that says why the API refused, or sends the person to sign in again. */
   async function refuse(visit: Visit, error: unknown, onEnd: () => void): Promise<void> {
     // Back on the page, the person decides again.
-    if (error instanceof ApiError && error.takesSignIn) return toSignIn(visit.ctx, { again: 'yes' });
+    if (error instanceof ApiError && error.takesSignIn) return toSignIn(router, visit.ctx, { again: 'yes' });
     if (error instanceof SignInEnded || (error instanceof ApiError && error.status === 401)) {
       cookies.remove(visit.ctx, 'session');
       onEnd();
@@ -199,20 +114,10 @@ export function createDashboardRouter(options: {
     } else throw error;
   }
 
-  function toSignIn(ctx: Context, more: Record<string, string> = {}): void {
-    const to = ctx.method === 'POST' ? pageOf(ctx.path) : ctx.url;
-    const location = `/dashboard/sign-in?${new URLSearchParams({ to, ...more })}`;
-    if (ctx.get('hx-request') === 'true') {
-      // htmx would follow a redirect unseen, and put the sign-in page into a part of this one.
-      ctx.status = 204;
-      ctx.set({ 'hx-redirect': location, 'cache-control': 'no-store' });
-    } else seeOther(ctx, location);
-  }
-
   function reading(path: string, respond: (visit: Visit) => Promise<void>): void {
     router.get(path, async (ctx) => {
       const session = await sessionOf(ctx);
-      if (session === undefined) return askToSignIn(ctx);
+      if (session === undefined) return askToSignIn(router, ctx);
       const visit = visitOf(ctx, session);
       const refused = visit.query(REFUSED);
       const kept = refused === '' ? undefined : await sessions.takeRefused(session, refused);
@@ -220,7 +125,7 @@ export function createDashboardRouter(options: {
       try {
         await respond(visit);
       } catch (error) {
-        await refuse(visit, error, () => askToSignIn(ctx));
+        await refuse(visit, error, () => askToSignIn(router, ctx));
       }
     });
   }
@@ -272,12 +177,36 @@ export function createDashboardRouter(options: {
   return router;
 }
 
-/** Whether the request is an automatic refresh, which page.js says. It neither keeps a session nor begins another. */
-function isPolling(ctx: Context): boolean {
-  return ctx.get('x-polling') === 'true';
+/** The page with the form that goes to a path: the nearest that there is, as some forms go to paths of their own. */
+function pageOf(router: Router, path: string): string {
+  let page = path;
+  while (page !== '/dashboard' && !router.match(page, 'GET').route)
+    page = page.slice(0, page.lastIndexOf('/'));
+  return page;
 }
 
-/** A page that does not exist, as an error of the API would be. */
-export function notFound(): ApiError {
-  return new ApiError(404, new ServiceError('not_found', 'There is nothing here.').message);
+function toSignIn(router: Router, ctx: Context, more: Record<string, string> = {}): void {
+  const to = ctx.method === 'POST' ? pageOf(router, ctx.path) : ctx.url;
+  const location = `/dashboard/sign-in?${new URLSearchParams({ to, ...more })}`;
+  if (ctx.get('hx-request') === 'true') {
+    // htmx would follow a redirect unseen, and put the sign-in page into a part of this one.
+    ctx.status = 204;
+    ctx.set({ 'hx-redirect': location, 'cache-control': 'no-store' });
+  } else seeOther(ctx, location);
+}
+
+/** Answers a form of an earlier session with what was sent, if it surely came from a page of ours. */
+function sendFormAgain(
+  ctx: Context,
+  sent: SentFields | undefined,
+  again: Omit<Parameters<typeof sendAgainPage>[0], 'sent'>,
+): void {
+  const page = sent === undefined ? sessionEndedPage() : sendAgainPage({ ...again, sent });
+  sendPage(ctx, page, again.person === undefined ? 401 : 403);
+}
+
+/** An automatic refresh signs nobody in: the page would never be left. */
+function askToSignIn(router: Router, ctx: Context): void {
+  if (isPolling(ctx)) throw new ServiceError('unauthenticated', 'Your session has ended.');
+  toSignIn(router, ctx);
 }

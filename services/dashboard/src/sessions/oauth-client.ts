@@ -36,51 +36,19 @@ const AWAY = 'Your sign-in cannot be checked. Try again in a moment.';
 const outbound = createOutbound({ to: 'services' });
 const SCOPE = [...OIDC_SCOPES, ...API_SCOPES, MANAGE_APPS].join(' ');
 
-/** The dashboard as a client of identity: authorization code with PKCE (RFC 9700 §2.1.1), and refresh tokens. */
-export function createOAuthClient(options: {
+type ClientOptions = {
   issuer: string;
   /** Where identity is reached from here. */
   identityUrl: string;
   clientId: string;
   clientSecret: string;
-}): OAuthClient {
-  const { issuer, identityUrl, clientId, clientSecret } = options;
+};
+
+/** The dashboard as a client of identity: authorization code with PKCE (RFC 9700 §2.1.1), and refresh tokens. */
+export function createOAuthClient(options: ClientOptions): OAuthClient {
+  const { issuer, identityUrl, clientId } = options;
   const redirectUri = `${issuer}/dashboard/signed-in`;
-  const scheme = new URL(issuer).protocol.slice(0, -1);
-  const server = {
-    issuer,
-    authorization_endpoint: `${issuer}/oauth2/authorize`,
-    token_endpoint: `${identityUrl}/oauth2/token`,
-    revocation_endpoint: `${identityUrl}/oauth2/revoke`,
-    jwks_uri: `${identityUrl}/.well-known/jwks.json`,
-    authorization_response_iss_parameter_supported: true,
-  };
-
-  /** The client for requests that have this cause. */
-  function configure(cause?: Cause): oauth.Configuration {
-    const config = new oauth.Configuration(server, clientId, {}, oauth.ClientSecretPost(clientSecret));
-    // Within a deployment the services talk in plain HTTP; browsers are sent to the issuer only.
-    oauth.allowInsecureRequests(config);
-    if (cause !== undefined) {
-      config[oauth.customFetch] = (url, options) => ask(url, options as OutboundInit, cause);
-    }
-    return config;
-  }
-
-  /** A request to identity. Throws `unavailable` unless it is answered, be it with an error. */
-  async function ask(url: string, init: OutboundInit, cause: Cause): Promise<Response> {
-    let received: Response;
-    try {
-      const headers = { ...(init.headers as Record<string, string>), ...causeHeaders(cause, scheme) };
-      const response = await outbound.fetch(url, { ...init, headers });
-      received = new Response(await response.arrayBuffer(), response);
-    } catch (error) {
-      throw unavailable(AWAY, error);
-    }
-    if (received.status !== 429 && received.status < 500) return received;
-    const seconds = Number(received.headers.get('retry-after')) || undefined;
-    throw unavailable(AWAY, new Error(`${new URL(url).pathname} answered ${received.status}`), seconds);
-  }
+  const { configure, ask } = createIdentityClient(options);
 
   async function signedIn(
     response: oauth.TokenEndpointResponse & oauth.TokenEndpointResponseHelpers,
@@ -165,6 +133,47 @@ export function createOAuthClient(options: {
       post_logout_redirect_uri: `${issuer}/dashboard/signed-out`,
     })}`,
   };
+}
+
+/** Makes requests to identity, with or without openid-client. */
+function createIdentityClient({ issuer, identityUrl, clientId, clientSecret }: ClientOptions) {
+  const scheme = new URL(issuer).protocol.slice(0, -1);
+  const server = {
+    issuer,
+    authorization_endpoint: `${issuer}/oauth2/authorize`,
+    token_endpoint: `${identityUrl}/oauth2/token`,
+    revocation_endpoint: `${identityUrl}/oauth2/revoke`,
+    jwks_uri: `${identityUrl}/.well-known/jwks.json`,
+    authorization_response_iss_parameter_supported: true,
+  };
+
+  /** The client for requests that have this cause. */
+  function configure(cause?: Cause): oauth.Configuration {
+    const config = new oauth.Configuration(server, clientId, {}, oauth.ClientSecretPost(clientSecret));
+    // Within a deployment the services talk in plain HTTP; browsers are sent to the issuer only.
+    oauth.allowInsecureRequests(config);
+    if (cause !== undefined) {
+      config[oauth.customFetch] = (url, options) => ask(url, options as OutboundInit, cause);
+    }
+    return config;
+  }
+
+  /** A request to identity. Throws `unavailable` unless it is answered, be it with an error. */
+  async function ask(url: string, init: OutboundInit, cause: Cause): Promise<Response> {
+    let received: Response;
+    try {
+      const headers = { ...(init.headers as Record<string, string>), ...causeHeaders(cause, scheme) };
+      const response = await outbound.fetch(url, { ...init, headers });
+      received = new Response(await response.arrayBuffer(), response);
+    } catch (error) {
+      throw unavailable(AWAY, error);
+    }
+    if (received.status !== 429 && received.status < 500) return received;
+    const seconds = Number(received.headers.get('retry-after')) || undefined;
+    throw unavailable(AWAY, new Error(`${new URL(url).pathname} answered ${received.status}`), seconds);
+  }
+
+  return { configure, ask };
 }
 
 /** Our own error, which openid-client passes on as the cause of one of its own. */

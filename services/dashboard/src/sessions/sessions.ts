@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type { Logger } from '@gatehouse/core/logger';
-import { createSealer, deriveKeys, type KeyList } from '@gatehouse/core/sealing';
+import { createSealer, deriveKeys, type KeyList, type Sealer } from '@gatehouse/core/sealing';
 import type { Cause } from '../api/cause.ts';
 import { type OAuthClient, type PendingSignIn, SignInEnded } from './oauth-client.ts';
 import type { Person, Session, SessionStore, StoredSession, Tokens } from './session.ts';
@@ -60,10 +60,8 @@ export function createSessions(options: {
 }): Sessions {
   const { store, client, masterKeys, logger } = options;
   const sealer = createSealer(deriveKeys(masterKeys, 'dashboard sessions'));
-  const signIns = createSealer(deriveKeys(masterKeys, 'dashboard sign-ins'));
+  const signIns = createPendingSignIns(masterKeys);
   const [ownerKey] = deriveKeys(masterKeys, 'dashboard owners');
-  /** Requests of one page that come at once refresh a token once. */
-  const renewals = new Map<string, Promise<Session>>();
 
   const idOf = (cookie: string) => createHash('sha256').update(cookie).digest('base64url');
   const seal = (id: string, content: Sealed) => sealer.seal(JSON.stringify(content), id);
@@ -80,13 +78,7 @@ export function createSessions(options: {
     }
   }
 
-  function renew(session: Session, cause: Cause): Promise<Session> {
-    const running = renewals.get(session.id);
-    if (running !== undefined) return running;
-    const renewal = refresh(session, cause).finally(() => renewals.delete(session.id));
-    renewals.set(session.id, renewal);
-    return renewal;
-  }
+  const renew = shareRenewals(refresh);
 
   async function end(session: Session, cause: Cause): Promise<void> {
     await store.remove(session.id);
@@ -137,11 +129,10 @@ export function createSessions(options: {
     resume: (id, cause) => find(id, cause, false),
     async beginSignIn(returnTo, again) {
       const { url, pending } = await client.begin(returnTo, again);
-      const content = JSON.stringify({ ...pending, expiresAt: Date.now() + PENDING_MS });
-      return { url, state: pending.state, cookie: signIns.seal(content, 'sign-in') };
+      return { url, state: pending.state, cookie: signIns.seal(pending) };
     },
     async finishSignIn(response, cookies, cause) {
-      const pending = readPending(cookies.pending);
+      const pending = signIns.open(cookies.pending);
       if (pending === undefined || pending.state !== response.searchParams.get('state')) return undefined;
       const { person, tokens } = await client.finish(response, pending, cause);
       const value = randomBytes(32).toString('base64url');
@@ -161,6 +152,48 @@ export function createSessions(options: {
       return { cookie: value, returnTo: pending.returnTo };
     },
     end,
+    ...createOncePages(store, sealer),
+  };
+}
+
+/** Requests of one page that come at once refresh a token once. */
+function shareRenewals(refresh: Sessions['renew']): Sessions['renew'] {
+  const renewals = new Map<string, Promise<Session>>();
+  return (session, cause) => {
+    const running = renewals.get(session.id);
+    if (running !== undefined) return running;
+    const renewal = refresh(session, cause).finally(() => renewals.delete(session.id));
+    renewals.set(session.id, renewal);
+    return renewal;
+  };
+}
+
+/** Sign-ins under way, each kept in a cookie of the browser, sealed. */
+function createPendingSignIns(masterKeys: KeyList) {
+  const sealer = createSealer(deriveKeys(masterKeys, 'dashboard sign-ins'));
+  return {
+    seal: (pending: PendingSignIn): string =>
+      sealer.seal(JSON.stringify({ ...pending, expiresAt: Date.now() + PENDING_MS }), 'sign-in'),
+    open(cookie: string | undefined): PendingSignIn | undefined {
+      if (cookie === undefined) return undefined;
+      try {
+        const { expiresAt, ...pending } = JSON.parse(sealer.open(cookie, 'sign-in')) as PendingSignIn & {
+          expiresAt: number;
+        };
+        return expiresAt > Date.now() ? pending : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+/** The texts and pages that a session keeps for the next view of a page, sealed. */
+function createOncePages(
+  store: SessionStore,
+  sealer: Sealer,
+): Pick<Sessions, 'putFlash' | 'takeFlashes' | 'putRefused' | 'takeRefused'> {
+  return {
     putFlash: ({ id }, page, text) => store.putFlash(id, page, sealer.seal(text, `${id} once ${page}`)),
     async putRefused({ id }, page) {
       const name = randomBytes(8).toString('base64url');
@@ -178,16 +211,4 @@ export function createSessions(options: {
       return texts.map((sealed) => sealer.open(sealed, `${id} once ${page}`));
     },
   };
-
-  function readPending(cookie: string | undefined): PendingSignIn | undefined {
-    if (cookie === undefined) return undefined;
-    try {
-      const { expiresAt, ...pending } = JSON.parse(signIns.open(cookie, 'sign-in')) as PendingSignIn & {
-        expiresAt: number;
-      };
-      return expiresAt > Date.now() ? pending : undefined;
-    } catch {
-      return undefined;
-    }
-  }
 }

@@ -36,6 +36,8 @@ export function renderMarkdown(text: string, options: MarkdownOptions = {}): Ren
   let blocks = 0;
   let tables = 0;
 
+  const inline = inlineRenderer(linkTo);
+
   function block(token: Token): Content {
     switch (token.type) {
       case 'heading':
@@ -110,6 +112,22 @@ export function renderMarkdown(text: string, options: MarkdownOptions = {}): Ren
     )}</tbody></table></div>`;
   }
 
+  const body: Content[] = [];
+  for (const token of lexer(text)) {
+    body.push(block(token));
+    const section = sections.at(-1);
+    if (section !== undefined && token.type !== 'heading') section.text += ` ${plainText([token])}`;
+  }
+  return {
+    title,
+    body: html`${body}`,
+    headings,
+    sections: sections.map((it) => ({ ...it, text: it.text.replaceAll(/\s+/g, ' ').trim() })),
+  };
+}
+
+/** Returns a function that renders the text within a block. */
+function inlineRenderer(linkTo: NonNullable<MarkdownOptions['linkTo']>) {
   /** `breaks`: long words may be broken, where they have a sign for it. */
   function inline(tokens: readonly Token[] = [], breaks = false): Content {
     const shown = (words: string) => (breaks ? withBreaks(words) : words);
@@ -139,19 +157,7 @@ export function renderMarkdown(text: string, options: MarkdownOptions = {}): Ren
       }
     });
   }
-
-  const body: Content[] = [];
-  for (const token of lexer(text)) {
-    body.push(block(token));
-    const section = sections.at(-1);
-    if (section !== undefined && token.type !== 'heading') section.text += ` ${plainText([token])}`;
-  }
-  return {
-    title,
-    body: html`${body}`,
-    headings,
-    sections: sections.map((it) => ({ ...it, text: it.text.replaceAll(/\s+/g, ' ').trim() })),
-  };
+  return inline;
 }
 
 const ABSOLUTE = /^(?:https?:\/\/|\/(?!\/)|#)[^\s\\\p{Cc}]*$/iu;

@@ -6,7 +6,7 @@ import { type Names, namesOfApplications, namesOfUsers } from '../../api/names.t
 import { type ApiPage, filters } from '../../api/pages.ts';
 import { applicationLink, exactTime, facts, userLink } from '../../pages/parts.ts';
 import { type ListQuery, listSection } from '../../resources/resource-list.ts';
-import type { Visit } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
 import { hasRole } from '../../sessions/session.ts';
 
 type Entry = {

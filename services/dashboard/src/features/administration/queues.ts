@@ -7,7 +7,8 @@ import { errorOf, formProblem } from '../../pages/fields.ts';
 import { entryOf, notAvailable, number, refreshed, statusTag, time } from '../../pages/parts.ts';
 import { type Column, table } from '../../pages/table.ts';
 import type { View } from '../../pages/view.ts';
-import type { DashboardRouter, Section, Visit } from '../../routes/dashboard-router.ts';
+import type { DashboardRouter, Section } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
 import type { Lane } from './lanes.ts';
 
 const PATH = '/dashboard/queues';

@@ -6,7 +6,8 @@ import { entryOf, notAvailable, statusTag, time } from '../../pages/parts.ts';
 import { table } from '../../pages/table.ts';
 import type { View } from '../../pages/view.ts';
 import { addConfirmed } from '../../resources/confirmed.ts';
-import type { DashboardRouter, Section, Visit } from '../../routes/dashboard-router.ts';
+import type { DashboardRouter, Section } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
 
 type SigningKey = {
   kid: string;

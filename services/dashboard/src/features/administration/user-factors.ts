@@ -3,7 +3,7 @@ import type { Outcome } from '../../api/attempt.ts';
 import { copyable, exactTime, notAvailable, time } from '../../pages/parts.ts';
 import { type Column, table } from '../../pages/table.ts';
 import type { Resource, ResourceQuestion, Target } from '../../resources/resource.ts';
-import { notFound, type Visit } from '../../routes/dashboard-router.ts';
+import { notFound, type Visit } from '../../routes/visit.ts';
 import type { ApiUser } from './user-list.ts';
 
 /** A passkey or an authenticator app of a user, as the API lists it. */

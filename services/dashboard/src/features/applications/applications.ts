@@ -15,7 +15,8 @@ import type { Kind } from '../../resources/resource.ts';
 import { requestBody } from '../../resources/resource-form.ts';
 import type { ListQuery } from '../../resources/resource-list.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
-import type { Section, Visit } from '../../routes/dashboard-router.ts';
+import type { Section } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
 import { applicationPage, ownerText } from './application-page.ts';
 import { TYPES } from './application-texts.ts';
 import { applicationUserQuestions, applicationUsers } from './application-users.ts';
@@ -43,6 +44,24 @@ const KINDS = Object.entries(TYPES).map(([type, { name, description, how }]): Ki
   };
 });
 
+const NOTICES = {
+  saved: 'Your changes are saved. New scopes apply to tokens that are issued from now on.',
+  created:
+    'The application is created. Your code needs its client ID, below. The quick start shows how to use it.',
+  offered:
+    'The transfer is offered. The application stays yours until the new owner accepts. The offer expires after 7 days.',
+  accepted: 'The application is yours. It has no secrets or keys until you create them.',
+  trusted: 'The application is trusted. New tokens act with its own scopes.',
+  untrusted: 'The trust has ended. Tokens that were issued before no longer work.',
+  cancelled: 'The offer is cancelled. The application stays yours.',
+  deleted: 'The application is deleted. Its tokens, secrets and keys no longer work.',
+  joined: 'You are a member of the application now.',
+  'not-joined': 'You declined the invitation.',
+  unregistered: 'The client no longer manages its own registration. Its credentials still work.',
+  left: 'You are no longer a member of the application.',
+  declined: 'You declined the application. It stays with its owner.',
+};
+
 /** Applications: their settings, credentials and owners, and how to use them. */
 export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'off' }): Section {
   const { part: quickStartPart, act: tryRequest } = quickStart(config);
@@ -54,23 +73,7 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
     people: ({ owner, trusted_by: by }) => [owner, by],
     introduction: async ({ api, csrf }) =>
       html`${await transferNotice(api)}${await invitationNotice(api, csrf)}`,
-    notices: {
-      saved: 'Your changes are saved. New scopes apply to tokens that are issued from now on.',
-      created:
-        'The application is created. Your code needs its client ID, below. The quick start shows how to use it.',
-      offered:
-        'The transfer is offered. The application stays yours until the new owner accepts. The offer expires after 7 days.',
-      accepted: 'The application is yours. It has no secrets or keys until you create them.',
-      trusted: 'The application is trusted. New tokens act with its own scopes.',
-      untrusted: 'The trust has ended. Tokens that were issued before no longer work.',
-      cancelled: 'The offer is cancelled. The application stays yours.',
-      deleted: 'The application is deleted. Its tokens, secrets and keys no longer work.',
-      joined: 'You are a member of the application now.',
-      'not-joined': 'You declined the invitation.',
-      unregistered: 'The client no longer manages its own registration. Its credentials still work.',
-      left: 'You are no longer a member of the application.',
-      declined: 'You declined the application. It stays with its owner.',
-    },
+    notices: NOTICES,
     filters: [
       { name: 'q', label: 'Name or client ID' },
       { name: 'owner', label: 'Owner', hint: USER_HINT, role: 'admin' },

@@ -3,7 +3,7 @@ import { type Application, isConfidential } from '../../api/application-types.ts
 import { keysOf, secretsOf } from '../../api/credentials.ts';
 import { exactTime, lastUseText } from '../../pages/parts.ts';
 import type { Act, Part, Resource, Target } from '../../resources/resource.ts';
-import { notFound } from '../../routes/dashboard-router.ts';
+import { notFound } from '../../routes/visit.ts';
 import {
   keySection,
   lastCharacters,

@@ -11,7 +11,7 @@ import { type Column, table } from '../../pages/table.ts';
 import { type Question, questionView } from '../../resources/confirmed.ts';
 import type { Act, Part, Resource, Target } from '../../resources/resource.ts';
 import { type FormRow, initialValues, resourceForm, sentValues } from '../../resources/resource-form.ts';
-import { notFound, type Visit } from '../../routes/dashboard-router.ts';
+import { notFound, type Visit } from '../../routes/visit.ts';
 import { hasRole } from '../../sessions/session.ts';
 import { ownerText } from './application-page.ts';
 

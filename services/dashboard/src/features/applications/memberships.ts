@@ -4,7 +4,8 @@ import type { Api } from '../../api/api.ts';
 import type { MemberRole } from '../../api/application-types.ts';
 import { attempt } from '../../api/attempt.ts';
 import { time } from '../../pages/parts.ts';
-import type { DashboardRouter, Visit } from '../../routes/dashboard-router.ts';
+import type { DashboardRouter } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
 
 /** An application of somebody else, as the API lists it for a member. */
 type Membership = {

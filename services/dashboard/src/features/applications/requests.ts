@@ -4,7 +4,8 @@ import { namesOfApplications } from '../../api/names.ts';
 import { type ApiPage, filters } from '../../api/pages.ts';
 import { applicationLink, exactTime, facts } from '../../pages/parts.ts';
 import { type ListQuery, listSection } from '../../resources/resource-list.ts';
-import type { Hit, Visit } from '../../routes/dashboard-router.ts';
+import type { Hit } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
 
 type LoggedRequest = {
   time: string;

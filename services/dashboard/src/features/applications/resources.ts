@@ -7,7 +7,7 @@ import { formProblem } from '../../pages/fields.ts';
 import { copyable, exactTime, facts, time, userLink } from '../../pages/parts.ts';
 import type { FormRow } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
-import type { Visit } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
 import { ownerText } from './application-page.ts';
 
 type Scope = { name: string; description: string };

@@ -9,7 +9,8 @@ import { errorOf, formProblem } from '../../pages/fields.ts';
 import { facts, lastUseText, time, userLink } from '../../pages/parts.ts';
 import type { View } from '../../pages/view.ts';
 import type { ResourceQuestion, ResourceView, Target } from '../../resources/resource.ts';
-import { type DashboardRouter, notFound, type Visit } from '../../routes/dashboard-router.ts';
+import type { DashboardRouter } from '../../routes/dashboard-router.ts';
+import { notFound, type Visit } from '../../routes/visit.ts';
 import { TYPES } from './application-texts.ts';
 
 /** An application that somebody offers, as the API returns it. */

@@ -3,7 +3,7 @@ import { ApiError } from '../../api/api-error.ts';
 import type { Application } from '../../api/application-types.ts';
 import { lastUseText, time, userLink } from '../../pages/parts.ts';
 import type { ResourceQuestion, ResourceView, Target } from '../../resources/resource.ts';
-import { notFound } from '../../routes/dashboard-router.ts';
+import { notFound } from '../../routes/visit.ts';
 
 /** The question before a machine acts with its own scopes, or no longer does; or before another admin answers for it. */
 export function askToTrust({ visit, value, path, apiPath }: Target<Application>): ResourceQuestion {

@@ -9,7 +9,7 @@ import { copyable, exactTime, facts, refreshed, statusTag, time, userLink } from
 import { table } from '../../pages/table.ts';
 import type { ResourceView } from '../../resources/resource.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
-import type { Visit } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
 
 type Notification = {
   id: string;

@@ -26,7 +26,7 @@ import { table } from '../../pages/table.ts';
 import type { SentForm } from '../../resources/confirmed.ts';
 import type { ResourceQuestion, ResourceView, Target } from '../../resources/resource.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
-import { notFound } from '../../routes/dashboard-router.ts';
+import { notFound } from '../../routes/visit.ts';
 import { hasRole } from '../../sessions/session.ts';
 
 type Order = {

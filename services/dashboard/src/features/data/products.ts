@@ -13,7 +13,7 @@ import { copyable, facts, money, number, statusTag, time } from '../../pages/par
 import { type FormRow, fieldsOf, inputFields, type ResourceField } from '../../resources/resource-form.ts';
 import type { ListQuery } from '../../resources/resource-list.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
-import type { Visit } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
 
 type Product = Required<NewProduct> & { id: string; created_at: string; updated_at: string };
 

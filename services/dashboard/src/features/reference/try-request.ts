@@ -8,7 +8,8 @@ import { exchangeView } from '../../pages/exchange.ts';
 import { errorOf } from '../../pages/fields.ts';
 import type { View } from '../../pages/view.ts';
 import { initialValues, resourceForm, sentValues } from '../../resources/resource-form.ts';
-import { notFound, type UnlistedPages, type Visit } from '../../routes/dashboard-router.ts';
+import type { UnlistedPages } from '../../routes/dashboard-router.ts';
+import { notFound, type Visit } from '../../routes/visit.ts';
 import { authorizationOf, problemsOf, requestOf, requestRows } from './request-form.ts';
 
 /** A page for each operation of the API reference, from which a request is sent. */

@@ -7,7 +7,8 @@ import { capital, number, statusTag, time } from '../../pages/parts.ts';
 import type { Kind } from '../../resources/resource.ts';
 import type { FormValues } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
-import type { DashboardRouter, Visit } from '../../routes/dashboard-router.ts';
+import type { DashboardRouter } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
 import {
   endOfDay,
   filterOf,

@@ -2,7 +2,8 @@ import { isId } from '@gatehouse/core/ids';
 import { ApiError } from '../../api/api-error.ts';
 import { matches } from '../../api/matching.ts';
 import { pathOf } from '../../pages/layout.ts';
-import type { Found, Hit, Section, Visit } from '../../routes/dashboard-router.ts';
+import type { Found, Hit, Section } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
 import { hasRole } from '../../sessions/session.ts';
 
 /** The titles that the search covers, beside the objects of the API. */

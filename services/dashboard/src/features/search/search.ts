@@ -1,6 +1,7 @@
 import { type Content, html } from '@gatehouse/web/html';
 import type { View } from '../../pages/view.ts';
-import type { Hit, Section, UnlistedPages, Visit } from '../../routes/dashboard-router.ts';
+import type { Hit, Section, UnlistedPages } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
 import { find, type Group, type Results } from './find.ts';
 
 const PATH = '/dashboard/search';

@@ -7,7 +7,7 @@ import { type ApiPage, filters } from '../../api/pages.ts';
 import { copyable, exactTime, facts, number, statusTag, time } from '../../pages/parts.ts';
 import type { Act, Resource, ResourceView, Target } from '../../resources/resource.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
-import type { Visit } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
 import { deliveries, replayProgress, resend, webhookProblem } from './deliveries.ts';
 import type { Webhook } from './webhook.ts';
 

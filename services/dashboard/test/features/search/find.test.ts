@@ -4,7 +4,8 @@ import type { Role } from '@gatehouse/tokens/scopes';
 import t from 'tap';
 import { ApiError } from '../../../src/api/api-error.ts';
 import { find, type Results } from '../../../src/features/search/find.ts';
-import type { Found, Section, Visit } from '../../../src/routes/dashboard-router.ts';
+import type { Found, Section } from '../../../src/routes/dashboard-router.ts';
+import type { Visit } from '../../../src/routes/visit.ts';
 
 const hitsOf = (...titles: string[]): Found => ({
   hits: titles.map((title) => ({ href: `/dashboard/x/${title}`, title })),
