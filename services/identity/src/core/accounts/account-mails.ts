@@ -70,7 +70,7 @@ export type AccountMails = {
 
 const SET_UP_SECONDS = 24 * 3600;
 
-export function createAccountMails(options: {
+type MailOptions = {
   issuer: string;
   accounts: Accounts;
   links: OneTimeLinks;
@@ -79,16 +79,17 @@ export function createAccountMails(options: {
   brand?: Brand | undefined;
   /** Counts a mail of this kind to this recipient; throws `rate_limited`. */
   countMail(recipient: string, kind: string): Promise<unknown>;
-}): AccountMails {
+};
+
+export function createAccountMails(options: MailOptions): AccountMails {
   const { issuer, accounts, links, mail, logger } = options;
 
-  async function attempt(what: string, action: () => Promise<void>): Promise<void> {
-    await inBrand(options.brand, action).catch((error: unknown) => {
+  const attempt = (what: string, action: () => Promise<void>) =>
+    inBrand(options.brand, action).catch((error: unknown) => {
       if (error instanceof ServiceError && error.kind === 'rate_limited') {
         logger.info({ what }, 'a mail was not sent: there have been too many');
       } else logger.warn({ err: error, what }, 'a mail could not be sent');
     });
-  }
 
   async function linkTo(
     path: string,
@@ -102,15 +103,8 @@ export function createAccountMails(options: {
     return `${issuer}${path}?token=${token}`;
   }
 
-  async function mailNewPassword(account: Account): Promise<void> {
-    const to = account.email ?? '';
-    // By address: what a thief was sent at theirs must not keep the owner from a mail after the change is undone.
-    await options.countMail(loginKey(to), 'new_password');
-    const link = await linkTo(NEW_PASSWORD, account, to, 'new_password', NEW_PASSWORD_SECONDS);
-    await mail.send({ to, ...newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 }) });
-  }
-
   const self: AccountMails = {
+    ...createPasswordMails({ ...options, attempt, linkTo }),
     sendVerification: (account) =>
       attempt('verification', async () => {
         const { email, username } = account;
@@ -121,33 +115,10 @@ export function createAccountMails(options: {
         if (owner !== undefined) {
           return mail.send({ to: owner.email ?? email, ...addressClaimedMail({ username: owner.username }) });
         }
-        const link = await linkTo(
-          '/account/verify-email',
-          account,
-          email,
-          'verify_email',
-          VERIFY_EMAIL_SECONDS,
-        );
+        const [path, purpose] = ['/account/verify-email', 'verify_email'] as const;
+        const link = await linkTo(path, account, email, purpose, VERIFY_EMAIL_SECONDS);
         await mail.send({ to: email, ...verifyEmailMail({ link, username }) });
       }),
-    sendNewPassword: (login) =>
-      attempt('new password', async () => {
-        const account = await accounts.lookUp(login);
-        if (account !== undefined && resetObstacle(account) === undefined) await mailNewPassword(account);
-      }),
-    async sendPasswordReset(account) {
-      const obstacle = resetObstacle(account);
-      if (obstacle !== undefined) throw new ServiceError('conflict', obstacle);
-      const expiresAt = new Date(Date.now() + NEW_PASSWORD_SECONDS * 1000);
-      try {
-        await inBrand(options.brand, () => mailNewPassword(account));
-      } catch (error) {
-        if (error instanceof ServiceError) throw error;
-        logger.warn({ err: error, what: 'password reset' }, 'a mail could not be sent');
-        throw unavailable('The mail could not be sent.', error);
-      }
-      return { expiresAt };
-    },
     sendDeleted: ({ email, email_verified, username }) =>
       attempt('account deleted', async () => {
         if (email !== null && email_verified)
@@ -193,16 +164,11 @@ export function createAccountMails(options: {
         if (email === null) return;
         await options.countMail(id, 'factor_recovery');
         const untilReady = (about.readyAt.getTime() - Date.now()) / 1000;
-        const link =
+        const [page, purpose, seconds] =
           about.stage === 'ready'
-            ? await linkTo(`${FACTOR_RECOVERY}/remove`, account, email, 'remove_factors', UNDO_SECONDS)
-            : await linkTo(
-                `${FACTOR_RECOVERY}/stop`,
-                account,
-                email,
-                'stop_recovery',
-                untilReady + UNDO_SECONDS,
-              );
+            ? (['remove', 'remove_factors', UNDO_SECONDS] as const)
+            : (['stop', 'stop_recovery', untilReady + UNDO_SECONDS] as const);
+        const link = await linkTo(`${FACTOR_RECOVERY}/${page}`, account, email, purpose, seconds);
         await mail.send({ to: email, ...factorRecoveryMail(about, { link, username }) });
       }),
     async createSetUpLink(account, given) {
@@ -213,6 +179,52 @@ export function createAccountMails(options: {
       void self.notify(account.id, setUpLinkCreated({ at: new Date() }));
       return { url, expiresAt };
     },
+  };
+  return self;
+}
+
+/** The mails with a link for a new password. */
+function createPasswordMails(
+  options: MailOptions & {
+    attempt(what: string, action: () => Promise<void>): Promise<void>;
+    linkTo(
+      path: string,
+      account: Account,
+      email: string,
+      purpose: LinkPurpose,
+      seconds: number,
+    ): Promise<string>;
+  },
+): Pick<AccountMails, 'sendNewPassword' | 'sendPasswordReset' | 'sendUndone'> {
+  const { accounts, mail, logger, attempt, linkTo } = options;
+
+  async function mailNewPassword(account: Account): Promise<void> {
+    const to = account.email ?? '';
+    // By address: what a thief was sent at theirs must not keep the owner from a mail after the change is undone.
+    await options.countMail(loginKey(to), 'new_password');
+    const link = await linkTo(NEW_PASSWORD, account, to, 'new_password', NEW_PASSWORD_SECONDS);
+    await mail.send({ to, ...newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 }) });
+  }
+
+  return {
+    sendNewPassword: (login) =>
+      attempt('new password', async () => {
+        const account = await accounts.lookUp(login);
+        if (account !== undefined && resetObstacle(account) === undefined) await mailNewPassword(account);
+      }),
+    async sendPasswordReset(account) {
+      const obstacle = resetObstacle(account);
+      if (obstacle !== undefined) throw new ServiceError('conflict', obstacle);
+      const expiresAt = new Date(Date.now() + NEW_PASSWORD_SECONDS * 1000);
+      try {
+        await inBrand(options.brand, () => mailNewPassword(account));
+      } catch (error) {
+        if (error instanceof ServiceError) throw error;
+        logger.warn({ err: error, what: 'password reset' }, 'a mail could not be sent');
+        throw unavailable('The mail could not be sent.', error);
+      }
+      return { expiresAt };
+    },
     sendUndone: (account) =>
       attempt('change undone', async () => {
         const { email, username } = account;
@@ -221,7 +233,6 @@ export function createAccountMails(options: {
         await mail.send({ to: email, ...undoneMail({ link, username, minutes: NEW_PASSWORD_SECONDS / 60 }) });
       }),
   };
-  return self;
 }
 
 /** Why an account gets no link for a new password, and what to do; undefined if it does. */

@@ -1,24 +1,10 @@
-import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { addressKeys } from '@gatehouse/api/http/rate-limit';
 import { ServiceError } from '@gatehouse/core/errors';
 import { createKeyedSemaphore } from '@gatehouse/core/keyed-semaphore';
-import { loginKey } from '@gatehouse/domain/folded-key';
-import {
-  ACCOUNT,
-  ADDRESSES,
-  CODES,
-  IN_A_ROW,
-  MAILS_FROM_ADDRESS,
-  MAILS_TO_RECIPIENT,
-  PAIR,
-  type ThrottlePolicy,
-} from './throttle-policies.ts';
+import { type Counter, createCounterKeys, type NamedAccount } from './counter-keys.ts';
+import { ACCOUNT, CODES, IN_A_ROW, PAIR, type ThrottlePolicy } from './throttle-policies.ts';
 
 export type { ThrottlePolicy };
-
-/** An account and the names that sign in to it. */
-type NamedAccount = { id: string; username: string; email: string | null };
 
 /** One attempt to sign in, or a check of the current password, which has no login. */
 export type SignInAttempt = {
@@ -73,9 +59,6 @@ export type SignInThrottle = {
   countMail(by: { recipient?: string; address?: string }): Promise<void>;
 };
 
-/** A silent one does not refuse an attempt: once it is full, the account is closed. */
-type Counter = { key: string; policy: ThrottlePolicy; silent?: boolean };
-
 /** The outcome of an attempt on one counter. */
 export type Outcome = {
   admitted: boolean;
@@ -126,82 +109,9 @@ export function createSignInThrottle(options: {
   const { store, now = Date.now, wait = sleep } = options;
   // Without it, many concurrent sign-ins to one account would delay each other as if they were guesses.
   const semaphore = createKeyedSemaphore({ permits: PAIR.free, maxWaiting: MAX_WAITING });
-  let waiting = 0;
+  const pause = createPause(wait);
 
-  /** As JSON, since a login may contain any character: none of them ends a part. */
-  const keyOf = (...parts: string[]) =>
-    createHmac('sha256', options.key).update(JSON.stringify(parts)).digest('base64url');
-
-  const rowOf = (of: readonly string[], knownDevice: boolean) =>
-    keyOf(knownDevice ? 'row of known devices' : 'row', ...of);
-
-  /** The rows of failures of an account, of all who have tried it, by whichever name. */
-  const rowsOf = ({ id, username, email }: NamedAccount) => [
-    ...[true, false].map((known) => rowOf(['id', id], known)),
-    ...[username, email ?? username].map((name) => rowOf([loginKey(name)], false)),
-  ];
-
-  /** The row of the account beside that of the login. For no account one of a few, so that it takes the same time. */
-  function silentRow(login: string, account: NamedAccount | undefined): Counter {
-    const of = account === undefined ? ['nobody', keyOf('nobody', login).slice(0, 2)] : ['id', account.id];
-    const policy = account === undefined ? { ...IN_A_ROW, delays: [0] } : IN_A_ROW;
-    return { key: rowOf(of, false), policy, silent: true };
-  }
-
-  /** The counters for an attempt; known devices have counters of their own, and no others. */
-  function countersOf({ account, address, knownDevice, ...attempt }: SignInAttempt, isClosed = false) {
-    const login = loginKey(attempt.login ?? '');
-    const by = knownDevice && account !== undefined ? ['id', account.id] : [login];
-    const networks = addressKeys(address);
-    const pair = keyOf('pair', knownDevice ? 'known' : 'unknown', networks[0], ...by);
-    const shared: Counter[] = [
-      ...(isClosed ? [] : [silentRow(login, account)]),
-      { key: keyOf('account', ...by), policy: ACCOUNT },
-      ...ADDRESSES.flatMap((policy, i) => {
-        const network = networks[i];
-        return network === undefined ? [] : [{ key: keyOf('address', network), policy }];
-      }),
-    ];
-    const row = { key: rowOf(by, knownDevice), policy: IN_A_ROW };
-    return { pair, shared: knownDevice ? [row] : [row, ...shared] };
-  }
-
-  /** Waits, unless too many already do; returns whether it did. */
-  async function pause(ms: number): Promise<boolean> {
-    if (waiting >= MAX_WAITING) return false;
-    waiting += 1;
-    try {
-      await wait(ms);
-    } finally {
-      waiting -= 1;
-    }
-    return true;
-  }
-
-  /** Counts an attempt on each of the counters, or on none if one refuses it. The first counter decides first. */
-  async function takeAll(
-    [first, ...others]: readonly Counter[],
-    refuses = (outcome: Outcome & Counter) => !outcome.admitted,
-  ): Promise<(Outcome & Counter)[]> {
-    const time = now();
-    const take = async (counter: Counter) => ({
-      ...(await store.take(counter.key, counter.policy, time)),
-      ...counter,
-    });
-    if (first === undefined) return [];
-    const one = await take(first);
-    if (!one.admitted) return [one];
-    const all = [one, ...(await Promise.all(others.map(take)))];
-    const admitted = all.filter((it) => it.admitted);
-    if (all.some(refuses)) await store.giveBack(admitted.map(({ key }) => key));
-    return all;
-  }
-
-  /** How long to slow an attempt down, in milliseconds, given the recent attempts on its account. */
-  function slowdown(account: Outcome): number {
-    const excess = account.count - ACCOUNT.free;
-    return excess <= 0 ? 0 : Math.min(MAX_SLOWDOWN_MS, FIRST_SLOWDOWN_MS * 2 ** Math.min(excess - 1, 10));
-  }
+  const { keyOf, rowsOf, countersOf, mailCounters } = createCounterKeys(options.key);
 
   /** Counts the attempt on all of its counters; see SignInThrottle.before. Returns whether its account is closed. */
   async function count(attempt: SignInAttempt, deadline: number): Promise<boolean> {
@@ -212,7 +122,7 @@ export function createSignInThrottle(options: {
       const closes = ({ admitted, silent = false, settled, policy }: Outcome & Counter) =>
         silent && !admitted && (isOverdue || settled >= policy.free);
       const refuses = (outcome: Outcome & Counter) => !outcome.admitted && !closes(outcome);
-      const outcomes = await takeAll([{ key: pair, policy: PAIR }, ...shared], refuses);
+      const outcomes = await takeAll(store, now(), [{ key: pair, policy: PAIR }, ...shared], refuses);
       const refused = outcomes.filter(refuses);
       if (refused.length === 0) {
         const account = outcomes.find(({ policy }) => policy === ACCOUNT);
@@ -228,7 +138,7 @@ export function createSignInThrottle(options: {
       const visible = refused.filter(({ silent }) => silent !== true);
       throw visible.some(({ policy }) => policy === IN_A_ROW)
         ? new KnownDevicesOnly('passwords')
-        : tooManyAttempts(visible);
+        : tooManyAttempts(visible, now());
     }
   }
 
@@ -244,19 +154,11 @@ export function createSignInThrottle(options: {
     }
   }
 
-  function tooManyAttempts(refused: readonly Outcome[]): ServiceError {
-    const ms = Math.max(0, ...refused.map(({ retryAt }) => retryAt)) - now();
-    const seconds = Math.max(1, Math.ceil(ms / 1000));
-    return new ServiceError('rate_limited', `Too many attempts: try again in ${seconds} s.`, {
-      headers: { 'retry-after': String(seconds) },
-    });
-  }
-
   return {
     async before(attempt) {
       const { pair } = countersOf(attempt);
       const deadline = now() + MAX_WAIT_MS;
-      if (!(await semaphore.acquire(pair, MAX_WAIT_MS))) throw tooManyAttempts([]);
+      if (!(await semaphore.acquire(pair, MAX_WAIT_MS))) throw tooManyAttempts([], now());
       try {
         return { ...attempt, isClosed: await count(attempt, deadline) };
       } catch (error) {
@@ -281,13 +183,13 @@ export function createSignInThrottle(options: {
       const of = ['code', isKnownDevice ? 'known' : 'unknown', id];
       const row = keyOf('row', ...of, String(epoch));
       const window = keyOf(...of);
-      const outcomes = await takeAll([
+      const outcomes = await takeAll(store, now(), [
         { key: window, policy: CODES },
         { key: row, policy: IN_A_ROW },
       ]);
       const refused = outcomes.filter(({ admitted }) => !admitted);
       if (refused.some(({ key }) => key === row)) throw new KnownDevicesOnly('codes');
-      if (refused.length > 0) throw tooManyAttempts(refused);
+      if (refused.length > 0) throw tooManyAttempts(refused, now());
       return {
         isLast: outcomes.some(({ count, policy }) => count >= policy.free),
         async wasRight() {
@@ -295,18 +197,59 @@ export function createSignInThrottle(options: {
         },
       };
     },
-    async countMail({ recipient, address }) {
-      const outcomes = await takeAll([
-        ...(recipient === undefined ? [] : [{ key: keyOf('mail', recipient), policy: MAILS_TO_RECIPIENT }]),
-        ...(address === undefined
-          ? []
-          : addressKeys(address).map((network, i) => ({
-              key: keyOf('mails from', network),
-              policy: { ...MAILS_FROM_ADDRESS, free: MAILS_FROM_ADDRESS.free * 2 ** i },
-            }))),
-      ]);
+    async countMail(by) {
+      const outcomes = await takeAll(store, now(), mailCounters(by));
       const refused = outcomes.filter(({ admitted }) => !admitted);
-      if (refused.length > 0) throw tooManyAttempts(refused);
+      if (refused.length > 0) throw tooManyAttempts(refused, now());
     },
   };
+}
+
+/** Waits, unless too many in this process already do; returns whether it did. */
+function createPause(wait: (ms: number) => Promise<unknown>) {
+  let waiting = 0;
+  return async (ms: number): Promise<boolean> => {
+    if (waiting >= MAX_WAITING) return false;
+    waiting += 1;
+    try {
+      await wait(ms);
+    } finally {
+      waiting -= 1;
+    }
+    return true;
+  };
+}
+
+/** Counts an attempt on each of the counters, or on none if one refuses it. The first counter decides first. */
+async function takeAll(
+  store: Pick<SignInCounters, 'take' | 'giveBack'>,
+  time: number,
+  [first, ...others]: readonly Counter[],
+  refuses = (outcome: Outcome & Counter) => !outcome.admitted,
+): Promise<(Outcome & Counter)[]> {
+  const take = async (counter: Counter) => ({
+    ...(await store.take(counter.key, counter.policy, time)),
+    ...counter,
+  });
+  if (first === undefined) return [];
+  const one = await take(first);
+  if (!one.admitted) return [one];
+  const all = [one, ...(await Promise.all(others.map(take)))];
+  const admitted = all.filter((it) => it.admitted);
+  if (all.some(refuses)) await store.giveBack(admitted.map(({ key }) => key));
+  return all;
+}
+
+/** How long to slow an attempt down, in milliseconds, given the recent attempts on its account. */
+function slowdown(account: Outcome): number {
+  const excess = account.count - ACCOUNT.free;
+  return excess <= 0 ? 0 : Math.min(MAX_SLOWDOWN_MS, FIRST_SLOWDOWN_MS * 2 ** Math.min(excess - 1, 10));
+}
+
+function tooManyAttempts(refused: readonly Outcome[], now: number): ServiceError {
+  const ms = Math.max(0, ...refused.map(({ retryAt }) => retryAt)) - now;
+  const seconds = Math.max(1, Math.ceil(ms / 1000));
+  return new ServiceError('rate_limited', `Too many attempts: try again in ${seconds} s.`, {
+    headers: { 'retry-after': String(seconds) },
+  });
 }

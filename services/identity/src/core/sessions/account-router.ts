@@ -72,6 +72,8 @@ export type AccountRouter = {
   page(ctx: Context, signedIn: SignedIn): AccountPage;
 };
 
+type Factors = { list(userId: string): Promise<readonly { id: string }[]> };
+
 /** The router of the account pages, with the stylesheet and the redirects of signing in and out. */
 export function createAccountRouter(options: {
   issuer: string;
@@ -81,7 +83,7 @@ export function createAccountRouter(options: {
   secondFactorRequirement: Pick<SecondFactorRequirement, 'isOwed'>;
   /** Whether people may create accounts for themselves. */
   signUp: boolean;
-  factors: readonly { list(userId: string): Promise<readonly { id: string }[]> }[];
+  factors: readonly Factors[];
   /** Read when a page is shown. */
   sections: readonly AccountPageSection[];
 }): AccountRouter {
@@ -90,54 +92,11 @@ export function createAccountRouter(options: {
   /** To which a sign-in may lead back. */
   const paths = new Set<string>();
   const contextOf = ({ session }: SignedIn) => `account ${session.uid}`;
+  addStyles(router);
 
-  function sendStyles(ctx: Context, styles: string): void {
-    ctx.type = 'text/css; charset=utf-8';
-    ctx.set('cache-control', 'public, max-age=31536000, immutable');
-    ctx.body = styles;
-  }
-  router.get(stylesheet.path, (ctx) => sendStyles(ctx, stylesheet.text));
-  for (const [path, palettesOf] of [
-    ['/account/brand/:file', brandPalettes],
-    ['/account/accent/:file', accentPalettes],
-  ] as const) {
-    // The derived colours depend on the colour in the path alone.
-    router.get(path, (ctx, next) => {
-      const [, name] = /^([\da-f]{6})\.css$/.exec(ctx.params.file ?? '') ?? [];
-      return name === undefined ? next() : sendStyles(ctx, paletteStyles(palettesOf(`#${name}`)));
-    });
-  }
-
-  /** Sends a browser to sign in, and back to the page. `more` goes into the authorization request. */
-  function askToSignIn(ctx: Context, page: string, more: Record<string, string> = {}): void {
-    setPageHeaders(ctx);
-    const query = new URLSearchParams({
-      client_id: ACCOUNT_CLIENT,
-      response_type: 'none',
-      redirect_uri: `${options.issuer}/account/signed-in`,
-      scope: 'openid',
-      state: page,
-      ...(typeof ctx.query.ui_locales === 'string' ? { ui_locales: ctx.query.ui_locales } : {}),
-      ...more,
-    });
-    seeOther(ctx, `/oauth2/authorize?${query}`);
-  }
-
-  if (options.signUp) {
-    router.get('/account/sign-up', (ctx) => askToSignIn(ctx, PROFILE, { [SIGN_UP]: 'yes' }));
-  }
-
-  router.get('/account/signed-in', (ctx) => {
-    const page = String(ctx.query.state);
-    setPageHeaders(ctx);
-    const known = paths.has(page) ? page : PROFILE;
-    seeOther(ctx, ctx.query.error === undefined ? known : '/account/signed-out');
-  });
-
-  router.get('/account/signed-out', (ctx) => {
-    const isRevoked = ctx.query.done === 'access_revoked';
-    sendPage(ctx, signedOutPage({ links: { signIn: PROFILE }, isRevoked }));
-  });
+  const askToSignIn = (ctx: Context, page: string, more?: Record<string, string>) =>
+    redirectToSignIn(ctx, `${options.issuer}/account/signed-in`, page, more);
+  addSignInRoutes(router, { paths, askToSignIn, signUp: options.signUp });
 
   /** The account that is signed in, with the second factor if it needs one and has one. */
   async function find(ctx: Context): Promise<SignedIn | undefined> {
@@ -166,18 +125,13 @@ export function createAccountRouter(options: {
     return { signedIn, form, frame };
   }
 
-  async function isFactor(userId: string, id: string): Promise<boolean> {
-    const factors = await Promise.all(options.factors.map(({ list }) => list(userId)));
-    return factors.flat().some((it) => it.id === id);
-  }
-
   const pages: AccountRouter = {
     router,
     page,
     async isFresh(ctx, { session, account }, page) {
       const { isUnconfirmed = false, passkey } = session.device ?? {};
       // A person who removes a passkey may have lost it to somebody who has signed in with it.
-      const isRemoved = passkey !== undefined && !(await isFactor(account.id, passkey));
+      const isRemoved = passkey !== undefined && !(await isFactor(options.factors, account.id, passkey));
       const isRecent =
         !isUnconfirmed && !isRemoved && Date.now() / 1000 - Number(session.loginTs) <= FRESH_SECONDS;
       const isFresh =
@@ -234,4 +188,76 @@ export function createAccountRouter(options: {
 function listOf(path: string): string {
   const parameter = path.indexOf('/:');
   return parameter === -1 ? path : path.slice(0, parameter);
+}
+
+function sendStyles(ctx: Context, styles: string): void {
+  ctx.type = 'text/css; charset=utf-8';
+  ctx.set('cache-control', 'public, max-age=31536000, immutable');
+  ctx.body = styles;
+}
+
+function addStyles(router: Router): void {
+  router.get(stylesheet.path, (ctx) => sendStyles(ctx, stylesheet.text));
+  for (const [path, palettesOf] of [
+    ['/account/brand/:file', brandPalettes],
+    ['/account/accent/:file', accentPalettes],
+  ] as const) {
+    // The derived colours depend on the colour in the path alone.
+    router.get(path, (ctx, next) => {
+      const [, name] = /^([\da-f]{6})\.css$/.exec(ctx.params.file ?? '') ?? [];
+      return name === undefined ? next() : sendStyles(ctx, paletteStyles(palettesOf(`#${name}`)));
+    });
+  }
+}
+
+/** Sends a browser to sign in, and back to the page. `more` goes into the authorization request. */
+function redirectToSignIn(
+  ctx: Context,
+  redirectUri: string,
+  page: string,
+  more: Record<string, string> = {},
+): void {
+  setPageHeaders(ctx);
+  const query = new URLSearchParams({
+    client_id: ACCOUNT_CLIENT,
+    response_type: 'none',
+    redirect_uri: redirectUri,
+    scope: 'openid',
+    state: page,
+    ...(typeof ctx.query.ui_locales === 'string' ? { ui_locales: ctx.query.ui_locales } : {}),
+    ...more,
+  });
+  seeOther(ctx, `/oauth2/authorize?${query}`);
+}
+
+async function isFactor(kinds: readonly Factors[], userId: string, id: string): Promise<boolean> {
+  const factors = await Promise.all(kinds.map(({ list }) => list(userId)));
+  return factors.flat().some((it) => it.id === id);
+}
+
+/** The pages before a sign-in, and after one and a sign-out. */
+function addSignInRoutes(
+  router: Router,
+  options: {
+    paths: ReadonlySet<string>;
+    signUp: boolean;
+    askToSignIn(ctx: Context, page: string, more?: Record<string, string>): void;
+  },
+): void {
+  const { paths, askToSignIn } = options;
+  if (options.signUp) {
+    router.get('/account/sign-up', (ctx) => askToSignIn(ctx, PROFILE, { [SIGN_UP]: 'yes' }));
+  }
+
+  router.get('/account/signed-in', (ctx) => {
+    const page = String(ctx.query.state);
+    setPageHeaders(ctx);
+    const known = paths.has(page) ? page : PROFILE;
+    seeOther(ctx, ctx.query.error === undefined ? known : '/account/signed-out');
+  });
+
+  router.get('/account/signed-out', (ctx) => {
+    const isRevoked = ctx.query.done === 'access_revoked';
+    sendPage(ctx, signedOutPage({ links: { signIn: PROFILE }, isRevoked }));
+  });
 }

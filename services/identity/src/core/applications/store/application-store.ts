@@ -1,13 +1,11 @@
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
-import { type DocumentCollection, defineCollection } from '@gatehouse/data/collection';
+import { type DocumentCollection, defineCollection, type IndexDefinition } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { insertInSlot } from '@gatehouse/data/slots';
-import type { StoredOf } from '@gatehouse/domain/fields';
 import { wordsOf } from '@gatehouse/domain/search-words';
 import type { Connection, mongo } from 'mongoose';
 import {
-  APPLICATION,
   type Application,
   type ApplicationCache,
   type ApplicationStore,
@@ -15,58 +13,34 @@ import {
   MAX_SECRETS,
   SECRET,
 } from '../application.ts';
+import {
+  type ApplicationDocument,
+  type Applications,
+  applicationOf,
+  documentOf,
+  mapper,
+  notDeleted,
+} from './application-document.ts';
 import { createApplicationLists } from './application-store-list.ts';
+import { revocations, uses } from './application-store-revocations.ts';
 
-type ApplicationDocument = StoredOf<typeof APPLICATION> & {
-  /** The words of the name, for searches. */
-  words: string[];
-  /** From 0 to MAX_APPLICATIONS - 1, unique for an owner, which limits their applications. Absent from deleted ones. */
-  slot?: number;
-  deleted_at?: Date | null;
-  /** People other than the owner who have made something in it. */
-  givers?: string[];
-  /** The epoch of the owner's account for which this one's was raised last. */
-  owner_epoch?: number;
-  /** 1 from when the epoch is raised until the revocation has been written. */
-  revocation_due?: 1;
-  /** 1 from when it gets another owner until its API keys and what people have allowed it have ended. */
-  transfer_due?: 1;
-};
-const mapper = createDocumentMapper(APPLICATION);
-const applicationOf = mapper.read;
 const secrets = createDocumentMapper(SECRET);
 
-/** How many applications one query for unwritten revocations returns. */
-const BATCH = 100;
+const INDEXES: readonly IndexDefinition[] = [
+  { fields: { owner: 1, _id: 1 } },
+  {
+    fields: { owner: 1, slot: 1 },
+    options: { unique: true, partialFilterExpression: { slot: { $gte: 0 } } },
+  },
+  { fields: { words: 1 } },
+  { fields: { givers: 1 }, options: { sparse: true } },
+  { fields: { revocation_due: 1 }, options: { sparse: true } },
+];
 
 /** Applications in MongoDB, read through a cache; defines its collection on the connection. */
 export function createApplicationStore(connection: Connection, cache: ApplicationCache): ApplicationStore {
-  const applications = defineCollection<ApplicationDocument>(connection, 'applications', [
-    { fields: { owner: 1, _id: 1 } },
-    {
-      fields: { owner: 1, slot: 1 },
-      options: { unique: true, partialFilterExpression: { slot: { $gte: 0 } } },
-    },
-    { fields: { words: 1 } },
-    { fields: { givers: 1 }, options: { sparse: true } },
-    { fields: { revocation_due: 1 }, options: { sparse: true } },
-  ]);
-  let forgotten = 0;
-
-  /** A read that is under way may return what was there before the change, so it is not cached either. */
-  function forget(id: string): void {
-    forgotten += 1;
-    cache.delete(id);
-  }
-
-  /** A write that every later read in this process sees. */
-  async function writing<T>(id: string, write: Promise<T>): Promise<T> {
-    try {
-      return await write;
-    } finally {
-      forget(id);
-    }
-  }
+  const applications = defineCollection<ApplicationDocument>(connection, 'applications', INDEXES);
+  const { findNow, forget, writing } = cachedReads(applications, cache);
 
   /** Changes an application; undefined when none matches. */
   async function changed(
@@ -81,21 +55,8 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
 
   const slotsOf = (owner: string | null) =>
     applications.find({ owner, deleted_at: null }, { projection: { slot: 1 } }).toArray();
-  const notDeleted = (id: string) => ({ _id: id, deleted_at: null });
   /** As it was read. */
   const unchanged = ({ id, updatedAt }: Application) => ({ ...notDeleted(id), updated_at: updatedAt });
-
-  async function findNow(id: string): Promise<Application | undefined> {
-    const before = forgotten;
-    const document = await applications.findOne(notDeleted(id));
-    if (document === null) {
-      cache.delete(id);
-      return undefined;
-    }
-    const application = applicationOf(document);
-    if (forgotten === before) cache.set(id, application);
-    return application;
-  }
 
   return {
     async insertIfAbsent(application) {
@@ -122,20 +83,13 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
     findById: async (id) => cache.get(id) ?? findNow(id),
 
     findNow,
+    ...revocations(applications),
+    ...uses(applications),
+    ...secretWrites(applications, { writing, changed }),
 
     source: createApplicationLists(applications as unknown as DocumentCollection, applicationOf),
 
-    async list({ owner, after, limit }) {
-      const documents = await applications
-        .find({
-          ...omitUndefined({ owner, _id: after && { $gt: after } }),
-          deleted_at: null,
-        })
-        .sort({ _id: 1 })
-        .limit(limit)
-        .toArray();
-      return documents.map(applicationOf);
-    },
+    list: (options) => list(applications, options),
 
     change(read, changes, shrinks) {
       const { name, trusted } = changes;
@@ -155,34 +109,10 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
         field: 'owner',
         taken: () => slotsOf(owner),
         async insert(slot) {
-          transferred = await changed(read.id, unchanged(read), {
-            $set: {
-              owner,
-              slot,
-              trusted: false,
-              secrets: [],
-              revocation_due: 1,
-              transfer_due: 1,
-              updated_at: laterThan(read.updatedAt),
-            },
-            // The epochs of another account say nothing about this one's.
-            $unset: {
-              ...{ jwks: 1, jwks_given: 1, trust: 1, owner_epoch: 1, backchannel_logout_uri: 1 },
-              registrable_scopes: 1,
-              givers: 1,
-            },
-            $inc: { epoch: 1, consent_epoch: 1 },
-          });
+          transferred = await changed(read.id, unchanged(read), transferTo(owner, slot, read));
         },
       });
       return hasRoom ? transferred : 'full';
-    },
-
-    async raiseEpochsOf(owner, ownerEpoch) {
-      await applications.updateMany(
-        { owner, trusted: false, deleted_at: null, owner_epoch: { $not: { $gte: ownerEpoch } } },
-        { $set: { owner_epoch: ownerEpoch, revocation_due: 1 }, $inc: { epoch: 1 } },
-      );
     },
 
     async givenBy(person) {
@@ -205,26 +135,96 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
         },
       ),
 
-    async revocationWritten(id, epoch) {
-      const written = { _id: id, epoch };
-      const { matchedCount } = await applications.updateOne(
-        { ...written, deleted_at: null },
-        { $unset: { revocation_due: 1, transfer_due: 1 } },
-      );
-      if (matchedCount === 0) await applications.deleteOne({ ...written, deleted_at: { $ne: null } });
-    },
+    forget,
+  };
+}
 
-    async awaitingRevocation(owner) {
-      const documents = await applications
-        .find({ revocation_due: 1, ...omitUndefined({ owner }) })
-        .limit(BATCH)
-        .toArray();
-      return documents.map((document) => ({
-        application: applicationOf(document),
-        over: document.deleted_at !== undefined || document.transfer_due === 1,
-      }));
-    },
+/** Reads through a cache, and forgets there what is written. */
+function cachedReads(applications: Applications, cache: ApplicationCache) {
+  let forgotten = 0;
 
+  /** A read that is under way may return what was there before the change, so it is not cached either. */
+  function forget(id: string): void {
+    forgotten += 1;
+    cache.delete(id);
+  }
+
+  /** A write that every later read in this process sees. */
+  async function writing<T>(id: string, write: Promise<T>): Promise<T> {
+    try {
+      return await write;
+    } finally {
+      forget(id);
+    }
+  }
+
+  async function findNow(id: string): Promise<Application | undefined> {
+    const before = forgotten;
+    const document = await applications.findOne(notDeleted(id));
+    if (document === null) {
+      cache.delete(id);
+      return undefined;
+    }
+    const application = applicationOf(document);
+    if (forgotten === before) cache.set(id, application);
+    return application;
+  }
+
+  return { findNow, forget, writing };
+}
+
+/** The update that gives an application to another owner, without its credentials. */
+function transferTo(owner: string, slot: number, read: Application): mongo.UpdateFilter<ApplicationDocument> {
+  return {
+    $set: {
+      owner,
+      slot,
+      trusted: false,
+      secrets: [],
+      revocation_due: 1,
+      transfer_due: 1,
+      updated_at: laterThan(read.updatedAt),
+    },
+    // The epochs of another account say nothing about this one's.
+    $unset: {
+      ...{ jwks: 1, jwks_given: 1, trust: 1, owner_epoch: 1, backchannel_logout_uri: 1 },
+      registrable_scopes: 1,
+      givers: 1,
+    },
+    $inc: { epoch: 1, consent_epoch: 1 },
+  };
+}
+
+async function list(
+  applications: Applications,
+  { owner, after, limit }: Parameters<ApplicationStore['list']>[0],
+): Promise<Application[]> {
+  const documents = await applications
+    .find({
+      ...omitUndefined({ owner, _id: after && { $gt: after } }),
+      deleted_at: null,
+    })
+    .sort({ _id: 1 })
+    .limit(limit)
+    .toArray();
+  return documents.map(applicationOf);
+}
+
+function secretWrites(
+  applications: Applications,
+  {
+    writing,
+    changed,
+  }: {
+    writing<T>(id: string, write: Promise<T>): Promise<T>;
+    changed(
+      id: string,
+      filter: mongo.Filter<ApplicationDocument>,
+      update: mongo.UpdateFilter<ApplicationDocument>,
+    ): Promise<Application | undefined>;
+  },
+): Pick<ApplicationStore, 'addSecret' | 'removeSecret'> {
+  return {
     async addSecret({ id, owner }, added) {
       const expired = { expires_at: { $lte: new Date() } };
       await applications.updateOne(notDeleted(id), { $pull: { secrets: expired } });
@@ -246,30 +246,10 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
         { ...notDeleted(id), 'secrets.id': secretId },
         { $pull: { secrets: { id: secretId } }, $set: { revocation_due: 1 } },
       ),
-
-    async used(id, { at, address }) {
-      await applications.updateOne(
-        { _id: id, last_used_at: { $not: { $gte: at } } },
-        { $set: { last_used_at: at, last_used_address: address } },
-      );
-    },
-
-    async secretUsed(id, secretId, { at, address }) {
-      await applications.updateOne(
-        { _id: id, secrets: { $elemMatch: { id: secretId, last_used_at: { $not: { $gte: at } } } } },
-        { $set: { 'secrets.$.last_used_at': at, 'secrets.$.last_used_address': address } },
-      );
-    },
-
-    forget,
   };
 }
 
 /** A time of change that it has not had before. */
 function laterThan(before: Date): Date {
   return new Date(Math.max(Date.now(), before.getTime() + 1));
-}
-
-function documentOf(application: Application): ApplicationDocument {
-  return { _id: application.id, ...mapper.write(application), words: wordsOf(application.name) };
 }

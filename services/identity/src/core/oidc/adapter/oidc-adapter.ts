@@ -154,15 +154,6 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
       await endGrant(_id);
   }
 
-  async function* ofAccount(kind: 'Session' | 'Grant', filter: { account_id: string; epoch?: object }) {
-    for await (const document of collections[kind].find(filter).sort({ expires_at: -1 })) {
-      const payload = payloadOf(document);
-      if (payload === undefined) continue;
-      const { _id: id, expires_at: expiresAt, redirect_uri: redirectUri } = document;
-      yield { id, payload, expiresAt, redirectUri };
-    }
-  }
-
   return {
     collections: Object.values(KINDS).map(({ collection }) => collection),
     adapterFor(name) {
@@ -224,6 +215,40 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
     async received(_id, redirect_uri) {
       await collections.Grant.updateOne({ _id, ended: { $ne: true } }, { $set: { redirect_uri } });
     },
+    async endSession(uid, account_id) {
+      const filter = { _id: uid, ...(account_id === undefined ? {} : { account_id }), ended: { $ne: true } };
+      return payloadOf(await collections.Session.findOneAndUpdate(filter, tombstone()));
+    },
+    ...accountQueries(collections),
+    endGrant,
+    endGrantsBelow: (account_id, epoch) => endGrants({ account_id, epoch: { $lt: epoch } }),
+    endGrantsOfSession: (account_id, uid, client_id) =>
+      endGrants({ account_id, uid, ...(client_id === undefined ? {} : { client_id }) }),
+    async endGrantsOfClient(client_id) {
+      await Promise.all([
+        collections.Interaction.deleteMany({ client_id }),
+        collections.PushedAuthorizationRequest.deleteMany({ client_id }),
+        collections.DeviceCode.deleteMany({ client_id }),
+      ]);
+      await endGrants({ client_id });
+    },
+  };
+}
+
+/** Finds sessions and grants by their accounts. */
+function accountQueries(
+  collections: Record<'Session' | 'Grant', Documents>,
+): Pick<OidcStore, 'sessionsOf' | 'grantsOf' | 'grantsOfClient' | 'countAccounts'> {
+  async function* ofAccount(kind: 'Session' | 'Grant', filter: { account_id: string; epoch?: object }) {
+    for await (const document of collections[kind].find(filter).sort({ expires_at: -1 })) {
+      const payload = payloadOf(document);
+      if (payload === undefined) continue;
+      const { _id: id, expires_at: expiresAt, redirect_uri: redirectUri } = document;
+      yield { id, payload, expiresAt, redirectUri };
+    }
+  }
+
+  return {
     sessionsOf: (account_id, below) =>
       ofAccount('Session', { account_id, ...(below === undefined ? {} : { epoch: { $lt: below } }) }),
     grantsOf: (account_id) => ofAccount('Grant', { account_id }),
@@ -248,22 +273,6 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
         { maxTimeMS: MAX_QUERY_MS },
       ).toArray();
       return counted?.accounts ?? 0;
-    },
-    async endSession(uid, account_id) {
-      const filter = { _id: uid, ...(account_id === undefined ? {} : { account_id }), ended: { $ne: true } };
-      return payloadOf(await collections.Session.findOneAndUpdate(filter, tombstone()));
-    },
-    endGrant,
-    endGrantsBelow: (account_id, epoch) => endGrants({ account_id, epoch: { $lt: epoch } }),
-    endGrantsOfSession: (account_id, uid, client_id) =>
-      endGrants({ account_id, uid, ...(client_id === undefined ? {} : { client_id }) }),
-    async endGrantsOfClient(client_id) {
-      await Promise.all([
-        collections.Interaction.deleteMany({ client_id }),
-        collections.PushedAuthorizationRequest.deleteMany({ client_id }),
-        collections.DeviceCode.deleteMany({ client_id }),
-      ]);
-      await endGrants({ client_id });
     },
   };
 }
