@@ -48,8 +48,7 @@ const MAX_REPLACED = 50;
 /** How long services cache what a key permits. */
 const CACHED_SECONDS = 60;
 
-/** The use cases of API keys. */
-export function createApiKeys(options: {
+type ApiKeyOptions = {
   store: Pick<ApplicationStore, 'findNow' | 'used'>;
   authority: Authority<Account>;
   keys: ApiKeyStore;
@@ -58,8 +57,11 @@ export function createApiKeys(options: {
   audit: Pick<Audit, 'record'>;
   notifyCredential: NotifyCredential;
   logger: Logger;
-}): ApiKeys {
-  const { store, keys, accounts, revocations, audit, authority } = options;
+};
+
+/** The use cases of API keys. */
+export function createApiKeys(options: ApiKeyOptions): ApiKeys {
+  const { store, keys, accounts, revocations, authority } = options;
   const recordUse = createLastUsedRecorder(keys.used);
   const recordApplicationUse = createLastUsedRecorder(store.used);
 
@@ -69,114 +71,12 @@ export function createApiKeys(options: {
     await keys.revocationWritten(id);
   }
 
-  const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
-    recordBy(manager, audit, { action, client, details });
-
-  async function insert(key: ApiKey): Promise<void> {
-    if (await keys.insert(key)) return;
-    throw new ServiceError(
-      'conflict',
-      `The application already has ${MAX_KEYS} API keys: revoke one of them first.`,
-    );
-  }
-
-  function requireBearer(application: Application): void {
-    if (mayHaveApiKeys(application)) return;
-    const reason = 'its access tokens are bound to a key (DPoP), and API keys work without a proof';
-    throw new ServiceError('conflict', `The application gets no API keys: ${reason}.`);
-  }
-
   /** The permissions of a key with this giver; undefined once the giver could no longer make it. */
   const permissionsBy = (application: Application, given: ApiKey['given']) =>
     credentialPermissions(application, { kind: 'api_key', given }, { authority, findOwner: accounts.find });
 
-  async function findKey(clientId: string, id: string): Promise<ApiKey> {
-    const key = await keys.find(clientId, id);
-    if (key === undefined) throw new ServiceError('not_found', 'There is no such API key.');
-    return key;
-  }
-
   return {
-    async create(manager, clientId, { name, scopes, expiresIn }) {
-      const application = await findManaged(options, manager, clientId, 'developer');
-      requireBearer(application);
-      const given = await authority.give('api_key', manager, application);
-      const allowed = (await permissionsBy(application, given))?.within(application.scopes) ?? [];
-      const problems = [...nameProblems(name), ...excessProblems(scopes, allowed, 'the application')];
-      if (problems.length > 0) throw invalidFields(problems);
-      const { key, ...made } = make({
-        clientId,
-        given,
-        name,
-        scopes,
-        lifetime: expiresIn ?? null,
-      });
-      await insert(made);
-      options.notifyCredential(application, { what: 'an API key', name }, manager);
-      await record(manager, 'api_key.created', clientId, { key: made.id, scopes });
-      return { ...made, key };
-    },
-
-    async list(manager, clientId) {
-      await findManaged(options, manager, clientId, 'viewer');
-      return keys.list(clientId);
-    },
-
-    async read(manager, clientId, id) {
-      await findManaged(options, manager, clientId, 'viewer');
-      return findKey(clientId, id);
-    },
-
-    async revoke(manager, clientId, id) {
-      await findManaged(options, manager, clientId, 'developer');
-      await findKey(clientId, id);
-      // The webhooks that rest on it end with it, although another key has replaced it.
-      await keys.forgetReplaced(clientId, id);
-      await keys.markRevoked(clientId, id);
-      // A rotation that was under way has named it once more.
-      await keys.forgetReplaced(clientId, id);
-      await writeRevocation(id);
-      await record(manager, 'api_key.revoked', clientId, { key: id });
-    },
-
-    async rotate(manager, clientId, id, overlapSeconds) {
-      const application = await findManaged(options, manager, clientId, 'developer');
-      requireBearer(application);
-      const old = await findKey(clientId, id);
-      const taken = new ServiceError(
-        'conflict',
-        'This key already has a successor: rotate that one, or revoke it.',
-      );
-      if (old.rotatedTo !== null && (await keys.find(clientId, old.rotatedTo)) !== undefined) throw taken;
-      const given = await authority.give('api_key', manager, application);
-      const replaces = [old.id, ...old.replaces].slice(0, MAX_REPLACED);
-      const { key, ...made } = make({ ...old, given, replaces });
-      // The new one first: nobody knows it yet, so a crash here leaves the old one as it was.
-      await insert(made);
-      if (!(await keys.replace(old, made.id, new Date(Date.now() + overlapSeconds * 1000)))) {
-        await keys.markRevoked(clientId, made.id);
-        await keys.revocationWritten(made.id);
-        throw taken;
-      }
-      if (overlapSeconds === 0) {
-        await keys.markRevoked(clientId, id);
-        await writeRevocation(id);
-      } else if (overlapSeconds <= CACHED_SECONDS) {
-        // Services that resolved it before the rotation would accept it until their cache expires.
-        setTimeout(() => {
-          revocations.write([{ kind: 'api_key', id }]).catch((error: unknown) => {
-            options.logger.warn({ err: error }, 'the end of an API key could not be announced');
-          });
-        }, overlapSeconds * 1000).unref();
-      }
-      options.notifyCredential(
-        application,
-        { what: 'an API key in place of another', name: old.name },
-        manager,
-      );
-      await record(manager, 'api_key.rotated', clientId, { key: id, successor: made.id, overlapSeconds });
-      return { ...made, key };
-    },
+    ...createKeyManagement({ ...options, permissionsBy, writeRevocation }),
 
     async resolve(hash, address) {
       const key = await keys.findByHash(hash);
@@ -235,6 +135,125 @@ export function createApiKeys(options: {
     },
   };
 }
+
+/** Lets managers create, list, rotate and revoke the API keys of their applications. */
+function createKeyManagement(
+  options: ApiKeyOptions & {
+    permissionsBy(
+      application: Application,
+      given: ApiKey['given'],
+    ): ReturnType<typeof credentialPermissions<Account>>;
+    writeRevocation(id: string): Promise<void>;
+  },
+): Pick<ApiKeys, 'create' | 'list' | 'read' | 'revoke' | 'rotate'> {
+  const { keys, revocations, audit, authority, permissionsBy, writeRevocation } = options;
+
+  const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
+    recordBy(manager, audit, { action, client, details });
+
+  async function insert(key: ApiKey): Promise<void> {
+    if (await keys.insert(key)) return;
+    throw new ServiceError(
+      'conflict',
+      `The application already has ${MAX_KEYS} API keys: revoke one of them first.`,
+    );
+  }
+
+  async function findKey(clientId: string, id: string): Promise<ApiKey> {
+    const key = await keys.find(clientId, id);
+    if (key === undefined) throw new ServiceError('not_found', 'There is no such API key.');
+    return key;
+  }
+
+  return {
+    async create(manager, clientId, { name, scopes, expiresIn }) {
+      const application = await findManaged(options, manager, clientId, 'developer');
+      requireBearer(application);
+      const given = await authority.give('api_key', manager, application);
+      const allowed = (await permissionsBy(application, given))?.within(application.scopes) ?? [];
+      const problems = [...nameProblems(name), ...excessProblems(scopes, allowed, 'the application')];
+      if (problems.length > 0) throw invalidFields(problems);
+      const { key, ...made } = make({
+        clientId,
+        given,
+        name,
+        scopes,
+        lifetime: expiresIn ?? null,
+      });
+      await insert(made);
+      options.notifyCredential(application, { what: 'an API key', name }, manager);
+      await record(manager, 'api_key.created', clientId, { key: made.id, scopes });
+      return { ...made, key };
+    },
+
+    async list(manager, clientId) {
+      await findManaged(options, manager, clientId, 'viewer');
+      return keys.list(clientId);
+    },
+
+    async read(manager, clientId, id) {
+      await findManaged(options, manager, clientId, 'viewer');
+      return findKey(clientId, id);
+    },
+
+    async revoke(manager, clientId, id) {
+      await findManaged(options, manager, clientId, 'developer');
+      await findKey(clientId, id);
+      // The webhooks that rest on it end with it, although another key has replaced it.
+      await keys.forgetReplaced(clientId, id);
+      await keys.markRevoked(clientId, id);
+      // A rotation that was under way has named it once more.
+      await keys.forgetReplaced(clientId, id);
+      await writeRevocation(id);
+      await record(manager, 'api_key.revoked', clientId, { key: id });
+    },
+
+    async rotate(manager, clientId, id, overlapSeconds) {
+      const application = await findManaged(options, manager, clientId, 'developer');
+      requireBearer(application);
+      const old = await findKey(clientId, id);
+      if (old.rotatedTo !== null && (await keys.find(clientId, old.rotatedTo)) !== undefined)
+        throw hasSuccessor();
+      const given = await authority.give('api_key', manager, application);
+      const replaces = [old.id, ...old.replaces].slice(0, MAX_REPLACED);
+      const { key, ...made } = make({ ...old, given, replaces });
+      // The new one first: nobody knows it yet, so a crash here leaves the old one as it was.
+      await insert(made);
+      if (!(await keys.replace(old, made.id, new Date(Date.now() + overlapSeconds * 1000)))) {
+        await keys.markRevoked(clientId, made.id);
+        await keys.revocationWritten(made.id);
+        throw hasSuccessor();
+      }
+      if (overlapSeconds === 0) {
+        await keys.markRevoked(clientId, id);
+        await writeRevocation(id);
+      } else if (overlapSeconds <= CACHED_SECONDS) {
+        // Services that resolved it before the rotation would accept it until their cache expires.
+        setTimeout(() => {
+          revocations.write([{ kind: 'api_key', id }]).catch((error: unknown) => {
+            options.logger.warn({ err: error }, 'the end of an API key could not be announced');
+          });
+        }, overlapSeconds * 1000).unref();
+      }
+      options.notifyCredential(
+        application,
+        { what: 'an API key in place of another', name: old.name },
+        manager,
+      );
+      await record(manager, 'api_key.rotated', clientId, { key: id, successor: made.id, overlapSeconds });
+      return { ...made, key };
+    },
+  };
+}
+
+function requireBearer(application: Application): void {
+  if (mayHaveApiKeys(application)) return;
+  const reason = 'its access tokens are bound to a key (DPoP), and API keys work without a proof';
+  throw new ServiceError('conflict', `The application gets no API keys: ${reason}.`);
+}
+
+const hasSuccessor = () =>
+  new ServiceError('conflict', 'This key already has a successor: rotate that one, or revoke it.');
 
 function make(like: Parameters<typeof apiKeyOf>[1]): NewKey {
   const { key, ...parts } = newApiKey();

@@ -6,8 +6,7 @@ import {
   type OutboundInit,
 } from '@gatehouse/outbound/outbound';
 import type { JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
-import { createRemoteJWKSet, customFetch, errors, importPKCS8, jwtVerify, SignJWT } from 'jose';
-import type { ClientAuth, Configuration } from 'openid-client';
+import { jwtVerify } from 'jose';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 import type { AuthorizationChecks } from './authorization-state.ts';
 import { readGitHubUser } from './github-user.ts';
@@ -17,6 +16,13 @@ import {
   type UpstreamIdentity,
   type UpstreamLogout,
 } from './upstream-identity.ts';
+import {
+  type Ask,
+  clientAuthentication,
+  fetchMetadata,
+  type Loaded,
+  TIMEOUT_MS,
+} from './upstream-metadata.ts';
 
 /** Us as a client of one provider: authorization code with PKCE (RFC 9700 §2.1.1). */
 export type UpstreamClient = {
@@ -38,20 +44,10 @@ export type UpstreamClient = {
   readLogoutToken(token: string): Promise<UpstreamLogout>;
 };
 
-type Loaded = {
-  oauth: typeof import('openid-client');
-  config: Configuration;
-  /** For tokens that we have asked the provider for, and for those that anybody can send us. */
-  keys: JWTVerifyGetKey;
-  logoutKeys: JWTVerifyGetKey;
-};
-
-const TIMEOUT_MS = 8000;
 /** Of the responses of a provider. */
 export const UPSTREAM_BOUNDS: Bounds = { timeoutMs: TIMEOUT_MS, maxBytes: 256 * 1024 };
 /** How long the metadata of a provider is used before it is fetched again. */
 const METADATA_MS = 3600_000;
-const KEYS_MS = 600_000;
 /** How old a logout token may be, in seconds. */
 export const LOGOUT_TOKEN_SECONDS = 600;
 const LOGOUT = 'http://schemas.openid.net/event/backchannel-logout';
@@ -76,7 +72,6 @@ export function createUpstreamClient(
     const response = await outbound.fetch(url, init as OutboundInit);
     return new Response(await response.arrayBuffer(), response);
   };
-  const isLocal = provider.issuer.startsWith('http:');
   const authenticate = clientAuthentication(provider);
   let known: { loaded: Promise<Loaded>; until: number } | undefined;
 
@@ -84,7 +79,7 @@ export function createUpstreamClient(
   function load(): Promise<Loaded> {
     if (known !== undefined && known.until > Date.now()) return known.loaded;
     const before = known?.loaded;
-    const fetched = fetchMetadata();
+    const fetched = fetchMetadata(provider, authenticate, ask);
     // Also for those who come while it is fetched.
     const loaded = before === undefined ? fetched : fetched.catch(() => before);
     known = { loaded, until: Date.now() + METADATA_MS };
@@ -93,90 +88,6 @@ export function createUpstreamClient(
       known = before === undefined ? undefined : { loaded: before, until: 0 };
     });
     return loaded;
-  }
-
-  async function fetchMetadata(): Promise<Loaded> {
-    const oauth = await import('openid-client');
-    const auth = await authenticate(oauth);
-    const { clientId, issuer } = provider;
-    const execute = isLocal ? [oauth.allowInsecureRequests] : [];
-    let config: Configuration;
-    if (provider.protocol === 'oauth') {
-      const server = {
-        issuer,
-        authorization_endpoint: `${issuer}/authorize`,
-        token_endpoint: `${issuer}/access_token`,
-      };
-      config = new oauth.Configuration(server, clientId, {}, auth);
-      config[oauth.customFetch] = ask;
-      for (const extend of execute) extend(config);
-    } else {
-      const more = { [oauth.customFetch]: ask, timeout: TIMEOUT_MS / 1000, execute };
-      config = await oauth.discovery(new URL(issuer), clientId, {}, auth, more);
-    }
-    const { jwks_uri: uri, authorization_endpoint: page = '' } = config.serverMetadata();
-    // Browsers are sent there: no other protocol must get onto our pages.
-    if (URL.parse(page)?.protocol !== 'https:' && !(isLocal && URL.parse(page)?.protocol === 'http:')) {
-      throw new UpstreamError('refused', 'its authorization_endpoint is no https URL');
-    }
-    const keySet = (more: { cooldownDuration?: number }): JWTVerifyGetKey =>
-      uri === undefined
-        ? async () => {
-            throw new errors.JWKSNoMatchingKey();
-          }
-        : createRemoteJWKSet(new URL(uri), {
-            ...{ [customFetch]: ask, timeoutDuration: TIMEOUT_MS, cacheMaxAge: KEYS_MS, ...more },
-          });
-    // Each unknown key is fetched at once only where the provider itself must have sent it.
-    return { oauth, config, keys: keySet({ cooldownDuration: 0 }), logoutKeys: keySet({}) };
-  }
-
-  const verify = (token: string, keys: JWTVerifyGetKey, more: JWTVerifyOptions = {}) =>
-    jwtVerify(token, keys, {
-      ...{ algorithms: ALGORITHMS, audience: provider.clientId, clockTolerance: 30, ...more },
-    });
-
-  async function identityOf(loaded: Loaded, tokens: Tokens, isFresh: boolean): Promise<UpstreamIdentity> {
-    if (provider.protocol === 'oauth') return readGitHubUser(provider.issuer, tokens.access_token, ask);
-    const { oauth, config } = loaded;
-    const idToken = tokens.claims();
-    if (idToken === undefined) throw new UpstreamError('refused', 'there is no ID token');
-    // OpenID Connect Core 1.0 §2: people of a provider without them would share one account.
-    if (!isSubject(idToken.sub)) throw new UpstreamError('refused', 'sub must have 1 to 255 characters');
-    // The library has checked its claims, and leaves the signature to TLS.
-    await verify(tokens.id_token ?? '', loaded.keys);
-    if (isFresh && !isRecent(idToken.auth_time)) throw new UpstreamError('not_fresh', 'no recent auth_time');
-    const { claims, secondFactor } = provider;
-    const needed = [
-      claims.email,
-      ...(provider.trustsEmail ? [] : [claims.emailVerified]),
-      ...(provider.refreshesProfile ? [claims.name, claims.picture] : []),
-    ];
-    const isComplete = needed.every((name) => idToken[name] !== undefined);
-    const more: Record<string, unknown> =
-      isComplete || config.serverMetadata().userinfo_endpoint === undefined
-        ? {}
-        : await oauth.fetchUserInfo(config, tokens.access_token, idToken.sub);
-    const all: Record<string, unknown> = { ...more, ...idToken };
-    const text = (name: string) =>
-      typeof all[name] === 'string' && all[name] !== '' ? all[name] : undefined;
-    // Of this address only. As a string by Apple.
-    const ofSame = more[claims.email] === all[claims.email] ? more[claims.emailVerified] : undefined;
-    const verified = idToken[claims.emailVerified] ?? ofSame;
-    const isVerified = verified === true || verified === 'true';
-    const amr = Array.isArray(idToken.amr) ? idToken.amr : [];
-    return {
-      issuer: idToken.iss,
-      subject: idToken.sub,
-      email: text(claims.email),
-      isEmailVerified: isVerified || provider.trustsEmail,
-      name: text(claims.name),
-      picture: text(claims.picture),
-      sid: text('sid'),
-      hasSecondFactor:
-        amr.some((it) => secondFactor.amr.includes(it as string)) ||
-        secondFactor.acr.includes(String(idToken.acr)),
-    };
   }
 
   const loadOrFail = () =>
@@ -213,7 +124,7 @@ export function createUpstreamClient(
           ...{ expectedState: state, pkceCodeVerifier: verifier },
           ...(isOpenId ? { expectedNonce: nonce, idTokenExpected: true } : {}),
         });
-        return await identityOf(loaded, tokens, isFresh);
+        return await identityOf(provider, loaded, { tokens, isFresh, ask });
       } catch (error) {
         throw failureOf(error);
       }
@@ -223,7 +134,7 @@ export function createUpstreamClient(
       try {
         const { logoutKeys } = await load();
         const more = { maxTokenAge: LOGOUT_TOKEN_SECONDS, requiredClaims: ['iss', 'iat', 'exp', 'jti'] };
-        const { payload, protectedHeader } = await verify(token, logoutKeys, more);
+        const { payload, protectedHeader } = await verify(provider, token, logoutKeys, more);
         const { iss = '', sub: subject, sid, jti: id = '', events, nonce } = payload;
         const event = (events as Record<string, unknown> | undefined)?.[LOGOUT];
         const isLogout =
@@ -245,6 +156,63 @@ export function createUpstreamClient(
 }
 
 type Tokens = Awaited<ReturnType<typeof import('openid-client').authorizationCodeGrant>>;
+
+function verify(
+  provider: IdentityProvider,
+  token: string,
+  keys: JWTVerifyGetKey,
+  more: JWTVerifyOptions = {},
+) {
+  return jwtVerify(token, keys, {
+    ...{ algorithms: ALGORITHMS, audience: provider.clientId, clockTolerance: 30, ...more },
+  });
+}
+
+async function identityOf(
+  provider: IdentityProvider,
+  loaded: Loaded,
+  { tokens, isFresh, ask }: { tokens: Tokens; isFresh: boolean; ask: Ask },
+): Promise<UpstreamIdentity> {
+  if (provider.protocol === 'oauth') return readGitHubUser(provider.issuer, tokens.access_token, ask);
+  const { oauth, config } = loaded;
+  const idToken = tokens.claims();
+  if (idToken === undefined) throw new UpstreamError('refused', 'there is no ID token');
+  // OpenID Connect Core 1.0 §2: people of a provider without them would share one account.
+  if (!isSubject(idToken.sub)) throw new UpstreamError('refused', 'sub must have 1 to 255 characters');
+  // The library has checked its claims, and leaves the signature to TLS.
+  await verify(provider, tokens.id_token ?? '', loaded.keys);
+  if (isFresh && !isRecent(idToken.auth_time)) throw new UpstreamError('not_fresh', 'no recent auth_time');
+  const { claims, secondFactor } = provider;
+  const needed = [
+    claims.email,
+    ...(provider.trustsEmail ? [] : [claims.emailVerified]),
+    ...(provider.refreshesProfile ? [claims.name, claims.picture] : []),
+  ];
+  const isComplete = needed.every((name) => idToken[name] !== undefined);
+  const more: Record<string, unknown> =
+    isComplete || config.serverMetadata().userinfo_endpoint === undefined
+      ? {}
+      : await oauth.fetchUserInfo(config, tokens.access_token, idToken.sub);
+  const all: Record<string, unknown> = { ...more, ...idToken };
+  const text = (name: string) => (typeof all[name] === 'string' && all[name] !== '' ? all[name] : undefined);
+  // Of this address only. As a string by Apple.
+  const ofSame = more[claims.email] === all[claims.email] ? more[claims.emailVerified] : undefined;
+  const verified = idToken[claims.emailVerified] ?? ofSame;
+  const isVerified = verified === true || verified === 'true';
+  const amr = Array.isArray(idToken.amr) ? idToken.amr : [];
+  return {
+    issuer: idToken.iss,
+    subject: idToken.sub,
+    email: text(claims.email),
+    isEmailVerified: isVerified || provider.trustsEmail,
+    name: text(claims.name),
+    picture: text(claims.picture),
+    sid: text('sid'),
+    hasSecondFactor:
+      amr.some((it) => secondFactor.amr.includes(it as string)) ||
+      secondFactor.acr.includes(String(idToken.acr)),
+  };
+}
 
 /** Whether this is the time of a sign-in that somebody was just asked for (OpenID Connect Core 1.0 §2). */
 function isRecent(authTime: number | undefined): boolean {
@@ -275,37 +243,6 @@ function isIncomplete(error: unknown): boolean {
     if (/unexpected HTTP response status code|Expected 200 OK/.test(it.message)) return true;
   }
   return false;
-}
-
-/** How we prove at the token endpoint who we are (RFC 6749 §2.3.1), or Apple's way of it. */
-function clientAuthentication({ authentication, clientId }: IdentityProvider) {
-  return async (oauth: typeof import('openid-client')): Promise<ClientAuth> => {
-    if (authentication.method === 'apple') {
-      const { teamId, keyId } = authentication;
-      const key = await importPKCS8(authentication.privateKey, 'ES256');
-      return async (as, client, body, headers) => {
-        const secret = await new SignJWT()
-          .setProtectedHeader({ alg: 'ES256', kid: keyId })
-          .setIssuer(teamId)
-          .setSubject(clientId)
-          .setAudience(as.issuer)
-          .setIssuedAt()
-          .setExpirationTime('5 minutes')
-          .sign(key);
-        return oauth.ClientSecretPost(secret)(as, client, body, headers);
-      };
-    }
-    const { method, secret } = authentication;
-    const [basic, post] = [oauth.ClientSecretBasic(secret), oauth.ClientSecretPost(secret)];
-    return (as, client, body, headers) => {
-      // OpenID Connect Discovery 1.0 §3: the first is what holds where nothing is said.
-      const supported = as.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
-      const isBasic =
-        (method ?? (supported.includes('client_secret_basic') ? 'client_secret_basic' : '')) ===
-        'client_secret_basic';
-      return (isBasic ? basic : post)(as, client, body, headers);
-    };
-  };
 }
 
 const isSubject = (sub: string) => sub.length >= 1 && sub.length <= 255;

@@ -71,85 +71,24 @@ export type Members = {
   accept(manager: Manager, clientId: string): Promise<void>;
 };
 
+type MemberOptions = ManagedApplications & {
+  members: MemberStore;
+  authority: Authority;
+  applications: Pick<Applications, 'removeEnded' | 'changeGivers'>;
+  applicationKeys: readonly Pick<ApplicationKeys, 'list'>[];
+  accounts: Pick<Accounts, 'find' | 'lookUp'>;
+  audit: Pick<Audit, 'record'>;
+  attempts: Pick<RateLimiter, 'count'>;
+  invited: Pick<RateLimiter, 'count'>;
+  mails: Pick<AccountMails, 'notify'>;
+  /** Makes the other services ask again which applications somebody sees. */
+  changed(clientId: string): Promise<void>;
+};
+
 /** The members of applications, beside their owners. */
-export function createMembers(
-  options: ManagedApplications & {
-    members: MemberStore;
-    authority: Authority;
-    applications: Pick<Applications, 'removeEnded' | 'changeGivers'>;
-    applicationKeys: readonly Pick<ApplicationKeys, 'list'>[];
-    accounts: Pick<Accounts, 'find' | 'lookUp'>;
-    audit: Pick<Audit, 'record'>;
-    attempts: Pick<RateLimiter, 'count'>;
-    invited: Pick<RateLimiter, 'count'>;
-    mails: Pick<AccountMails, 'notify'>;
-    /** Makes the other services ask again which applications somebody sees. */
-    changed(clientId: string): Promise<void>;
-  },
-): Members {
+export function createMembers(options: MemberOptions): Members {
   const { members, accounts, audit, authority, applications, mails } = options;
-
-  async function named(manager: Manager, user: string): Promise<Account> {
-    if (manager.role !== 'admin') await options.attempts.count(manager.id);
-    // An id that an imported account brought along may look like a name.
-    const found =
-      (isUserId(user) ? await accounts.find(user) : undefined) ??
-      (isId('usr', user) ? undefined : await accounts.lookUp(user));
-    if (found?.status === 'active') return found;
-    throw invalidFields([
-      { field: 'user', message: 'No active account has this username, confirmed email address or user ID.' },
-    ]);
-  }
-
-  /** The credentials of an application, by the person who made each. */
-  async function credentialsBy(
-    manager: Manager,
-    application: Application,
-  ): Promise<Map<string, MadeCredential[]>> {
-    const keys = (
-      await Promise.all(options.applicationKeys.map((it) => it.list(manager, application.id)))
-    ).flat();
-    const made = [
-      ...liveSecrets(application).map((it) => ({ ...it, kind: 'client_secret' as const, name: it.label })),
-      ...keys.map((it) => ({ ...it, kind: 'api_key' as const })),
-    ];
-    const by = Map.groupBy(made, ({ given }) => given?.by ?? '');
-    return new Map(
-      [...by].map(([person, those]) => [person, those.map(({ id, kind, name }) => ({ id, kind, name }))]),
-    );
-  }
-
-  /** Makes credentials of a member those of the owner. Throws `invalid` if one is not the member's. */
-  async function takeOver(
-    manager: Manager,
-    application: Application,
-    member: string,
-    ids: readonly string[],
-  ): Promise<void> {
-    if (ids.length === 0) return;
-    const made = (await credentialsBy(manager, application)).get(member);
-    if (!ids.every((id) => made?.some((it) => it.id === id))) {
-      const message = 'Name only credentials that the member has made.';
-      throw invalidFields([{ field: 'take_over', message }]);
-    }
-    const given = await authority.give('api_key', manager, application);
-    await applications.changeGivers(application.id, new Set(ids), () => given);
-    if (application.owner !== null && application.owner !== manager.id)
-      void mails.notify(application.owner, credentialsTakenOver(application));
-  }
-  const namesOf = (takenOver: readonly string[]) => (takenOver.length === 0 ? {} : { taken_over: takenOver });
-
-  /** The giver of a membership with this role: an admin who gives no more than a member has leaves it the gift that it is. */
-  async function giverOf(
-    manager: Manager,
-    application: Application,
-    { before, role }: { before: Member | undefined; role: MemberRole },
-  ): Promise<Given> {
-    const isMore = before === undefined || !includes(before.role, role);
-    const kept = isMore || manager.id === application.owner ? undefined : before.given;
-    const holds = kept !== undefined && (await authority.giverOf('member', kept, application)) !== undefined;
-    return holds ? kept : authority.give('member', manager, application);
-  }
+  const { credentialsBy, takeOver } = createMadeCredentials(options);
 
   return {
     async list(manager, clientId) {
@@ -167,7 +106,7 @@ export function createMembers(
 
     async add(manager, clientId, { user, role, takenOver }) {
       const application = await findManaged(options, manager, clientId, 'owner');
-      const { id: userId, username } = await named(manager, user);
+      const { id: userId, username } = await named(options, manager, user);
       if (userId === application.owner || userId === manager.id) {
         const message = 'Enter a user other than the owner and yourself.';
         throw invalidFields([{ field: 'user', message }]);
@@ -176,7 +115,7 @@ export function createMembers(
       if (before === undefined && manager.role !== 'admin')
         await options.invited.count(`${manager.id} ${userId}`);
       await takeOver(manager, application, userId, takenOver);
-      const given = await giverOf(manager, application, { before, role });
+      const given = await giverOf(authority, manager, application, { before, role });
       const limit = manager.role === 'admin' ? MAX_INVITED : MAX_INVITED_BY_ONE;
       await members.put({ clientId, userId, role, given }, { id: manager.id, limit });
       await recordBy(manager, audit, {
@@ -226,18 +165,7 @@ export function createMembers(
         void mails.notify(application.owner, memberLeft(application, userId));
     },
 
-    async ofPerson({ id }) {
-      const found = await members.ofPerson(id);
-      const shown = await Promise.all(
-        found.map(async (member) => {
-          const { clientId, role, createdAt } = member;
-          const application = await options.store.findNow(clientId);
-          const isPending = !(await authority.hasAccepted(member));
-          return application && { clientId, role, createdAt, isPending, name: application.name };
-        }),
-      );
-      return shown.filter((it) => it !== undefined);
-    },
+    ofPerson: ({ id }) => membershipsOf(options, id),
 
     async accept(manager, clientId) {
       const others = (await members.ofPerson(manager.id)).filter(
@@ -255,4 +183,95 @@ export function createMembers(
       await options.changed(clientId);
     },
   };
+}
+
+async function named(
+  { accounts, attempts }: Pick<MemberOptions, 'accounts' | 'attempts'>,
+  manager: Manager,
+  user: string,
+): Promise<Account> {
+  if (manager.role !== 'admin') await attempts.count(manager.id);
+  // An id that an imported account brought along may look like a name.
+  const found =
+    (isUserId(user) ? await accounts.find(user) : undefined) ??
+    (isId('usr', user) ? undefined : await accounts.lookUp(user));
+  if (found?.status === 'active') return found;
+  throw invalidFields([
+    { field: 'user', message: 'No active account has this username, confirmed email address or user ID.' },
+  ]);
+}
+
+/** The credentials that members have made, and taking them over. */
+function createMadeCredentials(options: MemberOptions) {
+  const { authority, applications, mails } = options;
+
+  /** The credentials of an application, by the person who made each. */
+  async function credentialsBy(
+    manager: Manager,
+    application: Application,
+  ): Promise<Map<string, MadeCredential[]>> {
+    const keys = (
+      await Promise.all(options.applicationKeys.map((it) => it.list(manager, application.id)))
+    ).flat();
+    const made = [
+      ...liveSecrets(application).map((it) => ({ ...it, kind: 'client_secret' as const, name: it.label })),
+      ...keys.map((it) => ({ ...it, kind: 'api_key' as const })),
+    ];
+    const by = Map.groupBy(made, ({ given }) => given?.by ?? '');
+    return new Map(
+      [...by].map(([person, those]) => [person, those.map(({ id, kind, name }) => ({ id, kind, name }))]),
+    );
+  }
+
+  /** Makes credentials of a member those of the owner. Throws `invalid` if one is not the member's. */
+  async function takeOver(
+    manager: Manager,
+    application: Application,
+    member: string,
+    ids: readonly string[],
+  ): Promise<void> {
+    if (ids.length === 0) return;
+    const made = (await credentialsBy(manager, application)).get(member);
+    if (!ids.every((id) => made?.some((it) => it.id === id))) {
+      const message = 'Name only credentials that the member has made.';
+      throw invalidFields([{ field: 'take_over', message }]);
+    }
+    const given = await authority.give('api_key', manager, application);
+    await applications.changeGivers(application.id, new Set(ids), () => given);
+    if (application.owner !== null && application.owner !== manager.id)
+      void mails.notify(application.owner, credentialsTakenOver(application));
+  }
+
+  return { credentialsBy, takeOver };
+}
+
+const namesOf = (takenOver: readonly string[]) => (takenOver.length === 0 ? {} : { taken_over: takenOver });
+
+/** The giver of a membership with this role: an admin who gives no more than a member has leaves it the gift that it is. */
+async function giverOf(
+  authority: Authority,
+  manager: Manager,
+  application: Application,
+  { before, role }: { before: Member | undefined; role: MemberRole },
+): Promise<Given> {
+  const isMore = before === undefined || !includes(before.role, role);
+  const kept = isMore || manager.id === application.owner ? undefined : before.given;
+  const holds = kept !== undefined && (await authority.giverOf('member', kept, application)) !== undefined;
+  return holds ? kept : authority.give('member', manager, application);
+}
+
+async function membershipsOf(
+  { members, store, authority }: MemberOptions,
+  userId: string,
+): Promise<Membership[]> {
+  const found = await members.ofPerson(userId);
+  const shown = await Promise.all(
+    found.map(async (member) => {
+      const { clientId, role, createdAt } = member;
+      const application = await store.findNow(clientId);
+      const isPending = !(await authority.hasAccepted(member));
+      return application && { clientId, role, createdAt, isPending, name: application.name };
+    }),
+  );
+  return shown.filter((it) => it !== undefined);
 }

@@ -3,7 +3,8 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { hasInvisibleCharacters } from '@gatehouse/domain/invisible-characters';
 import { brand } from '@gatehouse/web/brand';
-import { Type } from 'typebox';
+import type { VerifyRegistrationResponseOpts } from '@simplewebauthn/server';
+import { type Static, Type } from 'typebox';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { SignInGenerations } from '../../core/sessions/sign-in-generations.ts';
 import type { Text as PageText } from '../../texts/texts.ts';
@@ -94,38 +95,15 @@ export function createPasskeys(options: {
   const { rpId, origin, store, challenges, accounts, generations } = options;
   const expected = { expectedOrigin: origin, expectedRPID: rpId, requireUserVerification: true };
 
-  /**
-   * The challenge that was signed, if it was ours and is used for the first time. Our pages are in no frame, so nothing that was made
-   * in one of another site is taken (§7.1 and §7.2, the steps about crossOrigin and topOrigin).
-   */
-  async function useChallenge(clientData: string, context: string): Promise<string | undefined> {
-    const text = Buffer.from(clientData, 'base64url').toString('utf8');
-    const { challenge, crossOrigin = false, topOrigin } = Object(parsed(text)) as Record<string, unknown>;
-    if (typeof challenge !== 'string' || crossOrigin !== false || topOrigin !== undefined) return undefined;
-    return (await challenges.use(challenge, context)) ? challenge : undefined;
-  }
-
   return {
     async creationOptions({ id, username, name }, context) {
       const known = await store.list(id);
-      return {
-        rp: { id: rpId, name: brand().name },
-        user: { id: userHandleOf(id), name: username, displayName: name },
+      return creationOptionsOf({
+        rpId,
+        user: { id, username, name },
         challenge: challenges.issue(context),
-        pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
-        timeout: TIMEOUT_MS,
-        excludeCredentials: known.map(({ credentialId, transports }) => ({
-          type: 'public-key',
-          id: credentialId,
-          transports,
-        })),
-        authenticatorSelection: {
-          residentKey: 'required',
-          requireResidentKey: true,
-          userVerification: 'required',
-        },
-        attestation: 'none',
-      };
+        known,
+      });
     },
 
     async add({ id: userId }, { name, response: text }, context) {
@@ -133,18 +111,11 @@ export function createPasskeys(options: {
       const response = validated(readCreated, text);
       if (response === undefined)
         throw new ServiceError('invalid', 'The browser sent no passkey.' satisfies PageText);
-      const challenge = await useChallenge(response.response.clientDataJSON, context);
-      const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
+      const challenge = await useChallenge(challenges, response.response.clientDataJSON, context);
       const verified =
-        challenge === undefined || !(await isWithoutAttestation(response.response.attestationObject))
+        challenge === undefined
           ? undefined
-          : await verifyRegistrationResponse({
-              ...expected,
-              // It reads no others.
-              response: { ...response, clientExtensionResults: {} } as never,
-              expectedChallenge: challenge,
-              supportedAlgorithmIDs: ALGORITHMS,
-            }).catch(() => undefined);
+          : await verifyCreated(response, { ...expected, expectedChallenge: challenge });
       if (
         verified?.registrationInfo === undefined ||
         verified.registrationInfo.credential.id !== response.id
@@ -188,7 +159,7 @@ export function createPasskeys(options: {
       const { userId, credentialId: id, counter } = passkey;
       // Before the signature is checked: what ends all sessions from here on ends this sign-in, too.
       const generation = await generations.current(userId);
-      const challenge = await useChallenge(response.response.clientDataJSON, context);
+      const challenge = await useChallenge(challenges, response.response.clientDataJSON, context);
       if (challenge === undefined || response.response.userHandle !== userHandleOf(userId)) return failed;
       const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
       // It throws for every response that is not valid, such as one of a counter that did not grow (§6.1.1).
@@ -221,6 +192,64 @@ export function createPasskeys(options: {
     restore: store.restore,
     removeAll: store.removeAll,
   };
+}
+
+/** Verifies a new passkey (WebAuthn §7.1); undefined if it is not valid. */
+async function verifyCreated(
+  response: Static<typeof Created>,
+  expected: Omit<VerifyRegistrationResponseOpts, 'response'>,
+) {
+  if (!(await isWithoutAttestation(response.response.attestationObject))) return undefined;
+  const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
+  return verifyRegistrationResponse({
+    ...expected,
+    // It reads no others.
+    response: { ...response, clientExtensionResults: {} } as never,
+    supportedAlgorithmIDs: ALGORITHMS,
+  }).catch(() => undefined);
+}
+
+/** WebAuthn §5.4. */
+function creationOptionsOf(it: {
+  rpId: string;
+  user: { id: string; username: string; name: string };
+  challenge: string;
+  known: readonly Passkey[];
+}) {
+  const { rpId, user, challenge, known } = it;
+  return {
+    rp: { id: rpId, name: brand().name },
+    user: { id: userHandleOf(user.id), name: user.username, displayName: user.name },
+    challenge,
+    pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
+    timeout: TIMEOUT_MS,
+    excludeCredentials: known.map(({ credentialId, transports }) => ({
+      type: 'public-key',
+      id: credentialId,
+      transports,
+    })),
+    authenticatorSelection: {
+      residentKey: 'required',
+      requireResidentKey: true,
+      userVerification: 'required',
+    },
+    attestation: 'none',
+  };
+}
+
+/**
+ * The challenge that was signed, if it was ours and is used for the first time. Our pages are in no frame, so nothing that was made
+ * in one of another site is taken (§7.1 and §7.2, the steps about crossOrigin and topOrigin).
+ */
+async function useChallenge(
+  challenges: Challenges,
+  clientData: string,
+  context: string,
+): Promise<string | undefined> {
+  const text = Buffer.from(clientData, 'base64url').toString('utf8');
+  const { challenge, crossOrigin = false, topOrigin } = Object(parsed(text)) as Record<string, unknown>;
+  if (typeof challenge !== 'string' || crossOrigin !== false || topOrigin !== undefined) return undefined;
+  return (await challenges.use(challenge, context)) ? challenge : undefined;
 }
 
 function nameOf(text: string): string {

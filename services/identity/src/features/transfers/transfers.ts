@@ -84,7 +84,7 @@ export const RECIPIENTS = { name: 'recipients', quota: 20, seconds: 3600 };
 /** How many one person is offered by another who is no admin: each sends a mail. */
 export const OFFERED = { name: 'applications offered to one person', quota: 10, seconds: 86_400 };
 
-export function createTransfers(options: {
+type TransferOptions = {
   store: Pick<ApplicationStore, 'findNow' | 'transfer' | 'list'>;
   authority: Authority<Account>;
   transfers: TransferStore;
@@ -95,22 +95,11 @@ export function createTransfers(options: {
   offered: Pick<RateLimiter, 'count'>;
   /** Tells a person by mail. Never rejects. */
   mails: Pick<AccountMails, 'notify'>;
-}): Transfers {
-  const { store, transfers, accounts, writes, audit, attempts, authority } = options;
+};
 
-  async function recipientOf(manager: Manager, { owner }: Application, to: string): Promise<string> {
-    // An id that an imported account brought along may look like a name.
-    const found =
-      (isUserId(to) ? await accounts.find(to) : undefined) ??
-      (isId('usr', to) ? undefined : await accounts.lookUp(to));
-    if (found?.status !== 'active' || isHigher(found, manager)) {
-      const message = 'Enter an active user whose role is not higher than yours.';
-      throw invalidFields([{ field: 'to', message }]);
-    }
-    if (found.id === owner)
-      throw invalidFields([{ field: 'to', message: 'Enter a user other than the owner.' }]);
-    return found.id;
-  }
+export function createTransfers(options: TransferOptions): Transfers {
+  const { store, transfers, accounts, writes, audit, attempts, authority } = options;
+  const { offered, receivedBy } = createOffers(options);
 
   /** Gives it to its new owner as it was read. */
   async function move(manager: Manager, before: Application): Promise<Application> {
@@ -122,28 +111,6 @@ export function createTransfers(options: {
     await recordBy(manager, audit, { action: 'application.transferred', client: application.id, details });
     if (before.owner !== null) void options.mails.notify(before.owner, applicationGiven(application));
     return application;
-  }
-
-  /** A pending transfer, unless the application has changed since. */
-  async function offered(transfer: PendingTransfer | undefined): Promise<OfferedTransfer | undefined> {
-    if (transfer === undefined) return undefined;
-    const { clientId, offeredBy: by, senderEpoch: epoch } = transfer;
-    const application = await store.findNow(clientId);
-    if (application?.updatedAt.getTime() !== transfer.applicationUpdatedAt.getTime()) return undefined;
-    const sender = await authority.giverOf('transfer', { by, epoch }, application);
-    return sender && { ...transfer, application, sender };
-  }
-
-  /** The transfers to a person. Ended ones do not count towards MAX_PENDING: nobody could see and decline them. */
-  async function receivedBy(userId: string): Promise<OfferedTransfer[]> {
-    const found = await Promise.all(
-      (await transfers.to(userId)).map(async (transfer) => {
-        const it = await offered(transfer);
-        if (it === undefined) await transfers.remove(transfer.id);
-        return it;
-      }),
-    );
-    return found.filter((transfer) => transfer !== undefined);
   }
 
   async function findReceived({ id: userId }: Manager, transferId: string): Promise<OfferedTransfer> {
@@ -168,7 +135,7 @@ export function createTransfers(options: {
       await findManaged(options, manager, id, 'owner');
       if (manager.role !== 'admin') await attempts.count(manager.id);
       const application = await findManaged(options, manager, id, 'owner');
-      const recipient = await recipientOf(manager, application, to);
+      const recipient = await recipientOf(accounts, manager, application, to);
       if (recipient === manager.id) return move(manager, application);
       if (manager.role !== 'admin') await options.offered.count(`${manager.id} ${recipient}`);
       const sender = await accounts.find(manager.id);
@@ -225,6 +192,52 @@ export function createTransfers(options: {
       await recordBy(manager, audit, { action: 'transfer.declined', client: transfer.clientId });
     },
   };
+}
+
+async function recipientOf(
+  accounts: TransferOptions['accounts'],
+  manager: Manager,
+  { owner }: Application,
+  to: string,
+): Promise<string> {
+  // An id that an imported account brought along may look like a name.
+  const found =
+    (isUserId(to) ? await accounts.find(to) : undefined) ??
+    (isId('usr', to) ? undefined : await accounts.lookUp(to));
+  if (found?.status !== 'active' || isHigher(found, manager)) {
+    const message = 'Enter an active user whose role is not higher than yours.';
+    throw invalidFields([{ field: 'to', message }]);
+  }
+  if (found.id === owner)
+    throw invalidFields([{ field: 'to', message: 'Enter a user other than the owner.' }]);
+  return found.id;
+}
+
+/** Finds the pending transfers that still hold. */
+function createOffers({ store, authority, transfers }: TransferOptions) {
+  /** A pending transfer, unless the application has changed since. */
+  async function offered(transfer: PendingTransfer | undefined): Promise<OfferedTransfer | undefined> {
+    if (transfer === undefined) return undefined;
+    const { clientId, offeredBy: by, senderEpoch: epoch } = transfer;
+    const application = await store.findNow(clientId);
+    if (application?.updatedAt.getTime() !== transfer.applicationUpdatedAt.getTime()) return undefined;
+    const sender = await authority.giverOf('transfer', { by, epoch }, application);
+    return sender && { ...transfer, application, sender };
+  }
+
+  /** The transfers to a person. Ended ones do not count towards MAX_PENDING: nobody could see and decline them. */
+  async function receivedBy(userId: string): Promise<OfferedTransfer[]> {
+    const found = await Promise.all(
+      (await transfers.to(userId)).map(async (transfer) => {
+        const it = await offered(transfer);
+        if (it === undefined) await transfers.remove(transfer.id);
+        return it;
+      }),
+    );
+    return found.filter((transfer) => transfer !== undefined);
+  }
+
+  return { offered, receivedBy };
 }
 
 /** An admin may give to everybody. */
