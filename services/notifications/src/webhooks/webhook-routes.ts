@@ -32,7 +32,7 @@ const Replayed = Type.Object({
   }),
 });
 
-/** Mounts what is done with a webhook beside changing it: a new secret, and a replay. */
+/** Mounts the other actions on a webhook: a new secret, and a replay. */
 export function mountWebhookRoutes(
   app: FastifyInstance,
   options: {
