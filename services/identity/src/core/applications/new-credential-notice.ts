@@ -1,11 +1,20 @@
 import { t } from '../../texts/texts.ts';
 import { mail, plainName, sentences } from '../accounts/mail-document.ts';
 import { type Notice, type NoticeReader, nothingToDo, revokeAllAccess } from '../accounts/notice.ts';
+import type { Application } from './application.ts';
+import type { Manager } from './ownership.ts';
 
 /** The kinds of new credentials of an application. */
 export type NewCredential =
   | { what: 'a client secret' | 'public keys' }
   | { what: 'an API key' | 'an API key in place of another'; name: string };
+
+/** Tells the owner of an application what it has been given, and by whom if it was not the owner. Never rejects. */
+export type NotifyCredential = (
+  application: Pick<Application, 'owner' | 'name'>,
+  credential: NewCredential,
+  maker?: Pick<Manager, 'id'>,
+) => void;
 
 /** `by` is the id of a person other than the owner, who made it. */
 export function credentialCreated(

@@ -1,15 +1,6 @@
 import { servicesCallableBy } from '@gatehouse/core/services';
 import { apiAudience, INTERNAL_SCOPE, internalAudience, MANAGE_APPS } from '@gatehouse/tokens/scopes';
-import {
-  type AccessToken,
-  type Client,
-  type ClientCredentials,
-  errors,
-  type Grant,
-  type KoaContextWithOIDC,
-  type RefreshToken,
-  type ResourceServer,
-} from 'oidc-provider';
+import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
 import type { Application } from '../applications/application.ts';
 import {
@@ -27,8 +18,8 @@ import { machineClaims, pinnedProfiles } from './clients/client-credentials.ts';
 import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
 import { accessTokenAlgorithm } from './clients/fapi.ts';
 import { notedSecret } from './clients/noted-secret.ts';
-import { isOfConsentEpoch, roleByGrant, scopesInForce } from './epochs/consent-epochs.ts';
-import type { ProtectedResource } from './protected-resource.ts';
+import { isOfConsentEpoch, roleByGrant, scopesOf } from './epochs/consent-epochs.ts';
+import { introspectionRule } from './introspection-rule.ts';
 import type { ProviderOptions } from './provider-options.ts';
 
 export const DASHBOARD_SCOPES = [...ALL_SCOPES, MANAGE_APPS];
@@ -38,34 +29,132 @@ const REQUEST_ROUTES = new Set(['authorization', 'pushed_authorization_request',
 /** The permissions of clients, and the contents of their access tokens. */
 export type Permissions = ReturnType<typeof createPermissions>;
 
+type PermissionOptions = Pick<
+  ProviderOptions,
+  | 'issuer'
+  | 'accessTokenAlgorithm'
+  | 'lifetimes'
+  | 'applications'
+  | 'accounts'
+  | 'acceptsService'
+  | 'authority'
+  | 'findResource'
+  | 'callerOfHandle'
+>;
+
 /** Finds out what the client of a request may do: as an application, as one of our services, or as our own pages. */
-export function createPermissions(
-  options: Pick<
-    ProviderOptions,
-    | 'issuer'
-    | 'accessTokenAlgorithm'
-    | 'lifetimes'
-    | 'applications'
-    | 'accounts'
-    | 'acceptsService'
-    | 'authority'
-    | 'findResource'
-    | 'callerOfHandle'
-  >,
-) {
+export function createPermissions(options: PermissionOptions) {
   const { issuer } = options;
   const api = apiAudience(issuer);
+  const { permissions, credentialOf } = createRequestPermissions(options);
+  const { isService, audiencesOf } = createAudiences(options, api);
+
+  /**
+   * The scopes that a token for this request may have: those that the application may ask for, within the ceiling of
+   * its owner and, once the person is known, of the person.
+   */
+  async function allowedScopes(ctx: KoaContextWithOIDC): Promise<readonly string[]> {
+    const clientId = ctx.oidc.client?.clientId ?? '';
+    if (clientId === ACCOUNT_CLIENT) return ['openid'];
+    const scopes = isService(clientId)
+      ? [INTERNAL_SCOPE]
+      : clientId === DASHBOARD_CLIENT
+        ? DASHBOARD_SCOPES
+        : ((await permissions(ctx, clientId))?.scopes ?? []);
+    if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
+    if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, scopes);
+    const person = ctx.oidc.entities.Account as ProviderAccount | undefined;
+    return person === undefined ? scopes : scopesFor(clientId, scopes, person.account);
+  }
+
+  async function accessTokenClaims(
+    ctx: KoaContextWithOIDC,
+    token: {
+      clientId?: string | undefined;
+      accountId?: string;
+      grantId?: string;
+      resourceServer?: ResourceServer | undefined;
+    },
+  ): Promise<Record<string, unknown> | undefined> {
+    if (isService(token.clientId ?? '')) return { trusted: true, epoch: { client: 0 } };
+    if (token.clientId === DASHBOARD_CLIENT) {
+      const { account } = ctx.oidc.entities.Account as ProviderAccount;
+      const epoch = { client: 0, subject: account.epoch };
+      return { gid: token.grantId, roles: [account.role], epoch, ...authenticationOf(ctx) };
+    }
+    const permitted = await permissions(ctx, token.clientId ?? '');
+    if (permitted === undefined) return undefined;
+    const { owner, application } = permitted;
+    const { Grant: grant } = ctx.oidc.entities;
+    requireConsentInForce(ctx, application);
+    const isForOthers = token.resourceServer !== undefined && token.resourceServer.audience !== api;
+    if (token.accountId === undefined) {
+      const { id } = await credentialOf(ctx, application);
+      const claims = machineClaims(application, permitted, id);
+      // Roles, profiles and credentials are those of our API.
+      const ofOurs = { given_by: undefined, credential_id: undefined, roles: undefined, profiles: undefined };
+      return isForOthers ? { ...claims, ...ofOurs } : claims;
+    }
+    const { account } = ctx.oidc.entities.Account as ProviderAccount;
+    const epoch = { client: application.epoch, subject: account.epoch };
+    const { grantId: gid } = token;
+    // Roles and profiles are those of our API.
+    if (isForOthers) return { gid, epoch, ...authenticationOf(ctx) };
+    const roles = [roleByGrant(grant, roleIn({ owner }, account))];
+    const ofSignIn = { ...authenticationOf(ctx), ...requestedOfUserInfo(ctx) };
+    return { ...pinnedProfiles(application), gid, roles, epoch, ...ofSignIn };
+  }
+
+  /** There is no default for a service: it names the one that it will call (RFC 8707 §2). */
+  function defaultResource(client: Client): string {
+    if (isService(client.clientId)) throw new errors.InvalidTarget();
+    return api;
+  }
+
+  /** The audience and the scopes of a resource of somebody else. */
+  async function ofOthers(ctx: KoaContextWithOIDC, resource: string, client: Client) {
+    const { clientId } = client;
+    const isOfOthers = !isService(clientId) && !isFirstParty(clientId);
+    // The owner's account must be active, whatever the token is for.
+    const { application } = (isOfOthers && (await permissions(ctx, clientId))) || {};
+    return resourceOfOthers(options.findResource, ctx, { resource, application });
+  }
+
+  /** The format of an access token for a resource: a JWT for the API or for one service, which these can verify themselves. */
+  async function resourceServer(
+    ctx: KoaContextWithOIDC,
+    resource: string,
+    client: Client,
+  ): Promise<ResourceServer> {
+    const isOurs = audiencesOf(client.clientId).includes(resource);
+    const { audience, scopes } = isOurs
+      ? { audience: resource, scopes: await allowedScopes(ctx) }
+      : await ofOthers(ctx, resource, client);
+    return {
+      audience,
+      scope: scopes.join(' '),
+      accessTokenFormat: 'jwt',
+      accessTokenTTL: options.lifetimes.accessToken,
+      jwt: { sign: { alg: accessTokenAlgorithm(client, options.accessTokenAlgorithm) } },
+    };
+  }
+
+  /** Throws what the resource of a refresh would, before the refresh token is used up. */
+  async function assertResource(ctx: KoaContextWithOIDC): Promise<void> {
+    const { RefreshToken: token, Client: client } = ctx.oidc.entities;
+    const resource = ctx.oidc.params?.resource ?? token?.resource;
+    if (typeof resource !== 'string' || !client || !token?.resourceIndicators.has(resource)) return;
+    await resourceServer(ctx, resource, client);
+  }
+
+  const mayIntrospect = introspectionRule(options, { audiencesOf, permissions });
+
+  return { isService, mayIntrospect, accessTokenClaims, assertResource, defaultResource, resourceServer };
+}
+
+/** The permissions of the applications of requests, and of their owners. */
+function createRequestPermissions(options: PermissionOptions) {
   const permissionsOf = new WeakMap<object, ReturnType<typeof loadPermissions>>();
-
-  function isService(clientId: string): boolean {
-    return clientId !== DASHBOARD_CLIENT && options.acceptsService(clientId, '') !== undefined;
-  }
-
-  /** The resources that tokens of the client may be for: of a service, the services that it may call; of any other client, the API. */
-  function audiencesOf(clientId: string): readonly string[] {
-    if (!isService(clientId)) return [api];
-    return servicesCallableBy(clientId).map((service) => internalAudience(issuer, service));
-  }
 
   /**
    * Read once for each token: it gets the epoch of the application from which it has its trust and its scopes, so that
@@ -109,173 +198,54 @@ export function createPermissions(
     return known;
   }
 
-  /**
-   * The scopes that a token for this request may have: those that the application may ask for, within the ceiling of
-   * its owner and, once the person is known, of the person.
-   */
-  async function allowedScopes(ctx: KoaContextWithOIDC): Promise<readonly string[]> {
-    const clientId = ctx.oidc.client?.clientId ?? '';
-    if (clientId === ACCOUNT_CLIENT) return ['openid'];
-    const scopes = isService(clientId)
-      ? [INTERNAL_SCOPE]
-      : clientId === DASHBOARD_CLIENT
-        ? DASHBOARD_SCOPES
-        : ((await permissions(ctx, clientId))?.scopes ?? []);
-    if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
-    if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, scopes);
-    const person = ctx.oidc.entities.Account as ProviderAccount | undefined;
-    return person === undefined ? scopes : scopesFor(clientId, scopes, person.account);
-  }
-
-  /**
-   * The resource of somebody else that a token is for, if a refresh would give the application the same scopes of it now, or a machine a
-   * token like this one. A resource that is registered again with the same URL has no tokens from before.
-   */
-  async function resourceInForce(
-    ctx: KoaContextWithOIDC,
-    token: AccessToken | ClientCredentials,
-    application: Application,
-  ): Promise<ProtectedResource | undefined> {
-    const caller = options.callerOfHandle(String(ctx.oidc.params?.token));
-    if (caller === undefined) return undefined;
-    const { subject, clientId, grantId, issuedAt, scopes } = caller;
-    const audience = String(token.aud);
-    const found = await options.findResource(audience, { ...application, isMachine: subject === clientId });
-    if (found === undefined || issuedAt < Math.floor(found.createdAt.getTime() / 1000)) return undefined;
-    const grant = grantId === undefined ? undefined : await ctx.oidc.provider.Grant.find(grantId);
-    if (grantId !== undefined && grant === undefined) return undefined;
-    const inForce = scopesOf(found, audience, grant);
-    return [...scopes].every((scope) => inForce.includes(scope)) ? found : undefined;
-  }
-
-  /** A client may introspect its own tokens, and a resource server the access tokens of the API (RFC 7662 §2.1). */
-  async function mayIntrospect(
-    ctx: KoaContextWithOIDC,
-    client: Client,
-    token: AccessToken | ClientCredentials | RefreshToken,
-  ): Promise<boolean> {
-    if (client.clientAuthMethod === 'none') return false;
-    const { clientId = '' } = token;
-    const isOwn = clientId === client.clientId;
-    if (token.kind === 'RefreshToken') return isOwn;
-    const isOurs = audiencesOf(clientId).includes(String(token.aud));
-    if (isOurs && isOwn) return true;
-    // The token of a login is of no application, and for nobody but us.
-    const application = await options.applications.find(clientId);
-    if (application === undefined) return false;
-    const resource = isOurs ? undefined : await resourceInForce(ctx, token, application);
-    if (!isOurs && resource === undefined) return false;
-    if (isOwn) return true;
-    const introspecting = (await permissions(ctx, client.clientId))?.application;
-    if (introspecting?.type !== 'resource') return false;
-    // That of a resource of others is for whoever has registered it.
-    return isOurs || resource?.owner === introspecting.owner;
-  }
-
-  async function accessTokenClaims(
-    ctx: KoaContextWithOIDC,
-    token: {
-      clientId?: string | undefined;
-      accountId?: string;
-      grantId?: string;
-      resourceServer?: ResourceServer | undefined;
-    },
-  ): Promise<Record<string, unknown> | undefined> {
-    if (isService(token.clientId ?? '')) return { trusted: true, epoch: { client: 0 } };
-    if (token.clientId === DASHBOARD_CLIENT) {
-      const { account } = ctx.oidc.entities.Account as ProviderAccount;
-      const epoch = { client: 0, subject: account.epoch };
-      return { gid: token.grantId, roles: [account.role], epoch, ...authenticationOf(ctx) };
-    }
-    const permitted = await permissions(ctx, token.clientId ?? '');
-    if (permitted === undefined) return undefined;
-    const { owner, application } = permitted;
-    const { AuthorizationCode: code, Client: issuedTo, Grant: grant } = ctx.oidc.entities;
-    if (grant !== undefined && !isOfConsentEpoch(grant, application.consentEpoch)) {
-      throw new errors.InvalidGrant('the application has another owner since: ask the person again');
-    }
-    if (code !== undefined && !issuedTo?.redirectUriAllowed(code.redirectUri ?? '')) {
-      throw new errors.InvalidGrant('the redirect_uri is no longer registered');
-    }
-    const isForOthers = token.resourceServer !== undefined && token.resourceServer.audience !== api;
-    if (token.accountId === undefined) {
-      const { id } = await credentialOf(ctx, application);
-      const claims = machineClaims(application, permitted, id);
-      // Roles, profiles and credentials are those of our API.
-      const ofOurs = { given_by: undefined, credential_id: undefined, roles: undefined, profiles: undefined };
-      return isForOthers ? { ...claims, ...ofOurs } : claims;
-    }
-    const { account } = ctx.oidc.entities.Account as ProviderAccount;
-    const epoch = { client: application.epoch, subject: account.epoch };
-    const { grantId: gid } = token;
-    // Roles and profiles are those of our API.
-    if (isForOthers) return { gid, epoch, ...authenticationOf(ctx) };
-    const roles = [roleByGrant(grant, roleIn({ owner }, account))];
-    const ofSignIn = { ...authenticationOf(ctx), ...requestedOfUserInfo(ctx) };
-    return { ...pinnedProfiles(application), gid, roles, epoch, ...ofSignIn };
-  }
-
-  /** There is no default for a service: it names the one that it will call (RFC 8707 §2). */
-  function defaultResource(client: Client): string {
-    if (isService(client.clientId)) throw new errors.InvalidTarget();
-    return api;
-  }
-
-  /** The audience and the scopes of a resource of somebody else. */
-  async function ofOthers(ctx: KoaContextWithOIDC, resource: string, client: Client) {
-    const { clientId } = client;
-    const isOfOthers = !isService(clientId) && !isFirstParty(clientId);
-    // The owner's account must be active, whatever the token is for.
-    const { application } = (isOfOthers && (await permissions(ctx, clientId))) || {};
-    const isMachine = ctx.oidc.params?.grant_type === 'client_credentials';
-    const found = application && (await options.findResource(resource, { ...application, isMachine }));
-    if (found === undefined)
-      throw new errors.InvalidTarget('no such resource, not for this application, or not verified yet');
-    const { Grant: grant } = ctx.oidc.entities;
-    const scopes = scopesOf(found, resource, grant);
-    if (scopes.length === 0 && grant?.getResourceScope(resource) !== '') {
-      throw new errors.InvalidGrant('the resource has changed since: ask the person again');
-    }
-    if (isMachine) applyDefaultScope(ctx, scopes);
-    if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, scopes, [...scopes, ...ALL_SCOPES]);
-    return { audience: found.identifier, scopes };
-  }
-
-  /** The format of an access token for a resource: a JWT for the API or for one service, which these can verify themselves. */
-  async function resourceServer(
-    ctx: KoaContextWithOIDC,
-    resource: string,
-    client: Client,
-  ): Promise<ResourceServer> {
-    const isOurs = audiencesOf(client.clientId).includes(resource);
-    const { audience, scopes } = isOurs
-      ? { audience: resource, scopes: await allowedScopes(ctx) }
-      : await ofOthers(ctx, resource, client);
-    return {
-      audience,
-      scope: scopes.join(' '),
-      accessTokenFormat: 'jwt',
-      accessTokenTTL: options.lifetimes.accessToken,
-      jwt: { sign: { alg: accessTokenAlgorithm(client, options.accessTokenAlgorithm) } },
-    };
-  }
-
-  /** Throws what the resource of a refresh would, before the refresh token is used up. */
-  async function assertResource(ctx: KoaContextWithOIDC): Promise<void> {
-    const { RefreshToken: token, Client: client } = ctx.oidc.entities;
-    const resource = ctx.oidc.params?.resource ?? token?.resource;
-    if (typeof resource !== 'string' || !client || !token?.resourceIndicators.has(resource)) return;
-    await resourceServer(ctx, resource, client);
-  }
-
-  return { isService, mayIntrospect, accessTokenClaims, assertResource, defaultResource, resourceServer };
+  return { permissions, credentialOf };
 }
 
-/** The scopes of a resource that a token can have: for a person, those that they have allowed as they are now. */
-function scopesOf(resource: ProtectedResource, indicator: string, grant: Grant | undefined): string[] {
-  return grant === undefined
-    ? resource.scopes.map(({ name }) => name)
-    : scopesInForce(grant, indicator, resource);
+function createAudiences(
+  { acceptsService, issuer }: Pick<PermissionOptions, 'acceptsService' | 'issuer'>,
+  api: string,
+) {
+  function isService(clientId: string): boolean {
+    return clientId !== DASHBOARD_CLIENT && acceptsService(clientId, '') !== undefined;
+  }
+
+  /** The resources that tokens of the client may be for: of a service, the services that it may call; of any other client, the API. */
+  function audiencesOf(clientId: string): readonly string[] {
+    if (!isService(clientId)) return [api];
+    return servicesCallableBy(clientId).map((service) => internalAudience(issuer, service));
+  }
+
+  return { isService, audiencesOf };
+}
+
+/** Throws `invalid_grant` if the consent was given for another owner, or for a redirect URI that is gone. */
+function requireConsentInForce({ oidc }: KoaContextWithOIDC, application: Application): void {
+  const { AuthorizationCode: code, Client: issuedTo, Grant: grant } = oidc.entities;
+  if (grant !== undefined && !isOfConsentEpoch(grant, application.consentEpoch)) {
+    throw new errors.InvalidGrant('the application has another owner since: ask the person again');
+  }
+  if (code !== undefined && !issuedTo?.redirectUriAllowed(code.redirectUri ?? '')) {
+    throw new errors.InvalidGrant('the redirect_uri is no longer registered');
+  }
+}
+
+async function resourceOfOthers(
+  findResource: PermissionOptions['findResource'],
+  ctx: KoaContextWithOIDC,
+  { resource, application }: { resource: string; application: Application | undefined },
+) {
+  const isMachine = ctx.oidc.params?.grant_type === 'client_credentials';
+  const found = application && (await findResource(resource, { ...application, isMachine }));
+  if (found === undefined)
+    throw new errors.InvalidTarget('no such resource, not for this application, or not verified yet');
+  const { Grant: grant } = ctx.oidc.entities;
+  const scopes = scopesOf(found, resource, grant);
+  if (scopes.length === 0 && grant?.getResourceScope(resource) !== '') {
+    throw new errors.InvalidGrant('the resource has changed since: ask the person again');
+  }
+  if (isMachine) applyDefaultScope(ctx, scopes);
+  if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, scopes, [...scopes, ...ALL_SCOPES]);
+  return { audience: found.identifier, scopes };
 }
 
 /** How and when the person signed in (RFC 9470 §6.1), which a refresh does not change; see keepConfirmedTimes. */

@@ -12,7 +12,7 @@ import {
 } from '../../core/applications/application.ts';
 import type { ApplicationKeys } from '../../core/applications/application-keys.ts';
 import { excessProblems, nameProblems } from '../../core/applications/application-rules.ts';
-import type { NotifyCredential } from '../../core/applications/applications.ts';
+import type { NotifyCredential } from '../../core/applications/new-credential-notice.ts';
 import {
   credentialPermissions,
   findManaged,

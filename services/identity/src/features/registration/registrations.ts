@@ -20,7 +20,7 @@ import {
 import type { ApplicationKeys } from '../../core/applications/application-keys.ts';
 import { scopeProblems, settingsProblems } from '../../core/applications/application-rules.ts';
 import { type ApplicationWrites, retried } from '../../core/applications/application-writes.ts';
-import type { NotifyCredential } from '../../core/applications/applications.ts';
+import type { NotifyCredential } from '../../core/applications/new-credential-notice.ts';
 import { lowerRole, withinCeiling } from '../../core/applications/ownership.ts';
 import type { Audit, Origin } from '../../core/audit/audit.ts';
 import type { Authority, Giver } from '../../core/authority/authority.ts';
@@ -73,8 +73,7 @@ export type Registrations = {
   remove(id: string, token: string, origin: Origin): Promise<void>;
 };
 
-/** The use cases of clients that register themselves (RFC 7591). They are applications, by the rules of all others. */
-export function createRegistrations(options: {
+type RegistrationOptions = {
   registrations: RegistrationStore;
   tokens: RegistrationTokenStore;
   applicationStore: Pick<ApplicationStore, 'insert' | 'insertIfAbsent' | 'findNow'>;
@@ -86,17 +85,19 @@ export function createRegistrations(options: {
   authority: Pick<Authority, 'givenBy' | 'giverOf'>;
   notifyCredential: NotifyCredential;
   audit: Pick<Audit, 'record'>;
-}): Registrations {
+};
+
+/** The use cases of clients that register themselves (RFC 7591). They are applications, by the rules of all others. */
+export function createRegistrations(options: RegistrationOptions): Registrations {
   const {
     registrations,
     tokens,
-    applicationStore,
     applicationWrites: writes,
     audit,
-    authority,
     expiry,
     openRegistrationLimiter,
   } = options;
+  const { grantable, authenticate } = createTokenChecks(options);
 
   /**
    * Records what a client, which is nobody, has done to itself. What strangers do to clients that nobody has used would only fill
@@ -113,6 +114,93 @@ export function createRegistrations(options: {
     await audit.record({ action, client, origin, actor: null, ...subject, details: { ...details } });
   }
 
+  return {
+    async register(metadata, initialToken, origin) {
+      const initial = await tokens.take(hashSecret(initialToken));
+      if (initial === undefined) {
+        const message =
+          'This initial access token has expired, was revoked or is used up. Ask for another one.';
+        throw unauthenticated(message, 'invalid_token');
+      }
+      const { id: registration_token, owner, ownerEpoch, ownerRole, scopes, machines } = initial;
+      const client = await grantable('registration_token', initial)
+        .then((granted) =>
+          create(options, metadata, { owner, ownerEpoch, ownerRole, scopes, machines, ...granted }),
+        )
+        .catch(async (error: unknown) => {
+          await tokens.giveBack(registration_token);
+          throw error;
+        });
+      const { application } = client;
+      if (client.secret !== undefined) options.notifyCredential(application, { what: 'a client secret' });
+      if (application.jwks !== undefined) options.notifyCredential(application, { what: 'public keys' });
+      const { type } = application;
+      const details = { type, scopes: application.scopes, registration_token };
+      await record('application.created', application, origin, details);
+      return client;
+    },
+
+    async registerOpenly(metadata, { address }) {
+      await openRegistrationLimiter.count(address);
+      const bounds = {
+        owner: null,
+        ownerEpoch: 0,
+        ownerRole: 'user',
+        scopes: OPEN_SCOPES,
+        machines: false,
+      } as const;
+      const client = await create(options, metadata, { ...bounds, allowed: OPEN_SCOPES });
+      await expiry.limitUnused();
+      return client;
+    },
+
+    async read(id, token) {
+      const { registration, application } = await authenticate(id, token);
+      return { registration, application, token };
+    },
+
+    async change(id, token, metadata, origin) {
+      const first = await authenticate(id, token);
+      const { registration } = first;
+      if (registration.owner === null) await openRegistrationLimiter.count(origin.address);
+      const { authMethod } = await changedClient(options, first, metadata);
+      const { secret: newToken, hash: tokenHash } = makeSecret();
+      const next = { ...registration, tokenHash, authMethod };
+      // Before the change: of several at once with the same token, one gets the next, and the others change nothing.
+      if (!(await registrations.replaceToken(registration, next))) {
+        throw unauthenticated(
+          'Another request has replaced this registration access token.',
+          'invalid_token',
+        );
+      }
+      const { before, application } = await retried(async () => {
+        const current = await authenticate(id, newToken);
+        const { application: before } = current;
+        const { settings } = await changedClient(options, current, metadata);
+        const application = await writes.change(before, settings);
+        return application && { before, application };
+      }).catch(async (error: unknown) => {
+        await registrations.replaceToken(next, registration);
+        throw error;
+      });
+      const { jwks } = application;
+      const fields = differences(before, application);
+      if (jwks !== undefined && fields.includes('jwks'))
+        options.notifyCredential(application, { what: 'public keys' });
+      await record('application.changed', application, origin, { fields, scopes: application.scopes });
+      return { registration: next, application, token: newToken };
+    },
+
+    async remove(id, token, origin) {
+      const { application } = await authenticate(id, token);
+      await expiry.end(application);
+      await record('application.deleted', application, origin);
+    },
+  };
+}
+
+/** Finds the owner and the scopes behind the tokens of clients. */
+function createTokenChecks({ registrations, applicationStore, authority }: RegistrationOptions) {
   /** The scopes that a token can still give to a client, and its owner. Throws `unauthenticated` once it has ended. */
   async function grantable(
     kind: 'registration_token' | 'registration_access_token',
@@ -129,32 +217,6 @@ export function createRegistrations(options: {
     }
     const role = lowerRole(giver.role, ownerRole);
     return { allowed: withinCeiling(scopes, role), giver: { ...giver, role } };
-  }
-
-  /** @param options.giver the owner as the token was checked: what ends the token in the meantime ends the credentials as well */
-  function newClient(
-    { type, settings, authMethod }: RequestedClient,
-    { owner, scopes, giver }: Pick<Registration, 'owner' | 'scopes'> & { giver: Giver | undefined },
-  ) {
-    const given = giver && authority.givenBy('client_secret', giver);
-    const { secret, ...stored } = makeSecret({ given });
-    const withSecret = isConfidential({ type }) && authMethod !== 'private_key_jwt';
-    const id = newId('app');
-    // Libraries that register their clients read claims as the specification has them (OpenID Connect Core §5.1).
-    const profiles = { userinfo: 'openid' } as const;
-    const application = newApplication(
-      {
-        ...settings,
-        id,
-        type,
-        owner,
-        profiles,
-        registrableScopes: scopes,
-        jwksGiven: settings.jwks && given,
-      },
-      withSecret ? stored : undefined,
-    );
-    return { application, ...(withSecret ? { secret } : {}) };
   }
 
   /** The client whose registration access token this is, and the scopes that it may have. */
@@ -182,161 +244,111 @@ export function createRegistrations(options: {
     return { registration, application, allowed, giver };
   }
 
-  /** The client that the metadata makes of one. Throws `invalid`. */
-  async function changedClient(
-    { application: before, registration, allowed, giver }: Awaited<ReturnType<typeof authenticate>>,
-    metadata: Parameters<Registrations['change']>[2],
-  ) {
-    const { client_id: id, client_secret: secret } = metadata;
-    const { owner, machines } = registration;
-    const requested = readClientMetadata(metadata, { allowed, machines, isOfNobody: owner === null });
-    const { type, authMethod } = requested;
-    const isPublic = !isConfidential(before);
-    // A website that becomes a program is one from now on: people are asked about it each time (RFC 8252 §8.6).
-    const settings = {
-      ...requested.settings,
-      type: before.type === 'spa' ? type : before.type,
-      // The client cannot loosen what its owner may have tightened.
-      dpopBound: before.dpopBound || requested.settings.dpopBound === true,
-      requirePushedRequests:
-        before.requirePushedRequests || requested.settings.requirePushedRequests === true,
-      jwksGiven: requested.settings.jwks && giver && authority.givenBy('public_keys', giver),
-    };
-    const next = { ...before, ...settings };
-    const problems: FieldProblem[] = [];
-    const require = (holds: boolean, field: string, message: string) => {
-      if (!holds) problems.push({ field, message });
-    };
-    require(id === before.id, 'client_id', 'must be that of the registered client');
-    // §2.2: a client cannot choose its secret.
-    require(secret === undefined ||
-      findSecret(before, secret) !== undefined, 'client_secret', 'must be the current one, or left out');
-    const isSameMethod = credentialOf(authMethod) === credentialOf(registration.authMethod);
-    require(isSameMethod, 'token_endpoint_auth_method', 'cannot be changed. Register another client.');
-    require(type === before.type ||
-      isPublic, 'grant_types', 'would make another type of client. Register another client.');
-    if (mayHaveApiKeys(before) && !mayHaveApiKeys(next)) {
-      for (const keys of options.extensions.applicationKeys) {
-        const message = 'cannot be set while the client has API keys, which would work without a proof';
-        require(!(await keys.hasAny(before.id)), 'dpop_bound_access_tokens', message);
-      }
-    }
-    if (problems.length > 0) throw invalidFields(problems);
-    requireValid(next, allowed);
-    return { settings, authMethod };
-  }
+  return { grantable, authenticate };
+}
 
-  /** Makes an application with a registration. Throws `invalid`. */
-  async function create(
-    metadata: Metadata,
-    by: Pick<Registration, 'owner' | 'ownerEpoch' | 'ownerRole' | 'scopes' | 'machines'> & {
-      allowed: readonly string[];
-      giver?: Giver;
-    },
-  ): Promise<RegisteredClient> {
-    const { allowed, giver, ...bounds } = by;
-    const { owner } = bounds;
-    const requested = readClientMetadata(metadata, { ...by, isOfNobody: owner === null });
-    const { application, ...credentials } = newClient(requested, { ...bounds, giver });
-    requireValid(application, allowed);
-    const { id, createdAt } = application;
-    const { secret: token, hash: tokenHash } = makeSecret();
-    const registration: Registration = {
-      ...{ ...bounds, id, tokenHash, createdAt, authMethod: requested.authMethod },
-      ...{ isUsed: false, checkAt: endOf(application) },
-    };
-    // First: an application without one would never expire.
-    await registrations.insert(registration);
-    const insert = owner === null ? applicationStore.insertIfAbsent : applicationStore.insert;
-    if (!(await insert(application))) {
-      await registrations.remove(id);
-      const message = `cannot register: the owner of the token already has ${MAX_APPLICATIONS} applications`;
-      throw invalidFields([{ field: 'The client', message }]);
-    }
-    return { ...credentials, application, registration, token };
-  }
+type Authenticated = Awaited<ReturnType<ReturnType<typeof createTokenChecks>['authenticate']>>;
 
-  return {
-    async register(metadata, initialToken, origin) {
-      const initial = await tokens.take(hashSecret(initialToken));
-      if (initial === undefined) {
-        const message =
-          'This initial access token has expired, was revoked or is used up. Ask for another one.';
-        throw unauthenticated(message, 'invalid_token');
-      }
-      const { id: registration_token, owner, ownerEpoch, ownerRole, scopes, machines } = initial;
-      const client = await grantable('registration_token', initial)
-        .then((granted) => create(metadata, { owner, ownerEpoch, ownerRole, scopes, machines, ...granted }))
-        .catch(async (error: unknown) => {
-          await tokens.giveBack(registration_token);
-          throw error;
-        });
-      const { application } = client;
-      if (client.secret !== undefined) options.notifyCredential(application, { what: 'a client secret' });
-      if (application.jwks !== undefined) options.notifyCredential(application, { what: 'public keys' });
-      const { type } = application;
-      const details = { type, scopes: application.scopes, registration_token };
-      await record('application.created', application, origin, details);
-      return client;
+/** @param options.giver the owner as the token was checked: what ends the token in the meantime ends the credentials as well */
+function newClient(
+  authority: RegistrationOptions['authority'],
+  { type, settings, authMethod }: RequestedClient,
+  { owner, scopes, giver }: Pick<Registration, 'owner' | 'scopes'> & { giver: Giver | undefined },
+) {
+  const given = giver && authority.givenBy('client_secret', giver);
+  const { secret, ...stored } = makeSecret({ given });
+  const withSecret = isConfidential({ type }) && authMethod !== 'private_key_jwt';
+  const id = newId('app');
+  // Libraries that register their clients read claims as the specification has them (OpenID Connect Core §5.1).
+  const profiles = { userinfo: 'openid' } as const;
+  const application = newApplication(
+    {
+      ...settings,
+      id,
+      type,
+      owner,
+      profiles,
+      registrableScopes: scopes,
+      jwksGiven: settings.jwks && given,
     },
+    withSecret ? stored : undefined,
+  );
+  return { application, ...(withSecret ? { secret } : {}) };
+}
 
-    async registerOpenly(metadata, { address }) {
-      await openRegistrationLimiter.count(address);
-      const bounds = {
-        owner: null,
-        ownerEpoch: 0,
-        ownerRole: 'user',
-        scopes: OPEN_SCOPES,
-        machines: false,
-      } as const;
-      const client = await create(metadata, { ...bounds, allowed: OPEN_SCOPES });
-      await expiry.limitUnused();
-      return client;
-    },
-
-    async read(id, token) {
-      const { registration, application } = await authenticate(id, token);
-      return { registration, application, token };
-    },
-
-    async change(id, token, metadata, origin) {
-      const first = await authenticate(id, token);
-      const { registration } = first;
-      if (registration.owner === null) await openRegistrationLimiter.count(origin.address);
-      const { authMethod } = await changedClient(first, metadata);
-      const { secret: newToken, hash: tokenHash } = makeSecret();
-      const next = { ...registration, tokenHash, authMethod };
-      // Before the change: of several at once with the same token, one gets the next, and the others change nothing.
-      if (!(await registrations.replaceToken(registration, next))) {
-        throw unauthenticated(
-          'Another request has replaced this registration access token.',
-          'invalid_token',
-        );
-      }
-      const { before, application } = await retried(async () => {
-        const current = await authenticate(id, newToken);
-        const { application: before } = current;
-        const { settings } = await changedClient(current, metadata);
-        const application = await writes.change(before, settings);
-        return application && { before, application };
-      }).catch(async (error: unknown) => {
-        await registrations.replaceToken(next, registration);
-        throw error;
-      });
-      const { jwks } = application;
-      const fields = differences(before, application);
-      if (jwks !== undefined && fields.includes('jwks'))
-        options.notifyCredential(application, { what: 'public keys' });
-      await record('application.changed', application, origin, { fields, scopes: application.scopes });
-      return { registration: next, application, token: newToken };
-    },
-
-    async remove(id, token, origin) {
-      const { application } = await authenticate(id, token);
-      await expiry.end(application);
-      await record('application.deleted', application, origin);
-    },
+/** The client that the metadata makes of one. Throws `invalid`. */
+async function changedClient(
+  { authority, extensions }: RegistrationOptions,
+  { application: before, registration, allowed, giver }: Authenticated,
+  metadata: Parameters<Registrations['change']>[2],
+) {
+  const { client_id: id, client_secret: secret } = metadata;
+  const { owner, machines } = registration;
+  const requested = readClientMetadata(metadata, { allowed, machines, isOfNobody: owner === null });
+  const { type, authMethod } = requested;
+  const isPublic = !isConfidential(before);
+  // A website that becomes a program is one from now on: people are asked about it each time (RFC 8252 §8.6).
+  const settings = {
+    ...requested.settings,
+    type: before.type === 'spa' ? type : before.type,
+    // The client cannot loosen what its owner may have tightened.
+    dpopBound: before.dpopBound || requested.settings.dpopBound === true,
+    requirePushedRequests: before.requirePushedRequests || requested.settings.requirePushedRequests === true,
+    jwksGiven: requested.settings.jwks && giver && authority.givenBy('public_keys', giver),
   };
+  const next = { ...before, ...settings };
+  const problems: FieldProblem[] = [];
+  const require = (holds: boolean, field: string, message: string) => {
+    if (!holds) problems.push({ field, message });
+  };
+  require(id === before.id, 'client_id', 'must be that of the registered client');
+  // §2.2: a client cannot choose its secret.
+  require(secret === undefined ||
+    findSecret(before, secret) !== undefined, 'client_secret', 'must be the current one, or left out');
+  const isSameMethod = credentialOf(authMethod) === credentialOf(registration.authMethod);
+  require(isSameMethod, 'token_endpoint_auth_method', 'cannot be changed. Register another client.');
+  require(type === before.type ||
+    isPublic, 'grant_types', 'would make another type of client. Register another client.');
+  if (mayHaveApiKeys(before) && !mayHaveApiKeys(next)) {
+    for (const keys of extensions.applicationKeys) {
+      const message = 'cannot be set while the client has API keys, which would work without a proof';
+      require(!(await keys.hasAny(before.id)), 'dpop_bound_access_tokens', message);
+    }
+  }
+  if (problems.length > 0) throw invalidFields(problems);
+  requireValid(next, allowed);
+  return { settings, authMethod };
+}
+
+/** Makes an application with a registration. Throws `invalid`. */
+async function create(
+  { registrations, applicationStore, authority }: RegistrationOptions,
+  metadata: Metadata,
+  by: Pick<Registration, 'owner' | 'ownerEpoch' | 'ownerRole' | 'scopes' | 'machines'> & {
+    allowed: readonly string[];
+    giver?: Giver;
+  },
+): Promise<RegisteredClient> {
+  const { allowed, giver, ...bounds } = by;
+  const { owner } = bounds;
+  const requested = readClientMetadata(metadata, { ...by, isOfNobody: owner === null });
+  const { application, ...credentials } = newClient(authority, requested, { ...bounds, giver });
+  requireValid(application, allowed);
+  const { id, createdAt } = application;
+  const { secret: token, hash: tokenHash } = makeSecret();
+  const registration: Registration = {
+    ...{ ...bounds, id, tokenHash, createdAt, authMethod: requested.authMethod },
+    ...{ isUsed: false, checkAt: endOf(application) },
+  };
+  // First: an application without one would never expire.
+  await registrations.insert(registration);
+  const insert = owner === null ? applicationStore.insertIfAbsent : applicationStore.insert;
+  if (!(await insert(application))) {
+    await registrations.remove(id);
+    const message = `cannot register: the owner of the token already has ${MAX_APPLICATIONS} applications`;
+    throw invalidFields([{ field: 'The client', message }]);
+  }
+  return { ...credentials, application, registration, token };
 }
 
 /** The settings that a change has changed. */

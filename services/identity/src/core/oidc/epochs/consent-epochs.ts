@@ -114,3 +114,10 @@ const stampOf = ({ id }: ProtectedResource, { name, description }: ResourceScope
 export function roleByGrant(grant: object | undefined, role: Role): Role {
   return lowerRole(role, (grant as Stamped | undefined)?.consentRole ?? role);
 }
+
+/** The scopes of a resource that a token can have: for a person, those that they have allowed as they are now. */
+export function scopesOf(resource: ProtectedResource, indicator: string, grant: Grant | undefined): string[] {
+  return grant === undefined
+    ? resource.scopes.map(({ name }) => name)
+    : scopesInForce(grant, indicator, resource);
+}

@@ -1,0 +1,65 @@
+import type { AccessToken, Client, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
+import type { Application } from '../applications/application.ts';
+import { scopesOf } from './epochs/consent-epochs.ts';
+import type { ProtectedResource } from './protected-resource.ts';
+import type { ProviderOptions } from './provider-options.ts';
+
+type IntrospectionOptions = Pick<ProviderOptions, 'applications' | 'findResource' | 'callerOfHandle'>;
+
+/**
+ * The resource of somebody else that a token is for, if a refresh would give the application the same scopes of it now, or a machine a
+ * token like this one. A resource that is registered again with the same URL has no tokens from before.
+ */
+async function resourceInForce(
+  options: IntrospectionOptions,
+  ctx: KoaContextWithOIDC,
+  token: AccessToken | ClientCredentials,
+  application: Application,
+): Promise<ProtectedResource | undefined> {
+  const caller = options.callerOfHandle(String(ctx.oidc.params?.token));
+  if (caller === undefined) return undefined;
+  const { subject, clientId, grantId, issuedAt, scopes } = caller;
+  const audience = String(token.aud);
+  const found = await options.findResource(audience, { ...application, isMachine: subject === clientId });
+  if (found === undefined || issuedAt < Math.floor(found.createdAt.getTime() / 1000)) return undefined;
+  const grant = grantId === undefined ? undefined : await ctx.oidc.provider.Grant.find(grantId);
+  if (grantId !== undefined && grant === undefined) return undefined;
+  const inForce = scopesOf(found, audience, grant);
+  return [...scopes].every((scope) => inForce.includes(scope)) ? found : undefined;
+}
+
+/** Returns a function that decides whether a client may introspect a token. */
+export function introspectionRule(
+  options: IntrospectionOptions,
+  {
+    audiencesOf,
+    permissions,
+  }: {
+    audiencesOf(clientId: string): readonly string[];
+    permissions(ctx: KoaContextWithOIDC, clientId: string): Promise<{ application: Application } | undefined>;
+  },
+) {
+  /** A client may introspect its own tokens, and a resource server the access tokens of the API (RFC 7662 §2.1). */
+  return async function mayIntrospect(
+    ctx: KoaContextWithOIDC,
+    client: Client,
+    token: AccessToken | ClientCredentials | RefreshToken,
+  ): Promise<boolean> {
+    if (client.clientAuthMethod === 'none') return false;
+    const { clientId = '' } = token;
+    const isOwn = clientId === client.clientId;
+    if (token.kind === 'RefreshToken') return isOwn;
+    const isOurs = audiencesOf(clientId).includes(String(token.aud));
+    if (isOurs && isOwn) return true;
+    // The token of a login is of no application, and for nobody but us.
+    const application = await options.applications.find(clientId);
+    if (application === undefined) return false;
+    const resource = isOurs ? undefined : await resourceInForce(options, ctx, token, application);
+    if (!isOurs && resource === undefined) return false;
+    if (isOwn) return true;
+    const introspecting = (await permissions(ctx, client.clientId))?.application;
+    if (introspecting?.type !== 'resource') return false;
+    // That of a resource of others is for whoever has registered it.
+    return isOurs || resource?.owner === introspecting.owner;
+  };
+}
