@@ -38,22 +38,6 @@ export function addAuthenticatorAppRoutes(
   /** A secret is for the session in which it was shown. */
   const contextOf = ({ signedIn: { session } }: Pick<AccountPage, 'signedIn'>) => session.uid;
 
-  async function showSetUp(
-    ctx: Context,
-    { frame, form }: AccountPage,
-    { secret, uri, sealed }: SetUp,
-    problem?: { message: string; status: number },
-  ): Promise<void> {
-    const html = setUpPage({
-      frame,
-      form: form(SET_UP, { set_up: sealed }),
-      qrCode: await qrCode(uri, t('QR code with the key for your authenticator app')),
-      secret,
-      problem: problem && translated(problem.message),
-    });
-    sendPage(ctx, html, { status: problem?.status ?? 200 });
-  }
-
   function showCodes(ctx: Context, { frame, form }: AccountPage, codes: readonly string[], notice: string) {
     const download = form(DOWNLOAD_CODES, { codes: codes.join(' ') });
     const next = afterSetUp(ctx) ?? SECURITY;
@@ -147,4 +131,20 @@ export function addAuthenticatorAppRoutes(
     ctx.body = `${codes.slice(0, 10).join('\n')}\n`;
     return undefined;
   });
+}
+
+async function showSetUp(
+  ctx: Context,
+  { frame, form }: AccountPage,
+  { secret, uri, sealed }: SetUp,
+  problem?: { message: string; status: number },
+): Promise<void> {
+  const html = setUpPage({
+    frame,
+    form: form(SET_UP, { set_up: sealed }),
+    qrCode: await qrCode(uri, t('QR code with the key for your authenticator app')),
+    secret,
+    problem: problem && translated(problem.message),
+  });
+  sendPage(ctx, html, { status: problem?.status ?? 200 });
 }

@@ -46,19 +46,6 @@ export function device(core: Ports<'tokens' | 'pages'>): IdentityModule {
   const { audit, forms, pageErrors, store } = core;
   const codes = () => (core.provider.current() as unknown as { DeviceCode: DeviceCodes }).DeviceCode;
 
-  function requestOf(ctx: Context, { iat = 0, deviceInfo }: DeviceCode): DeviceRequest {
-    const { address = '', userAgent = '' } = deviceInfo ?? {};
-    return {
-      at: new Date(iat * 1000),
-      address,
-      userAgent,
-      isSameAddress: address === requestInfo(ctx.req).address,
-    };
-  }
-
-  const xsrfOf = ({ oidc }: KoaContextWithOIDC) =>
-    String((oidc.session?.state as { secret?: string } | undefined)?.secret);
-
   async function showEnterCode(ctx: KoaContextWithOIDC, _form: string, out?: ErrorOut, error?: Error) {
     if (error?.name === 'AbortedError') return sendPage(ctx, notConnectedPage());
     const problem = error?.name;
@@ -160,6 +147,20 @@ export function device(core: Ports<'tokens' | 'pages'>): IdentityModule {
     passwordPaths: [PATH],
     extensions: { provider: [{ configure, attach }], requestDetails: [requestDetails] },
   };
+}
+
+function requestOf(ctx: Context, { iat = 0, deviceInfo }: DeviceCode): DeviceRequest {
+  const { address = '', userAgent = '' } = deviceInfo ?? {};
+  return {
+    at: new Date(iat * 1000),
+    address,
+    userAgent,
+    isSameAddress: address === requestInfo(ctx.req).address,
+  };
+}
+
+function xsrfOf({ oidc }: KoaContextWithOIDC): string {
+  return String((oidc.session?.state as { secret?: string } | undefined)?.secret);
 }
 
 /** The device has a grant of its own: what the session knows of the same application is not about it. */

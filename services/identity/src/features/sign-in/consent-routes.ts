@@ -36,16 +36,6 @@ export function consentRoutes(options: {
   const router = new Router({ sensitive: true });
   const { load, readForm, finish, refuse, applicationOf, targetsOf } = createInteractions(options, 'consent');
 
-  /** The resources of others that the request names, by the names it has for them. */
-  async function resourcesOf({ params }: Interaction): Promise<Map<string, ProtectedResource>> {
-    const found = new Map<string, ProtectedResource>();
-    for (const identifier of [params.resource].flat()) {
-      const resource = typeof identifier === 'string' ? await options.findResource(identifier) : undefined;
-      if (resource !== undefined) found.set(String(identifier), resource);
-    }
-    return found;
-  }
-
   /** The account that is asked for consent, the application, and the scopes. */
   async function consentOf(ctx: Context, details: Interaction) {
     const account = await accounts.find(details.session?.accountId ?? '');
@@ -71,7 +61,7 @@ export function consentRoutes(options: {
     const clientId = String(details.params.client_id);
     const requester = await options.applications.find(clientId);
     const role = await options.roleIn(clientId, account);
-    const resources = await resourcesOf(details);
+    const resources = await resourcesOf(details, options.findResource);
     const hidden = { role, sentences: sentencesOf(resources) };
     const hasSomeNewScopes = newScopes.length > 0 && newScopes.length < scopes.length;
     const html = consentPage({
@@ -97,7 +87,7 @@ export function consentRoutes(options: {
       return refuse(ctx);
     }
     if (decision !== 'allow') throw new ServiceError('invalid', 'The form must say allow or deny.');
-    const resources = await resourcesOf(details);
+    const resources = await resourcesOf(details, options.findResource);
     // A resource whose scopes have changed since the page was made is shown again.
     if (fields.get('sentences') !== sentencesOf(resources)) return seeOther(ctx, `/consent/${details.uid}`);
     const { Grant } = options.provider();
@@ -131,6 +121,19 @@ export function consentRoutes(options: {
     return finish(ctx, { consent: { grantId } }, true);
   });
   return router;
+}
+
+/** The resources of others that the request names, by the names it has for them. */
+async function resourcesOf(
+  { params }: Interaction,
+  findResource: FindResource,
+): Promise<Map<string, ProtectedResource>> {
+  const found = new Map<string, ProtectedResource>();
+  for (const identifier of [params.resource].flat()) {
+    const resource = typeof identifier === 'string' ? await findResource(identifier) : undefined;
+    if (resource !== undefined) found.set(String(identifier), resource);
+  }
+  return found;
 }
 
 /** The requested scopes: those that the request names, and those that stand for the claims that it names. */

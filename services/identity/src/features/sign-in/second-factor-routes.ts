@@ -27,31 +27,30 @@ import {
 
 export const secondFactorPath = (uid: string) => `/sign-in/${uid}/second-factor`;
 
+type SecondFactorOptions = Interactions & {
+  secondFactors: SecondFactors;
+  lostFactors: readonly Pick<LostFactors, 'page' | 'begin'>[];
+  remembered: Pick<RememberedBrowsers, 'remember' | 'forget'>;
+  sessionEnds: Pick<SessionEnds, 'isOver'>;
+  browser: BrowserCookie;
+  forms: CsrfForms;
+  /** The forms of these methods, and what a page with them needs. */
+  formsOf(
+    ctx: Context,
+    details: Interaction,
+    methods: readonly SignInMethod[],
+  ): Pick<SecondFactorModel, 'methods' | 'scripts'>;
+  methods: readonly SignInMethod[];
+  /** The sign-in has to begin again. */
+  restart(ctx: Context, details: Interaction): Promise<void>;
+  complete(ctx: Context, details: Interaction, verified: Verified): Promise<void>;
+};
+
 /**
  * The step of a sign-in between a first factor, which is stored in the interaction, and its end. Nothing in the URL or the form
  * says who signs in.
  */
-export function addSecondFactorRoutes(
-  router: Router,
-  options: Interactions & {
-    secondFactors: SecondFactors;
-    lostFactors: readonly Pick<LostFactors, 'page' | 'begin'>[];
-    remembered: Pick<RememberedBrowsers, 'remember' | 'forget'>;
-    sessionEnds: Pick<SessionEnds, 'isOver'>;
-    browser: BrowserCookie;
-    forms: CsrfForms;
-    /** The forms of these methods, and what a page with them needs. */
-    formsOf(
-      ctx: Context,
-      details: Interaction,
-      methods: readonly SignInMethod[],
-    ): Pick<SecondFactorModel, 'methods' | 'scripts'>;
-    methods: readonly SignInMethod[];
-    /** The sign-in has to begin again. */
-    restart(ctx: Context, details: Interaction): Promise<void>;
-    complete(ctx: Context, details: Interaction, verified: Verified): Promise<void>;
-  },
-): void {
+export function addSecondFactorRoutes(router: Router, options: SecondFactorOptions): void {
   const { secondFactors, remembered, browser, forms } = options;
 
   async function show(
@@ -86,25 +85,7 @@ export function addSecondFactorRoutes(
     sendPage(ctx, html, { status, formTargets, hasScripts: scripts.length > 0 });
   }
 
-  router.get('/sign-in/:uid/second-factor/lost', async (ctx, next) => {
-    const [lost] = options.lostFactors;
-    if (lost === undefined) return next();
-    const details = await options.load(ctx);
-    const held = await secondFactors.held(ctx, details);
-    if (held === undefined || held.since !== undefined) return options.restart(ctx, details);
-    const form = forms.form(ctx, { action: ctx.path, context: details.uid });
-    sendPage(ctx, await lost.page(held.account, form, secondFactorPath(details.uid)));
-  });
-
-  router.post('/sign-in/:uid/second-factor/lost', async (ctx, next) => {
-    const [lost] = options.lostFactors;
-    if (lost === undefined) return next();
-    const { details } = await options.readForm(ctx);
-    const held = await secondFactors.held(ctx, details);
-    if (held === undefined || held.since !== undefined) return options.restart(ctx, details);
-    await lost.begin(held.account, originOf(ctx));
-    seeOther(ctx, ctx.path);
-  });
+  addLostFactorRoutes(router, options);
 
   router.get('/sign-in/:uid/second-factor', async (ctx) => {
     const details = await options.load(ctx);
@@ -149,6 +130,30 @@ export function addSecondFactorRoutes(
       await remembered.forget(account.id, id);
     }
   }
+}
+
+/** The pages for somebody who has lost their second factors. */
+function addLostFactorRoutes(router: Router, options: SecondFactorOptions): void {
+  const { secondFactors, forms } = options;
+  router.get('/sign-in/:uid/second-factor/lost', async (ctx, next) => {
+    const [lost] = options.lostFactors;
+    if (lost === undefined) return next();
+    const details = await options.load(ctx);
+    const held = await secondFactors.held(ctx, details);
+    if (held === undefined || held.since !== undefined) return options.restart(ctx, details);
+    const form = forms.form(ctx, { action: ctx.path, context: details.uid });
+    sendPage(ctx, await lost.page(held.account, form, secondFactorPath(details.uid)));
+  });
+
+  router.post('/sign-in/:uid/second-factor/lost', async (ctx, next) => {
+    const [lost] = options.lostFactors;
+    if (lost === undefined) return next();
+    const { details } = await options.readForm(ctx);
+    const held = await secondFactors.held(ctx, details);
+    if (held === undefined || held.since !== undefined) return options.restart(ctx, details);
+    await lost.begin(held.account, originOf(ctx));
+    seeOther(ctx, ctx.path);
+  });
 }
 
 function codeProblem(error: unknown): CodeProblem | undefined {
