@@ -16,7 +16,7 @@ const MAX_AGE_MS = 7 * 86_400_000;
  * `traceparent` that of the trace, if there is one.
  *
  * @param options.connection the current connection, if there is one
- * @param options.stream with durable consumers, from which everybody may pull whom the account permits; without it, the subjects belong to a stream that another service makes
+ * @param options.stream its durable consumers, from which the account permits others to pull; without it, the subjects belong to a stream that another service makes
  */
 export function createJetStreamEvents(options: {
   connection: () => NatsConnection | undefined;

@@ -12,7 +12,7 @@ export type JobKind<D extends JobDocument, R = unknown> = {
   collection: ReturnType<Database['connection']['collection']>;
   /** A word for the document, by which operators see it. */
   noun: string;
-  /** Changed when an attempt begins. An attempt before it may never have ended. */
+  /** The fields to set when an attempt begins, also after one that was interrupted. */
   begun?(now: Date): Expressions;
   /**
    * Changed when an attempt ends: `set` are values; `change` is for the expressions of `applied`, where it is `$$change`.

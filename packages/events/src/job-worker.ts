@@ -83,7 +83,7 @@ export function createJobWorker<D extends JobDocument, R>(
     } else timers.set({ ...of, due });
   }
 
-  /** One of an earlier claim has no turn any more. */
+  /** `turn` is undefined for a job of a claim whose response was lost. */
   function start(job: Job<D>, turn: Turn | undefined): void {
     const leaveSlot = (ms: number) => {
       if (turn !== undefined) turns.ended(turn, ms);

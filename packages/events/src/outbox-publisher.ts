@@ -9,7 +9,7 @@ import { OUTBOX_INDEX, type OutboxEvent, type StoredEvents, TOMBSTONES } from '@
 import { createFailureLog } from './failure-log.ts';
 import type { EventTransport } from './local-events.ts';
 
-/** A write of the document that has the id given first, or of a new document, whose aggregate is given. */
+/** A write whose first argument is the id of the document, or the aggregate of a new one. */
 type Write = (target: never, ...rest: never[]) => Promise<unknown>;
 /** Resolves when the event is durably stored; rejects to be called again. May get the same event twice. */
 type Receive = (event: OutboxEvent) => Promise<void>;
@@ -49,14 +49,14 @@ const RETRY_SECONDS = 2;
 const MAX_PAUSE_MS = 30_000;
 
 /**
- * Publishes the events that wait in the documents of a collection, at least once: those of a write right after it, and others, such as
- * those of a process that was killed, at the next sweep. An event is removed from its document when it has been taken. Those of one document
+ * Publishes the events that wait in the documents of a collection, at least once: right after their write or, if the process was killed,
+ * at the next sweep. An event is removed from its document when it has been taken. The events of one document
  * come in their order, and one that fails holds up only the later ones of its document. Several replicas may publish from the same
  * collection: an event may then be delivered twice, but never for the first time before an earlier one of its document.
  *
  * @param options.collection has the OUTBOX_INDEX, and an array `outbox` in its documents. The rest of a deleted document
  * (see TOMBSTONES) is removed with its last event
- * @param options.transport where events go; without it nobody listens, and they are let go
+ * @param options.transport publishes the events; without it they are removed unpublished
  * @param options.receivers who gets the events of some subjects instead of the transport. None of them waits for another,
  * nor for the transport
  * @param options.sweepSeconds the interval between searches for events that others were to deliver

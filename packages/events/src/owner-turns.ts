@@ -23,7 +23,7 @@ const MAX_COMPARED = 1000;
 
 /**
  * Says whose job is next. Each priority gets its share of the turns. Of its owners, the one comes first that has used the least
- * slot-time. An owner with an eighth of the slots waits for those who have less; and the last eighth of the slots is for
+ * slot-time. While others wait, an owner has a share of an eighth of the slots at most. Another eighth is reserved for
  * owners who have few jobs under way, so that nobody waits for the slow jobs of another.
  */
 export function createOwnerTurns(slots: number) {

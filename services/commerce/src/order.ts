@@ -58,7 +58,7 @@ export type Placement =
 export type OrderStore = ListSource<OrderField, Order> & {
   within(userId: string): ListSource<OrderField, Order>;
   findById(id: string, userId?: string): Promise<Order | undefined>;
-  /** The order that was placed with a key, as it is now. An unfinished attempt that can no longer be under way is undone. */
+  /** The order that was placed with a key, as it is now. An unfinished attempt whose process has died is undone. */
   findByKey(key: IdempotencyKey): Promise<EarlierCreation<Order> | undefined>;
   /**
    * Reserves the stock of all lines and stores the order with the key, or does neither. Throws `unavailable` if it took too

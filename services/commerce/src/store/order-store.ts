@@ -46,7 +46,7 @@ const PENDING_INDEX: IndexDefinition = {
   options: { name: 'pending', unique: true, partialFilterExpression: { 'pending.slot': { $gte: 0 } } },
 };
 
-/** An order that is not placed yet counts as deleted; it is no tombstone, which has a later time than this. */
+/** Marks an order that is not placed yet, which is hidden like a deleted one. Tombstones have later times. */
 const NOT_YET = new Date(0);
 
 const LISTS = createListPlan({
@@ -161,7 +161,7 @@ async function makeAnonymous(orders: Orders, userId: string): Promise<void> {
   );
 }
 
-/** For lists, reads and changes the order does not exist yet. Returns whether it is within the limit. */
+/** Stores an order that is not placed yet: no list, read or change sees it. Returns whether it is within the limit. */
 async function insertIntent(
   orders: Orders,
   intent: StoredDocument,

@@ -2,7 +2,7 @@ import { derivedId } from '@gatehouse/core/ids';
 import type { OutboxEvent } from '@gatehouse/data/outbox';
 
 /**
- * Stores the events that follow from something in this service, before it is recorded, so that none is lost. An event that is announced
+ * Stores the events about a fact of this service. Call it before the fact is recorded, so that none is lost. An event that is announced
  * again is recognized by its subject and the thing that it is about. Durable when it resolves.
  */
 export type Announce = (subject: string, data: Record<string, unknown>, about: string) => Promise<void>;

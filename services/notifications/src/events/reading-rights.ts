@@ -21,13 +21,13 @@ export type Owner = {
   /** Those, and the applications of others that the person is a member of. */
   visibleIds: readonly string[];
   scopes: readonly string[];
-  /** The state on which webhooks rest. */
+  /** The state that webhooks are checked against. */
   standing: Standing;
 };
 
 /** The owner of an application, with that person's epochs; and the valid credentials of the application. */
 export type Standing = {
-  /** Null if nobody does. */
+  /** Null if nobody owns it. */
   owner: string | null;
   recovery: number;
   authority: number;
@@ -63,8 +63,8 @@ export type ReadingRights = ReturnType<typeof createReadingRights>;
 export function createReadingRights(find: FindOwner) {
   return {
     /**
-     * The rights of a webhook: those of all applications of a person, and of first-party pages; or those of one application, within
-     * the scopes of the credential that made the webhook, and with the role of the giver of that credential.
+     * The rights of a webhook. Made by a person on our pages, it reads what all their applications may read. Made with a credential, it
+     * reads what the application may read within the scopes of the credential, with the role of its giver.
      */
     async ofWebhook({ reader, basis }: { reader: string; basis: GivenCredential }): Promise<Rights> {
       const { standing, ...owner } = await find(reader);
@@ -82,7 +82,7 @@ export function createReadingRights(find: FindOwner) {
     personOf: async (clientId: string) => (await find(clientId)).person,
     /** The applications of which a person sees the usage and the requests. */
     visibleIdsOf: async (id: string) => (await find(id)).visibleIds,
-    /** The rights of the caller. Of the caller's own applications, they include all for a first-party token, and otherwise the one in use. */
+    /** The rights of the caller. A first-party token covers all of the caller's applications, any other token its own. */
     async ofCaller(caller: Caller): Promise<Rights> {
       const { scopes, clientId } = caller;
       if (caller.person === undefined) return { scopes, readers: readers('machine', clientId, [clientId]) };

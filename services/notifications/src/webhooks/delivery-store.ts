@@ -78,7 +78,7 @@ export function createDeliveryStore(connection: Connection) {
     read,
     counts,
   });
-  /** Those of events that happen at the same time are inserted together. */
+  /** Deliveries of simultaneous events are inserted together. */
   const insert = createBatches<DeliveryDocument, boolean>({
     max: MAX_BATCH,
     run: (documents) => insertNew(collection, documents),

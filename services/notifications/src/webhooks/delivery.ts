@@ -15,7 +15,7 @@ import { DELIVERY_STATUSES } from '@gatehouse/domain/webhook-fields';
 export const DELIVERY = {
   id: id(),
   webhook: text().list(),
-  /** The event's id, and what else of it decides about the order. */
+  /** The event's id, and the fields that decide the sequence of deliveries. */
   event: text(),
   type: text(),
   aggregate: text(),

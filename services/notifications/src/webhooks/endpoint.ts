@@ -20,7 +20,7 @@ const MAX_RETRY_AFTER_MS = 12 * 3_600_000;
 
 /** The response of an endpoint, and the pause that it asks for. */
 export type Answer = { attempt: DeliveryAttempt; retryAfterMs?: number };
-/** It was not asked, and may be in `busyMs`. */
+/** The endpoint was not called; try again after `busyMs`. */
 export type Turn = { busyMs: number } | Answer;
 
 /** Sends to the endpoints of webhooks; each has slots and a circuit of its own, so that one that hangs delays no other. */

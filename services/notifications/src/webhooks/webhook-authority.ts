@@ -12,7 +12,7 @@ import {
   type WebhookStore,
 } from './webhook.ts';
 
-/** The maker of what nobody has asked for, in the audit log. */
+/** The actor in the audit log of what Gatehouse does by itself. */
 const GATEHOUSE = { user_id: null, client_id: 'webhooks', address: '', user_agent: null, request_id: '' };
 
 export type WebhookAuthority = ReturnType<typeof createWebhookAuthority>;
@@ -24,7 +24,7 @@ function endOf({ basis: given }: Held, now: Standing): 'transferred' | 'recovery
   return given.keyId === null || credentialOf(given, now) !== undefined ? undefined : 'credential';
 }
 
-/** Checks whether webhooks hold: each does while those who made or resumed it could do so again, with the authority that they had then. */
+/** Checks whether webhooks hold. A webhook holds while the person who made or resumed it could do so again, with the authority of that time. */
 export function createWebhookAuthority(options: {
   webhooks: Pick<WebhookStore, 'findById' | 'update' | 'remove'>;
   deliveries: Pick<DeliveryStore, 'removeAllOf'>;

@@ -8,7 +8,7 @@ import type { CollectionBound } from '@gatehouse/data/bounded';
 
 /** Requests from one address that carry a secret and fail, and those that store something, whatever becomes of them. */
 export const REQUESTS: RatePolicy = { name: 'token', quota: 600, seconds: 60 };
-/** Requests from one address that carry a password. */
+/** Requests from one address to the paths that take passwords, which include the other ways to sign in. */
 export const PASSWORDS: RatePolicy = { name: 'password', quota: 60, seconds: 60 };
 /** Accounts that are created from one address. */
 export const SIGN_UPS: RatePolicy = { name: 'accounts', quota: 20, seconds: 3600 };

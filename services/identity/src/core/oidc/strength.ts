@@ -27,9 +27,9 @@ export type RequiredSecondFactor = {
 };
 
 /**
- * Leads people to a stronger sign-in where a request, the application or the deployment asks for one, each time that a request is
- * about to be answered, so that no step can be left out: to what they have set up, or else, where it is needed, to setting
- * it up. A request that must not ask anything is refused only where it is needed.
+ * Asks for a stronger sign-in where a request, the application or the deployment wants one. It is checked each time that a request is
+ * about to be completed, so that no step can be left out. People use the factor that they have, or set one up where it is required. A
+ * request with prompt=none fails only where it is required.
  */
 export function addStrength(
   policy: interactionPolicy.DefaultPolicy,
@@ -40,7 +40,7 @@ export function addStrength(
 ): void {
   const login = policy.get('login');
   if (login === undefined) throw new Error('there is no login prompt');
-  // Its own ask for the same sign-in again and again, and forget the claim where there are acr_values as well.
+  // The checks of oidc-provider repeat the same sign-in, and ignore the claim if there are acr_values.
   login.checks.remove('essential_acr');
   login.checks.remove('essential_acrs');
   const { Check, Prompt } = interactionPolicy;

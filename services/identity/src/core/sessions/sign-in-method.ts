@@ -21,7 +21,7 @@ export type SignInMethod = {
   acr?: Acr;
   /** The paths of the scripts that it needs on the page. */
   scripts: readonly string[];
-  /** The content of its form, of which an uninvolved browser shows nothing. `interaction` is the uid of the sign-in. */
+  /** The content of its form. A browser that cannot use the method shows nothing of it. `interaction` is the uid of the sign-in. */
   fields(ctx: Context, interaction: string): Content;
   /** The message of the page when the sign-in fails. */
   problem(): SignInMessage;
@@ -32,7 +32,7 @@ export type SignInMethod = {
   redirect?(ctx: Context, attempt: SignInAttempt): Promise<OtherSite | SignInMessage>;
   /** For a method of another site: whether people with this address sign in by it, and whether a password still does. */
   isFor?(address: string): false | 'beside the password' | 'only';
-  /** The account that the submitted form signs in; undefined or a message if none. Both are in the audit log. */
+  /** The account that the submitted form signs in; undefined or a message if none. Success and failure are recorded in the audit log. */
   verify(
     ctx: Context,
     form: ReadonlyMap<string, string>,
@@ -40,7 +40,7 @@ export type SignInMethod = {
   ): Promise<Verified | SignInMessage | undefined>;
   /** Whether the account can be signed in to by it. */
   isSetUp(userId: string): Promise<boolean>;
-  /** The message in a sign-in that began with this method and goes on with another, to connect it to this account. */
+  /** The message while the account of this method is being connected: the person signs in to their own account for that. */
   notice?(ctx: Context, details: Interaction): (SignInMessage & { accountId: string }) | undefined;
   /** Called at the end of a sign-in, by whatever method. Returns what the person has to know before going on. */
   signedIn?(ctx: Context, details: Interaction, verified: Verified): Promise<SignInMessage | undefined>;

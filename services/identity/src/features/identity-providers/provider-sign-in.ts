@@ -89,7 +89,7 @@ export function providerSignIn(options: {
     const generation = await generations.current(link.userId);
     const account = await accounts.find(link.userId);
     if (account?.status !== 'active') return { userId: link.userId, message: say().inactive };
-    // After the account was read: if it is unlinked before its sign-ins are ended, this one is among them.
+    // Last: an identity that was disconnected meanwhile fails here. One that is disconnected later ends this sign-in with its others.
     if (!(await linked.used(await refresh(ctx, account, link, identity), identity)))
       return { userId: link.userId, message: say().tooLate };
     return { account, generation };

@@ -80,6 +80,6 @@ if (window.PublicKeyCredential?.parseCreationOptionsFromJSON) {
       if (kind === 'get') offer();
     });
   });
-  // Not again by itself what has just failed.
+  // After a failure, wait for the click.
   if (kind === 'get' && document.querySelector('.alert') === null) offer();
 }

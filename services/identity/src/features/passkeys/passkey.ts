@@ -40,7 +40,7 @@ export type PasskeyStore = {
   /** Those of an account, the oldest first. */
   list(userId: string): Promise<Passkey[]>;
   findByCredential(credentialId: string): Promise<Passkey | undefined>;
-  /** Records a use. Returns whether the passkey is there and its counter has grown, if it counts: of copies, one is behind. */
+  /** Records a use. Returns false if the passkey is gone, or its counter has not grown, which means that it was copied. */
   used(id: string, use: Pick<Passkey, 'counter' | 'isSynced'> & { at: Date }): Promise<boolean>;
   /** Returns whether the account has it. */
   rename(userId: string, id: string, name: string): Promise<boolean>;

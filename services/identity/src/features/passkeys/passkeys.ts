@@ -31,7 +31,7 @@ export type Passkeys = {
   requestOptions(context: string): object;
   /**
    * The account to which the browser's response to requestOptions() belongs, and the generation of its sign-ins before that
-   * was checked. An account is in the failure when the passkey was one of its own.
+   * was checked. A failure names the account if the passkey is known.
    */
   authenticate(response: string, context: string): Promise<Authentication | FailedAuthentication>;
   /** Those of an account, the oldest first. */
@@ -175,7 +175,7 @@ export function createPasskeys(options: {
       const { newCounter, credentialDeviceType, credentialBackedUp: isSynced } = verified.authenticationInfo;
       // §7.2: it says what it was when it was made.
       if ((credentialDeviceType === 'multiDevice') !== passkey.isSyncable) return failed;
-      // After the account was read: if the passkey is removed before its sign-ins are ended, this one is among them.
+      // Last: a passkey that was removed meanwhile fails here. One that is removed later ends this sign-in with its others.
       const isUsed = await store.used(passkey.id, { counter: newCounter, isSynced, at: new Date() });
       return isUsed ? { account, passkey: { ...passkey, isSynced }, generation } : failed;
     },

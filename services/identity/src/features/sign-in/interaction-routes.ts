@@ -113,7 +113,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     sendPage(ctx, html, { status: shown.status ?? 200, formTargets, hasScripts });
   }
 
-  /** Ends the sign-in of somebody who has proved a first factor, or goes on to the second if one is needed. */
+  /** Completes the sign-in of somebody who has proved a first factor, or goes on to the second if one is needed. */
   async function signIn(ctx: Context, details: Interaction, verified: Verified | WithFactors): Promise<void> {
     const { account, amr } = verified;
     const factors = 'factors' in verified ? verified.factors : await secondFactors.of(account.id);

@@ -352,7 +352,7 @@ function documentAdapter(documents: Documents, kind: Kind): Adapter {
         epoch?: number;
         sessionUid?: string;
       };
-      // One write: a tombstone does not match, and the insert that follows is refused as its id is taken.
+      // If it has ended, the filter does not match its tombstone, so that the upsert inserts, and fails with a duplicate id.
       const filter = kind === 'Session' ? { _id: String(payload.uid) } : { _id: keyOf(kind, id) };
       const stored = documents.updateOne(
         ofAccount ? { ...filter, ended: { $ne: true } } : filter,

@@ -50,9 +50,9 @@ export type SignIn = {
    */
   ts: number;
   epoch: number;
-  /** The epoch of the account's sign-ins before the password was checked. */
+  /** The generation of the account's sign-ins before the person was verified. */
   generation: string | undefined;
-  /** The id of the browser in which the password was entered (see pages/browser-cookie.ts). */
+  /** The id of the browser in which the person signed in (see pages/browser-cookie.ts). */
   browser: string;
   device: Device;
 };
@@ -87,7 +87,7 @@ export function trackSignInEpochs(provider: Provider, browserId: (ctx: Context) 
     const { ctx } = Provider;
     const login = ctx?.oidc.entities.Interaction?.result?.login as SignIn | undefined;
     if (ctx === undefined || login?.browser !== browserId(ctx)) {
-      throw new errors.SessionNotFound('the password was entered in another browser');
+      throw new errors.SessionNotFound('the person signed in in another browser');
     }
     loginAccount.call(this, details);
     (this as StampedSession).isSetUpLater = false;

@@ -11,7 +11,7 @@ export type SignOuts = {
   signOut(uid: string, by: { origin: Origin; client?: string }): Promise<unknown>;
   /** Ends the grants of the session with this uid that this application has. Durable when it resolves. */
   endGrantsOfSession(accountId: string, uid: string, clientId: string): Promise<void>;
-  /** Whether all sessions of the account have ended since the password was entered. */
+  /** Whether all sessions of the account have ended since the sign-in began. */
   isOver(signIn: Pick<SignIn, 'accountId' | 'generation'>): Promise<boolean>;
   /** Ends a session that must not begin. */
   discard(uid: string): Promise<void>;
@@ -44,9 +44,7 @@ export function routeSignOuts(provider: Provider, signOuts: SignOuts): void {
     // After it is stored: from then on, whatever ends all sessions finds this one.
     if (signIn !== undefined && (await signOuts.isOver(signIn))) {
       await signOuts.discard(this.uid);
-      throw new errors.SessionNotFound(
-        'all sessions of the account have ended since the password was entered',
-      );
+      throw new errors.SessionNotFound('all sessions of the account have ended since the sign-in began');
     }
     return id;
   };
