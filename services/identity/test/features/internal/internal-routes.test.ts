@@ -202,7 +202,7 @@ t.test('nor are their tokens of use anywhere else', async (t) => {
     '/userinfo',
     '/api/v1/auth/permissions',
     '/api/v1/applications',
-    `/internal/users/accounts/${people.ann.id}`,
+    `/internal/users/accounts?ids=${people.ann.id}`,
   ]) {
     t.equal((await call('GET', path, internal)).status, 401, path);
   }
