@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
+import { originOf } from '../audit/audit.ts';
 import type { OfAccount, OidcStore } from '../oidc/adapter/oidc-adapter.ts';
 import { type Device, isCurrent, type StampedSession, stamp } from '../oidc/epochs/sign-in-epochs.ts';
 import type { ListedSession } from './program-sessions.ts';
@@ -23,7 +24,7 @@ export type BrowserSessions = {
    * the account is not signed in any longer.
    */
   addFactors(ctx: Context, accountId: string, amr: readonly string[]): Promise<boolean>;
-  /** Makes the browser forget another account, which keeps its grants. Returns whether it was signed in. */
+  /** Signs another account out of the browser. Returns whether it was signed in. */
   switchAccount(ctx: Context, accountId: string): Promise<boolean>;
   /** Makes the browser forget its session, which has ended. */
   forget(ctx: Context): void;
@@ -36,7 +37,7 @@ export function createBrowserSessions(options: {
   provider(): Provider;
   accounts: Pick<Accounts, 'find'>;
   store: Pick<OidcStore, 'sessionsOf'>;
-  sessionEnds: Pick<SessionEnds, 'replace'>;
+  sessionEnds: Pick<SessionEnds, 'signOut' | 'discard'>;
   lifetime: number;
 }): BrowserSessions {
   const { accounts, store, sessionEnds, lifetime } = options;
@@ -79,7 +80,7 @@ export function createBrowserSessions(options: {
   return {
     find,
     async renew(ctx, { session, account }) {
-      await sessionEnds.replace(account.id, session.uid, { endGrants: true });
+      await sessionEnds.discard(session.uid);
       session.uid = randomUUID();
       session.resetIdentifier();
       session.authorizations = {};
@@ -102,7 +103,8 @@ export function createBrowserSessions(options: {
     async switchAccount(ctx, accountId) {
       const session = await sessionOf(ctx);
       if (session.accountId === undefined || session.accountId === accountId) return false;
-      return sessionEnds.replace(session.accountId, session.uid, { endGrants: false });
+      await sessionEnds.signOut(session.uid, { origin: originOf(ctx) });
+      return true;
     },
     // A changed cookie also makes browsers drop the pages that they keep for going back.
     forget: (ctx) => setCookie(ctx, null),

@@ -29,11 +29,6 @@ export type SessionEnds = SignOuts & {
     accountId: string,
     below: { epoch: number; signInEpoch: number; isRevocation?: boolean },
   ): Promise<void>;
-  /**
-   * The browser goes on with another account, or with another session of the same: the applications keep their grants unless
-   * `endGrants`. Returns whether there was a session.
-   */
-  replace(accountId: string, uid: string, options: { endGrants: boolean }): Promise<boolean>;
 };
 
 export type KeptSession = { uid: string; authorizations?: Readonly<Record<string, { grantId?: string }>> };
@@ -57,22 +52,29 @@ export function createSessionEnds(options: {
   }
 
   /** When several calls end a session at the same time, one notifies. Returns the account of the session. */
-  async function endSession(
-    uid: string,
-    { accountId, endGrants = true }: { accountId?: string; endGrants?: boolean } = {},
-  ): Promise<string | undefined> {
+  async function endSession(uid: string, accountId?: string): Promise<string | undefined> {
     const ended = await store.endSession(uid, accountId);
     if (ended?.accountId === undefined) return undefined;
     const authorizations = Object.entries((ended.authorizations ?? {}) as Record<string, Authorization>);
     for (const [clientId, { sid, grantId, consentEpoch = 0 }] of authorizations) {
-      if (endGrants && grantId !== undefined) await store.endGrant(grantId);
+      if (grantId !== undefined) await store.endGrant(grantId);
       if (sid === undefined) continue;
       const logout = { clientId, accountId: ended.accountId, sid, consentEpoch };
       for (const notify of logoutListeners) await notify(logout);
     }
-    if (endGrants) await store.endGrantsOfSession(ended.accountId, uid);
+    await store.endGrantsOfSession(ended.accountId, uid);
     return ended.accountId;
   }
+
+  const endSessions: SessionEnds['endSessions'] = async (accountId, matches, entry) => {
+    let isEnded = false;
+    for await (const session of store.sessionsOf(accountId)) {
+      if (!matches(session)) continue;
+      await endSession(session.id, accountId);
+      isEnded = true;
+    }
+    if (isEnded) await audit.record({ ...entry, subject: accountId });
+  };
 
   return {
     async signOut(uid, by) {
@@ -85,17 +87,11 @@ export function createSessionEnds(options: {
       await endSession(uid);
     },
     async end(accountId, id, entry) {
-      const ended =
-        (await endSession(id, { accountId })) !== undefined || (await endOfProgram(accountId, id));
+      const ended = (await endSession(id, accountId)) !== undefined || (await endOfProgram(accountId, id));
       if (ended) await audit.record({ ...entry, subject: accountId });
       return ended;
     },
-    async endSessions(accountId, matches, entry) {
-      for await (const session of store.sessionsOf(accountId)) {
-        if (matches(session)) await endSession(session.id, { accountId });
-      }
-      await audit.record({ ...entry, subject: accountId });
-    },
+    endSessions,
     async endLogins(accountId, ids, entry) {
       for (const id of ids) await endOfProgram(accountId, id);
       await audit.record({ ...entry, subject: accountId });
@@ -107,7 +103,7 @@ export function createSessionEnds(options: {
       await remembered.forgetAll(accountId);
       for (const program of programs) await program.endAll(accountId);
       for await (const { id } of store.sessionsOf(accountId)) {
-        if (id !== keep?.uid) await endSession(id, { accountId });
+        if (id !== keep?.uid) await endSession(id, accountId);
       }
       for await (const { id } of store.grantsOf(accountId)) if (!kept.has(id)) await store.endGrant(id);
       await audit.record({ ...entry, subject: accountId });
@@ -116,13 +112,9 @@ export function createSessionEnds(options: {
       // As in endAll: the password of a sign-in that is under way was entered before.
       if (isRevocation) await generations.next(accountId);
       await remembered.forgetAll(accountId, signInEpoch);
-      for await (const { id } of store.sessionsOf(accountId, signInEpoch))
-        await endSession(id, { accountId });
+      for await (const { id } of store.sessionsOf(accountId, signInEpoch)) await endSession(id, accountId);
       await store.endGrantsBelow(accountId, signInEpoch);
       for (const program of programs) await program.endBelow(accountId, epoch);
-    },
-    async replace(accountId, uid, { endGrants }) {
-      return (await endSession(uid, { accountId, endGrants })) !== undefined;
     },
   };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FormBrowser, Page } from '@gatehouse/testing/form-browser';
 import { formsOf } from '@gatehouse/testing/form-browser';
+import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import t from 'tap';
 import {
@@ -14,6 +15,7 @@ import {
   WEB,
 } from '../../build.ts';
 import { alertOf, heading, linkOf, responseOf, send, valueIn } from '../../pages.ts';
+import { untilDead } from '../../tokens.ts';
 
 const built = await build(t, {
   applications: [
@@ -171,8 +173,14 @@ t.test('another account', async (t) => {
   const allowed = await visitor.submit(consent, { decision: 'allow' });
   t.match(responseOf(allowed), { at: WEB.redirect_uri, code: String, state: 'some-state' });
   t.match((await visitor.get('/account')).html, 'value="admin@example.org"');
-  // What Ann allowed goes on: she signed nobody out.
-  t.equal((await call('GET', `/v1/users/${built.people.ann.id}`, token)).status, 200);
+  await untilDead(built, token);
+  const admin = await built.login('admin');
+  const signOuts = `/api/v1/audit?filter[action]=sign_out&filter[subject]=${built.people.ann.id}`;
+  // The audit log is written in batches.
+  await until(
+    async () => JSON.stringify((await call('GET', signOuts, admin)).body).includes('sign_out'),
+    3000,
+  );
   const old = await visitor.submit(page, { decision: 'allow' });
   t.equal(old.status, 400, 'and her own page is over');
   t.equal(heading(old), 'This sign-in has expired');

@@ -13,7 +13,7 @@ export type SignOuts = {
   endGrantsOfSession(accountId: string, uid: string, clientId: string): Promise<void>;
   /** Whether all sessions of the account have ended since the sign-in began. */
   isOver(signIn: Pick<SignIn, 'accountId' | 'generation'>): Promise<boolean>;
-  /** Ends a session that must not begin. */
+  /** Ends a session that must not begin, or goes on under another id; that is not recorded. */
   discard(uid: string): Promise<void>;
 };
 
