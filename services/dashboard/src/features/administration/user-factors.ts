@@ -79,7 +79,7 @@ export const factorQuestions: NonNullable<Resource<ApiUser>['confirmed']> = {
     return {
       title: `Remove the ${labelOf(factor)}?`,
       lost: html`<p>${titleOf(factor)} of ${nameOf(value)}, added ${time(factor.created_at)}, last used ${exactTime(factor.last_used_at, 'never')}.</p>
-<p>${isApp ? `Its ${factor.recovery_codes_left} recovery codes stop working as well, and the password alone signs in.` : 'It no longer signs in. Without another passkey or a password, the person needs a link from you, or asks for a new password by mail.'} The person gets a mail. Make sure that it is the owner of the account who asks for it.</p>`,
+<p>${isApp ? `Its ${factor.recovery_codes_left} recovery codes stop working as well, and the password alone signs in.` : 'It no longer signs in, and the sessions that began with it end. Without another passkey or a password, the person needs a link from you, or asks for a new password by mail.'} The person gets a mail. Make sure that it is the owner of the account who asks for it.</p>`,
       submit: 'Remove',
       async act() {
         await visit.api.send('DELETE', factorsPath(visit, factor.id));

@@ -33,6 +33,7 @@ export const OTHER_EVENTS = {
   resource_redefined: 'the scopes of the API are redefined',
   resource_deleted: 'the API is deleted, and registered again',
   provider_unlinked: 'the provider is disconnected',
+  passkey_removed: 'the passkey is removed',
   issuer_changed: 'an admin changes the issuer of the provider',
 } as const;
 export const AUTHORITY_EVENTS = {
@@ -127,6 +128,10 @@ export const AUTHORITY = {
     cells: {
       ends: {
         ...GIVEN_BY_SIGN_IN,
+        'it began with that, and is not the one in which the person does it': [
+          'provider_unlinked',
+          'passkey_removed',
+        ],
       },
       stays: {
         'pages and tokens ask for the present role': ['role_lowered'],
@@ -484,7 +489,10 @@ export const AUTHORITY = {
     restsOn: [],
     needs: 'account',
     cells: {
-      ends: { [GONE]: ['deleted'] },
+      ends: {
+        'the person or an admin removed it': ['passkey_removed'],
+        [GONE]: ['deleted'],
+      },
       bounded: { 'one that was added in the last 72 hours ends': ['undone'] },
       stays: WAY_TO_SIGN_IN,
     },

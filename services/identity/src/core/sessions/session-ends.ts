@@ -18,6 +18,13 @@ export type SessionEnds = SignOuts & {
   end(accountId: string, id: string, entry: Entry): Promise<boolean>;
   /** The same for those sessions that match. */
   endSessions(accountId: string, matches: (session: OfAccount) => boolean, entry: Entry): Promise<void>;
+  /** The same, and ends all sign-ins under way. The session with the uid `keep` remains. */
+  endSignIns(
+    accountId: string,
+    matches: (session: OfAccount) => boolean,
+    entry: Entry,
+    keep?: string,
+  ): Promise<void>;
   endLogins(accountId: string, ids: readonly string[], entry: Entry): Promise<void>;
   /**
    * Ends all sessions, logins and grants of the account, also grants whose session is gone and sign-ins under way, and forgets the
@@ -92,6 +99,11 @@ export function createSessionEnds(options: {
       return ended;
     },
     endSessions,
+    async endSignIns(accountId, matches, entry, keep) {
+      // First: a sign-in that is under way is either found here, or finds that it has come too late.
+      await generations.next(accountId);
+      await endSessions(accountId, (session) => session.id !== keep && matches(session), entry);
+    },
     async endLogins(accountId, ids, entry) {
       for (const id of ids) await endOfProgram(accountId, id);
       await audit.record({ ...entry, subject: accountId });

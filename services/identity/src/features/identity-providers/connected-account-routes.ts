@@ -110,7 +110,7 @@ export function addConnectedAccountRoutes(
     else await show(ctx, page, problem);
   });
 
-  const ask = async (ctx: Context, { account }: SignedIn) => {
+  const ask = async (ctx: Context, { account, session }: SignedIn) => {
     const { provider, linked } = providerOf(ctx);
     const identity = await linked.of(account.id);
     if (identity === undefined) throw new ServiceError('not_found', 'This account is not connected.');
@@ -118,7 +118,7 @@ export function addConnectedAccountRoutes(
       ...disconnectQuestion(provider.label, identity),
       async act() {
         await lastWay.requireOther(account.id, provider.id);
-        await linked.unlink(account.id, originOf(ctx));
+        await linked.unlink(account.id, originOf(ctx), session.uid);
         return `${CONNECTED_ACCOUNTS}?done=disconnected`;
       },
     };

@@ -2,9 +2,11 @@ import type { Account } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Audit, Origin } from '../../core/audit/audit.ts';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
+import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import { accountConnected, accountDisconnected } from './connected-account-notices.ts';
 import { type LinkedIdentity, type LinkedIdentityStore, linkedIdentityId } from './linked-identity.ts';
 import { isIssuerOf, type UpstreamIdentity } from './upstream-identity.ts';
+import { beganWith } from './upstream-session.ts';
 
 /** The identities at one provider by which people sign in. */
 export type LinkedIdentities = {
@@ -25,13 +27,17 @@ export type LinkedIdentities = {
   ): Promise<boolean>;
   /** Notes the session at the provider in which it was used. */
   addSession(identity: UpstreamIdentity): Promise<void>;
-  /** Returns whether there was one, which is then audited and mailed. */
-  unlink(userId: string, origin: Origin): Promise<boolean>;
+  /**
+   * Also ends the sessions that began with it; the one with the uid `keep` remains. Returns whether there was one, which is then
+   * audited and mailed.
+   */
+  unlink(userId: string, origin: Origin, keep?: string): Promise<boolean>;
 };
 
 export function createLinkedIdentities(options: {
   provider: Pick<IdentityProvider, 'id' | 'label' | 'issuer'>;
   store: LinkedIdentityStore;
+  sessionEnds: Pick<SessionEnds, 'endSignIns'>;
   mails: Pick<AccountMails, 'notify'>;
   audit: Audit;
 }): LinkedIdentities {
@@ -83,9 +89,12 @@ export function createLinkedIdentities(options: {
     async addSession(identity) {
       if (identity.sid !== undefined) await store.addSession(linkedIdentityId(identity), identity.sid);
     },
-    async unlink(userId, origin) {
+    async unlink(userId, origin, keep) {
       const linked = await of(userId);
       if (linked === undefined || !(await store.remove(userId, linked.id))) return false;
+      const details = { provider: provider.id };
+      const entry = { action: 'session.ended', origin, details } as const;
+      await options.sessionEnds.endSignIns(userId, (it) => beganWith(it, linked), entry, keep);
       await record('unlinked', userId, origin, { isMailed: true, removed: linked.id });
       return true;
     },

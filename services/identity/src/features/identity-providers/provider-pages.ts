@@ -59,7 +59,7 @@ export function disconnectQuestion(
   const account = html`<strong><bdi>${name}</bdi></strong>`;
   return {
     title: t('Disconnect {provider}?', { provider }),
-    lost: html`<p>${lastUsedAt === null ? t('The {provider} account {account}, never used, no longer signs you in. Your sessions stay, and so do your other ways to sign in.', { provider, account }) : t('The {provider} account {account}, last used {time}, no longer signs you in. Your sessions stay, and so do your other ways to sign in.', { provider, account, time: ago(lastUsedAt) })}</p>
+    lost: html`<p>${lastUsedAt === null ? t('The {provider} account {account}, never used, no longer signs you in. Sessions that began with it end, except this one. Your other ways to sign in stay.', { provider, account }) : t('The {provider} account {account}, last used {time}, no longer signs you in. Sessions that began with it end, except this one. Your other ways to sign in stay.', { provider, account, time: ago(lastUsedAt) })}</p>
 <p>${t('Your account at {provider} stays as it is.', { provider })}</p>`,
     submit: t('Disconnect'),
     back: CONNECTED_ACCOUNTS,

@@ -1,10 +1,9 @@
 import type { Origin } from '../../core/audit/audit.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
-import type { SignInGenerations } from '../../core/sessions/sign-in-generations.ts';
 import { type LinkedIdentityStore, linkedIdentityId } from './linked-identity.ts';
 import { LOGOUT_TOKEN_SECONDS } from './upstream-client.ts';
 import { UpstreamError, type UpstreamLogout } from './upstream-identity.ts';
-import { UPSTREAM_SESSION, type UpstreamSession } from './upstream-session.ts';
+import { beganWith } from './upstream-session.ts';
 
 /**
  * Ends the sessions that began by a sign-in at the provider with this id: those of its session, or of all that the subject has.
@@ -14,12 +13,11 @@ export type EndUpstreamSessions = (provider: string, logout: UpstreamLogout, ori
 
 export function createEndUpstreamSessions(options: {
   store: Pick<LinkedIdentityStore, 'find' | 'findBySession'>;
-  sessionEnds: Pick<SessionEnds, 'endSessions'>;
-  generations: Pick<SignInGenerations, 'next'>;
+  sessionEnds: Pick<SessionEnds, 'endSignIns'>;
   /** Whether this is the first use of a name until then, over all replicas. */
   useOnce(name: string, until: Date): Promise<boolean>;
 }): EndUpstreamSessions {
-  const { store, sessionEnds, generations, useOnce } = options;
+  const { store, sessionEnds, useOnce } = options;
   return async (provider, logout, origin) => {
     const { issuer, subject, sid, id } = logout;
     // Twice the age at which a token is refused: clocks differ.
@@ -32,15 +30,9 @@ export function createEndUpstreamSessions(options: {
         ? await store.findBySession(provider, sid ?? '')
         : await store.find(linkedIdentityId({ issuer, subject }));
     if (linked === undefined) return;
-    const matches = (session: Partial<UpstreamSession> | undefined) =>
-      session?.provider === provider &&
-      session.subject === linked.subject &&
-      (sid === undefined || session.sid === undefined || session.sid === sid);
-    // First: a sign-in that is under way is either found here, or finds that it has come too late.
-    await generations.next(linked.userId);
-    await sessionEnds.endSessions(
+    await sessionEnds.endSignIns(
       linked.userId,
-      ({ payload }) => matches(payload[UPSTREAM_SESSION] as UpstreamSession | undefined),
+      (session) => beganWith(session, { provider, subject: linked.subject, sid }),
       { action: 'session.ended', origin, actor: null, details: { provider } },
     );
   };

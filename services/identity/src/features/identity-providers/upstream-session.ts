@@ -1,4 +1,5 @@
 import Provider, { type Interaction, type Session } from 'oidc-provider';
+import type { OfAccount } from '../../core/oidc/adapter/oidc-adapter.ts';
 import { storeFields } from '../../core/oidc/epochs/store-fields.ts';
 
 /** The sign-in at a provider that somebody has come with; a field of the interaction, and of the session that it becomes. */
@@ -19,7 +20,22 @@ export function trackUpstreamSessions({ Interaction, Session }: Provider): void 
   Session.prototype.loginAccount = function logIn(this: Session & WithUpstream, details) {
     const interaction = Provider.ctx?.oidc.entities.Interaction as (Interaction & WithUpstream) | undefined;
     const upstream = interaction?.[UPSTREAM_SESSION];
-    this[UPSTREAM_SESSION] = upstream?.accountId === details.accountId ? upstream : undefined;
+    const isStepUp = this.accountId === details.accountId && this.loginTs === details.loginTs;
+    if (upstream?.accountId === details.accountId) this[UPSTREAM_SESSION] = upstream;
+    else if (!isStepUp) this[UPSTREAM_SESSION] = undefined;
     loginAccount.call(this, details);
   };
+}
+
+/** Whether a session began by a sign-in with an identity, in its session there if one is given and known. */
+export function beganWith(
+  { payload }: Pick<OfAccount, 'payload'>,
+  { provider, subject, sid }: { provider: string; subject: string; sid?: string | undefined },
+): boolean {
+  const upstream = payload[UPSTREAM_SESSION] as UpstreamSession | undefined;
+  return (
+    upstream?.provider === provider &&
+    upstream.subject === subject &&
+    (sid === undefined || upstream.sid === undefined || upstream.sid === sid)
+  );
 }

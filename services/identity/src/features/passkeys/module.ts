@@ -5,6 +5,7 @@ import { PHISHING_RESISTANT } from '@gatehouse/tokens/acr';
 import { createAsset } from '@gatehouse/web/asset';
 import Router from '@koa/router';
 import { FAILED_PASSKEYS, INTERACTION_SECONDS } from '../../core/limits/bounds.ts';
+import type { Device } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import type { Ports } from '../../core/ports.ts';
 import type { FactorList } from '../../core/sessions/listed-factors.ts';
 import type { IdentityModule } from '../../identity-module.ts';
@@ -17,7 +18,7 @@ import { PASSKEY_METHOD, passkeySignIn } from './passkey-sign-in.ts';
 import { passkeySignUp } from './passkey-sign-up.ts';
 import { createPasskeyStore } from './passkey-store.ts';
 import { createPasskeys } from './passkeys.ts';
-import { createRecordPasskey } from './record-passkey.ts';
+import { createRecordPasskey, type RemovePasskey } from './record-passkey.ts';
 
 /** Signing in with passkeys (WebAuthn Level 3), and the pages on which people manage them. */
 export function passkeys(core: Ports<'accounts' | 'sessions' | 'tokens' | 'pages'>): IdentityModule {
@@ -45,6 +46,17 @@ export function passkeys(core: Ports<'accounts' | 'sessions' | 'tokens' | 'pages
   async function requireOther(userId: string): Promise<void> {
     if ((await passkeys.list(userId)).length <= 1) await core.lastWay.requireOther(userId, PASSKEY_METHOD);
   }
+  const remove: RemovePasskey = async (userId, passkey, by, keep) => {
+    if (!(await passkeys.remove(userId, passkey.id))) return false;
+    await core.sessionEnds.endSignIns(
+      userId,
+      ({ payload }) => (payload.device as Device | undefined)?.passkey === passkey.id,
+      { action: 'session.ended', ...by, details: { passkey: passkey.id } },
+      keep,
+    );
+    await record('removed', userId, passkey, by);
+    return true;
+  };
   const factors: FactorList = {
     list: async (userId) => (await passkeys.list(userId)).map((it) => ({ ...it, type: 'passkey' })),
     async remove(userId, id, by) {
@@ -52,12 +64,13 @@ export function passkeys(core: Ports<'accounts' | 'sessions' | 'tokens' | 'pages
       if (passkey === undefined) return false;
       // An admin can: the owner then asks for a new password.
       if (by.actor === userId) await requireOther(userId);
-      if (!(await passkeys.remove(userId, id))) return false;
-      await record('removed', userId, passkey, by);
-      return true;
+      return remove(userId, passkey, by);
     },
   };
-  addPasskeyRoutes(core.accountPages, { ...core, passkeys, record, requireOther, script: script.path });
+  addPasskeyRoutes(core.accountPages, {
+    ...{ ...core, passkeys, record, remove, requireOther },
+    script: script.path,
+  });
   const router = new Router({ sensitive: true });
   router.get(script.path, (ctx) => {
     ctx.type = 'text/javascript; charset=utf-8';

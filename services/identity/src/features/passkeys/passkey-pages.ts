@@ -139,7 +139,7 @@ export function removePasskeyQuestion({ name, lastUsedAt }: Passkey): Question {
   const passkey = html`<strong><bdi>${name}</bdi></strong>`;
   return {
     title: t('Remove this passkey?'),
-    lost: html`<p>${lastUsedAt === null ? t('The passkey {passkey}, never used, no longer signs you in. Your sessions stay, and so do all other ways to sign in.', { passkey }) : t('The passkey {passkey}, last used {time}, no longer signs you in. Your sessions stay, and so do all other ways to sign in.', { passkey, time: ago(lastUsedAt) })}</p>
+    lost: html`<p>${lastUsedAt === null ? t('The passkey {passkey}, never used, no longer signs you in. Sessions that began with it end, except this one. All other ways to sign in stay.', { passkey }) : t('The passkey {passkey}, last used {time}, no longer signs you in. Sessions that began with it end, except this one. All other ways to sign in stay.', { passkey, time: ago(lastUsedAt) })}</p>
 <p>${t('The passkey remains on your device, where you can delete it as well.')}</p>`,
     submit: t('Remove passkey'),
     back: PASSKEYS,

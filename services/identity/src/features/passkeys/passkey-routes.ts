@@ -14,7 +14,7 @@ import { amrOf, MAX_PASSKEYS } from './passkey.ts';
 import { ADD, addPasskeyPage, PASSKEYS, passkeysPage, removePasskeyQuestion } from './passkey-pages.ts';
 import { PASSKEY_METHOD } from './passkey-sign-in.ts';
 import type { Passkeys } from './passkeys.ts';
-import type { RecordPasskey } from './record-passkey.ts';
+import type { RecordPasskey, RemovePasskey } from './record-passkey.ts';
 
 const NOTICES = {
   added: 'The passkey is added. You can sign in with it from now on.',
@@ -28,6 +28,7 @@ export function addPasskeyRoutes(
   options: {
     passkeys: Passkeys;
     record: RecordPasskey;
+    remove: RemovePasskey;
     sessions: Pick<BrowserSessions, 'find' | 'addFactors'>;
     /** Throws `conflict` for the last passkey of an account that nothing else signs in to. */
     requireOther(userId: string): Promise<void>;
@@ -112,16 +113,14 @@ export function addPasskeyRoutes(
     }
   });
 
-  const askToRemove = async (ctx: Context, { account }: SignedIn) => {
+  const askToRemove = async (ctx: Context, { account, session }: SignedIn) => {
     const passkey = (await passkeys.list(account.id)).find(({ id }) => id === ctx.params.id);
     if (passkey === undefined) throw new ServiceError('not_found', 'There is no such passkey.');
     await options.requireOther(account.id);
     return {
       ...removePasskeyQuestion(passkey),
       async act() {
-        if (await passkeys.remove(account.id, passkey.id)) {
-          await record('removed', account.id, passkey, { origin: originOf(ctx) });
-        }
+        await options.remove(account.id, passkey, { origin: originOf(ctx) }, session.uid);
         return `${PASSKEYS}?done=removed`;
       },
     };

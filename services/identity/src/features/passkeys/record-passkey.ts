@@ -11,6 +11,17 @@ export type RecordPasskey = (
   by: { origin: Origin; actor?: string },
 ) => Promise<void>;
 
+/**
+ * Removes a passkey, and ends the sessions that began with it; the one with the uid `keep` remains. Returns whether there was one,
+ * which is then recorded.
+ */
+export type RemovePasskey = (
+  userId: string,
+  passkey: Pick<Passkey, 'id' | 'name'>,
+  by: { origin: Origin; actor?: string },
+  keep?: string,
+) => Promise<boolean>;
+
 export function createRecordPasskey(options: {
   mails: Pick<AccountMails, 'notify'>;
   audit: Audit;

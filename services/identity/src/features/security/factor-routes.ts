@@ -141,7 +141,7 @@ export function factorRoutes(options: {
   api.delete('remove', '/:id', {
     summary: 'Remove a passkey or an authenticator app',
     description:
-      'An app goes with its recovery codes. People remove their own with the token of a login at the API of the last five minutes.',
+      'An app goes with its recovery codes. The sessions that began with a passkey end with it. People remove their own with the token of a login at the API of the last five minutes.',
     query: FactorQuery,
     responses: done('The factor is removed, and its owner gets a mail.'),
     async handle({ ctx, caller, person, query, params }) {

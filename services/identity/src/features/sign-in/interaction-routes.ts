@@ -277,7 +277,10 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       const how = prepared === undefined ? {} : { details: prepared.details };
       await audit.record({ action: 'account.created', origin, subject: account.id, ...how });
       await mails.sendVerification(account);
-      const verified = { account, generation: undefined, amr: prepared?.amr ?? PASSWORD };
+      const verified = {
+        ...{ account, generation: undefined, amr: prepared?.amr ?? PASSWORD },
+        ...omitUndefined({ passkey: prepared?.details.passkey }),
+      };
       return await complete(ctx, details, verified, { isKnown: true });
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind === 'internal') throw error;

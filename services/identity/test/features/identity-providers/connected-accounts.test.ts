@@ -1,10 +1,12 @@
 import { createFormBrowser, type FormBrowser, formsOf } from '@gatehouse/testing/form-browser';
 import { until } from '@gatehouse/testing/processes';
+import { MULTI_FACTOR } from '@gatehouse/tokens/acr';
 import t from 'tap';
-import { build, PASSWORD } from '../../build.ts';
+import { authorizeUrl, build, PASSWORD } from '../../build.ts';
 import {
   alertOf,
   heading,
+  isSignIn,
   linkOf,
   linkTo,
   mailsOf,
@@ -14,6 +16,7 @@ import {
   signedIn,
   UNDO,
 } from '../../pages.ts';
+import { codeOf, enterCode, withApp } from '../authenticator-app/app.ts';
 import { leave, respond, signInBy, startUpstream, verified } from './upstream.ts';
 
 const upstream = await startUpstream(t);
@@ -42,12 +45,34 @@ t.test('an account is connected, signs its owner in, and is disconnected', async
   t.match(page.html, /olga@elsewhere.example/);
   const gone = await visitor.confirm(await visitor.get(PAGE), '/disconnect');
   t.match(noticeOf(gone), 'The account is disconnected');
+  t.ok(isSignIn(await other.get(PAGE)), 'the session that it began ends');
   const { body } = await built.call('GET', `/api/v1/audit?filter[subject]=${id}`, await built.login('admin'));
   const actions = (body.data as { action: string; details?: { provider?: string } }[])
     .filter(({ action }) => action.startsWith('identity.'))
     .map(({ action, details }) => `${action} ${details?.provider}`);
   t.strictSame(actions.sort(), ['identity.linked acme', 'identity.unlinked acme']);
 });
+
+t.test(
+  'a session that an account at a provider began ends with it, also with a code in between',
+  async (t) => {
+    const { id, visitor, secret } = await withApp(built, 'piet');
+    await visitor.get((await connect(visitor, 'piet')).response.href);
+    const [stepped, own] = [built.browser(), built.browser()];
+    const apps = (await built.database()).collection<{ _id: string }>('authenticator_apps');
+    const app = await apps.findOneAndDelete({ _id: id });
+    for (const it of [stepped, own]) await signInBy(upstream, it, verified('piet'), PAGE);
+    await signInBy(upstream, own, verified('piet'), `${PAGE}/acme/disconnect`);
+    await apps.insertOne(app as never);
+    const asked = await stepped.get(authorizeUrl({ acr_values: MULTI_FACTOR }));
+    await enterCode(stepped, asked, codeOf(secret));
+    t.notOk(isSignIn(await stepped.get(PAGE)));
+    await apps.deleteOne({ _id: id });
+    const gone = await own.confirm(await own.get(PAGE), '/disconnect');
+    t.match(noticeOf(gone), 'disconnected', 'the session in which it is done goes on');
+    t.ok(isSignIn(await stepped.get(PAGE)));
+  },
+);
 
 t.test('people choose which of their accounts at the provider they connect', async (t) => {
   const visitor = await newPerson(built, 'ulla');

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import t from 'tap';
 import { build, codeFor, WEB } from '../../build.ts';
-import { alertOf, heading, linkOf, noticeOf, signedIn } from '../../pages.ts';
+import { alertOf, heading, isSignIn, linkOf, noticeOf, signedIn } from '../../pages.ts';
 import { createAuthenticator, type Deviation, optionsOf } from './authenticator.ts';
 
 const built = await build(t, { host: 'localhost' });
@@ -28,7 +28,7 @@ async function signUp(deviation: Deviation = {}, fields: Record<string, string> 
 }
 
 t.test('an account is created with a passkey and no password, and signed in to with it', async (t) => {
-  const { authenticator, page, form } = await signUp();
+  const { visitor, authenticator, page, form } = await signUp();
   t.equal(heading(page), 'Profile');
   const other = built.browser();
   const signIn = await other.get('/account/passkeys');
@@ -43,6 +43,9 @@ t.test('an account is created with a passkey and no password, and signed in to w
   t.strictSame(amr, ['hwk', 'user', 'mfa']);
   const handle = Buffer.from(optionsOf(form).user?.id ?? '', 'base64url').toString();
   t.equal(sub, handle, 'the passkey names the account');
+  const id = /passkeys\/(pky_\w+)\/rename/.exec(again.html)?.[1];
+  await built.call('DELETE', `/api/v1/factors/${id}?user_id=${sub}`, await built.login('admin'));
+  t.ok(isSignIn(await visitor.get('/account')), 'the first session ends with the passkey');
 });
 
 t.test('a passkey that is not for this account, page and browser creates none', async (t) => {

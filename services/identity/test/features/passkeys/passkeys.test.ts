@@ -13,6 +13,7 @@ import {
   noticeOf,
   signedIn,
 } from '../../pages.ts';
+import { refresh, tokensFor } from '../../tokens.ts';
 import { createAuthenticator, type Deviation, optionsOf } from './authenticator.ts';
 
 const built = await build(t, { host: 'localhost' });
@@ -224,15 +225,26 @@ t.test('a passkey is removed by somebody who has just signed in, and nobody else
   t.equal(heading(await signInWith(authenticator)), 'Passkeys', 'it is still there');
 });
 
-t.test('a session that a removed passkey began is not fresh any more', async (t) => {
-  const { visitor, authenticator } = await withPasskey('loser');
-  const finder = built.browser();
-  await signInWith(authenticator, {}, finder);
-  t.equal(isSignIn(await finder.get('/account/passkeys/add')), false);
-  const remove = linkOf(await visitor.get('/account/passkeys'), 'Remove');
-  await visitor.confirm(await visitor.get('/account/passkeys'), remove);
-  t.ok(isSignIn(await finder.get('/account/passkeys/add')));
-  t.equal(isSignIn(await visitor.get('/account/passkeys/add')), false, 'its owner goes on');
+t.test('the sessions that a removed passkey began end, except the one in which it is removed', async (t) => {
+  for (const by of ['password', 'passkey', 'admin']) {
+    const { id, visitor, authenticator } = await withPasskey(`loser-${by}`);
+    const [finder, own] = [built.browser(), built.browser()];
+    for (const it of [finder, own]) await signInWith(authenticator, {}, it);
+    const { refresh_token } = await tokensFor(built, { browser: finder });
+    const remove = linkOf(await visitor.get('/account/passkeys'), 'Remove');
+    if (by === 'admin') {
+      const path = `/api/v1/factors/${remove.split('/').at(-2)}?user_id=${id}`;
+      t.equal((await built.call('DELETE', path, await built.login('admin'))).status, 204);
+    } else {
+      const remover = by === 'passkey' ? own : visitor;
+      t.match(noticeOf(await remover.confirm(await remover.get('/account/passkeys'), remove)), 'removed');
+    }
+    t.ok(isSignIn(await finder.get('/account')), by);
+    t.equal((await refresh(built, refresh_token)).status, 400, `${by}: the tokens`);
+    t.equal(isSignIn(await own.get('/account')), by !== 'passkey', by);
+    t.ok(isSignIn(await own.get('/account/passkeys/add')), 'one that remains is not fresh');
+    t.notOk(isSignIn(await visitor.get('/account/passkeys/add')), 'one by password goes on');
+  }
 });
 
 t.test('whoever signs in to remove a passkey is back on the list of them', async (t) => {
