@@ -104,7 +104,9 @@ export function createGivenCredentials(options: {
       // Somebody else may know a credential that is taken over or kept: it does not grow with its giver.
       const restamp = (before: Given | undefined): Given => {
         const next = change(before);
-        return next.role && before?.role ? { ...next, role: lowerRole(next.role, before.role) } : next;
+        const madeBy = before?.madeBy ?? (before?.by === next.by ? undefined : before?.by);
+        const role = next.role && before?.role ? lowerRole(next.role, before.role) : next.role;
+        return { ...next, role, madeBy };
       };
       await retried(async () => {
         const before = await store.findNow(id);

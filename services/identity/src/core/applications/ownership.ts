@@ -66,7 +66,8 @@ export function withinCeiling(scopes: readonly string[], role: Role): string[] {
 
 /**
  * The permissions of a credential are those of its application. They never exceed the role that the giver had when it was made, nor, for a
- * member's credential, the member's present role. Trust covers only credentials that the owner or an admin made. Undefined once the credential has ended. `given` says who made it; where it is undefined,
+ * member's credential, the member's present role. Trust covers only credentials that the owner or an admin made, and no credential that was
+ * taken over, which is not the owner for their account either: its maker still knows it. Undefined once the credential has ended. `given` says who made it; where it is undefined,
  * the operator or the owner did. In a trusted application such a credential needs no account: it works while users is away.
  */
 export async function credentialPermissions<O extends Owner & Giver>(
@@ -79,8 +80,9 @@ export async function credentialPermissions<O extends Owner & Giver>(
   if (given !== undefined && giver === undefined) return undefined;
   if (giver === undefined) return ownerPermissions(application, findOwner);
   const role = lowerRole(giver.role, given?.role ?? giver.role);
+  const isTakenOver = given?.madeBy !== undefined;
   const isOwners = giver.id === application.owner;
-  if (isOwners || role === 'admin') {
+  if (!isTakenOver && (isOwners || role === 'admin')) {
     const permissions = boundedBy(role, await ownerPermissions(application, findOwner));
     return isOwners ? permissions : { ...permissions, givenBy: giver.id };
   }

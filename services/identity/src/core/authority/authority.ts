@@ -79,6 +79,7 @@ export function createAuthority<G extends Giver>(options: {
           ? account.admin_epoch
           : undefined,
       role: account.role,
+      madeBy: undefined,
     }),
 
     async give(kind, { id, epoch }, of) {
@@ -128,7 +129,14 @@ export function createAuthority<G extends Giver>(options: {
 export function givenByOwner({ owner }: Pick<Managed, 'owner'>): Given | undefined {
   return owner === null
     ? undefined
-    : { by: owner, epoch: 0, ownerEpoch: undefined, adminEpoch: undefined, role: undefined };
+    : {
+        by: owner,
+        epoch: 0,
+        ownerEpoch: undefined,
+        adminEpoch: undefined,
+        role: undefined,
+        madeBy: undefined,
+      };
 }
 
 function isOfAnother(of: Owned | undefined, person: string): of is Owned & { owner: string } {

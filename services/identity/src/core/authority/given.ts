@@ -12,5 +12,7 @@ export const GIVEN = {
   adminEpoch: number().optional(),
   /** That of the giver at the time: a credential does not grow with a later promotion. */
   role: oneOf(['user', 'editor', 'admin']).optional(),
+  /** The person who made it, if somebody else has taken it over: they still know it. */
+  madeBy: text().optional(),
 };
 export type Given = EntityOf<typeof GIVEN>;

@@ -90,6 +90,30 @@ t.test('a credential that is kept or taken over keeps the role that its giver ha
   t.same(await rolesOf(key.api_key), ['user'], 'taken over');
 });
 
+t.test('a taken-over credential is as little trusted as when the member had it, who knows it', async (t) => {
+  const { path, key } = await shared();
+  const secret = (await call('POST', `${path}/secrets`, eve, {})).body;
+  t.equal((await call('PATCH', path, admin, { trusted: true })).status, 200);
+  const client = { client_id: path.split('/').at(-1) ?? '', client_secret: String(secret.client_secret) };
+  const tokens = async () => [
+    key.api_key,
+    (await built.form({ grant_type: 'client_credentials', ...client })).body.access_token,
+  ];
+  const statuses = async () =>
+    Promise.all(
+      (await tokens()).flatMap((token) =>
+        ['/v2/users', `/v2/users/${people.admin.id}`].map(
+          async (at) => (await call('GET', at, String(token))).status,
+        ),
+      ),
+    );
+  const before = await statuses();
+  t.same(before, [403, 403, 403, 403]);
+  const taken = `${path}/members/${eveId}?take_over=${key.id},${secret.id}`;
+  t.equal((await call('DELETE', taken, admin)).status, 204);
+  t.same(await statuses(), before);
+});
+
 t.test('what somebody made in an application of others ends, and cannot be kept', async (t) => {
   const { path, key } = await shared();
   const secret = (await call('POST', `${path}/secrets`, eve, {})).body;

@@ -181,7 +181,14 @@ t.test('every route that is mounted has an entry', async (t) => {
   const kept = keptAccessRoutes({
     ...{ authenticate: unused, accounts: { find: unused }, sources: [] },
     authority: {
-      givenBy: () => ({ by: '', epoch: 0, ownerEpoch: undefined, adminEpoch: undefined, role: undefined }),
+      givenBy: () => ({
+        by: '',
+        epoch: 0,
+        ownerEpoch: undefined,
+        adminEpoch: undefined,
+        role: undefined,
+        madeBy: undefined,
+      }),
     },
   });
   const stack = [...router.stack, ...ofKeys.stack, ...kept.stack];
