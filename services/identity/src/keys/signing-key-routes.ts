@@ -3,8 +3,9 @@ import type { Context } from 'koa';
 import { Type } from 'typebox';
 import { originOf } from '../core/audit/audit.ts';
 import { SIGNING_ALGORITHMS } from '../core/tokens/signing-algorithms.ts';
-import { type Api, createManagedApi } from '../http/api.ts';
+import type { Api } from '../http/api.ts';
 import { requireFirstPartyAdmin } from '../http/first-party.ts';
+import { personApi } from '../http/person-api.ts';
 import { listOf, ok, shape } from '../openapi/operations.ts';
 import type { KeyAdministration, ListedKey } from './key-administration.ts';
 
@@ -75,10 +76,7 @@ export function signingKeyRoutes(options: {
   keys: KeyAdministration;
 }): Api {
   const { keys } = options;
-  const api = createManagedApi('/api/v1/signing-keys', async (ctx) => {
-    const caller = await options.authenticate(ctx);
-    return { caller, person: requireFirstPartyAdmin(caller, 'Signing keys') };
-  });
+  const api = personApi('/api/v1/signing-keys', options.authenticate, 'Signing keys', requireFirstPartyAdmin);
   const all = async () => ({ data: (await keys.list()).map(keyView) });
 
   api.get('list', '/', {

@@ -14,9 +14,9 @@ import {
   outcomeOf,
   type StandingAccess,
 } from '../../core/authority/standing-access.ts';
-import { type Api, createManagedApi } from '../../http/api.ts';
-import { requireFirstParty } from '../../http/first-party.ts';
+import type { Api } from '../../http/api.ts';
 import { createInternalRouter } from '../../http/internal-router.ts';
+import { personApi, userParameter } from '../../http/person-api.ts';
 import { readJson } from '../../http/request-body.ts';
 import { listOf, ok, shape } from '../../openapi/operations.ts';
 
@@ -53,11 +53,6 @@ const view = (it: StandingAccess & { canBeKept: boolean }) => ({
   made_by: it.madeBy ?? null,
   ...{ created_at: it.createdAt, last_used_at: it.lastUsedAt },
 });
-const Query = Type.Object({
-  user_id: Type.Optional(
-    Type.String({ description: 'By default the caller. Only admins may name another user.' }),
-  ),
-});
 
 /** GET /api/v1/access: everything that acts for a person. Errors are thrown. */
 export function accessRoutes(options: {
@@ -65,24 +60,21 @@ export function accessRoutes(options: {
   accounts: Pick<Accounts, 'find'>;
   sources: readonly AccessSource<Account>[];
 }): Api {
-  const api = createManagedApi('/api/v1/access', async (ctx) => {
-    const caller = await options.authenticate(ctx);
-    return { caller, person: requireFirstParty(caller, 'Access') };
+  const api = personApi('/api/v1/access', options.authenticate, 'Access');
+  const user = userParameter(options.accounts, {
+    description: 'By default the caller. Only admins may name another user.',
+    forbidden: 'Only admins can see the access of other users.',
   });
   api.get('list', '/', {
     summary: 'List what acts for a person',
     description:
       'Sessions, logins, consents, credentials and members of applications, and registration tokens, with what ' +
       'the user made in applications of others, and what `POST /api/v1/users/{user_id}/revocations` does to each.',
-    query: Query,
+    query: user.query,
     responses: ok('The access that the person has given.', listOf('StandingAccessList', accessShape)),
     kinds: ['not_found'],
-    async handle({ person, query: { user_id: id = person.id } }) {
-      if (id !== person.id && person.role !== 'admin') {
-        throw new ServiceError('forbidden', 'Only admins can see the access of other users.');
-      }
-      const account = await options.accounts.find(id);
-      if (account === undefined) throw new ServiceError('not_found', 'There is no such user.');
+    async handle({ person, query }) {
+      const account = await user.accountOf(person, query);
       return { data: (await listAccess(options.sources, account)).map(view) };
     },
   });

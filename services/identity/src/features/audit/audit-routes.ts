@@ -14,8 +14,9 @@ import {
   type AuditRecord,
   type AuditStore,
 } from '../../core/audit/audit.ts';
-import { type Api, createManagedApi } from '../../http/api.ts';
+import type { Api } from '../../http/api.ts';
 import { requireFirstParty, requireFirstPartyAdmin } from '../../http/first-party.ts';
+import { personApi } from '../../http/person-api.ts';
 import { listOf, ok, shape } from '../../openapi/operations.ts';
 
 /** Entries that one query of a person's activity reads. */
@@ -149,10 +150,9 @@ export function auditRoutes(options: {
   concurrency: ConcurrencyLimit;
 }): Api {
   const { store, concurrency } = options;
-  const api = createManagedApi(AUDIT_PATH, async (ctx) => {
-    const caller = await options.authenticate(ctx);
-    return { caller, person: requireFirstParty(caller, 'The entries of the audit log', 'are for people') };
-  });
+  const api = personApi(AUDIT_PATH, options.authenticate, 'The entries of the audit log', (caller, subject) =>
+    requireFirstParty(caller, subject, 'are for people'),
+  );
 
   api.list('list', '/', {
     summary: 'List the audit log',

@@ -1,22 +1,14 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import type { Accounts } from '../../core/accounts/account.ts';
 import { originOf } from '../../core/audit/audit.ts';
 import type { AuthorizedApplications } from '../../core/oidc/authorized-applications.ts';
-import { type Api, createManagedApi } from '../../http/api.ts';
-import { requireFirstParty } from '../../http/first-party.ts';
+import type { Api } from '../../http/api.ts';
+import { personApi, userParameter } from '../../http/person-api.ts';
 import { done, listOf, ok, shape } from '../../openapi/operations.ts';
 
-const ConsentQuery = Type.Object({
-  user_id: Type.Optional(
-    Type.String({
-      description:
-        'The user whose consents these are; by default the caller. Only admins may name another user.',
-    }),
-  ),
-});
 const consentShape = shape(
   'Consent',
   Type.Object({
@@ -43,36 +35,24 @@ export function consentRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
   accounts: Pick<Accounts, 'find'>;
   authorizedApplications: AuthorizedApplications;
-  /** For what an admin ends of somebody else. */
 }): Api {
-  const { accounts, authorizedApplications } = options;
-  const api = createManagedApi('/api/v1/consents', async (ctx) => {
-    const caller = await options.authenticate(ctx);
-    return { caller, person: requireFirstParty(caller, 'Consents') };
+  const { authorizedApplications } = options;
+  const api = personApi('/api/v1/consents', options.authenticate, 'Consents');
+  const user = userParameter(options.accounts, {
+    description:
+      'The user whose consents these are; by default the caller. Only admins may name another user.',
+    forbidden: 'Only an admin may see and end the consents of others.',
   });
-
-  /** The id of the user whose consents the request is about. */
-  async function userIdOf(
-    person: NonNullable<Caller['person']>,
-    { user_id: id = person.id }: Static<typeof ConsentQuery>,
-  ): Promise<string> {
-    if (id !== person.id && person.role !== 'admin') {
-      throw new ServiceError('forbidden', 'Only an admin may see and end the consents of others.');
-    }
-    if ((await accounts.find(id)) === undefined) {
-      throw new ServiceError('not_found', 'There is no such user.');
-    }
-    return id;
-  }
 
   api.get('list', '/', {
     summary: 'List the applications that a person has allowed',
     description: 'Those that may use the account, in the order of their names.',
-    query: ConsentQuery,
+    query: user.query,
     responses: ok('The applications and what they may do.', listOf('Consents', consentShape)),
     kinds: ['not_found'],
     async handle({ person, query }) {
-      const list = await authorizedApplications.list(await userIdOf(person, query));
+      const { id } = await user.accountOf(person, query);
+      const list = await authorizedApplications.list(id);
       return {
         data: list.map(({ clientId, name, hosts, scopes, since }) => ({
           ...{ client_id: clientId, name, hosts, scopes },
@@ -86,10 +66,10 @@ export function consentRoutes(options: {
     summary: 'End the access of an application to an account',
     description:
       'Its tokens for the account stop working, and the person is asked again at the next sign-in. A client_id that is a URL is percent-encoded.',
-    query: ConsentQuery,
+    query: user.query,
     responses: done('The application has no access.'),
     async handle({ ctx, caller, person, query, params }) {
-      const id = await userIdOf(person, query);
+      const { id } = await user.accountOf(person, query);
       const isRevoked = await authorizedApplications.revoke(id, params.client_id, {
         ...{ origin: originOf(ctx), actor: person.id, details: { by: caller.clientId } },
       });

@@ -5,8 +5,9 @@ import type { Context } from 'koa';
 import { type TSchema, Type } from 'typebox';
 import { nameProblems } from '../../core/applications/application-rules.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
-import { type Api, createManagedApi } from '../../http/api.ts';
+import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
+import { personApi } from '../../http/person-api.ts';
 import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import type { ActiveProvider, ActiveProviders } from './active-providers.ts';
 import { callbackPath } from './callback-routes.ts';
@@ -92,10 +93,7 @@ export function identityProviderRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
 }): Api {
   const { issuer, active, store, sealer, linkedIdentities, audit } = options;
-  const api = createManagedApi(PREFIX, async (ctx) => {
-    const caller = await options.authenticate(ctx);
-    return { caller, person: requireFirstPartyAdmin(caller, 'Identity providers') };
-  });
+  const api = personApi(PREFIX, options.authenticate, 'Identity providers', requireFirstPartyAdmin);
 
   async function view({ provider, stored }: ActiveProvider) {
     const { id, authentication: by, claims } = provider;

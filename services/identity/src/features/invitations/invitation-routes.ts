@@ -11,8 +11,9 @@ import type { Accounts } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
-import { type Api, createManagedApi } from '../../http/api.ts';
+import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
+import { personApi } from '../../http/person-api.ts';
 import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import { INVITATION_DAYS, type Invitation, type InvitationStore, MAX_INVITATIONS } from './invitation.ts';
 
@@ -67,10 +68,7 @@ export function invitationRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
 }): Api {
   const { issuer, store, accounts, mails, audit, authority } = options;
-  const api = createManagedApi(PREFIX, async (ctx) => {
-    const caller = await options.authenticate(ctx);
-    return { caller, person: requireFirstPartyAdmin(caller, 'Invitations') };
-  });
+  const api = personApi(PREFIX, options.authenticate, 'Invitations', requireFirstPartyAdmin);
 
   /** Those that can still be accepted. Ended ones do not count towards MAX_INVITATIONS: nobody could see and revoke them. */
   async function waiting(): Promise<Invitation[]> {

@@ -10,8 +10,8 @@ import { MAX_APPLICATIONS, makeSecret } from '../../core/applications/applicatio
 import { nameProblems, scopeProblems } from '../../core/applications/application-rules.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
-import { type Api, createManagedApi } from '../../http/api.ts';
-import { requireFirstParty } from '../../http/first-party.ts';
+import type { Api } from '../../http/api.ts';
+import { personApi } from '../../http/person-api.ts';
 import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import {
   MAX_REGISTRATION_TOKENS,
@@ -93,10 +93,7 @@ export function registrationTokenRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
 }): Api {
   const { tokens, audit } = options;
-  const api = createManagedApi(PREFIX, async (ctx) => {
-    const caller = await options.authenticate(ctx);
-    return { caller, person: requireFirstParty(caller, 'Registration tokens') };
-  });
+  const api = personApi(PREFIX, options.authenticate, 'Registration tokens');
 
   const stamp = ({ person, caller }: { person: { id: string }; caller: Caller }) =>
     options.authority.give('registration_token', { id: person.id, epoch: caller.epoch.subject });

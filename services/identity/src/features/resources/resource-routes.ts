@@ -13,8 +13,8 @@ import { isLoopback, isOnHostOf } from '../../core/applications/hosts.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';
-import { type Api, createManagedApi } from '../../http/api.ts';
-import { requireFirstParty } from '../../http/first-party.ts';
+import type { Api } from '../../http/api.ts';
+import { personApi } from '../../http/person-api.ts';
 import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import { holdsForOthers } from './listed-applications.ts';
 import {
@@ -112,10 +112,7 @@ export function resourceRoutes(options: {
   authenticate(ctx: Context): Promise<Caller>;
 }): Api {
   const { issuer, store, verification, audit, mails, authority } = options;
-  const api = createManagedApi(PREFIX, async (ctx) => {
-    const caller = await options.authenticate(ctx);
-    return { caller, person: requireFirstParty(caller, 'Resources') };
-  });
+  const api = personApi(PREFIX, options.authenticate, 'Resources');
 
   const epochOf = async (id: string) => (await options.applicationStore.findNow(id))?.consentEpoch ?? 0;
 

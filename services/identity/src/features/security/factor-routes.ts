@@ -1,28 +1,20 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
-import { type Static, Type } from 'typebox';
-import type { Account, Accounts } from '../../core/accounts/account.ts';
+import { Type } from 'typebox';
+import type { Accounts } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import type { FactorList } from '../../core/sessions/listed-factors.ts';
 import type { ProgramSessions } from '../../core/sessions/program-sessions.ts';
-import { type Api, createManagedApi } from '../../http/api.ts';
-import { requireFirstParty } from '../../http/first-party.ts';
+import type { Api } from '../../http/api.ts';
+import { personApi, userParameter } from '../../http/person-api.ts';
 import { done, listOf, ok, response, shape } from '../../openapi/operations.ts';
 
 /** How old a login may be, in seconds, by which people remove their own. */
 const FRESH_SECONDS = 300;
 
-const FactorQuery = Type.Object({
-  user_id: Type.Optional(
-    Type.String({
-      description:
-        'The user whose factors these are; by default the caller. Only admins may name another user.',
-    }),
-  ),
-});
 const Time = Type.String({ format: 'date-time' });
 const factorShape = shape(
   'Factor',
@@ -61,28 +53,16 @@ export function factorRoutes(options: {
   audit: Pick<Audit, 'record'>;
   authority: Pick<Authority, 'give'>;
   factors: readonly FactorList[];
-  /** For what an admin does to the factors of somebody else. */
   /** The kinds of logins at the API. */
   programs: readonly Pick<ProgramSessions, 'clientId'>[];
 }): Api {
-  const { accounts, factors } = options;
-  const api = createManagedApi('/api/v1/factors', async (ctx) => {
-    const caller = await options.authenticate(ctx);
-    return { caller, person: requireFirstParty(caller, 'Factors') };
+  const { factors } = options;
+  const api = personApi('/api/v1/factors', options.authenticate, 'Factors');
+  const user = userParameter(options.accounts, {
+    description:
+      'The user whose factors these are; by default the caller. Only admins may name another user.',
+    forbidden: 'Only an admin may see and remove the factors of others.',
   });
-
-  /** The account whose factors are requested. */
-  async function accountOf(
-    person: NonNullable<Caller['person']>,
-    { user_id: id = person.id }: Static<typeof FactorQuery>,
-  ): Promise<Account> {
-    if (id !== person.id && person.role !== 'admin') {
-      throw new ServiceError('forbidden', 'Only an admin may see and remove the factors of others.');
-    }
-    const account = await accounts.find(id);
-    if (account === undefined) throw new ServiceError('not_found', 'There is no such user.');
-    return account;
-  }
 
   /** Whether a login of then is of the last minutes, and had to prove the second factor that the account has now. */
   async function isFresh(userId: string, authTime = 0): Promise<boolean> {
@@ -94,11 +74,11 @@ export function factorRoutes(options: {
 
   api.get('list', '/', {
     summary: 'List passkeys and second factors',
-    query: FactorQuery,
+    query: user.query,
     responses: ok('The factors of the person, without their secrets.', listOf('Factors', factorShape)),
     kinds: ['not_found'],
     async handle({ person, query }) {
-      const { id } = await accountOf(person, query);
+      const { id } = await user.accountOf(person, query);
       const lists = await Promise.all(factors.map(({ list }) => list(id)));
       return {
         data: lists.flat().map(({ recoveryCodesLeft, ...it }) => ({
@@ -122,7 +102,7 @@ export function factorRoutes(options: {
     async handle({ ctx, caller, person, body }) {
       if (person.role !== 'admin')
         throw new ServiceError('forbidden', 'Only an admin may create such a link.');
-      const account = await accountOf(person, body);
+      const account = await user.accountOf(person, body);
       // An open session alone must not be enough to keep the account.
       if (account.id === person.id) {
         throw new ServiceError('forbidden', 'You cannot create such a link for yourself. Ask another admin.');
@@ -142,10 +122,10 @@ export function factorRoutes(options: {
     summary: 'Remove a passkey or an authenticator app',
     description:
       'An app goes with its recovery codes. The sessions that began with a passkey end with it. People remove their own with the token of a login at the API of the last five minutes.',
-    query: FactorQuery,
+    query: user.query,
     responses: done('The factor is removed, and its owner gets a mail.'),
     async handle({ ctx, caller, person, query, params }) {
-      const { id } = await accountOf(person, query);
+      const { id } = await user.accountOf(person, query);
       const isLogin = options.programs.some(({ clientId }) => clientId === caller.clientId);
       // A sign-in to the dashboard may be without a code, in a remembered browser.
       if (id === person.id && !(isLogin && (await isFresh(id, caller.authTime)))) {

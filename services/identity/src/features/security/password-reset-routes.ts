@@ -5,8 +5,9 @@ import { Type } from 'typebox';
 import type { Accounts } from '../../core/accounts/account.ts';
 import { type AccountMails, NEW_PASSWORD_SECONDS } from '../../core/accounts/account-mails.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
-import { type Api, createManagedApi } from '../../http/api.ts';
+import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
+import { personApi } from '../../http/person-api.ts';
 import { response, shape } from '../../openapi/operations.ts';
 
 const sentShape = shape(
@@ -24,10 +25,12 @@ export function passwordResetRoutes(options: {
   mails: Pick<AccountMails, 'sendPasswordReset'>;
   audit: Pick<Audit, 'record'>;
 }): Api {
-  const api = createManagedApi('/api/v1/password-resets', async (ctx) => {
-    const caller = await options.authenticate(ctx);
-    return { caller, person: requireFirstPartyAdmin(caller, 'Password resets') };
-  });
+  const api = personApi(
+    '/api/v1/password-resets',
+    options.authenticate,
+    'Password resets',
+    requireFirstPartyAdmin,
+  );
 
   api.post('create', '/', {
     summary: 'Send somebody a link to choose a new password',

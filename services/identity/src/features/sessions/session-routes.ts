@@ -1,8 +1,8 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
-import { type Static, type TSchema, Type } from 'typebox';
-import type { Account, Accounts } from '../../core/accounts/account.ts';
+import { type TSchema, Type } from 'typebox';
+import type { Accounts } from '../../core/accounts/account.ts';
 import { originOf } from '../../core/audit/audit.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import {
@@ -11,18 +11,10 @@ import {
   type ProgramSessions,
 } from '../../core/sessions/program-sessions.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
-import { type Api, createManagedApi } from '../../http/api.ts';
-import { requireFirstParty } from '../../http/first-party.ts';
+import type { Api } from '../../http/api.ts';
+import { personApi, userParameter } from '../../http/person-api.ts';
 import { done, listOf, ok, shape } from '../../openapi/operations.ts';
 
-const SessionQuery = Type.Object({
-  user_id: Type.Optional(
-    Type.String({
-      description:
-        'The user whose sessions these are; by default the caller. Only admins may name another user.',
-    }),
-  ),
-});
 const OrNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
 const Time = Type.String({ format: 'date-time' });
 /** A session or a login as the API returns it. */
@@ -59,24 +51,13 @@ export function sessionRoutes(options: {
   sessionEnds: Pick<SessionEnds, 'end' | 'endAll'>;
   programs: readonly Pick<ProgramSessions, 'list'>[];
 }): Api {
-  const { accounts, sessions, sessionEnds, programs } = options;
-  const api = createManagedApi('/api/v1/sessions', async (ctx) => {
-    const caller = await options.authenticate(ctx);
-    return { caller, person: requireFirstParty(caller, 'Sessions') };
+  const { sessions, sessionEnds, programs } = options;
+  const api = personApi('/api/v1/sessions', options.authenticate, 'Sessions');
+  const user = userParameter(options.accounts, {
+    description:
+      'The user whose sessions these are; by default the caller. Only admins may name another user.',
+    forbidden: 'Only an admin may see and end the sessions of others.',
   });
-
-  /** The account whose sessions are requested. */
-  async function accountOf(
-    person: NonNullable<Caller['person']>,
-    { user_id: id = person.id }: Static<typeof SessionQuery>,
-  ): Promise<Account> {
-    if (id !== person.id && person.role !== 'admin') {
-      throw new ServiceError('forbidden', 'Only an admin may see and end the sessions of others.');
-    }
-    const account = await accounts.find(id);
-    if (account === undefined) throw new ServiceError('not_found', 'There is no such user.');
-    return account;
-  }
 
   const entryOf = (ctx: Context, { subject: actor }: Caller) =>
     ({ action: 'session.ended', origin: originOf(ctx), actor }) as const;
@@ -84,11 +65,11 @@ export function sessionRoutes(options: {
   api.get('list', '/', {
     summary: 'List sessions and logins',
     description: 'The 200 most recently used of each type.',
-    query: SessionQuery,
+    query: user.query,
     responses: ok('The sessions and logins of the person.', listOf('Sessions', sessionShape)),
     kinds: ['not_found'],
     async handle({ caller, person, query }) {
-      const account = await accountOf(person, query);
+      const account = await user.accountOf(person, query);
       const viewAs = (type: 'browser' | 'login') => (it: ListedSession) => ({
         id: it.id,
         type,
@@ -106,21 +87,21 @@ export function sessionRoutes(options: {
 
   api.delete('remove_all', '/', {
     summary: 'End all sessions and logins',
-    query: SessionQuery,
+    query: user.query,
     responses: done('The sessions and logins have ended, and so have their tokens.'),
     kinds: ['not_found'],
     async handle({ ctx, caller, person, query }) {
-      const { id } = await accountOf(person, query);
+      const { id } = await user.accountOf(person, query);
       await sessionEnds.endAll(id, entryOf(ctx, caller));
     },
   });
 
   api.delete('remove', '/:id', {
     summary: 'End a session or a login',
-    query: SessionQuery,
+    query: user.query,
     responses: done('The session or login has ended, and so have its tokens.'),
     async handle({ ctx, caller, person, query, params }) {
-      const { id } = await accountOf(person, query);
+      const { id } = await user.accountOf(person, query);
       const ended = await sessionEnds.end(id, params.id, entryOf(ctx, caller));
       if (!ended) throw new ServiceError('not_found', 'There is no such session.');
     },
