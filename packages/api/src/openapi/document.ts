@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { STATUS_OF_KIND } from '@gatehouse/core/errors';
+import { notModified } from '../http/conditional.ts';
 import type { JsonSchema } from './alternatives.ts';
 import { createComponents } from './components.ts';
 import { errorKindsOf } from './errors.ts';
@@ -19,6 +21,17 @@ const NOT_MODIFIED = {
   description: 'The client has the current version.',
   headers: { ETag: 'always' },
 } as const;
+
+/** Returns a function for the response to GET of the document, by any framework: 304 for whoever has it. Throws as openApiDocument() does. */
+export function servedDocument(options: OpenApiOptions, routes: readonly Route[]) {
+  // A buffer, since a string of this size would take up the heap (docs/adr/0012-openapi.md).
+  const body = Buffer.from(JSON.stringify(openApiDocument(options, routes)));
+  const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+  const headers = { etag, 'cache-control': 'public, max-age=300' };
+  const json = { ...headers, 'content-type': 'application/json; charset=utf-8' };
+  return (request: Parameters<typeof notModified>[0]) =>
+    notModified(request, etag) ? { status: 304, headers } : { status: 200, headers: json, body };
+}
 
 /**
  * The document, for JSON.stringify: it contains undefined values. Throws when two operations have the same id, or two

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
-import { notModified } from '@gatehouse/api/http/conditional';
-import { openApiDocument, type Route } from '@gatehouse/api/openapi/document';
+import { type Route, servedDocument } from '@gatehouse/api/openapi/document';
 import { ABOUT_VERSION, INTERFACE } from '@gatehouse/api/openapi/interface';
 import { isUnder } from '@gatehouse/core/services';
 import Router from '@koa/router';
@@ -31,29 +29,21 @@ export function openApiRoutes(options: {
     const [method = '', url = ''] = key.split(' ');
     return { method, url, operation };
   });
-  const body = Buffer.from(
-    JSON.stringify(
-      openApiDocument(
-        {
-          title: 'Gatehouse identity',
-          ...INTERFACE,
-          description: `Tokens for people and machines, applications and their credentials, sessions, and administration.\n\n${ABOUT_VERSION}`,
-          path: PATH,
-          origin,
-        },
-        routes,
-      ),
-    ),
+  const respond = servedDocument(
+    {
+      title: 'Gatehouse identity',
+      ...INTERFACE,
+      description: `Tokens for people and machines, applications and their credentials, sessions, and administration.\n\n${ABOUT_VERSION}`,
+      path: PATH,
+      origin,
+    },
+    routes,
   );
-  const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
   return new Router({ sensitive: true }).get(PATH, (ctx) => {
-    ctx.set({ etag, 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' });
-    if (notModified(ctx.req, etag)) {
-      ctx.status = 304;
-      return;
-    }
-    ctx.type = 'application/json; charset=utf-8';
-    ctx.body = body;
+    const { status, headers, body } = respond(ctx.req);
+    ctx.status = status;
+    ctx.set({ ...headers, 'access-control-allow-origin': '*' });
+    if (body !== undefined) ctx.body = body;
   });
 }
 
