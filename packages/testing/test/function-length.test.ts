@@ -12,7 +12,6 @@ const REASONS: Readonly<Record<string, string>> = {
   addAccessRoutes: 'a list of short handlers',
   addProfileRoutes: 'a list of short handlers',
   authRoutes: 'a list of declared endpoints',
-  createApi: 'one declaration with the types that follow from it',
   createJobWorker: 'one loop, whose steps share the turns of owners, the timers and the wake-up',
   createRevocationFeed: 'one state machine: nearly every step reads the gaps, the failures and the freshness',
   createTestIssuer: 'a list of short endpoints on the same state, for tests only',

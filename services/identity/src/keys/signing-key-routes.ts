@@ -1,3 +1,4 @@
+import { listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
@@ -6,7 +7,6 @@ import { SIGNING_ALGORITHMS } from '../core/tokens/signing-algorithms.ts';
 import type { Api } from '../http/api.ts';
 import { requireFirstPartyAdmin } from '../http/first-party.ts';
 import { personApi } from '../http/person-api.ts';
-import { listOf, ok, shape } from '../openapi/operations.ts';
 import type { KeyAdministration, ListedKey } from './key-administration.ts';
 
 const Time = Type.String({ format: 'date-time' });

@@ -1,4 +1,5 @@
 import { bodyValidator } from '@gatehouse/api/http/schema';
+import { listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type Router from '@koa/router';
@@ -18,7 +19,6 @@ import type { Api } from '../../http/api.ts';
 import { createInternalRouter } from '../../http/internal-router.ts';
 import { personApi, userParameter } from '../../http/person-api.ts';
 import { readJson } from '../../http/request-body.ts';
-import { listOf, ok, shape } from '../../openapi/operations.ts';
 
 const Text = Type.Union([Type.String(), Type.Null()]);
 const Time = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);

@@ -1,4 +1,5 @@
 import { bodyValidator } from '@gatehouse/api/http/schema';
+import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type Router from '@koa/router';
@@ -7,7 +8,6 @@ import { Type } from 'typebox';
 import type { Api } from '../../http/api.ts';
 import { createInternalRouter } from '../../http/internal-router.ts';
 import { readJson } from '../../http/request-body.ts';
-import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
 import { Lifetime } from '../applications/views.ts';
 import type { ApiKeys, NewKey } from './api-keys.ts';

@@ -1,6 +1,6 @@
+import { shape } from '@gatehouse/api/openapi/shapes';
 import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
 import { Type } from 'typebox';
-import { shape } from '../../openapi/operations.ts';
 import { EXAMPLE_TIME, LastFour, LastUseFields, lastUseView, orNull, Time } from '../applications/views.ts';
 import type { ApiKey } from './api-key.ts';
 

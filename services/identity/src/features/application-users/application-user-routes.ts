@@ -1,11 +1,11 @@
 import type { ConcurrencyLimit } from '@gatehouse/api/http/concurrency-limit';
 import { createListEndpoint } from '@gatehouse/api/lists/list-endpoint';
 import { cursorEnvelope } from '@gatehouse/api/lists/paging';
+import { done, shape } from '@gatehouse/api/openapi/shapes';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { Api } from '../../http/api.ts';
-import { done, shape } from '../../openapi/operations.ts';
 import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
 import type { ApplicationUser, ApplicationUsers } from './application-users.ts';
 

@@ -2,6 +2,7 @@ import type { ConcurrencyLimit } from '@gatehouse/api/http/concurrency-limit';
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { createListEndpoint } from '@gatehouse/api/lists/list-endpoint';
 import { cursorEnvelope } from '@gatehouse/api/lists/paging';
+import { created, done, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
 import type { Caller } from '@gatehouse/tokens/caller';
@@ -20,7 +21,6 @@ import {
 import type { ApplicationDraft, Applications } from '../../core/applications/applications.ts';
 import { readPublicKeys } from '../../core/applications/public-keys.ts';
 import type { Api } from '../../http/api.ts';
-import { created, done, ok, shape } from '../../openapi/operations.ts';
 import { APPLICATIONS, createManagerApi } from './managers.ts';
 import { ApplicationView, applicationShape, applicationView } from './views.ts';
 

@@ -1,3 +1,4 @@
+import { shape } from '@gatehouse/api/openapi/shapes';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
 import { type TSchema, Type } from 'typebox';
@@ -9,7 +10,6 @@ import {
   type LastUse,
   SECURITY_PROFILES,
 } from '../../core/applications/application.ts';
-import { shape } from '../../openapi/operations.ts';
 
 /**
  * How an application authenticates at the token endpoint. None has asked for a method, so that one with a secret has the

@@ -1,6 +1,7 @@
 import type { ConcurrencyLimit } from '@gatehouse/api/http/concurrency-limit';
 import { createListEndpoint } from '@gatehouse/api/lists/list-endpoint';
 import { cursorEnvelope } from '@gatehouse/api/lists/paging';
+import { listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import { AUDIT_ACTIONS } from '@gatehouse/domain/audit-actions';
 import type { Condition, KeysetPage, ListSource } from '@gatehouse/domain/list-query';
@@ -17,7 +18,6 @@ import {
 import type { Api } from '../../http/api.ts';
 import { requireFirstParty, requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { personApi } from '../../http/person-api.ts';
-import { listOf, ok, shape } from '../../openapi/operations.ts';
 
 /** Entries that one query of a person's activity reads. */
 const ACTIVITY_PAGE = 500;

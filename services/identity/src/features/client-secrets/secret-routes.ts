@@ -1,10 +1,10 @@
+import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { ClientSecret } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import type { Api } from '../../http/api.ts';
-import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
 import {
   EXAMPLE_TIME,

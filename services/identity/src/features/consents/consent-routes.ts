@@ -1,3 +1,4 @@
+import { done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
@@ -7,7 +8,6 @@ import { originOf } from '../../core/audit/audit.ts';
 import type { AuthorizedApplications } from '../../core/oidc/authorized-applications.ts';
 import type { Api } from '../../http/api.ts';
 import { personApi, userParameter } from '../../http/person-api.ts';
-import { done, listOf, ok, shape } from '../../openapi/operations.ts';
 
 const consentShape = shape(
   'Consent',

@@ -1,4 +1,5 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
+import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
@@ -8,7 +9,6 @@ import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { personApi } from '../../http/person-api.ts';
-import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import type { ActiveProvider, ActiveProviders } from './active-providers.ts';
 import { callbackPath } from './callback-routes.ts';
 import type { LinkedIdentityStore } from './linked-identity.ts';

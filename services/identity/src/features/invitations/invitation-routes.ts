@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { invalidFields } from '@gatehouse/api/http/schema';
+import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { loginKey } from '@gatehouse/domain/folded-key';
@@ -14,7 +15,6 @@ import type { Authority } from '../../core/authority/authority.ts';
 import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { personApi } from '../../http/person-api.ts';
-import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import { INVITATION_DAYS, type Invitation, type InvitationStore, MAX_INVITATIONS } from './invitation.ts';
 
 const PREFIX = '/api/v1/invitations';

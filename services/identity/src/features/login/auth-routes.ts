@@ -1,4 +1,5 @@
 import { type ErrorBody, plainBody } from '@gatehouse/api/http/error-bodies';
+import { done, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { acrOf } from '@gatehouse/tokens/acr';
@@ -19,7 +20,6 @@ import type { Verified, WithFactors } from '../../core/sessions/verified.ts';
 import type { TokenSigning } from '../../core/tokens/token-signing.ts';
 import { type Api, createApi } from '../../http/api.ts';
 import type { Authentication } from '../../http/authentication.ts';
-import { done, ok, shape } from '../../openapi/operations.ts';
 import { LOGIN_CLIENT, type Logins, MAX_LOGIN_AGE } from './logins.ts';
 
 export type AuthRoutesOptions = {

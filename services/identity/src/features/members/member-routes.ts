@@ -1,9 +1,9 @@
+import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import { MAX_MEMBERS, MEMBER_ROLES } from '../../core/applications/member.ts';
 import type { Api } from '../../http/api.ts';
-import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
 import type { Members, Membership, NamedMember } from './members.ts';
 

@@ -1,9 +1,10 @@
 import type { DocumentedResponse, Operation } from '@gatehouse/api/openapi/operation';
+import { response, shape } from '@gatehouse/api/openapi/shapes';
 import { RESOURCE_METADATA_PATH } from '@gatehouse/tokens/resource-metadata';
 import { type TSchema, Type } from 'typebox';
 import { DEVICE_CODE_GRANT } from '../../core/applications/application.ts';
 import { ROUTES } from '../../core/oidc/provider-routes.ts';
-import { type Operations, oauthErrorBody, response, shape } from '../../openapi/operations.ts';
+import { type Operations, oauthErrorBody } from '../../openapi/operations.ts';
 
 // The requests below are validated by oidc-provider, without schemas: these describe them.
 const FORM = 'application/x-www-form-urlencoded';

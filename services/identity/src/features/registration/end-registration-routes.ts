@@ -1,3 +1,4 @@
+import { done } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
@@ -6,7 +7,6 @@ import { type ApplicationWrites, retried } from '../../core/applications/applica
 import { findManaged, recordBy } from '../../core/applications/ownership.ts';
 import type { Audit } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
-import { done } from '../../openapi/operations.ts';
 import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
 import type { RegistrationStore } from './registration.ts';
 

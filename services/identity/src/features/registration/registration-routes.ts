@@ -1,3 +1,4 @@
+import { done, ok, response, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import { requestInfo } from '@gatehouse/server/requests';
 import { credentialIn } from '@gatehouse/tokens/authorization';
@@ -7,7 +8,7 @@ import { Type } from 'typebox';
 import { originOf } from '../../core/audit/audit.ts';
 import { type Api, createApi } from '../../http/api.ts';
 import type { Authentication } from '../../http/authentication.ts';
-import { done, oauthErrorBody, ok, response, shape } from '../../openapi/operations.ts';
+import { oauthErrorBody } from '../../openapi/operations.ts';
 import { ClientMetadata, clientInformation, metadataValidator } from './client-metadata.ts';
 import type { RegisteredClient, Registrations } from './registrations.ts';
 

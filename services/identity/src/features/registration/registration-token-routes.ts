@@ -1,4 +1,5 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
+import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import type { Caller } from '@gatehouse/tokens/caller';
@@ -12,7 +13,6 @@ import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import type { Api } from '../../http/api.ts';
 import { personApi } from '../../http/person-api.ts';
-import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import {
   MAX_REGISTRATION_TOKENS,
   type RegistrationToken,

@@ -1,4 +1,5 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
+import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
@@ -15,7 +16,6 @@ import type { Authority } from '../../core/authority/authority.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';
 import type { Api } from '../../http/api.ts';
 import { personApi } from '../../http/person-api.ts';
-import { created, done, listOf, ok, shape } from '../../openapi/operations.ts';
 import { holdsForOthers } from './listed-applications.ts';
 import {
   identifierKeyOf,

@@ -1,3 +1,4 @@
+import { done, listOf, ok, response, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
@@ -10,7 +11,6 @@ import type { FactorList } from '../../core/sessions/listed-factors.ts';
 import type { ProgramSessions } from '../../core/sessions/program-sessions.ts';
 import type { Api } from '../../http/api.ts';
 import { personApi, userParameter } from '../../http/person-api.ts';
-import { done, listOf, ok, response, shape } from '../../openapi/operations.ts';
 
 /** How old a login may be, in seconds, by which people remove their own. */
 const FRESH_SECONDS = 300;

@@ -1,3 +1,4 @@
+import { response, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
@@ -8,7 +9,6 @@ import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { personApi } from '../../http/person-api.ts';
-import { response, shape } from '../../openapi/operations.ts';
 
 const sentShape = shape(
   'PasswordResetSent',

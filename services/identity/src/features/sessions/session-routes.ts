@@ -1,3 +1,4 @@
+import { done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
@@ -13,7 +14,6 @@ import {
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import type { Api } from '../../http/api.ts';
 import { personApi, userParameter } from '../../http/person-api.ts';
-import { done, listOf, ok, shape } from '../../openapi/operations.ts';
 
 const OrNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
 const Time = Type.String({ format: 'date-time' });

@@ -1,8 +1,8 @@
+import { done, listOf, ok, response, shape } from '@gatehouse/api/openapi/shapes';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { Api } from '../../http/api.ts';
-import { done, listOf, ok, response, shape } from '../../openapi/operations.ts';
 import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
 import { applicationShape, applicationView } from '../applications/views.ts';
 import { transferShape, transferView } from './transfer-view.ts';

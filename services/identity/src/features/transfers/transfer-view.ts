@@ -1,6 +1,6 @@
+import { shape } from '@gatehouse/api/openapi/shapes';
 import { Type } from 'typebox';
 import { grantTypesOf } from '../../core/applications/application.ts';
-import { shape } from '../../openapi/operations.ts';
 import { ApplicationView, EXAMPLE_TIME, Time } from '../applications/views.ts';
 import type { OfferedTransfer } from './transfers.ts';
 
