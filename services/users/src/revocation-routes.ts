@@ -1,10 +1,9 @@
 import { plainBody } from '@gatehouse/api/http/error-bodies';
-import { bodyValidator } from '@gatehouse/api/http/schema';
-import { documented } from '@gatehouse/api/openapi/operation';
-import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { done, shape } from '@gatehouse/api/openapi/shapes';
+import { mountEndpoints } from '@gatehouse/api/resource/mount-endpoints';
 import { ServiceError, unavailable } from '@gatehouse/core/errors';
 import { requestInfo } from '@gatehouse/server/requests';
-import { isFirstParty, requireScope } from '@gatehouse/tokens/caller';
+import { isFirstParty } from '@gatehouse/tokens/caller';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
 import { requestedBy } from '@gatehouse/tokens/requested-by';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
@@ -13,7 +12,6 @@ import { authorizeRevocation, isOwn } from './user-access.ts';
 import type { UserService } from './user-service.ts';
 
 const PREFIX = '/api/v1/users';
-const WRITE = ['write:users'];
 const Revocation = Type.Object(
   {
     except: Type.Optional(
@@ -26,7 +24,6 @@ const Revocation = Type.Object(
   },
   { additionalProperties: false },
 );
-const readRevocation = bodyValidator(Revocation);
 
 /** POST /api/v1/users/{id}/revocations: ends everything that acts for a person. `identity` is a client of its internal routes. */
 export function mountRevocationRoutes(
@@ -38,42 +35,29 @@ export function mountRevocationRoutes(
   },
 ): void {
   const { users, identity, authenticate } = options;
-  app.post<{ Params: { id: string } }>(
-    `${PREFIX}/:id/revocations`,
-    {
-      config: { errorBody: plainBody },
-      schema: documented({
-        operationId: 'revoke_access',
-        summary: 'Revoke all access of a user',
-        description:
-          'Ends the sessions, logins, tokens and consents of the user, and everything that acts for them: client secrets, public keys, API keys and ' +
-          'members of their applications, registration tokens, links, invitations and offers. Pauses their webhooks. Ways to sign in stay. ' +
-          'For admins, and for people themselves with a login or in the dashboard.',
-        tag: PREFIX,
-        scopes: WRITE,
-        body: [{ name: 'AccessRevocation', schema: Revocation, example: { except: [] } }],
-        responses: { 204: { description: 'The access has been revoked.' } },
-        errors: { body: plainBody, kinds: ['invalid', 'not_found', 'unavailable'] },
-      }),
-      onRequest: [
-        authenticate,
-        async (request) => {
-          const caller = callerOf(request);
-          requireScope(caller, WRITE);
-          if (!(isOwn(caller, request.params.id) && isFirstParty(caller))) authorizeRevocation(caller);
-        },
-      ],
+  const errors = { body: plainBody };
+  const api = mountEndpoints(app, authenticate, { prefix: PREFIX, errors, scopes: ['write:users'] });
+  api.post('revoke', '/:id/revocations', {
+    operationId: 'revoke_access',
+    summary: 'Revoke all access of a user',
+    description:
+      'Ends the sessions, logins, tokens and consents of the user, and everything that acts for them: client secrets, public keys, API keys and ' +
+      'members of their applications, registration tokens, links, invitations and offers. Pauses their webhooks. Ways to sign in stay. ' +
+      'For admins, and for people themselves with a login or in the dashboard.',
+    body: shape('AccessRevocation', Revocation, { except: [] }),
+    isBodyOptional: true,
+    responses: done('The access has been revoked.'),
+    kinds: ['invalid', 'unavailable'],
+    admit({ caller, params }) {
+      if (!(isOwn(caller, params.id) && isFirstParty(caller))) authorizeRevocation(caller);
     },
-    async (request, reply) => {
-      const { id } = request.params;
-      const { except = [] } = readRevocation(request.body ?? {});
-      const { id: userId } = await users.read(id);
+    async handle({ caller, request, params, body: { except = [] } }) {
+      const { id: userId } = await users.read(params.id);
       if (except.length > 0) await keep(userId, except);
-      const by = requestedBy(callerOf(request), requestInfo(request.raw));
+      const by = requestedBy(caller, requestInfo(request.raw));
       await users.revoke(userId, { everything: true, kept: except, by });
-      return reply.code(204).send();
     },
-  );
+  });
 
   /** Stamps the kept entries before anything ends, so that they hold afterwards. */
   async function keep(userId: string, ids: readonly string[]): Promise<void> {

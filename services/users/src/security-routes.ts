@@ -1,14 +1,12 @@
 import { ifMatch } from '@gatehouse/api/http/conditional';
 import { type ErrorBody, upperCaseCodeBody, v2Body } from '@gatehouse/api/http/error-bodies';
-import { bodyValidator } from '@gatehouse/api/http/schema';
-import { documented } from '@gatehouse/api/openapi/operation';
+import { done, shape } from '@gatehouse/api/openapi/shapes';
 import { callerOf } from '@gatehouse/api/resource/authenticate';
-import type { ErrorKind } from '@gatehouse/core/errors';
+import { mountEndpoints } from '@gatehouse/api/resource/mount-endpoints';
 import { type RequestedBy, requestInfo } from '@gatehouse/server/requests';
-import { requireScope } from '@gatehouse/tokens/caller';
 import { requestedBy } from '@gatehouse/tokens/requested-by';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import { type Static, type TSchema, Type } from 'typebox';
+import { Type } from 'typebox';
 import { currentPasswordMissing, sourceOf, withWrongPasswordAsField } from './current-password.ts';
 import { CurrentPasswordInput, PasswordInput } from './profiles/user-profiles.ts';
 import type { UserRole, UserStatus } from './user.ts';
@@ -22,7 +20,6 @@ const PREFIXES: readonly { prefix: string; errorBody: ErrorBody }[] = [
   { prefix: '/v2/users', errorBody: v2Body },
   { prefix: '/users', errorBody: v2Body },
 ];
-const WRITE = ['write:users'];
 const LAST_ADMIN = 'People get 409 for the last active admin; trusted applications do not.';
 
 const Password = Type.Object({
@@ -32,9 +29,7 @@ const Password = Type.Object({
 const Role = Type.Object({ role: Type.Unsafe<UserRole>({ type: 'string', enum: [...USER_ROLES] }) });
 const Status = Type.Object({ status: Type.Unsafe<UserStatus>({ type: 'string', enum: [...USER_STATUSES] }) });
 
-type OneUser = { Params: { id: string } };
 type Dependencies = { users: UserService; authenticate: onRequestAsyncHookHandler };
-type Guard = (request: FastifyRequest<OneUser>) => void;
 
 /**
  * The changes that end a person's tokens: password, role, status. Each has its own path below the user's, and responds
@@ -49,101 +44,59 @@ function mountUnder(
   { prefix, errorBody }: (typeof PREFIXES)[number],
   { users, authenticate }: Dependencies,
 ): void {
-  const authorizeUserChange: Guard = (request) => authorizeChange(callerOf(request), request.params.id);
-  const authorizeRoleAndStatus: Guard = (request) => authorizeAdmin(callerOf(request));
+  const errors = { body: errorBody };
+  const api = mountEndpoints(app, authenticate, { prefix, errors, scopes: ['write:users'] });
+  const change = { conditional: 'write', responses: done('The change has been made.') } as const;
 
-  function put<S extends TSchema>(
-    field: string,
-    about: {
-      summary: string;
-      description?: string;
-      body: S;
-      example: Static<S>;
-      guard: Guard;
-      errors?: readonly ErrorKind[];
-    },
-    change: (request: FastifyRequest<OneUser>, body: Static<S>) => Promise<unknown>,
-  ): void {
-    const { summary, description, body, example, guard, errors = [] } = about;
-    const read = bodyValidator(body);
-    app.put<OneUser>(
-      `${prefix}/:id/${field}`,
-      {
-        config: { errorBody },
-        schema: documented({
-          operationId: ['set', field, ...prefix.split('/').filter(Boolean)].join('_'),
-          summary,
-          ...(description === undefined ? {} : { description }),
-          tag: prefix,
-          scopes: WRITE,
-          conditional: 'write',
-          body: [{ name: `User${field[0]?.toUpperCase()}${field.slice(1)}`, schema: body, example }],
-          responses: { 204: { description: 'The change has been made.' } },
-          errors: { body: errorBody, kinds: ['invalid', 'not_found', ...errors] },
-        }),
-        // Hooks that run before the body is read.
-        onRequest: [
-          authenticate,
-          async (request) => {
-            requireScope(callerOf(request), WRITE);
-            guard(request);
-          },
-        ],
-      },
-      async (request, reply) => {
-        await change(request, read(request.body));
-        return reply.code(204).send();
-      },
-    );
-  }
-
-  const password = {
+  api.put('set_password', '/:id/password', {
+    ...change,
     summary: 'Change the password',
     description:
       'People need the current password to change their own. The change ends all tokens and sessions of the person.',
-    body: Password,
-    example: { current_password: 'correct horse battery', new_password: 'a staple that is better' },
-    guard: authorizeUserChange,
-  };
-  put('password', password, async (request, body) => {
-    const caller = callerOf(request);
-    const { id } = request.params;
-    const { new_password: newPassword, current_password: currentPassword } = body;
-    if (currentPassword === undefined && needsCurrentPassword(caller, id)) {
-      throw currentPasswordMissing();
-    }
-    const change = {
-      newPassword,
-      ...(currentPassword === undefined ? {} : { currentPassword }),
-      ...sourceOf(caller),
-      changedBy: byOf(request),
-    };
-    await withWrongPasswordAsField(users.changePassword(id, change, ifMatch(request)));
+    body: shape('UserPassword', Password, {
+      current_password: 'correct horse battery',
+      new_password: 'a staple that is better',
+    }),
+    kinds: ['invalid'],
+    admit: ({ caller, params }) => authorizeChange(caller, params.id),
+    async handle({ caller, request, params: { id }, body }) {
+      const { new_password: newPassword, current_password: currentPassword } = body;
+      if (currentPassword === undefined && needsCurrentPassword(caller, id)) {
+        throw currentPasswordMissing();
+      }
+      const change = {
+        newPassword,
+        ...(currentPassword === undefined ? {} : { currentPassword }),
+        ...sourceOf(caller),
+        changedBy: byOf(request),
+      };
+      await withWrongPasswordAsField(users.changePassword(id, change, ifMatch(request)));
+    },
   });
 
-  const role = {
+  api.put('set_role', '/:id/role', {
+    ...change,
     summary: 'Change the role',
     description: `Ends the access tokens of the person. ${LAST_ADMIN}`,
-    body: Role,
-    example: { role: 'editor' as const },
-    errors: ['conflict'] as const,
-    guard: authorizeRoleAndStatus,
-  };
-  put('role', role, (request, body) =>
-    users.changeRole(request.params.id, body.role, ifMatch(request), byOf(request)),
-  );
+    body: shape('UserRole', Role, { role: 'editor' }),
+    kinds: ['invalid', 'conflict'],
+    admit: ({ caller }) => authorizeAdmin(caller),
+    async handle({ request, params, body }) {
+      await users.changeRole(params.id, body.role, ifMatch(request), byOf(request));
+    },
+  });
 
-  const status = {
+  api.put('set_status', '/:id/status', {
+    ...change,
     summary: 'Activate or deactivate',
     description: `Ends the access tokens of the person. Deactivation also ends their sessions; they can no longer sign in. ${LAST_ADMIN}`,
-    body: Status,
-    example: { status: 'inactive' as const },
-    errors: ['conflict'] as const,
-    guard: authorizeRoleAndStatus,
-  };
-  put('status', status, (request, body) =>
-    users.changeStatus(request.params.id, body.status, ifMatch(request), byOf(request)),
-  );
+    body: shape('UserStatus', Status, { status: 'inactive' }),
+    kinds: ['invalid', 'conflict'],
+    admit: ({ caller }) => authorizeAdmin(caller),
+    async handle({ request, params, body }) {
+      await users.changeStatus(params.id, body.status, ifMatch(request), byOf(request));
+    },
+  });
 }
 
 function byOf(request: FastifyRequest): RequestedBy {
