@@ -1,9 +1,8 @@
 import { type ErrorBody, plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
+import { JsonText } from '@gatehouse/api/http/json-body';
 import { serializer } from '@gatehouse/api/http/schema';
-import { documented } from '@gatehouse/api/openapi/operation';
-import { callerOf } from '@gatehouse/api/resource/authenticate';
-import { send } from '@gatehouse/api/resource/json-response';
-import { requireScope } from '@gatehouse/tokens/caller';
+import { ok, shape } from '@gatehouse/api/openapi/shapes';
+import { mountEndpoints } from '@gatehouse/api/resource/mount-endpoints';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import type { ProductService } from './product-service.ts';
@@ -30,29 +29,17 @@ export function mountCategories(
     const schema: TSchema = isBare ? Type.Array(Category) : Type.Object({ data: Type.Array(Category) });
     const name = isBare ? 'CategoriesList' : 'Categories';
     const write = serializer(schema) as (value: unknown) => string;
-    app.get(
-      `${prefix}/categories`,
-      {
-        config: { errorBody },
-        schema: documented({
-          operationId: ['categories', ...prefix.split('/').filter(Boolean)].join('_'),
-          summary: 'List the categories of products',
-          description: 'In the order of their names, with the number of products in each.',
-          tag: prefix,
-          scopes: READ,
-          responses: {
-            200: { description: 'The categories.', shapes: [{ name, schema, example: exampleOf(isBare) }] },
-          },
-          errors: { body: errorBody },
-        }),
-        onRequest: [authenticate, async (request) => requireScope(callerOf(request), READ)],
-      },
-      async (_request, reply) => {
+    const api = mountEndpoints(app, authenticate, { prefix, errors: { body: errorBody }, scopes: READ });
+    api.get('categories', '/categories', {
+      summary: 'List the categories of products',
+      description: 'In the order of their names, with the number of products in each.',
+      responses: ok('The categories.', shape(name, schema, exampleOf(isBare))),
+      async handle({ reply }) {
         const categories = await products.categories();
-        const text = write(isBare ? categories : { data: categories });
-        return send(reply, { status: 200, headers: { 'cache-control': 'no-store' }, text });
+        reply.header('cache-control', 'no-store');
+        return new JsonText(write(isBare ? categories : { data: categories }));
       },
-    );
+    });
   }
 }
 
