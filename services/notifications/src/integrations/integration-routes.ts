@@ -1,10 +1,9 @@
 import { v2Body } from '@gatehouse/api/http/error-bodies';
+import { JsonText } from '@gatehouse/api/http/json-body';
 import { serializer } from '@gatehouse/api/http/schema';
-import { documented } from '@gatehouse/api/openapi/operation';
-import { callerOf } from '@gatehouse/api/resource/authenticate';
-import { send } from '@gatehouse/api/resource/json-response';
+import { ok, shape } from '@gatehouse/api/openapi/shapes';
+import { mountEndpoints } from '@gatehouse/api/resource/mount-endpoints';
 import { ServiceError } from '@gatehouse/core/errors';
-import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import { INTEGRATION_KINDS, type IntegrationState } from './integration.ts';
@@ -55,47 +54,29 @@ export function mountIntegrations(
 ): void {
   const { states, authenticate } = options;
   for (const prefix of PREFIXES) {
-    app.get(
-      prefix,
-      {
-        config: { errorBody: v2Body },
-        schema: documented({
-          operationId: ['list', ...prefix.split('/').filter(Boolean)].join('_'),
-          summary: 'List the integrations',
-          description:
-            'The integrations, which of them are configured, and whether they work, as checked within the last 30 seconds. ' +
-            'For editors, admins and trusted applications.',
-          tag: prefix,
-          scopes: SCOPES,
-          responses: {
-            200: {
-              description: 'The integrations.',
-              shapes: [{ name: 'Integrations', schema: Integrations, example: EXAMPLE }],
-            },
-          },
-          errors: { body: v2Body },
-        }),
-        onRequest: [
-          authenticate,
-          async (request) => {
-            const caller = callerOf(request);
-            requireScope(caller, SCOPES);
-            if (caller.person?.role === 'user') {
-              throw new ServiceError(
-                'forbidden',
-                'Only editors, admins and trusted applications see integrations.',
-              );
-            }
-          },
-        ],
+    const api = mountEndpoints(app, authenticate, { prefix, errors: { body: v2Body }, scopes: SCOPES });
+    api.get('list', '/', {
+      summary: 'List the integrations',
+      description:
+        'The integrations, which of them are configured, and whether they work, as checked within the last 30 seconds. ' +
+        'For editors, admins and trusted applications.',
+      responses: ok('The integrations.', shape('Integrations', Integrations, EXAMPLE)),
+      admit({ caller }) {
+        if (caller.person?.role === 'user') {
+          throw new ServiceError(
+            'forbidden',
+            'Only editors, admins and trusted applications see integrations.',
+          );
+        }
       },
-      async (_request, reply) => {
+      async handle({ reply }) {
         const data = (await states()).map(({ checkedAt, ...state }) => ({
           ...state,
           checked_at: checkedAt?.toISOString() ?? null,
         }));
-        return send(reply, { status: 200, headers: { 'cache-control': 'no-store' }, text: write({ data }) });
+        reply.header('cache-control', 'no-store');
+        return new JsonText(write({ data }));
       },
-    );
+    });
   }
 }
