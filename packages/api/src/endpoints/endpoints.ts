@@ -36,7 +36,10 @@ type Params<Path extends string> = Path extends `${string}/:${infer Name}/${infe
     : unknown;
 
 /** The description of an endpoint for the document, beside what follows from its prefix, its path and its method. */
-type About = Pick<Operation, 'summary' | 'description' | 'scopes' | 'conditional' | 'responses'> & {
+type About = Pick<
+  Operation,
+  'summary' | 'description' | 'scopes' | 'conditional' | 'idempotent' | 'responses'
+> & {
   /** In place of the one that follows from its name and path. */
   operationId?: string;
   /** The kinds of errors in addition to those that follow from the operation; `not_found` from parameters in its path. */
@@ -47,6 +50,8 @@ type Declaration<I, P, B extends TObject, Q extends TObject> = About & {
   /** The schema of a query that the handler reads itself. */
   documentedQuery?: TObject;
   body?: TypedShape<B>;
+  /** The shape of a body that the handler reads itself. */
+  documentedBody?: Shape;
   /** Takes no body for an empty object. */
   isBodyOptional?: boolean;
   /** Throws before the body is read. */
@@ -97,14 +102,15 @@ export function createEndpoints<I extends object>(options: {
       path: P,
       declaration: Declaration<I, Params<P>, B, Q>,
     ): void => {
-      const { query, documentedQuery = query, body, isBodyOptional, admit, handle, ...about } = declaration;
+      const { query, documentedQuery = query, body, documentedBody = body, ...others } = declaration;
+      const { isBodyOptional, admit, handle, ...about } = others;
       const readBody = body && validator(body.schema);
       const readQuery = query && queryValidator(query);
       const status = Number(Object.keys(about.responses)[0] ?? 200);
       const operation = {
         ...about,
         ...(documentedQuery && { query: [{ profile: 'interface', schema: documentedQuery }] }),
-        ...(body && { body: [body] }),
+        ...(documentedBody && { body: [documentedBody] }),
       };
       add(name, operation, {
         method,

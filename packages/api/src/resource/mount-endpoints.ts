@@ -8,7 +8,10 @@ import { send } from './json-response.ts';
 
 type FromCaller = { caller: Caller; request: FastifyRequest; reply: FastifyReply };
 
-/** Mounts endpoints as routes of `app`, for callers who have one of their scopes. */
+/**
+ * Mounts endpoints as routes of `app`, for callers who have one of their scopes; where there are none, for any credential. A
+ * handler may also send the reply itself, and return it.
+ */
 export function mountEndpoints(
   app: FastifyInstance,
   authenticate: onRequestAsyncHookHandler,
@@ -28,7 +31,8 @@ export function mountEndpoints(
         onRequest: [
           authenticate,
           async (request, reply) => {
-            requireScope(callerOf(request), operation.scopes ?? []);
+            const { scopes = [] } = operation;
+            if (scopes.length > 0) requireScope(callerOf(request), scopes);
             admit(from(request, reply), request.params);
           },
         ],
@@ -36,6 +40,7 @@ export function mountEndpoints(
           const { params, query, body: sent } = request;
           const readBody = async () => sent;
           const { body, ...response } = await respond(from(request, reply), { params, query, readBody });
+          if (reply.sent) return reply;
           return send(reply, {
             ...response,
             text: body instanceof JsonText ? body.text : JSON.stringify(body),
@@ -44,4 +49,10 @@ export function mountEndpoints(
       });
     },
   });
+}
+
+/** The body of a JSON response that nobody keeps. */
+export function uncached(reply: FastifyReply, text: string): JsonText {
+  reply.header('cache-control', 'no-store');
+  return new JsonText(text);
 }

@@ -4,12 +4,13 @@ import { done, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { createApp } from '@gatehouse/api/resource/app';
 import { mountEndpoints } from '@gatehouse/api/resource/mount-endpoints';
 import { ServiceError } from '@gatehouse/core/errors';
-import { logger } from '@gatehouse/testing/test-logger';
+import { recordingLogger } from '@gatehouse/testing/test-logger';
 import type { Caller } from '@gatehouse/tokens/caller';
 import t from 'tap';
 import { Type } from 'typebox';
 
 const DOCUMENT = '/openapi/things.json';
+const { logger, lines } = recordingLogger();
 const app = createApp({
   logger,
   errorBodyFor: () => v2Body,
@@ -53,9 +54,22 @@ things.delete('remove', '/:id', {
   responses: done('Gone.'),
   handle: async () => {},
 });
+things.put('own', '/own', {
+  summary: 'Respond by itself',
+  scopes: [],
+  documentedBody: Thing,
+  responses: ok('The body.', Thing),
+  handle: ({ request, reply }) => reply.code(203).send(request.body),
+});
 await app.ready();
 
-type Row = [method: 'GET' | 'POST' | 'DELETE', path: string, scope: string, body: string, response: string];
+type Row = [
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  scope: string,
+  body: string,
+  response: string,
+];
 const ROWS: Row[] = [
   ['GET', '/v2/things?limit=3', 'read:data', '', '200 {"size": 3}'],
   ['GET', '/v2/things?limit=x', 'read:data', '', '400 invalid_parameter'],
@@ -68,6 +82,7 @@ const ROWS: Row[] = [
   ['POST', '/v2/things/a/parts', 'read:data', '{', '403 forbidden'],
   ['DELETE', '/v2/things/a', 'write:data', '', '204 '],
   ['DELETE', '/v2/things/a', 'write:data', '{"why":1}', '400 invalid_parameter'],
+  ['PUT', '/v2/things/own', 'other:data', '{"size":"1"}', '203 {"size":"1"}'],
   ['POST', '/v2/things/a', 'write:data', '', '405 method_not_allowed'],
 ];
 
@@ -84,6 +99,7 @@ t.test('endpoints do what is declared', async (t) => {
     const place = headers.location === undefined ? '' : ` at ${headers.location}`;
     t.equal(`${statusCode} ${text}${place}`, expected, `${method} ${url} ${payload} by ${scope}`);
   }
+  t.same(lines, [], 'nothing is sent twice');
 });
 
 t.test('the document says what is declared', async (t) => {
@@ -94,4 +110,6 @@ t.test('the document says what is declared', async (t) => {
   const { post } = paths['/v2/things/{id}/parts'];
   t.match(post, { operationId: 'make_part', description: 'Requires the scope `write:data`.' });
   t.hasOwnProps(post.responses, ['202', '403', '404', '409']);
+  const { put } = paths['/v2/things/own'];
+  t.same(put.requestBody.content['application/json'].schema, { $ref: '#/components/schemas/Thing' });
 });
