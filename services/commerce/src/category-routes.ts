@@ -1,8 +1,7 @@
 import { type ErrorBody, plainBody, v2Body } from '@gatehouse/api/http/error-bodies';
-import { JsonText } from '@gatehouse/api/http/json-body';
 import { serializer } from '@gatehouse/api/http/schema';
 import { ok, shape } from '@gatehouse/api/openapi/shapes';
-import { mountEndpoints } from '@gatehouse/api/resource/mount-endpoints';
+import { mountEndpoints, uncached } from '@gatehouse/api/resource/mount-endpoints';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import type { ProductService } from './product-service.ts';
@@ -36,8 +35,7 @@ export function mountCategories(
       responses: ok('The categories.', shape(name, schema, exampleOf(isBare))),
       async handle({ reply }) {
         const categories = await products.categories();
-        reply.header('cache-control', 'no-store');
-        return new JsonText(write(isBare ? categories : { data: categories }));
+        return uncached(reply, write(isBare ? categories : { data: categories }));
       },
     });
   }
