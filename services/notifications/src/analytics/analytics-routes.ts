@@ -1,11 +1,9 @@
 import { plainBody } from '@gatehouse/api/http/error-bodies';
 import { serializer } from '@gatehouse/api/http/schema';
 import { DATE_PATTERN } from '@gatehouse/api/lists/filter-patterns';
-import { documented } from '@gatehouse/api/openapi/operation';
-import { callerOf } from '@gatehouse/api/resource/authenticate';
-import { send } from '@gatehouse/api/resource/json-response';
+import { response, shape } from '@gatehouse/api/openapi/shapes';
+import { mountEndpoints, uncached } from '@gatehouse/api/resource/mount-endpoints';
 import type { MountOptions } from '@gatehouse/api/resource/mount-resource';
-import { requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { MAX_POINTS, readAnalyticsQuery } from './analytics-query.ts';
@@ -118,38 +116,25 @@ export function mountAnalytics(
 ): void {
   const { analytics, keepDays } = options;
   const { authenticate, concurrency } = options.mountOptions;
-  const errorBody = plainBody;
-  app.get(
-    PATH,
-    {
-      config: { errorBody },
-      schema: documented({
-        operationId: 'analytics_api_v1',
-        summary: 'Metrics over time',
-        description: DESCRIPTION,
-        tag: PATH,
-        scopes: SCOPES,
-        query: [{ profile: 'plain', schema: Query }],
-        responses: {
-          200: {
-            description: 'The values of the metric, or the list of metrics.',
-            shapes: [
-              { name: 'AnalyticsValues', schema: Values, example: EXAMPLE },
-              { name: 'AnalyticsMetrics', schema: Metrics, example: LIST },
-            ],
-          },
-        },
-        errors: { body: errorBody, kinds: ['invalid'] },
-      }),
-      onRequest: [authenticate, async (request) => requireScope(callerOf(request), SCOPES)],
+  const path = { prefix: PATH, errors: { body: plainBody }, scopes: SCOPES };
+  mountEndpoints(app, authenticate, path).get('read', '/', {
+    operationId: 'analytics_api_v1',
+    summary: 'Metrics over time',
+    description: DESCRIPTION,
+    documentedQuery: Query,
+    responses: {
+      200: response(
+        'The values of the metric, or the list of metrics.',
+        shape('AnalyticsValues', Values, EXAMPLE),
+        shape('AnalyticsMetrics', Metrics, LIST),
+      ),
     },
-    async (request, reply) => {
+    kinds: ['invalid'],
+    async handle({ caller, request, reply }) {
       const parameters = request.query as Record<string, unknown>;
       const query = readAnalyticsQuery(parameters, { now: new Date(), keepDays });
-      const headers = { 'cache-control': 'no-store' };
-      if (query === undefined) return send(reply, { status: 200, headers, text: writeList(LIST) });
+      if (query === undefined) return uncached(reply, writeList(LIST));
       const { metric, from, to, interval } = query;
-      const caller = callerOf(request);
       const { asOf, total, totals, data } = await concurrency.run(caller, () =>
         analytics.query(query, caller),
       );
@@ -167,7 +152,7 @@ export function mountAnalytics(
           : { group_by: group, totals: totals.map(({ key, value }) => ({ ...named(key), value })) }),
         data: data.map(({ at, key, value }) => ({ at: at.toISOString(), ...named(key), value })),
       });
-      return send(reply, { status: 200, headers, text });
+      return uncached(reply, text);
     },
-  );
+  });
 }

@@ -1,7 +1,7 @@
 import { plainBody } from '@gatehouse/api/http/error-bodies';
 import { cursorEnvelope } from '@gatehouse/api/lists/paging';
-import { documented } from '@gatehouse/api/openapi/operation';
-import { send } from '@gatehouse/api/resource/json-response';
+import { ok, shape } from '@gatehouse/api/openapi/shapes';
+import { mountEndpoints, uncached } from '@gatehouse/api/resource/mount-endpoints';
 import { type Profile, view } from '@gatehouse/api/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
 import { ServiceError } from '@gatehouse/core/errors';
@@ -150,27 +150,12 @@ export function mountEventTypes(
     }),
   };
   const text = JSON.stringify(list);
-  app.get(
-    TYPES_PATH,
-    {
-      config: { errorBody: plainBody },
-      schema: documented({
-        operationId: 'event_types',
-        summary: 'List the types of events',
-        description:
-          'The types that webhooks subscribe to, each with a schema and an example of its payload.',
-        tag: TYPES_PATH,
-        scopes: [],
-        responses: {
-          200: {
-            description: 'The types.',
-            shapes: [{ name: 'EventTypes', schema, example: { data: list.data.slice(0, 1) } }],
-          },
-        },
-        errors: { body: plainBody, kinds: [] },
-      }),
-      onRequest: [authenticate],
-    },
-    async (_request, reply) => send(reply, { status: 200, headers: { 'cache-control': 'no-store' }, text }),
-  );
+  const path = { prefix: TYPES_PATH, errors: { body: plainBody }, scopes: [] };
+  mountEndpoints(app, authenticate, path).get('list', '/', {
+    operationId: 'event_types',
+    summary: 'List the types of events',
+    description: 'The types that webhooks subscribe to, each with a schema and an example of its payload.',
+    responses: ok('The types.', shape('EventTypes', schema, { data: list.data.slice(0, 1) })),
+    handle: ({ reply }) => uncached(reply, text),
+  });
 }

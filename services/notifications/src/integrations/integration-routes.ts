@@ -1,8 +1,7 @@
 import { v2Body } from '@gatehouse/api/http/error-bodies';
-import { JsonText } from '@gatehouse/api/http/json-body';
 import { serializer } from '@gatehouse/api/http/schema';
 import { ok, shape } from '@gatehouse/api/openapi/shapes';
-import { mountEndpoints } from '@gatehouse/api/resource/mount-endpoints';
+import { mountEndpoints, uncached } from '@gatehouse/api/resource/mount-endpoints';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
@@ -74,8 +73,7 @@ export function mountIntegrations(
           ...state,
           checked_at: checkedAt?.toISOString() ?? null,
         }));
-        reply.header('cache-control', 'no-store');
-        return new JsonText(write({ data }));
+        return uncached(reply, write({ data }));
       },
     });
   }

@@ -1,7 +1,9 @@
-import { bodyValidator, queryValidator, serializer } from '@gatehouse/api/http/schema';
+import { serializer } from '@gatehouse/api/http/schema';
+import { done, ok, shape } from '@gatehouse/api/openapi/shapes';
+import { uncached } from '@gatehouse/api/resource/mount-endpoints';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
-import { adminRoutes, operatorOf, READ, sendFresh, WRITE } from './admin-access.ts';
+import { mountAdminEndpoints, operatorOf, WRITE } from './admin-access.ts';
 import type { QueuedDeadLetter, QueueService } from './queue-service.ts';
 
 export const DEAD_LETTERS_PATH = '/api/v1/dead-letters';
@@ -44,9 +46,6 @@ const PurgeQuery = Type.Object({
 });
 const Removed = Type.Object({ removed: Type.Integer() });
 
-const readListQuery = queryValidator(ListQuery);
-const readPurgeQuery = queryValidator(PurgeQuery);
-const readReplay = bodyValidator(Replay);
 const writeOne = serializer(DeadLetter);
 const writePage = serializer(Page);
 const writeReplayed = serializer(Replayed);
@@ -70,105 +69,76 @@ export function mountDeadLetters(
   app: FastifyInstance,
   { queues, authenticate }: { queues: QueueService; authenticate: onRequestAsyncHookHandler },
 ): void {
-  const route = adminRoutes(DEAD_LETTERS_PATH, authenticate);
-  const one = { name: 'DeadLetter', schema: DeadLetter, example: EXAMPLE };
+  const api = mountAdminEndpoints(app, authenticate, DEAD_LETTERS_PATH);
+  const one = shape('DeadLetter', DeadLetter, EXAMPLE);
 
-  app.get(
-    DEAD_LETTERS_PATH,
-    route('list_dead_letters', {
-      summary: 'List dead letters',
-      description: 'Jobs whose attempts all failed, in the order of their failure. For admins.',
-      scopes: READ,
-      query: [{ profile: 'plain', schema: ListQuery }],
-      responses: {
-        200: {
-          description: 'A page of the list.',
-          shapes: [{ name: 'DeadLetters', schema: Page, example: PAGE_EXAMPLE, parts: [one] }],
-        },
-      },
-      errors: ['invalid', 'not_found'],
-    }),
-    async (request, reply) => {
-      const { queue, limit = 20, cursor } = readListQuery(request.query);
+  api.get('list', '/', {
+    operationId: 'list_dead_letters',
+    summary: 'List dead letters',
+    description: 'Jobs whose attempts all failed, in the order of their failure. For admins.',
+    query: ListQuery,
+    responses: ok('A page of the list.', { ...shape('DeadLetters', Page, PAGE_EXAMPLE), parts: [one] }),
+    kinds: ['not_found'],
+    async handle({ reply, query: { queue, limit = 20, cursor } }) {
       const { data, next } = await queues.deadLetters({ queue, limit, cursor: cursor || undefined });
       const meta = { itemsPerPage: data.length, hasNextPage: next !== undefined };
       const links = next === undefined ? {} : { next: linkTo(next, { queue, limit }) };
-      return sendFresh(reply, writePage({ data: data.map(show), links, meta }));
+      return uncached(reply, writePage({ data: data.map(show), links, meta }));
     },
-  );
+  });
 
-  app.post(
-    DEAD_LETTERS_PATH,
-    route('replay_dead_letters', {
-      summary: 'Replay dead letters',
-      description:
-        'The jobs go back into their queues, with a full set of attempts. For admins; recorded in the audit log.',
-      scopes: WRITE,
-      body: [{ name: 'DeadLetterReplay', schema: Replay, example: { ids: [EXAMPLE.id] } }],
-      responses: {
-        200: {
-          description: 'The number of replayed jobs, and the unknown ids.',
-          shapes: [{ name: 'DeadLettersReplayed', schema: Replayed, example: { replayed: 1, unknown: [] } }],
-        },
-      },
-      errors: ['invalid'],
-    }),
-    async (request, reply) => {
-      const ids = [...new Set(readReplay(request.body).ids)];
+  api.post('replay', '/', {
+    operationId: 'replay_dead_letters',
+    summary: 'Replay dead letters',
+    description:
+      'The jobs go back into their queues, with a full set of attempts. For admins; recorded in the audit log.',
+    scopes: WRITE,
+    body: shape('DeadLetterReplay', Replay, { ids: [EXAMPLE.id] }),
+    responses: ok(
+      'The number of replayed jobs, and the unknown ids.',
+      shape('DeadLettersReplayed', Replayed, { replayed: 1, unknown: [] }),
+    ),
+    async handle({ request, reply, body }) {
+      const ids = [...new Set(body.ids)];
       const unknown = await queues.replay(ids, operatorOf(request));
-      return sendFresh(reply, writeReplayed({ replayed: ids.length - unknown.length, unknown }));
+      return uncached(reply, writeReplayed({ replayed: ids.length - unknown.length, unknown }));
     },
-  );
+  });
 
-  app.delete(
-    DEAD_LETTERS_PATH,
-    route('purge_dead_letters', {
-      summary: 'Remove all dead letters of a queue or a lane',
-      description: 'For admins; recorded in the audit log.',
-      scopes: WRITE,
-      query: [{ profile: 'plain', schema: PurgeQuery }],
-      responses: {
-        200: {
-          description: 'The number of removed dead letters.',
-          shapes: [{ name: 'DeadLettersRemoved', schema: Removed, example: { removed: 3 } }],
-        },
-      },
-      errors: ['invalid', 'not_found'],
-    }),
-    async (request, reply) => {
-      const { queue, lane } = readPurgeQuery(request.query);
+  api.delete('purge', '/', {
+    operationId: 'purge_dead_letters',
+    summary: 'Remove all dead letters of a queue or a lane',
+    description: 'For admins; recorded in the audit log.',
+    scopes: WRITE,
+    query: PurgeQuery,
+    responses: ok(
+      'The number of removed dead letters.',
+      shape('DeadLettersRemoved', Removed, { removed: 3 }),
+    ),
+    kinds: ['not_found'],
+    async handle({ request, reply, query: { queue, lane } }) {
       const removed = await queues.purge(queue, lane, operatorOf(request));
-      return sendFresh(reply, writeRemoved({ removed }));
+      return uncached(reply, writeRemoved({ removed }));
     },
-  );
+  });
 
-  app.get<{ Params: { id: string } }>(
-    `${DEAD_LETTERS_PATH}/:id`,
-    route('read_dead_letter', {
-      summary: 'Read a dead letter',
-      description: 'For admins.',
-      scopes: READ,
-      responses: { 200: { description: 'The dead letter.', shapes: [one] } },
-      errors: ['not_found'],
-    }),
-    async (request, reply) =>
-      sendFresh(reply, writeOne(show(await queues.readDeadLetter(request.params.id)))),
-  );
+  api.get('read', '/:id', {
+    operationId: 'read_dead_letter',
+    summary: 'Read a dead letter',
+    description: 'For admins.',
+    responses: ok('The dead letter.', one),
+    handle: async ({ reply, params }) =>
+      uncached(reply, writeOne(show(await queues.readDeadLetter(params.id)))),
+  });
 
-  app.delete<{ Params: { id: string } }>(
-    `${DEAD_LETTERS_PATH}/:id`,
-    route('remove_dead_letter', {
-      summary: 'Remove a dead letter',
-      description: 'For admins; recorded in the audit log.',
-      scopes: WRITE,
-      responses: { 204: { description: 'The dead letter has been removed.' } },
-      errors: ['not_found'],
-    }),
-    async (request, reply) => {
-      await queues.removeDeadLetter(request.params.id, operatorOf(request));
-      return reply.code(204).send();
-    },
-  );
+  api.delete('remove', '/:id', {
+    operationId: 'remove_dead_letter',
+    summary: 'Remove a dead letter',
+    description: 'For admins; recorded in the audit log.',
+    scopes: WRITE,
+    responses: done('The dead letter has been removed.'),
+    handle: ({ request, params }) => queues.removeDeadLetter(params.id, operatorOf(request)),
+  });
 }
 
 function linkTo(cursor: string, { queue, limit }: { queue: string | undefined; limit: number }): string {

@@ -1,7 +1,9 @@
-import { bodyValidator, serializer } from '@gatehouse/api/http/schema';
+import { serializer } from '@gatehouse/api/http/schema';
+import { ok, shape } from '@gatehouse/api/openapi/shapes';
+import { uncached } from '@gatehouse/api/resource/mount-endpoints';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
-import { adminRoutes, operatorOf, READ, sendFresh, WRITE } from './admin-access.ts';
+import { mountAdminEndpoints, operatorOf, WRITE } from './admin-access.ts';
 import type { LaneStatus, QueueService } from './queue-service.ts';
 
 export const QUEUES_PATH = '/api/v1/queues';
@@ -43,7 +45,6 @@ const Lane = Type.Object({
 const LaneList = Type.Array(Lane);
 const Change = Type.Object({ paused: Type.Boolean() });
 
-const readChange = bodyValidator(Change);
 const writeLane = serializer(Lane);
 const writeList = serializer(LaneList);
 
@@ -62,45 +63,28 @@ export function mountQueues(
   app: FastifyInstance,
   { queues, authenticate }: { queues: QueueService; authenticate: onRequestAsyncHookHandler },
 ): void {
-  const route = adminRoutes(QUEUES_PATH, authenticate);
-  app.get(
-    QUEUES_PATH,
-    route('list_queues', {
-      summary: 'List the lanes of all queues',
-      description: 'The lanes, with the numbers of their jobs. For admins.',
-      scopes: READ,
-      responses: {
-        200: {
-          description: 'The lanes.',
-          shapes: [{ name: 'Lanes', schema: LaneList, example: [EXAMPLE] }],
-        },
-      },
-    }),
-    async (_request, reply) => {
-      const text = writeList((await queues.status()).map(show));
-      return sendFresh(reply, text);
-    },
-  );
+  const api = mountAdminEndpoints(app, authenticate, QUEUES_PATH);
+  api.get('list', '/', {
+    operationId: 'list_queues',
+    summary: 'List the lanes of all queues',
+    description: 'The lanes, with the numbers of their jobs. For admins.',
+    responses: ok('The lanes.', shape('Lanes', LaneList, [EXAMPLE])),
+    handle: async ({ reply }) => uncached(reply, writeList((await queues.status()).map(show))),
+  });
 
-  app.put<{ Params: { queue: string; lane: string } }>(
-    `${QUEUES_PATH}/:queue/:lane`,
-    route('change_lane', {
-      summary: 'Pause or resume a lane',
-      description: 'Every worker follows within seconds. For admins; recorded in the audit log.',
-      scopes: WRITE,
-      body: [{ name: 'LaneChange', schema: Change, example: { paused: true } }],
-      responses: {
-        200: { description: 'The lane.', shapes: [{ name: 'Lane', schema: Lane, example: EXAMPLE }] },
-      },
-      errors: ['invalid', 'not_found'],
-    }),
-    async (request, reply) => {
-      const { queue, lane } = request.params;
-      const { paused } = readChange(request.body);
+  api.put('change', '/:queue/:lane', {
+    operationId: 'change_lane',
+    summary: 'Pause or resume a lane',
+    description: 'Every worker follows within seconds. For admins; recorded in the audit log.',
+    scopes: WRITE,
+    body: shape('LaneChange', Change, { paused: true }),
+    responses: ok('The lane.', shape('Lane', Lane, EXAMPLE)),
+    kinds: ['invalid'],
+    async handle({ request, reply, params: { queue, lane }, body: { paused } }) {
       const status = await queues.setPaused(queue, lane, paused, operatorOf(request));
-      return sendFresh(reply, writeLane(show(status)));
+      return uncached(reply, writeLane(show(status)));
     },
-  );
+  });
 }
 
 function show({ queue, lane, paused, failing, outcomes, slotTimes, depth }: LaneStatus) {

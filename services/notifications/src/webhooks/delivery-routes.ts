@@ -1,7 +1,9 @@
+import { plainBody } from '@gatehouse/api/http/error-bodies';
 import { serializer } from '@gatehouse/api/http/schema';
 import { createListEndpoint } from '@gatehouse/api/lists/list-endpoint';
 import { cursorEnvelope } from '@gatehouse/api/lists/paging';
-import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { ok, response, shape } from '@gatehouse/api/openapi/shapes';
+import { mountEndpoints, uncached } from '@gatehouse/api/resource/mount-endpoints';
 import type { MountOptions } from '@gatehouse/api/resource/mount-resource';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import { DELIVERY_STATUSES } from '@gatehouse/domain/webhook-fields';
@@ -13,7 +15,6 @@ import { payloadOf } from '../events/event-resource.ts';
 import type { Delivery, DeliveryField } from './delivery.ts';
 import type { Webhook } from './webhook.ts';
 import { READ, WEBHOOKS, WRITE } from './webhook-resource.ts';
-import { sendFresh, WEBHOOK, webhookRoute } from './webhook-route.ts';
 import type { WebhookService } from './webhook-service.ts';
 
 const Time = Type.String({ format: 'date-time' });
@@ -106,7 +107,7 @@ const DELIVERY_EXAMPLE = {
   ],
   created_at: '2026-03-01T09:30:00.050Z',
 };
-const delivery = { name: 'WebhookDelivery', schema: DeliveryView, example: DELIVERY_EXAMPLE };
+const delivery = shape('WebhookDelivery', DeliveryView, DELIVERY_EXAMPLE);
 
 const LIST_EXAMPLE = {
   data: [DELIVERY_EXAMPLE],
@@ -147,7 +148,11 @@ export function mountDeliveryRoutes(
 ): void {
   const { webhooks, events, mountOptions } = options;
   const { authenticate, concurrency } = mountOptions;
-  const route = webhookRoute(authenticate);
+  const api = mountEndpoints(app, authenticate, {
+    prefix: WEBHOOKS,
+    errors: { body: plainBody },
+    scopes: WRITE,
+  });
 
   async function withEvents(
     deliveries: readonly Delivery[],
@@ -169,46 +174,30 @@ export function mountDeliveryRoutes(
     return writeDelivery(shownAs(first as Shown));
   };
 
-  app.post<{ Params: { id: string } }>(
-    `${WEBHOOK}/test`,
-    route('test_webhook', WRITE, {
-      summary: 'Send a test to a webhook',
-      description: 'An event of the type webhook.test is delivered to it, as any other.',
-      responses: { 202: { description: 'The delivery.', shapes: [delivery] } },
-      kinds: ['conflict'],
-    }),
-    async (request, to) => {
-      const caller = callerOf(request);
-      const tested = await webhooks.test(request.params.id, caller);
-      return sendFresh(to, await written(tested, caller), 202);
-    },
-  );
+  api.post('test', '/:id/test', {
+    operationId: 'test_webhook',
+    summary: 'Send a test to a webhook',
+    description: 'An event of the type webhook.test is delivered to it, as any other.',
+    responses: { 202: response('The delivery.', delivery) },
+    kinds: ['conflict'],
+    handle: async ({ caller, reply, params }) =>
+      uncached(reply, await written(await webhooks.test(params.id, caller), caller)),
+  });
 
-  app.get<{ Params: { id: string } }>(
-    `${WEBHOOK}/deliveries`,
-    route('list_webhook_deliveries', READ, {
-      summary: 'List the deliveries of a webhook',
-      description:
-        'The deliveries of the last 30 days, the latest first, each with its request, and the responses to its attempts.',
-      query: [{ profile: 'plain', schema: list.query }],
-      responses: {
-        200: {
-          description: 'A page of the list.',
-          shapes: [
-            {
-              name: 'WebhookDeliveries',
-              schema: cursorEnvelope.schema(DeliveryView),
-              example: LIST_EXAMPLE,
-              parts: [delivery],
-            },
-          ],
-        },
-      },
-      kinds: ['invalid'],
+  api.get('list', '/:id/deliveries', {
+    operationId: 'list_webhook_deliveries',
+    summary: 'List the deliveries of a webhook',
+    description:
+      'The deliveries of the last 30 days, the latest first, each with its request, and the responses to its attempts.',
+    scopes: READ,
+    documentedQuery: list.query,
+    responses: ok('A page of the list.', {
+      ...shape('WebhookDeliveries', cursorEnvelope.schema(DeliveryView), LIST_EXAMPLE),
+      parts: [delivery],
     }),
-    async (request, to) => {
-      const caller = callerOf(request);
-      const webhook = await webhooks.find(request.params.id, caller);
+    kinds: ['invalid'],
+    async handle({ caller, request, reply, params }) {
+      const webhook = await webhooks.find(params.id, caller);
       const { id } = webhook;
       const source = options.deliveriesOf(id);
       const shown: ListSource<DeliveryField, Shown> = {
@@ -226,23 +215,18 @@ export function mountDeliveryRoutes(
         path: `${WEBHOOKS}/${id}/deliveries`,
         limited: (work) => concurrency.run(caller, work),
       });
-      return sendFresh(to, text, 200, headers);
+      reply.headers(headers);
+      return uncached(reply, text);
     },
-  );
+  });
 
-  app.post<{ Params: { id: string; delivery: string } }>(
-    `${WEBHOOK}/deliveries/:delivery/resend`,
-    route('resend_webhook_delivery', WRITE, {
-      summary: 'Deliver an event again',
-      description: 'With the same `webhook-id`. A delivery that waits for its next attempt is sent now.',
-      responses: { 202: { description: 'The delivery, which is pending.', shapes: [delivery] } },
-      kinds: ['conflict'],
-    }),
-    async (request, to) => {
-      const { id, delivery: deliveryId } = request.params;
-      const caller = callerOf(request);
-      const resent = await webhooks.resend(id, deliveryId, caller);
-      return sendFresh(to, await written(resent, caller), 202);
-    },
-  );
+  api.post('resend', '/:id/deliveries/:delivery/resend', {
+    operationId: 'resend_webhook_delivery',
+    summary: 'Deliver an event again',
+    description: 'With the same `webhook-id`. A delivery that waits for its next attempt is sent now.',
+    responses: { 202: response('The delivery, which is pending.', delivery) },
+    kinds: ['conflict'],
+    handle: async ({ caller, reply, params }) =>
+      uncached(reply, await written(await webhooks.resend(params.id, params.delivery, caller), caller)),
+  });
 }

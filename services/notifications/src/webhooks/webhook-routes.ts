@@ -1,13 +1,14 @@
-import { bodyValidator, serializer } from '@gatehouse/api/http/schema';
+import { plainBody } from '@gatehouse/api/http/error-bodies';
+import { serializer } from '@gatehouse/api/http/schema';
 import { DATE_PATTERN } from '@gatehouse/api/lists/filter-patterns';
-import { callerOf } from '@gatehouse/api/resource/authenticate';
+import { ok, response, shape } from '@gatehouse/api/openapi/shapes';
+import { mountEndpoints, uncached } from '@gatehouse/api/resource/mount-endpoints';
 import type { MountOptions } from '@gatehouse/api/resource/mount-resource';
 import { requestInfo } from '@gatehouse/server/requests';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { WEBHOOK_LIMITS, type Webhook } from './webhook.ts';
-import { SECRET_EXAMPLE, show, WithSecret, WRITE } from './webhook-resource.ts';
-import { sendFresh, WEBHOOK, webhookRoute } from './webhook-route.ts';
+import { SECRET_EXAMPLE, show, WEBHOOKS, WithSecret, WRITE } from './webhook-resource.ts';
 import type { WebhookService } from './webhook-service.ts';
 
 const Overlap = Type.Object({
@@ -42,59 +43,48 @@ export function mountWebhookRoutes(
   },
 ): void {
   const { webhooks } = options;
-  const route = webhookRoute(options.authenticate);
+  const api = mountEndpoints(app, options.authenticate, {
+    prefix: WEBHOOKS,
+    errors: { body: plainBody },
+    scopes: WRITE,
+  });
 
   const writeSecret = serializer(WithSecret);
-  const readOverlap = bodyValidator(Overlap);
-  app.post<{ Params: { id: string } }>(
-    `${WEBHOOK}/rotate`,
-    route('rotate_webhook_secret', WRITE, {
-      summary: 'Make a new secret for a webhook',
-      description:
-        'Until the one before has ended, both sign each delivery, so that receivers can change over. One before that ends at once.',
-      body: [{ name: 'WebhookRotation', schema: Overlap, example: { overlap_seconds: 3600 } }],
-      responses: {
-        200: {
-          description: 'The webhook, with its new secret.',
-          shapes: [{ name: 'WebhookWithSecret', schema: WithSecret, example: SECRET_EXAMPLE }],
-        },
-      },
-      kinds: ['invalid'],
-    }),
-    async (request, to) => {
-      const { overlap_seconds: seconds = 86_400 } = readOverlap(request.body);
-      const webhook: Webhook = await webhooks.rotate(
-        request.params.id,
-        seconds,
-        callerOf(request),
-        requestInfo(request.raw),
-      );
-      return sendFresh(to, writeSecret({ ...show(webhook), secret: options.reveal(webhook) }));
+  api.post('rotate', '/:id/rotate', {
+    operationId: 'rotate_webhook_secret',
+    summary: 'Make a new secret for a webhook',
+    description:
+      'Until the one before has ended, both sign each delivery, so that receivers can change over. One before that ends at once.',
+    body: shape('WebhookRotation', Overlap, { overlap_seconds: 3600 }),
+    responses: ok(
+      'The webhook, with its new secret.',
+      shape('WebhookWithSecret', WithSecret, SECRET_EXAMPLE),
+    ),
+    kinds: ['invalid'],
+    async handle({ caller, request, reply, params, body: { overlap_seconds: seconds = 86_400 } }) {
+      const webhook = await webhooks.rotate(params.id, seconds, caller, requestInfo(request.raw));
+      return uncached(reply, writeSecret({ ...show(webhook), secret: options.reveal(webhook) }));
     },
-  );
+  });
 
-  const readReplay = bodyValidator(Replay);
   const writeReplayed = serializer(Replayed);
-  app.post<{ Params: { id: string } }>(
-    `${WEBHOOK}/replay`,
-    route('replay_webhook', WRITE, {
-      summary: 'Deliver the events since a time again',
-      description:
-        'Those that the webhook subscribes to now, whether they were delivered before or not. They are delivered some at a time; `replay` of ' +
-        'the webhook shows how far. A webhook has one replay at a time, which ends when the webhook is paused.',
-      body: [{ name: 'WebhookReplay', schema: Replay, example: { from: '2026-03-01T00:00:00Z' } }],
-      responses: {
-        202: {
-          description: 'The number of events.',
-          shapes: [{ name: 'WebhookReplayed', schema: Replayed, example: { replayed: 12, next: null } }],
-        },
-      },
-      kinds: ['invalid', 'conflict'],
-    }),
-    async (request, to) => {
-      const from = new Date(readReplay(request.body).from);
-      const replayed = await webhooks.replay(request.params.id, from, callerOf(request));
-      return sendFresh(to, writeReplayed({ replayed, next: null }), 202);
+  api.post('replay', '/:id/replay', {
+    operationId: 'replay_webhook',
+    summary: 'Deliver the events since a time again',
+    description:
+      'Those that the webhook subscribes to now, whether they were delivered before or not. They are delivered some at a time; `replay` of ' +
+      'the webhook shows how far. A webhook has one replay at a time, which ends when the webhook is paused.',
+    body: shape('WebhookReplay', Replay, { from: '2026-03-01T00:00:00Z' }),
+    responses: {
+      202: response(
+        'The number of events.',
+        shape('WebhookReplayed', Replayed, { replayed: 12, next: null }),
+      ),
     },
-  );
+    kinds: ['invalid', 'conflict'],
+    async handle({ caller, reply, params, body }) {
+      const replayed = await webhooks.replay(params.id, new Date(body.from), caller);
+      return uncached(reply, writeReplayed({ replayed, next: null }));
+    },
+  });
 }

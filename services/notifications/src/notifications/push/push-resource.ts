@@ -1,8 +1,8 @@
 import { plainBody } from '@gatehouse/api/http/error-bodies';
 import { invalidFields, serializer } from '@gatehouse/api/http/schema';
 import { bareArray } from '@gatehouse/api/lists/paging';
-import { documented } from '@gatehouse/api/openapi/operation';
-import { send } from '@gatehouse/api/resource/json-response';
+import { ok, shape } from '@gatehouse/api/openapi/shapes';
+import { mountEndpoints, uncached } from '@gatehouse/api/resource/mount-endpoints';
 import { type Profile, requestBody, view } from '@gatehouse/api/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
 import { ServiceError } from '@gatehouse/core/errors';
@@ -174,29 +174,19 @@ export function mountPushKey(
 ): void {
   const schema = Type.Object({ public_key: Type.String() });
   const write = serializer(schema);
-  const example = { public_key: BODY.keys.p256dh };
-  app.get(
-    `${PREFIX}/public-key`,
-    {
-      config: { errorBody: plainBody },
-      schema: documented({
-        operationId: 'push_public_key',
-        summary: 'Read the key with which browsers subscribe',
-        description:
-          'The applicationServerKey of PushManager.subscribe(), in base64url. 404 if push is not set up.',
-        tag: PREFIX,
-        scopes: [],
-        responses: { 200: { description: 'The key.', shapes: [{ name: 'PushPublicKey', schema, example }] } },
-        errors: { body: plainBody, kinds: ['not_found'] },
-      }),
-      onRequest: [authenticate],
-    },
-    async (_request, reply) => {
+  const api = mountEndpoints(app, authenticate, { prefix: PREFIX, errors: { body: plainBody }, scopes: [] });
+  api.get('read', '/public-key', {
+    operationId: 'push_public_key',
+    summary: 'Read the key with which browsers subscribe',
+    description:
+      'The applicationServerKey of PushManager.subscribe(), in base64url. 404 if push is not set up.',
+    responses: ok('The key.', shape('PushPublicKey', schema, { public_key: BODY.keys.p256dh })),
+    kinds: ['not_found'],
+    handle({ reply }) {
       if (publicKey === undefined) throw new ServiceError('not_found', 'Push is not set up here.');
-      const text = write({ public_key: publicKey });
-      return send(reply, { status: 200, headers: { 'cache-control': 'no-store' }, text });
+      return uncached(reply, write({ public_key: publicKey }));
     },
-  );
+  });
 }
 
 /** Not for what somebody else made in the application of a person: it would read along in a browser of its own. */
