@@ -58,7 +58,14 @@ export function createWebhookAuthority(options: {
       const { standing } = await owners.findNow(reader);
       const { owner, recovery, authority } = standing;
       const id = caller.credentialId ?? caller.keyId ?? null;
-      const within = isFirstParty(caller) ? {} : { scopes: [...caller.scopes] };
+      if (isFirstParty(caller)) return { owner, recovery, authority, keyId: null };
+      // A webhook would outlive the consent.
+      if (caller.subject !== caller.clientId) {
+        const message =
+          'An application makes webhooks with its own credentials, and not by the consent of a person.';
+        throw new ServiceError('forbidden', message);
+      }
+      const within = { scopes: [...caller.scopes] };
       if (id === null) return { owner, recovery, authority, keyId: null, ...within };
       const credential = standing.credentials.find(({ ids }) => ids.includes(id));
       if (credential === undefined) {

@@ -77,7 +77,10 @@ t.test('whose webhooks', async (t) => {
   const third = await issuer.sign({ sub: ANN, client_id: 'app_of_others', scope: SCOPES, roles: ['user'] });
   t.equal((await hooks('POST', '', draft, third)).status, 403, 'an application of somebody else');
   issuer.rights.set('app_ann', { client_ids: ['app_ann'], person: ANN, role: 'user', scopes: ['read:data'] });
-  const own = await issuer.sign({ sub: ANN, client_id: 'app_ann', scope: SCOPES, roles: ['user'] });
+  const ofAnn = { client_id: 'app_ann', scope: SCOPES, roles: ['user'] };
+  const byConsent = await issuer.sign({ sub: ANN, ...ofAnn });
+  t.equal((await hooks('POST', '', draft, byConsent)).status, 403, 'it would outlive the consent');
+  const own = await issuer.sign({ sub: 'app_ann', owner: ANN, ...ofAnn });
   t.equal((await hooks('POST', '', { ...draft, events: ['user.*'] }, own)).status, 400, 'beyond its scopes');
   const created = await hooks<Webhook>('POST', '', draft, own);
   t.equal(created.status, 201);

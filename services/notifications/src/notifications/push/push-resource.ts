@@ -189,9 +189,13 @@ export function mountPushKey(
   });
 }
 
-/** Not for what somebody else made in the application of a person: it would read along in a browser of its own. */
-function ownerOf({ person, givenBy }: Pick<Caller, 'person' | 'givenBy'>): string {
-  if (person !== undefined && givenBy === undefined) return person.id;
+/**
+ * Not for what somebody else made in the application of a person: it would read along in a browser of its own. Nor for client
+ * credentials, with whose end no subscription would end.
+ */
+function ownerOf({ person, givenBy, subject, clientId, keyId }: Caller): string {
+  const isOfClient = subject === clientId && keyId === undefined;
+  if (person !== undefined && givenBy === undefined && !isOfClient) return person.id;
   throw new ServiceError('forbidden', 'Push subscriptions belong to people.');
 }
 
