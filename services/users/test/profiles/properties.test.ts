@@ -63,6 +63,6 @@ walkProfiles(t, {
   async read(id) {
     const paths = [`/v2/users/${id}`, `/users/${id}`, `/kb/api/v1/users?cursor=&filter[id]=${id}`];
     const [b, d, f] = await Promise.all(paths.map(async (path) => (await call('GET', path, machine)).body));
-    return { ...b, ...d, ...f?.data[0] };
+    return { ...b?.profile, ...b, ...d, ...f?.data[0] };
   },
 });
