@@ -28,3 +28,24 @@ t.test(
     t.strictSame(batches, [[1, 2], [3, 4, 5], [6, -1, 7], [9]]);
   },
 );
+
+t.test('parallel batches have the items of one turn each, and wait for nothing', async (t) => {
+  const batches: (readonly number[])[] = [];
+  const { promise: never, resolve: end } = Promise.withResolvers<void>();
+  const add = createBatches<number, number>({
+    ...{ max: 2, isParallel: true },
+    async run(items) {
+      batches.push(items);
+      if (items.includes(1)) await never;
+      return items;
+    },
+  });
+  const first = [1, 2, 3].map(add);
+  await nextTurn();
+  await nextTurn();
+  t.strictSame(await Promise.all([4, 5].map(add)), [4, 5], 'while the first one hangs');
+  t.equal(await first[2], 3);
+  end();
+  t.strictSame(await Promise.all(first), [1, 2, 3]);
+  t.strictSame(batches, [[1, 2], [3], [4, 5]]);
+});

@@ -25,6 +25,8 @@ export function createUsersClient(internal: InternalClient): Accounts {
   /** Sign-ins and tokens of the same moment read their accounts with one request. */
   const find = createBatches<string, Account | undefined>({
     max: MAX_ACCOUNTS,
+    // A request that hangs holds up nobody else.
+    isParallel: true,
     async run(ids) {
       const response = await internal.request('GET', `/accounts?ids=${ids.map(encodeURIComponent).join()}`);
       if (response.status >= 400) throw errorOf(response.status, response.body);

@@ -144,7 +144,7 @@ t.test('a session that is ended does not come back through a request in flight',
       const [by, button] = isTab ? [there, 'sign-out'] : [here, 'name="confirmation"'];
       const page = await by.get(isTab ? '/account/sessions' : '/account/sessions/end-others');
       const response = await between.whileHeld(
-        '/accounts/',
+        '/accounts?',
         () => there.get(authorizeUrl()),
         () => by.submit(page, {}, button),
       );
