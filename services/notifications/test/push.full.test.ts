@@ -36,10 +36,12 @@ t.test('who has no subscription gets nothing', async (t) => {
   t.match(await call('GET', `${PATH}/public-key`, ann), { status: 200, body: { public_key: publicKey } });
 });
 
-t.test('client credentials, and what somebody else made for a person, register no browser', async (t) => {
+t.test('client credentials and API keys register no browser', async (t) => {
   const machine = { sub: 'app_1', client_id: 'app_1', owner: ANN, roles: ['user'], scope: SCOPES };
-  for (const more of [{}, { given_by: BOB }]) {
-    const token = await issuer.sign({ ...machine, ...more });
+  const { key } = issuer.apiKey({
+    ...{ client_id: 'app_1', trusted: false, owner: ANN, role: 'user', scopes: SCOPES.split(' ') },
+  });
+  for (const token of [await issuer.sign(machine), await issuer.sign({ ...machine, given_by: BOB }), key]) {
     t.equal((await call('POST', PATH, token, pushService.subscribe().subscription)).status, 403);
     t.equal((await call('GET', PATH, token)).status, 403);
   }

@@ -132,7 +132,7 @@ export function createPushResource(options: {
         description:
           'The caller gets notifications of the type push in this browser from now on. A subscription with the same endpoint is ' +
           `replaced. It is 409 if somebody else has registered the endpoint with other keys. An application has ${PUSH_LIMITS.perClient} for a person at most: beyond that, the oldest is removed. It ends with the credential that ` +
-          'registers it: when its login, grant, application or key is ended or expires, or the password, role or status of the ' +
+          'registers it: when its login, grant or application is ended, or the password, role or status of the ' +
           'person changes. Register it again after each sign-in.',
         async run({ id, endpoint, keys }, caller) {
           const problems = subscriptionProblems({ endpoint, keys }, isAllowedHost);
@@ -190,12 +190,11 @@ export function mountPushKey(
 }
 
 /**
- * Not for what somebody else made in the application of a person: it would read along in a browser of its own. Nor for client
- * credentials, with whose end no subscription would end.
+ * For tokens of a person who has signed in. A program has no browser, and whoever knows its credential would read along in one of
+ * their own.
  */
-function ownerOf({ person, givenBy, subject, clientId, keyId }: Caller): string {
-  const isOfClient = subject === clientId && keyId === undefined;
-  if (person !== undefined && givenBy === undefined && !isOfClient) return person.id;
+function ownerOf({ person, subject }: Caller): string {
+  if (person?.id === subject) return subject;
   throw new ServiceError('forbidden', 'Push subscriptions belong to people.');
 }
 
