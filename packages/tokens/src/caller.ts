@@ -12,7 +12,7 @@ export type Caller = {
    * trusted.
    */
   person: { id: string; role: Role } | undefined;
-  /** `given_by`: who made the secret or key of an application, if that was somebody else than the application's owner. */
+  /** `given_by`: the giver of an application's secret or key, unless the owner made it. The owner, if they took it over. */
   givenBy?: string;
   /** `exp`, in seconds since the epoch; for an API key that does not expire, when it must be resolved again. */
   expiresAt: number;
