@@ -100,8 +100,8 @@ export function createAccountService(options: {
       return changed;
     },
     async removePassword(account, origin) {
-      await lastWay.requireOther(account.id, 'password');
-      const changed = await accounts.removePassword(account.id);
+      const remove = () => accounts.removePassword(account.id);
+      const changed = await lastWay.removeUnlessLast(account.id, 'password', remove);
       await audit.record({
         action: 'password.changed',
         origin,

@@ -117,8 +117,8 @@ export function addConnectedAccountRoutes(
     return {
       ...disconnectQuestion(provider.label, identity),
       async act() {
-        await lastWay.requireOther(account.id, provider.id);
-        await linked.unlink(account.id, originOf(ctx), session.uid);
+        const unlink = () => linked.unlink(account.id, originOf(ctx), session.uid);
+        await lastWay.removeUnlessLast(account.id, provider.id, unlink);
         return `${CONNECTED_ACCOUNTS}?done=disconnected`;
       },
     };

@@ -42,10 +42,6 @@ export function passkeys(core: Ports<'accounts' | 'sessions' | 'tokens' | 'pages
     failures: createAddressLimiter(FAILED_PASSKEYS, core.sharedLimits),
   });
   const record = createRecordPasskey(core);
-  /** Throws `conflict` for the last passkey of an account that nothing else signs in to. */
-  async function requireOther(userId: string): Promise<void> {
-    if ((await passkeys.list(userId)).length <= 1) await core.lastWay.requireOther(userId, PASSKEY_METHOD);
-  }
   const remove: RemovePasskey = async (userId, passkey, by, keep) => {
     if (!(await passkeys.remove(userId, passkey.id))) return false;
     await core.sessionEnds.endSignIns(
@@ -57,18 +53,25 @@ export function passkeys(core: Ports<'accounts' | 'sessions' | 'tokens' | 'pages
     await record('removed', userId, passkey, by);
     return true;
   };
+  /** The same for its owner. Throws `conflict` for the last passkey of an account that nothing else signs in to. */
+  const removeOwn: RemovePasskey = (userId, ...removal) =>
+    core.lastWay.removeUnlessLast(
+      userId,
+      PASSKEY_METHOD,
+      () => remove(userId, ...removal),
+      async () => (await passkeys.list(userId)).length > 1,
+    );
   const factors: FactorList = {
     list: async (userId) => (await passkeys.list(userId)).map((it) => ({ ...it, type: 'passkey' })),
     async remove(userId, id, by) {
       const passkey = (await passkeys.list(userId)).find((it) => it.id === id);
       if (passkey === undefined) return false;
       // An admin can: the owner then asks for a new password.
-      if (by.actor === userId) await requireOther(userId);
-      return remove(userId, passkey, by);
+      return (by.actor === userId ? removeOwn : remove)(userId, passkey, by);
     },
   };
   addPasskeyRoutes(core.accountPages, {
-    ...{ ...core, passkeys, record, remove, requireOther },
+    ...{ ...core, passkeys, record, remove: removeOwn },
     script: script.path,
   });
   const router = new Router({ sensitive: true });

@@ -30,8 +30,6 @@ export function addPasskeyRoutes(
     record: RecordPasskey;
     remove: RemovePasskey;
     sessions: Pick<BrowserSessions, 'find' | 'addFactors'>;
-    /** Throws `conflict` for the last passkey of an account that nothing else signs in to. */
-    requireOther(userId: string): Promise<void>;
     lastWay: Pick<LastWay, 'hasOther'>;
     script: string;
   },
@@ -116,7 +114,6 @@ export function addPasskeyRoutes(
   const askToRemove = async (ctx: Context, { account, session }: SignedIn) => {
     const passkey = (await passkeys.list(account.id)).find(({ id }) => id === ctx.params.id);
     if (passkey === undefined) throw new ServiceError('not_found', 'There is no such passkey.');
-    await options.requireOther(account.id);
     return {
       ...removePasskeyQuestion(passkey),
       async act() {

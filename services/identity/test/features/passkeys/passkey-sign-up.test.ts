@@ -93,7 +93,8 @@ t.test('an account without a password keeps its only passkey, and may set a pass
   t.match(list.html, 'Nothing else signs you in');
   const [, id = ''] = /passkeys\/(pky_\w+)\/rename/.exec(list.html) ?? [];
   const remove = `/account/passkeys/${id}/remove`;
-  t.equal((await visitor.get(remove)).status, 409, 'by its address, too');
+  const refused = await visitor.submit(await visitor.get(remove), {}, 'name="confirmation"');
+  t.equal(refused.status, 409, 'by its address, too');
   const password = await visitor.get('/account/password');
   t.notMatch(password.html, 'name="current_password"');
   const set = await visitor.submit(password, { new_password: 'a long one for the tests' }, 'new_password');
@@ -135,6 +136,23 @@ t.test('a password is removed where a passkey is left, by somebody who has just 
     409,
     'the only way in stays',
   );
+});
+
+t.test('of two removals at once, one leaves the other way to sign in', async (t) => {
+  const confirmation = 'name="confirmation"';
+  for (let round = 0; round < 3; round++) {
+    const { visitor } = await signUp();
+    const password = { new_password: 'a long one for the tests' };
+    await visitor.submit(await visitor.get('/account/password'), password, 'new_password');
+    const list = await visitor.get('/account/passkeys');
+    const questions = [
+      await visitor.get(linkOf(list, 'Remove')),
+      await visitor.get('/account/password/remove'),
+    ];
+    const removals = questions.map((question) => visitor.submit(question, {}, confirmation));
+    const statuses = (await Promise.all(removals)).map(({ status }) => status);
+    t.strictSame(statuses.sort(), [200, 409]);
+  }
 });
 
 t.test('the password of an account that was made with one is checked as before', async (t) => {
