@@ -66,7 +66,7 @@ const readCredentials = bodyValidator(
         client_id: Type.String(),
         user_id: Type.String(),
         grant_id: Type.Union([Type.String(), Type.Null()]),
-        key_id: Type.Union([Type.String(), Type.Null()]),
+        key_id: Type.Optional(Type.Union([Type.String(), Type.Null()])),
         epoch: Type.Object({ client: Type.Integer(), subject: Type.Integer() }),
       }),
       { maxItems: MAX_CREDENTIALS },

@@ -38,7 +38,6 @@ export function createEndedSubscriptions(options: {
       client_id: by.clientId,
       user_id: userId,
       grant_id: by.grantId,
-      key_id: by.keyId,
       epoch: by.epoch,
     }));
     const { status, body } = await identity.request('POST', '/ended-credentials', { credentials });

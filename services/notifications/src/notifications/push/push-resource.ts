@@ -139,8 +139,8 @@ export function createPushResource(options: {
           if (problems.length > 0) throw invalidFields(problems);
           const now = new Date();
           const dates = { createdAt: now, updatedAt: now };
-          const { clientId, grantId = null, keyId = null, epoch } = caller;
-          const by = { clientId, grantId, keyId, epoch };
+          const { clientId, grantId = null, epoch } = caller;
+          const by = { clientId, grantId, epoch };
           const subscription = { id, userId: ownerOf(caller), endpoint, keys, by, version: 1, ...dates };
           const stored = await store.put(subscription, PUSH_LIMITS.perClient);
           // A revocation that comes from now on finds it; one that came during the write has not.
@@ -203,7 +203,7 @@ const EXAMPLE: PushSubscription = {
   userId: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
   endpoint: 'https://push.example.com/send/f3kd9',
   keys: BODY.keys,
-  by: { clientId: 'app_1', grantId: null, keyId: null, epoch: { client: 0, subject: 0 } },
+  by: { clientId: 'app_1', grantId: null, epoch: { client: 0, subject: 0 } },
   version: 1,
   createdAt: new Date('2026-03-01T09:30:00Z'),
   updatedAt: new Date('2026-03-01T09:30:00Z'),

@@ -40,7 +40,6 @@ export function createPushSubscriptionStore(connection: Connection): PushSubscri
         { fields: { endpoint: 1 }, options: { name: 'endpoint', unique: true } },
         { fields: { client_id: 1, client_epoch: 1 }, options: { name: 'client' } },
         { fields: { grant_id: 1 }, options: { name: 'grant' } },
-        { fields: { key_id: 1 }, options: { name: 'key' } },
         { fields: { checked_at: 1 }, options: { name: 'checked' } },
       ],
       ...documents,
@@ -115,7 +114,6 @@ function filterOf({ kind, id, epoch }: Revoked): Record<string, unknown> {
 
 const FIELDS = {
   grant: { field: 'grant_id', epochField: 'subject_epoch' },
-  api_key: { field: 'key_id', epochField: 'client_epoch' },
   client: { field: 'client_id', epochField: 'client_epoch' },
   subject: { field: 'user_id', epochField: 'subject_epoch' },
 } as const;

@@ -6,7 +6,6 @@ import type { ListSource } from '@gatehouse/domain/list-query';
 const CREDENTIAL = {
   clientId: text(),
   grantId: text().default(null),
-  keyId: text().default(null),
   epoch: group({ client: number().stored('client_epoch'), subject: number().stored('subject_epoch') }),
 };
 export type PushCredential = EntityOf<typeof CREDENTIAL>;
@@ -27,7 +26,7 @@ export const PUSH_SUBSCRIPTION = {
 export type PushSubscription = EntityOf<typeof PUSH_SUBSCRIPTION>;
 
 /** Revoked credentials: those with a lower epoch or, without one, all with this id. */
-export type Revoked = { kind: 'grant' | 'api_key' | 'client' | 'subject'; id: string; epoch?: number };
+export type Revoked = { kind: 'grant' | 'client' | 'subject'; id: string; epoch?: number };
 
 export type PushSubscriptionField = ListFieldOf<typeof PUSH_SUBSCRIPTION>;
 export type NewPushSubscription = Pick<PushSubscription, 'endpoint' | 'keys'>;

@@ -34,7 +34,7 @@ export function createRevokedSubscriptions(
   return {
     ...task,
     add({ kind, id, epoch }) {
-      if (kind === 'token' || kind === 'key') return;
+      if (kind !== 'grant' && kind !== 'client' && kind !== 'subject') return;
       due.set(`${kind} ${id} ${epoch}`, { kind, id, ...(epoch === undefined ? {} : { epoch }) });
       task.wake();
     },
