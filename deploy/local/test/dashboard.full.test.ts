@@ -1,4 +1,3 @@
-// Runs alone, as it measures time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inChromium, openPage, type Page, signInTo } from '@gatehouse/testing/chromium';
 import { until } from '@gatehouse/testing/processes';
