@@ -22,7 +22,7 @@ export function banner({ publicUrl: baseUrl, dataDir, database, isSent }: Banner
     `TOKEN=$(curl -s ${baseUrl}/oauth2/token -d grant_type=client_credentials ` +
     `-u "$(node -p '${machine}' ${shellQuoted(credentials)})" ` +
     `| node -p 'JSON.parse(fs.readFileSync(0)).access_token'); echo $TOKEN`;
-  const list = `curl -s ${baseUrl}/v1/users -H "authorization: Bearer $TOKEN"`;
+  const list = `curl -sw '\\n' ${baseUrl}/v1/users -H "authorization: Bearer $TOKEN"`;
   return `
   ${bold(`Gatehouse is ready at ${baseUrl}`)}
 

@@ -1,5 +1,7 @@
 import { API_KEY_SCOPES, CLIENT_SCOPES, type Demo } from './demo.ts';
 
+/** Of the program in README.md. */
+const README_PROGRAM = 'http://localhost:4000';
 /** Where browsers are redirected after signing out. */
 const LOGGED_OUT = 'http://127.0.0.1:49152/';
 
@@ -24,7 +26,7 @@ export function firstApplications({ admin, machine, web, spa, native, api_key: k
       clientSecret: web.client_secret,
       name: 'Demo web application',
       type: 'web' as const,
-      redirectUris: [web.redirect_uri],
+      redirectUris: [web.redirect_uri, `${README_PROGRAM}/callback`],
       postLogoutRedirectUris: [LOGGED_OUT],
     },
     {

@@ -18,7 +18,7 @@ const NOT_RUN: [RegExp, string][] = [
   [/^(?:npm start|npm run reset)$/m, 'the test itself does that'],
   [/^npm (?:test|run check|run test:(?:full|nightly))/m, 'it runs the tests, this one among them'],
   [/\bYOUR_/, 'the reader fills it in'],
-  [/^npm install /m, 'it needs a registry; the library of this repository is taken instead'],
+  [/^npm install /m, 'it installs and starts a program, which the test itself does'],
   [/\bdocker\b/, 'it needs Docker'],
   [/\b(?:kubectl|kustomize)\b/, 'it needs a Kubernetes cluster'],
   [/pushManager/, 'it needs a browser'],

@@ -49,6 +49,7 @@ t.test('README.md', async (t) => {
   t.comment(`the first start was ready in ${first.seconds.toFixed(1)} s`);
   t.ok(first.seconds < 60, 'the first start is ready in under 60 s');
   await follow(t, steps);
+  await signInToTheFirstProgram(t);
   await first.end();
 
   // The best of three: a machine that tests run on is busy with other things at times.
@@ -98,7 +99,7 @@ function withVariables(steps: Step[]): Step[] {
   const settings = missing(['TOKEN', 'LOGIN'], steps).map((name) =>
     settingOf(name, stepsOf(read(BUILD_ON_IT))),
   );
-  const needsDemo = missing(['CLIENT_ID', 'LOGIN_NAME'], [...settings, ...steps]).length > 0;
+  const needsDemo = missing(['GATEHOUSE', 'CLIENT_ID', 'LOGIN_NAME'], [...settings, ...steps]).length > 0;
   const demo = needsDemo ? [settingOf('GATEHOUSE', stepsOf(read(RUN_IT)))] : [];
   return [...demo, ...settings, ...steps];
 }
@@ -119,9 +120,35 @@ async function follow(t: Test, steps: Step[]): Promise<void> {
   }
 }
 
+/** The web application of README.md, with the packages that it has its reader install, and a person who signs in to it. */
+async function signInToTheFirstProgram(t: Test): Promise<void> {
+  const directory = temporaryDir(t);
+  const blocks = blocksOf(read('README.md'));
+  const program = blocks.find(({ file }) => file === '/tmp/shop/app.mjs');
+  const [, packages = ''] =
+    blocks.map(({ text }) => /^npm install .*? (express@.*?) &&/.exec(text)).find(Boolean) ?? [];
+  writeFileSync(join(directory, 'app.mjs'), program?.text ?? '');
+  execFileSync('npm', ['install', '--prefix', directory, ...packages.split(' ')], { env });
+  const { base_url: GATEHOUSE, web, user } = demoIn(tree);
+  const child = spawn('node', ['app.mjs'], {
+    cwd: directory,
+    env: { ...env, GATEHOUSE, WEB_CLIENT_ID: web.client_id, WEB_CLIENT_SECRET: web.client_secret },
+    stdio: 'inherit',
+  });
+  t.teardown(() => child.kill());
+  const home = 'http://localhost:4000';
+  const application = createFormBrowser(home);
+  await until(
+    async () => (await fetch(home, { redirect: 'manual' }).catch(() => undefined)) !== undefined,
+    10_000,
+  );
+  const callback = await signInAndAllow(createFormBrowser(GATEHOUSE), (await application.get('/')).url, user);
+  t.match((await application.get(callback.href)).html, `"sub":"${user.user_id}"`);
+}
+
 /** The web application of the guide, with openid-client of this repository, and a person who signs in to it. */
 async function signInToTheShop(t: Test): Promise<void> {
-  const program = blocksOf(read(BUILD_ON_IT)).find(({ file }) => file === 'shop.mjs');
+  const program = blocksOf(read(BUILD_ON_IT)).find(({ file }) => file === '/tmp/shop/shop.mjs');
   writeFileSync(join(tree, 'shop.mjs'), program?.text ?? '');
   mkdirSync(join(tree, 'node_modules'), { recursive: true });
   symlinkSync(
@@ -129,7 +156,7 @@ async function signInToTheShop(t: Test): Promise<void> {
     join(tree, 'node_modules/openid-client'),
   );
   const home = `http://127.0.0.1:${shopPort}`;
-  const { admin, user } = JSON.parse(readFileSync(join(tree, '.data/demo.json'), 'utf8')) as Demo;
+  const { admin, user } = demoIn(tree);
   const web = await registerWeb(admin, home);
   const GATEHOUSE = `http://localhost:${port}`;
   const child = spawn('node', ['shop.mjs'], {
@@ -158,6 +185,10 @@ async function signInToTheShop(t: Test): Promise<void> {
   const { username, password } = user;
   const consent = await browser.submit(signIn, { username, password });
   t.match(consent.url.pathname, /^\/consent\//, 'consent is asked anew, as docs/guides/sign-in.md says');
+}
+
+function demoIn(directory: string): Demo {
+  return JSON.parse(readFileSync(join(directory, '.data/demo.json'), 'utf8')) as Demo;
 }
 
 /** Registers the web application that the guide has its reader create in the dashboard. */

@@ -7,7 +7,7 @@ export const API_KEY: readonly Snippet[] = [
     title: 'curl',
     steps: [],
     code: ({ base, secret }) =>
-      sh`curl -s ${`${base}/api/v1/items?limit=2`} -H 'Authorization: Bearer '${secretIn('sh', secret)}`,
+      sh`curl -sw '\\n' ${`${base}/api/v1/items?limit=2`} -H 'Authorization: Bearer '${secretIn('sh', secret)}`,
   },
   {
     ...FETCH,

@@ -25,7 +25,7 @@ TOKEN=$(curl -s ${`${base}/oauth2/token`} -u ${clientId}:${secretIn('sh', secret
   sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
 
 # The first request:
-curl -s ${`${base}/api/v1/items?limit=2`} -H "Authorization: Bearer $TOKEN"`,
+curl -sw '\\n' ${`${base}/api/v1/items?limit=2`} -H "Authorization: Bearer $TOKEN"`,
   },
   {
     ...OPENID_CLIENT,

@@ -8,7 +8,7 @@ export const RESOURCE: readonly Snippet[] = [
     ...CURL,
     steps: [...CURL.steps, TOKEN],
     code: ({ base, clientId, secret }) =>
-      sh`curl -s ${`${base}/oauth2/introspect`} -u ${clientId}:${secretIn('sh', secret)} -d "token=$TOKEN"`,
+      sh`curl -sw '\\n' ${`${base}/oauth2/introspect`} -u ${clientId}:${secretIn('sh', secret)} -d "token=$TOKEN"`,
   },
   {
     ...OPENID_CLIENT,

@@ -35,7 +35,7 @@ export const WEB: readonly Snippet[] = [
   TOKEN=$(curl -s ${`${base}/oauth2/token`} -u ${clientId}:${secretIn('sh', sample.secret)} \\
     -d grant_type=authorization_code -d "code=$CODE" --data-urlencode redirect_uri=${redirectUri} |
     sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
-  curl -s ${`${base}/userinfo`} -H "Authorization: Bearer $TOKEN"
+  curl -sw '\\n' ${`${base}/userinfo`} -H "Authorization: Bearer $TOKEN"
 }`;
     },
   },
