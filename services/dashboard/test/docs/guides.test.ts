@@ -100,8 +100,8 @@ t.test('every guide has a title and a page, in the order of the list', async (t)
   t.equal(new Set(library.map(({ href }) => href)).size, library.length, 'no two have the same page');
   const hrefs = library.map(({ href }) => href);
   const expected = [
-    '/docs/guides/users-api',
     '/docs/guides/deploy-with-docker',
+    '/docs/guides/users-api',
     '/docs/standards',
     '/docs/adr/0001-no-build-step',
   ];

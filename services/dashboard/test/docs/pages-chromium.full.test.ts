@@ -76,6 +76,9 @@ await inChromium(t, async (browser) => {
     t.equal(await page.evaluate<string>('document.activeElement?.id'), 'main');
     await page.locator('#docs-q').focus();
     await page.keyboard.type('conditional');
+    const result = page.locator('#bar-results').getByRole('link', { name: 'Conditional requests' });
+    await result.waitFor();
+    t.same(await accessibilityViolations(page), [], 'with the results that show while you type');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/docs/search?q=conditional');
     await page.locator('.found a').first().press('Enter');

@@ -58,6 +58,13 @@ t.test('pages about a word come before pages that mention it', async (t) => {
     ['throttling', '/docs/guides/errors#rate-limits'],
     ['errors', '/docs/guides/errors'],
     ['rate limits', '/docs/guides/errors#rate-limits'],
+    ['token lifetime', '/docs/guides/lifetimes'],
+    ['block a user', '/docs/guides/users-api#block-a-user'],
+    ['SAML', '/docs/guides/migrating#what-cannot-be-brought-along'],
+    ['logo', '/docs/guides/production#name-logo-and-colours'],
+    ['cors', '/docs/guides/errors#calls-from-a-browser-cors'],
+    ['social login', '/docs/guides/identity-providers'],
+    ['webhook signature', '/docs/guides/webhooks#receive-one'],
   ] as const) {
     t.equal(hrefs(query)[0], href, query);
   }

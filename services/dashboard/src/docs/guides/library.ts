@@ -8,6 +8,8 @@ export type Kind = 'guide' | 'background' | 'decision';
 
 export type Guide = Rendered & {
   kind: Kind;
+  /** Of the menu. */
+  section: string;
   /** Relative to the repository's root. */
   file: string;
   /** The URL of its page. */
@@ -16,35 +18,23 @@ export type Guide = Rendered & {
 
 const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 
-/** From the first steps to what few need; others come after these. */
-const ORDER = [
-  'build-on-it',
-  'applications',
-  'client-registration',
-  'sign-in',
-  'profiles',
-  'paging',
-  'errors',
-  'scopes',
-  'filters',
-  'users-api',
-  'items-api',
-  'products-api',
-  'notifications-api',
-  'reports-api',
-  'analytics-api',
-  'webhooks',
-  'requests',
-  'administration-api',
-  'integrators',
-  'migrating',
-  'run-it',
-  'production',
-  'runbooks',
-  'deploy-with-docker',
-  'deploy-to-kubernetes',
-  'adding-a-service',
+/** The guides in the order of the menu; others come in the last section. */
+const SECTIONS: readonly [section: string, names: readonly string[]][] = [
+  ['Start', ['build-on-it', 'run-it', 'migrating']],
+  ['Sign people in', ['sign-in', 'identity-providers', 'lifetimes', 'integrators']],
+  ['Machines', ['applications', 'scopes', 'requests']],
+  ['Protect an API or MCP server', ['protect-an-mcp-server', 'client-registration']],
+  ['Webhooks', ['webhooks']],
+  ['Operate', ['deploy-with-docker', 'deploy-to-kubernetes', 'production', 'runbooks', 'administration-api']],
+  [
+    'Reference',
+    [
+      ...['errors', 'paging', 'filters', 'profiles', 'users-api', 'items-api', 'products-api'],
+      ...['notifications-api', 'reports-api', 'analytics-api', 'adding-a-service'],
+    ],
+  ],
 ];
+const ORDER = SECTIONS.flatMap(([, names]) => names);
 
 /** Where the guides assume that everything is. */
 const LAPTOP_URL = 'http://localhost:3000';
@@ -65,6 +55,7 @@ export function readLibrary(publicUrl = LAPTOP_URL): readonly Guide[] {
       ...rendered,
       title: rendered.title || nameOf(file),
       kind: kindOf(file),
+      section: sectionOf(file),
       file,
       href: hrefOf(file),
     };
@@ -92,6 +83,11 @@ function hrefOf(file: string): string {
 function kindOf(file: string): Kind {
   if (file.startsWith('docs/adr/')) return 'decision';
   return file.includes('/guides/') ? 'guide' : 'background';
+}
+
+function sectionOf(file: string): string {
+  const found = SECTIONS.find(([, names]) => names.includes(nameOf(file))) ?? SECTIONS.at(-1);
+  return found?.[0] ?? '';
 }
 
 function rank({ kind, file }: Guide): number {

@@ -37,7 +37,7 @@ export function docsLayout(page: DocsPage, contents: Contents): string {
 <a class="skip" href="#main">Skip to the content</a>
 <header class="bar"><a class="brand" href="/">${logo}${PRODUCT}</a>
 <nav class="bar-links" aria-label="${PRODUCT}"><a href="/docs"${!isReference && html` aria-current="true"`}>Guides</a><a href="/docs/api"${isReference && html` aria-current="true"`}>API reference</a><a href="/dashboard">Dashboard</a></nav>
-<form class="bar-search" role="search" method="get" action="/docs/search"><label class="visually-hidden" for="docs-q">Search the documentation</label><input id="docs-q" name="q" type="search" value="${query}" placeholder="Search" aria-keyshortcuts="Control+K Meta+K" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="200"></form></header>
+<form class="bar-search" role="search" method="get" action="/docs/search"><label class="visually-hidden" for="docs-q">Search the documentation</label><input id="docs-q" name="q" type="search" value="${query}" placeholder="Search" aria-keyshortcuts="Control+K Meta+K" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="200"><div class="bar-results" id="bar-results" tabindex="-1" data-docs-results></div></form></header>
 <div class="frame">
 <nav class="side" aria-label="Documentation"><details class="side-fold"><summary>Menu</summary>${links}</details><div class="side-open">${links}</div></nav>
 <main id="main" tabindex="-1"${hasContents && html` class="has-contents"`}>
@@ -60,7 +60,12 @@ function link(path: string, href: string, title: Content): Html {
 
 function guideLinks(path: string, { guides }: Contents): Content {
   const { guide = [], background = [] } = Object.groupBy(guides, ({ kind }) => kind);
-  return html`<h2>Guides</h2><ul>${link(path, '/docs', 'Start here')}${guide.map(({ href, title }) => link(path, href, title))}</ul>
+  const sections = Map.groupBy(guide, ({ section }) => section);
+  const lists = [...sections].map(([section, entries], i) => {
+    const links = entries.map(({ href, title }) => link(path, href, title));
+    return html`<h2>${section}</h2><ul>${i === 0 && link(path, '/docs', 'Start here')}${links}</ul>`;
+  });
+  return html`${lists}
 <h2>Background</h2><ul>${background.map(({ href, title }) => link(path, href, title))}${link(path, '/docs/adr', 'Decisions')}</ul>`;
 }
 

@@ -14,12 +14,12 @@ export function searchPage(query: string, found: readonly Found[]): DocsPage {
     title: isAsked ? `Search: ${query}` : 'Search',
     path: '/docs/search',
     query,
-    body: html`${isAsked && html`<p class="count" role="status">${count}</p>`}
+    body: html`<div id="found">${isAsked && html`<p class="count" role="status">${count}</p>`}
 ${
   found.length > 0
     ? html`<ol class="found">${found.map(resultView)}</ol>`
     : html`<div class="empty"><p>${isAsked ? html`<strong>No page matches your search.</strong> Try other words,` : 'Enter a word in the search field above,'} or look through the <a href="/docs">guides</a> and the <a href="/docs/api">API reference</a>.</p></div>`
-}`,
+}</div>`,
   };
 }
 

@@ -1,5 +1,5 @@
 import MiniSearch, { type SearchResult } from 'minisearch';
-import type { Guide } from '../guides/library.ts';
+import type { Guide, Kind } from '../guides/library.ts';
 import { profilesOf } from '../reference/operation-view.ts';
 import type { Topic } from '../reference/topics.ts';
 
@@ -12,8 +12,8 @@ export type Entry = {
   place: string;
   text: string;
   operation?: { method: string; path: string };
-  /** Comes after what helps to use the interface. */
-  isDecision?: boolean;
+  /** Decisions come last, and background after what helps to use the interface. */
+  kind?: Kind;
 };
 /** The words of the entry that were found, for marking them. */
 export type Found = Entry & { words: readonly string[] };
@@ -28,6 +28,34 @@ const SYNONYMS: ReadonlyMap<string, string> = new Map([
   ['quota', 'rate'],
   ['ordering', 'sort'],
   ['renew', 'refresh'],
+  ['block', 'deactivate'],
+  ['ban', 'deactivate'],
+  ['suspend', 'deactivate'],
+  ['ttl', 'lifetime'],
+  ['expiry', 'lifetime'],
+  ['expiration', 'lifetime'],
+  ['branding', 'brand'],
+  ['mfa', 'factor'],
+  ['2fa', 'factor'],
+  // No plural.
+  ['cors', 'cors'],
+]);
+/** Words that say nothing about what is looked for. */
+const STOP_WORDS = new Set([
+  'a',
+  'an',
+  'and',
+  'do',
+  'for',
+  'how',
+  'i',
+  'in',
+  'is',
+  'of',
+  'on',
+  'the',
+  'to',
+  'with',
 ]);
 
 /** Each word is looked for among all; further ones are left out. */
@@ -35,8 +63,9 @@ const MAX_WORDS = 10;
 const MAX_RESULTS = 40;
 
 /**
- * Searches guides by section, and operations. Beginnings of words are found, and words with a small mistake: one wrong
- * letter in five. All words have to be there; if nothing has all, any.
+ * Searches guides by section, and operations. Words and beginnings of words are found, the words first. All of them have to be
+ * there; where nothing has all, words with a small mistake are found as well, one wrong letter in five, and then any of the words.
+ * Decisions come last.
  */
 export function createSearch(guides: readonly Guide[], topics: readonly Topic[]): (query: string) => Found[] {
   const entries = [...guides.flatMap(entriesOfGuide), ...topics.flatMap(entriesOfTopic)];
@@ -47,31 +76,41 @@ export function createSearch(guides: readonly Guide[], topics: readonly Topic[])
       if (field === 'route') return operation === undefined ? '' : `${operation.method} ${operation.path}`;
       return entry[field as 'id' | 'title' | 'place' | 'text'] as string;
     },
-    storeFields: ['isDecision'],
+    storeFields: ['kind'],
     tokenize: wordsOf,
-    processTerm: (word) => SYNONYMS.get(word.toLowerCase()) ?? word.toLowerCase(),
+    processTerm: (word) => termOf(word.toLowerCase()),
     searchOptions: {
-      boost: { title: 4, route: 3, place: 2 },
-      boostDocument: (_id, _term, stored) => (stored?.isDecision === true ? 0.3 : 1),
+      boost: { title: 6, route: 3, place: 3 },
+      boostDocument: (_id, _term, stored) => (stored?.kind === 'background' ? 0.4 : 1),
       prefix: (term) => term.length > 1,
-      fuzzy: (term) => (term.length > 3 ? 0.2 : false),
-      maxFuzzy: 2,
+      weights: { prefix: 0.2, fuzzy: 0.1 },
     },
   });
   index.addAll(entries.map((entry, id) => ({ ...entry, id })));
 
   return (query) => {
-    const words = wordsOf(query).slice(0, MAX_WORDS).join(' ');
-    const all = index.search(words, { combineWith: 'AND' });
-    const results: SearchResult[] = all.length > 0 ? all : index.search(words);
-    return results.slice(0, MAX_RESULTS).flatMap(({ id, terms }) => {
+    const all = wordsOf(query).slice(0, MAX_WORDS);
+    const telling = all.filter((word) => !STOP_WORDS.has(word.toLowerCase()));
+    const words = (telling.length > 0 ? telling : all).join(' ');
+    const fuzzy = (term: string) => (term.length > 3 ? 0.2 : false);
+    let results: SearchResult[] = [];
+    for (const options of [{ combineWith: 'AND' }, { combineWith: 'AND', fuzzy }, { fuzzy }] as const) {
+      if (results.length === 0) results = index.search(words, options);
+    }
+    const isDecision = ({ kind }: SearchResult) => Number(kind === 'decision');
+    const ordered = results.toSorted((a, b) => isDecision(a) - isDecision(b));
+    return ordered.slice(0, MAX_RESULTS).flatMap(({ id, terms }) => {
       const entry = entries[id as number];
       return entry === undefined ? [] : [{ ...entry, words: terms }];
     });
   };
 }
 
-const wordsOf = (text: string) => text.match(/[\p{L}\p{N}]+/gu) ?? [];
+/** Without the s of a plural. */
+const termOf = (word: string) => SYNONYMS.get(word) ?? word.replace(/(?<=\w{2}[^s])s$/, '');
+
+const wordsOf = (text: string) =>
+  text.replaceAll(/\blog(?:ging)?[- ]?(in|out)\b/gi, 'sign $1').match(/[\p{L}\p{N}]+/gu) ?? [];
 
 function entriesOfGuide({ title, href, sections, kind }: Guide): Entry[] {
   const isDecision = kind === 'decision';
@@ -83,7 +122,7 @@ function entriesOfGuide({ title, href, sections, kind }: Guide): Entry[] {
       title: heading || title,
       place,
       text,
-      isDecision,
+      kind,
     }));
 }
 

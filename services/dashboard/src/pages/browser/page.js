@@ -58,6 +58,26 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
+// The documentation shows results while you type. Its pages have no htmx, which is larger than most of them.
+const docsResults = document.querySelector('[data-docs-results]');
+let docsSearch;
+docsResults?.closest('form').addEventListener('input', async ({ currentTarget: form }) => {
+  docsSearch?.abort();
+  docsSearch = new AbortController();
+  const { signal } = docsSearch;
+  const target = document.querySelector('#found') ?? docsResults;
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  if (signal.aborted) return;
+  if (searchField.value.trim() === '') return target.replaceChildren();
+  try {
+    const response = await fetch(`${form.action}?${new URLSearchParams(new FormData(form))}`, { signal });
+    const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+    if (!signal.aborted) target.replaceChildren(...page.querySelectorAll('#found > *'));
+  } catch {
+    if (!signal.aborted) target.textContent = NOT_SEARCHED;
+  }
+});
+
 document.addEventListener('keydown', (event) => {
   if (event.key !== 'Escape') return;
   for (const menu of document.querySelectorAll('details.menu[open]')) {
