@@ -7,6 +7,7 @@ export const AUDIT_ACTIONS = {
   'session.ended': 'Session ended',
   'consent.refused': 'Access denied to an application',
   'token.revoked': 'Token revoked',
+  'refresh_token.repeated': 'Rotated refresh token presented again',
   'account.created': 'Account created',
   'account.changed': 'Account changed',
   'account.deleted': 'Account deleted',

@@ -29,6 +29,7 @@ import type { NotifyCredential } from './applications/new-credential-notice.ts';
 import { credentialCreated } from './applications/new-credential-notice.ts';
 import { createApplicationStore } from './applications/store/application-store.ts';
 import { createMemberStore } from './applications/store/member-store.ts';
+import { originOf } from './audit/audit.ts';
 import { createAuthority } from './authority/authority.ts';
 import { createExtensions, type Extensions } from './extensions.ts';
 import { createFoundation, type IdentityDependencies } from './foundation/foundation.ts';
@@ -62,7 +63,7 @@ import { createTokenSigning } from './tokens/token-signing.ts';
 const CLOCK_MARGIN = 120;
 /** Longer than users takes to check a password when many are being checked. */
 const USERS_TIMEOUT_SECONDS = 10;
-/** How long a rotated refresh token may be used again without ending its family, in seconds. */
+/** How long a rotated refresh token gets its successor again, in seconds. */
 const REUSE_GRACE = 10;
 /** Every token request needs its application: it may be some seconds old. */
 const APPLICATION_CACHE = { max: 1000, ttl: 5000 };
@@ -278,6 +279,12 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     denyToken: (id) => revocations.write([{ kind: 'token', id }]),
     denyGrant: (id) => revocations.write([{ kind: 'grant', id }]),
     reuseGrace: REUSE_GRACE,
+    onRepeatedRefresh: (ctx) =>
+      audit.record({
+        ...{ action: 'refresh_token.repeated', origin: originOf(ctx), actor: null },
+        client: ctx.oidc.entities.RotatedRefreshToken?.clientId ?? '',
+        subject: ctx.oidc.entities.RotatedRefreshToken?.accountId ?? '',
+      }),
     // Refresh tokens of a confidential client can be extended beyond that, but a code so old is no threat any more.
     keepExchangedCode: config.lifetimes.refreshToken,
   });
@@ -312,6 +319,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
   const sessionEnds = createSessionEnds({ ...extensions, store, generations, remembered, audit });
   const cookieKeys = deriveKeys(config.masterKeys, 'cookies').map((key) => key.toString('base64url'));
   const formKeys = deriveKeys(config.masterKeys, 'forms');
+  const [successorKey] = deriveKeys(config.masterKeys, 'refresh tokens');
   const browser = createBrowserCookie(formKeys);
   const strongestFactor = createStrongestFactor({
     methods: extensions.signInMethods,
@@ -329,6 +337,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     lifetimes: config.lifetimes,
     accessTokenAlgorithm: config.accessTokenAlgorithm,
     cookieKeys,
+    successorKey,
     applications,
     findResource,
     callerOfHandle: handles.callerOf,

@@ -17,6 +17,7 @@ const BUFFERED = [
   'session.ended',
   'consent.refused',
   'token.revoked',
+  'refresh_token.repeated',
 ] as const satisfies readonly AuditAction[];
 const actionsOn = (...things: string[]) =>
   (Object.keys(AUDIT_ACTIONS) as AuditAction[]).filter((it) => things.includes(it.split('.')[0] ?? ''));

@@ -139,17 +139,9 @@ export function createPermissions(options: PermissionOptions) {
     };
   }
 
-  /** Throws what the resource of a refresh would, before the refresh token is used up. */
-  async function assertResource(ctx: KoaContextWithOIDC): Promise<void> {
-    const { RefreshToken: token, Client: client } = ctx.oidc.entities;
-    const resource = ctx.oidc.params?.resource ?? token?.resource;
-    if (typeof resource !== 'string' || !client || !token?.resourceIndicators.has(resource)) return;
-    await resourceServer(ctx, resource, client);
-  }
-
   const mayIntrospect = introspectionRule(options, { audiencesOf, permissions });
 
-  return { isService, mayIntrospect, accessTokenClaims, assertResource, defaultResource, resourceServer };
+  return { isService, mayIntrospect, accessTokenClaims, defaultResource, resourceServer };
 }
 
 /** The permissions of the applications of requests, and of their owners. */

@@ -30,6 +30,8 @@ export type ProviderOptions = {
   /** The first signs cookies, and all are accepted. */
   cookieKeys: readonly string[];
   accessTokenAlgorithm: SigningAlgorithm;
+  /** From which the successors of rotated refresh tokens are made. */
+  successorKey: Buffer;
   lifetimes: Lifetimes;
   applications: Pick<Applications, 'find' | 'checkSecret' | 'used'>;
   /** Finds a resource of somebody else, that tokens can be for. */

@@ -4,6 +4,7 @@ import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'o
 import { LANGUAGES } from '../../texts/languages.ts';
 import { originsOf } from '../applications/redirect-uris.ts';
 import { ANONYMOUS_SESSION_SECONDS, INTERACTION_SECONDS } from '../limits/bounds.ts';
+import { consumeWithTokens, deriveSuccessors } from './adapter/single-use.ts';
 import { checkClaimsParameter } from './claims/claims-parameter.ts';
 import { toProviderAccount } from './claims/provider-account.ts';
 import { answerRequestedAcr } from './claims/requested-acr.ts';
@@ -52,6 +53,8 @@ export function createProvider(options: ProviderOptions): Provider {
   trackSignInEpochs(provider, options.browserId);
   trackConsentEpochs(provider);
   routeSignOuts(provider, options.signOuts);
+  consumeWithTokens(provider);
+  deriveSuccessors(provider, options.successorKey);
   compareSecretHashes(provider, options);
   // The default looks for an earlier use and then stores this one, so that several at once pass.
   provider.ReplayDetection.unique = (issuer, jti, expiresAt) =>
@@ -111,10 +114,7 @@ function configurationOf(
     features: featuresOf(permissions, pages),
     extraTokenClaims: permissions.accessTokenClaims,
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
-    async rotateRefreshToken(ctx) {
-      await permissions.assertResource(ctx);
-      return grants.rotateRefreshToken(ctx);
-    },
+    rotateRefreshToken: grants.rotateRefreshToken,
     // A refresh token outlives the session's expiry, but not a sign-out (see endWithSession below).
     expiresWithSession: async () => false,
     loadExistingGrant: grants.loadExisting,

@@ -70,6 +70,7 @@ t.test(
       denyToken: unused,
       denyGrant: unused,
       reuseGrace: 0,
+      onRepeatedRefresh: async () => {},
       keepExchangedCode: 0,
     });
     for (const [label, changes] of [
@@ -90,6 +91,7 @@ t.test(
         issuer: ISSUER,
         keys: { keys },
         cookieKeys: ['a key'],
+        successorKey: Buffer.from('another key'),
         accessTokenAlgorithm: 'ES256',
         lifetimes: { accessToken: 3600, code: 60, refreshToken: 3600, session: 3600 },
         applications: {

@@ -12,6 +12,7 @@ const options: OidcStoreOptions = {
   denyToken: async (jti) => void denied.push(`token ${jti}`),
   denyGrant: async (id) => void denied.push(`grant ${id}`),
   reuseGrace: 10,
+  onRepeatedRefresh: async () => {},
   keepExchangedCode: 600,
 };
 const database = await startTestDatabase(t, { define: (connection) => createOidcStore(connection, options) });
@@ -96,24 +97,20 @@ t.test('everything of a grant goes with it', async (t) => {
   t.match(await tokens.find('c'), { jti: 'c' });
 });
 
-t.test(
-  'a rotated refresh token that comes again at once is not found, and later found as consumed',
-  async (t) => {
-    const tokens = store.adapterFor('RefreshToken');
-    await tokens.upsert('rotated', { jti: 'rotated', grantId: 'family' }, 60);
-    await tokens.consume('rotated');
-    denied.length = 0;
-    t.equal(await tokens.find('rotated'), undefined);
-    await t.rejects(tokens.consume('rotated'), errors.InvalidGrant);
-    t.same(denied, [], 'the family lives');
-    const earlier = new Date(Date.now() - 11_000);
-    await collection('oidc_refresh_tokens').updateOne(
-      { grant_id: 'family' },
-      { $set: { consumed_at: earlier } },
-    );
-    t.match(await tokens.find('rotated'), { consumed: Math.floor(earlier.getTime() / 1000) });
-  },
-);
+t.test('a rotated refresh token is found as consumed', async (t) => {
+  const tokens = store.adapterFor('RefreshToken');
+  await tokens.upsert('rotated', { jti: 'rotated', grantId: 'family' }, 60);
+  await tokens.consume('rotated');
+  denied.length = 0;
+  await tokens.consume('rotated');
+  t.same(denied, [], 'the family lives');
+  const earlier = new Date(Date.now() - 11_000);
+  await collection('oidc_refresh_tokens').updateOne(
+    { grant_id: 'family' },
+    { $set: { consumed_at: earlier } },
+  );
+  t.match(await tokens.find('rotated'), { consumed: Math.floor(earlier.getTime() / 1000) });
+});
 
 t.test('objects older than the epoch of their account end', async (t) => {
   const sessions = store.adapterFor('Session');
@@ -203,6 +200,7 @@ t.test('tokens of a grant are denied before the grant is removed', async (t) => 
       throw new Error('the process died here');
     },
     reuseGrace: 10,
+    onRepeatedRefresh: async () => {},
     keepExchangedCode: 600,
   });
   await grants.adapterFor('Grant').upsert('g9', { jti: 'g9' }, 60);

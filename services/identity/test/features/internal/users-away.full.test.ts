@@ -53,6 +53,7 @@ t.test('while the users service is away', async (t) => {
       ['an owned machine, by form', form({ ...credentials, ...owned })],
       ['a refresh', refresh(built, web.refresh_token)],
       ['a refresh of a public client', refresh(built, spa.refresh_token, SPA)],
+      ['a code', json({ grant_type: 'authorization_code', code, ...WEB })],
       ['/userinfo', call('GET', '/userinfo', web.access_token)],
     ] as const) {
       t.match(await response, unavailable, name);

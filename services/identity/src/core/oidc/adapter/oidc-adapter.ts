@@ -5,12 +5,12 @@ import { MAX_QUERY_MS } from '@gatehouse/data/database';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { decodeJwt } from 'jose';
 import type { Connection } from 'mongoose';
-import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { notePolling } from './device-polling.ts';
 import type { Documents, OidcDocument } from './oidc-document.ts';
 import { usedOnce } from './pushed-requests.ts';
 import { authorizationChanges, knowingAuthorizations, type ReadSession } from './session-authorizations.ts';
-import { graceful, once } from './single-use.ts';
+import { once, rotated } from './single-use.ts';
 
 type Spec = {
   collection: string;
@@ -118,8 +118,10 @@ export type OidcStoreOptions = {
   denyToken(jti: string): Promise<void>;
   /** Revokes every access token of a grant; durable when it resolves. */
   denyGrant(id: string): Promise<void>;
-  /** For how many seconds a rotated refresh token may be used again, as by two tabs, without ending its family. */
+  /** For how many seconds a rotated refresh token gets its successor again, as in two tabs, without ending its family. */
   reuseGrace: number;
+  /** Called before it gets that successor again. */
+  onRepeatedRefresh(ctx: KoaContextWithOIDC): Promise<void>;
   /** For how many seconds a code that was exchanged is kept, to be recognised when it comes again. */
   keepExchangedCode: number;
 };
@@ -177,7 +179,8 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
         return { ...adapter, consume: once(documents, { keepSeconds, onReuse: endGrant }) };
       }
       if (name === 'RefreshToken') {
-        return graceful({ ...adapter, consume: once(documents) }, options.reuseGrace);
+        const { reuseGrace: seconds, onRepeatedRefresh: onRepeated } = options;
+        return rotated(adapter, documents, { seconds, onRepeated });
       }
       if (name === 'DeviceCode') {
         return {
