@@ -21,6 +21,7 @@ const PAGE = `<!doctype html><html lang="en"><title>An application</title>
 const { dpop, ...settings } = await (await fetch('/settings')).json();
 if (dpop) settings.dpop = { bind_authorization_code: true, store: new oidc.IndexedDbDPoPStore() };
 globalThis.manager = new oidc.UserManager(settings);
+globalThis.otherTab = new oidc.UserManager(settings);
 if (location.pathname === '/silent') await manager.signinSilentCallback();
 document.body.append('ready');
 </script>`;
@@ -121,6 +122,21 @@ await inChromium(t, async (browser) => {
     t.equal(await page.evaluate('manager.getUser()'), null);
     await leave(page, 'manager.signinRedirect()', `${issuer}/sign-in/**`);
     t.match(await page.title(), /Sign in/, 'the session is gone');
+  });
+
+  t.test('five pairs of refreshes at once, as by two tabs, keep the person signed in', async (t) => {
+    const page = await open(t, ORIGIN, {
+      client_id: demo.spa.client_id,
+      redirect_uri: demo.spa.redirect_uri,
+    });
+    await signIn(page);
+    for (let round = 0; round < 5; round += 1) {
+      const both = await page.evaluate<User[]>(
+        'Promise.all([manager.signinSilent(), otherTab.signinSilent()])',
+      );
+      t.equal(new Set(both.map(({ refresh_token }) => refresh_token)).size, 1);
+      for (const { access_token: token } of both) t.equal(await server.statusOf(own, { token }), 200);
+    }
   });
 
   t.test("the demo's spa: revoking the refresh token ends all", async (t) => {

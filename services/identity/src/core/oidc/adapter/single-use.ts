@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import Provider, { type Adapter, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Documents } from './oidc-document.ts';
 
-/** What requests to the token endpoint use up. */
+/** The codes and tokens that a request to the token endpoint is to use up. */
 const consumptions = new WeakMap<object, (() => Promise<void>)[]>();
 
 const isTokenRequest = () => Provider.ctx?.oidc?.route === 'token';
