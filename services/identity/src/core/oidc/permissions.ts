@@ -62,7 +62,9 @@ export function createPermissions(options: PermissionOptions) {
         ? DASHBOARD_SCOPES
         : ((await permissions(ctx, clientId))?.scopes ?? []);
     if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
-    if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, scopes);
+    // Only who the person is: an application gets nothing that it did not ask for.
+    const byDefault = scopes.filter((scope) => scope === 'openid');
+    if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, byDefault);
     const person = ctx.oidc.entities.Account as ProviderAccount | undefined;
     return person === undefined ? scopes : scopesFor(clientId, scopes, person.account);
   }

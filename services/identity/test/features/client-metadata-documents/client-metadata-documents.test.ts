@@ -70,7 +70,7 @@ t.test('a client that nobody has registered signs somebody in, as openid-client 
   const config = await discover(id);
   t.equal(config.serverMetadata().client_id_metadata_document_supported, true);
   const visitor = await signedIn(built, 'ann');
-  const page = await visitor.get(authorizeAt(id));
+  const page = await visitor.get(authorizeAt(id, { scope: SCOPES.join(' ') }));
   t.equal(heading(page), 'Allow this application to use your account?');
   t.match(page.html, 'Agent of Examples');
   t.match(page.html, new RegExp(`describes itself at .*${new URL(origin).host}.*Nobody here has checked`));
@@ -117,7 +117,8 @@ t.test('people are asked again when the document names another redirect URI', as
   const first = 'https://agent.example/callback';
   const second = 'https://other.example/callback';
   const id = publish('/moving.json', { redirect_uris: [first, second] });
-  await visitor.submit(await visitor.get(authorizeAt(id, { redirect_uri: first })), { decision: 'allow' });
+  const asked = { redirect_uri: first, scope: SCOPES.join(' ') };
+  await visitor.submit(await visitor.get(authorizeAt(id, asked)), { decision: 'allow' });
   const again = await visitor.get(authorizeAt(id, { redirect_uri: first }));
   t.ok(again.url.searchParams.has('code'), 'not for the one that they know');
   const other = await visitor.get(authorizeAt(id, { redirect_uri: second }));

@@ -19,16 +19,16 @@ export function omitOfflineAccess(form: URLSearchParams): void {
 }
 
 /**
- * An authorization request that names no scope, or only offline_access, which is none of ours, asks for all that its application may (RFC 6749 §3.3), which the person still
- * has to allow. Throws when it names none that there is.
+ * An authorization request that names no scope, or only offline_access, which grants nothing, asks for `byDefault` (RFC 6749 §3.3), if
+ * its application may. Throws when it names none that there is.
  */
 export function requireKnownScope(
   { oidc }: KoaContextWithOIDC,
-  allowed: readonly string[],
+  byDefault: readonly string[],
   known: readonly string[] = ALL_SCOPES,
 ): void {
   const { params } = oidc;
-  if (params !== undefined && !params.scope) params.scope = allowed.join(' ');
+  if (params !== undefined && !params.scope) params.scope = byDefault.join(' ');
   if (parseScope(String(oidc.params?.scope ?? '')).some((name) => known.includes(name))) return;
   const description = `scope must name one or more of: ${known.join(' ')}`;
   throw new errors.CustomOIDCProviderError('invalid_scope', description);
