@@ -77,7 +77,12 @@ import { rememberedBrowsersPart, securityPage } from '../../src/features/securit
 import { consentPage } from '../../src/features/sign-in/consent-page.ts';
 import { type CodeProblem, secondFactorPage } from '../../src/features/sign-in/second-factor-page.ts';
 import { setUpPage as strongerPage } from '../../src/features/sign-in/set-up-page.ts';
-import { afterSignInPage, type SignInProblem, signInPage } from '../../src/features/sign-in/sign-in-page.ts';
+import {
+  afterSignInPage,
+  chooseAccountPage,
+  type SignInProblem,
+  signInPage,
+} from '../../src/features/sign-in/sign-in-page.ts';
 import { accountQuestionPage, standaloneQuestionPage } from '../../src/pages/account/confirmation-pages.ts';
 import { SECURITY } from '../../src/pages/account/security-path.ts';
 import { createAccountPage } from '../../src/pages/create-account-page.ts';
@@ -268,6 +273,10 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
         ...signIn,
         notice: { title: 'Sign in to connect Acme', advice: of('An account exists.') },
       }),
+    ],
+    [
+      'choose an account',
+      chooseAccountPage({ form, application, username: of('ada'), links: { useAnotherAccount: '/other' } }),
     ],
     ['sign in again', signInPage({ ...signIn, signedInAs: of('ada') })],
     ['after signing in', afterSignInPage(messagesOf('Acme').linkedElsewhere, '/oauth2/authorize/next')],

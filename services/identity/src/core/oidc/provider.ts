@@ -19,6 +19,7 @@ import { areSignInsCurrent, signInPolicy, trackSignInEpochs } from './epochs/sig
 import { routeSignOuts } from './epochs/sign-outs.ts';
 import { createGrants, isDeviceRequest } from './grants.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
+import { addAccountChoice, ignoreUnknownPrompts, PROMPTS } from './prompts.ts';
 import { ANOTHER_ACCOUNT, type ProviderOptions, type ProviderPages, SIGN_UP } from './provider-options.ts';
 import { ROUTES } from './provider-routes.ts';
 import { addStrength } from './strength.ts';
@@ -50,6 +51,7 @@ export function createProvider(options: ProviderOptions): Provider {
   for (const { attach } of options.extensions) attach?.(provider);
   acceptEndpointAliases(provider);
   answerRequestedAcr(provider);
+  ignoreUnknownPrompts(provider);
   trackSignInEpochs(provider, options.browserId);
   trackConsentEpochs(provider);
   routeSignOuts(provider, options.signOuts);
@@ -80,6 +82,7 @@ function configurationOf(
   const grants = createGrants(options);
   const policy = signInPolicy();
   addStrength(policy, options);
+  addAccountChoice(policy);
   return {
     adapter: options.store.adapterFor,
     jwks: options.keys,
@@ -110,7 +113,12 @@ function configurationOf(
       requestInfo(ctx.req).namedOnly = false;
     },
     // Said as plainly as request_uri_parameter_supported, which oidc-provider publishes by itself.
-    discovery: { request_parameter_supported: false, ui_locales_supported: LANGUAGES },
+    discovery: {
+      request_parameter_supported: false,
+      ui_locales_supported: LANGUAGES,
+      // OpenID Connect Initiating User Registration §4.2.
+      prompt_values_supported: PROMPTS,
+    },
     features: featuresOf(permissions, pages),
     extraTokenClaims: permissions.accessTokenClaims,
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),

@@ -10,6 +10,7 @@ import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
+import { asksForFreshSignIn, SELECT_ACCOUNT } from '../../core/oidc/prompts.ts';
 import { ANOTHER_ACCOUNT } from '../../core/oidc/provider-options.ts';
 import type { SecondFactors } from '../../core/sessions/second-factors.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
@@ -208,7 +209,8 @@ export function providerSignIn(options: {
       const { state, checks } = states.issue(purposeOf(ctx, interaction), { returnTo, isFresh });
       try {
         const loginHint = isFor(login) ? login : undefined;
-        const isOther = (details as Kept)[REFUSED_PROVIDER] === provider.id;
+        const isOther =
+          details.prompt.name === SELECT_ACCOUNT || (details as Kept)[REFUSED_PROVIDER] === provider.id;
         return { to: label, url: await client.authorizationUrl(state, checks, { isOther, loginHint }) };
       } catch (error) {
         return failureMessage(error, { provider, logger });
@@ -289,7 +291,7 @@ export function providerSignIn(options: {
 }
 
 /** Whether the person has to prove again who they are: a session of theirs, here or at the provider, is not enough. */
-function isAskedAgain({ params, prompt }: Interaction): boolean {
-  if (params.max_age !== undefined) return true;
-  return prompt.reasons.includes('login_prompt') && params[ANOTHER_ACCOUNT] === undefined;
+function isAskedAgain(details: Interaction): boolean {
+  if (details.params.max_age !== undefined) return true;
+  return asksForFreshSignIn(details) && details.params[ANOTHER_ACCOUNT] === undefined;
 }

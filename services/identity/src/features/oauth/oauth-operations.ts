@@ -112,7 +112,7 @@ const AUTHORIZATION = parameters({
   nonce: text('Returned in the ID token.'),
   code_challenge: text('RFC 7636 §4.3. Required of applications of type spa and native.'),
   code_challenge_method: text('`S256`.'),
-  prompt: text('`none`, `login`, `consent` or `select_account`.'),
+  prompt: text('`none` alone, or some of `login`, `consent` and `select_account`. Others are ignored.'),
   max_age: text('The maximum age of the sign-in, in seconds.'),
   login_hint: text('A username or an email address.'),
   request_uri: text('From the pushed authorization request (RFC 9126 §4).'),

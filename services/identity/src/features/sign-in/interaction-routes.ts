@@ -11,6 +11,7 @@ import type { Applications } from '../../core/applications/applications.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { KnownDevicesOnly } from '../../core/limits/sign-in-throttle.ts';
 import { signInOf } from '../../core/oidc/epochs/sign-in-epochs.ts';
+import { asksForFreshSignIn, SELECT_ACCOUNT } from '../../core/oidc/prompts.ts';
 import { ANOTHER_ACCOUNT, SIGN_UP } from '../../core/oidc/provider-options.ts';
 import { isStepUp } from '../../core/oidc/strength.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
@@ -36,13 +37,13 @@ import { redirectByPage } from '../../pages/redirect-page.ts';
 import { withLocales } from '../../texts/languages.ts';
 import { createInteractions } from './interactions.ts';
 import { addSecondFactorRoutes, secondFactorPath } from './second-factor-routes.ts';
-import { afterSignInPage, type SignInProblem, signInPage } from './sign-in-page.ts';
+import { afterSignInPage, chooseAccountPage, type SignInProblem, signInPage } from './sign-in-page.ts';
 
 export type InteractionRoutesOptions = {
   provider(): Provider;
   accounts: Accounts;
   applications: Pick<Applications, 'find'>;
-  sessions: Pick<BrowserSessions, 'switchAccount'>;
+  sessions: Pick<BrowserSessions, 'find' | 'switchAccount'>;
   checkPassword: PasswordCheck;
   /** Beside the password. */
   methods: readonly SignInMethod[];
@@ -67,7 +68,7 @@ export type InteractionRoutesOptions = {
 export function interactionRoutes(options: InteractionRoutesOptions): Router {
   const { accounts, audit, browser, forms, mails, secondFactors } = options;
   const router = new Router({ sensitive: true });
-  const interactions = createInteractions(options, 'login');
+  const interactions = createInteractions(options, 'login', SELECT_ACCOUNT);
   const { load, readForm, resultUrl, applicationOf, targetsOf } = interactions;
   const pathOf = ({ uid }: Interaction) => `/sign-in/${uid}`;
 
@@ -86,9 +87,8 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     shown: { username?: string; problem?: SignInProblem; status?: number } = {},
   ): Promise<void> {
     const application = await applicationOf(ctx, details);
-    const again =
-      details.params[ANOTHER_ACCOUNT] === undefined &&
-      details.prompt.reasons.some((reason) => reason === 'login_prompt' || reason === 'max_age');
+    const isOther = details.prompt.name === SELECT_ACCOUNT || details.params[ANOTHER_ACCOUNT] !== undefined;
+    const again = !isOther && asksForFreshSignIn(details);
     const signedIn = again && details.session?.accountId;
     const account = signedIn ? await accounts.find(signedIn).catch(() => undefined) : undefined;
     const hint = details.params.login_hint;
@@ -120,9 +120,10 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     const isStrong = amr.includes('mfa');
     if (isStrong) for (const lost of options.lostFactors) await lost.stop(account.id, originOf(ctx));
     if (isStrong || factors.length === 0) return complete(ctx, details, verified);
-    // A person who is asked to sign in again proves all factors.
-    const isAgain = details.prompt.reasons.some((it) => it === 'login_prompt' || it === 'max_age');
-    if (isAgain || !(await options.remembered.isRemembered(browser.id(ctx), account, factors))) {
+    if (
+      asksForFreshSignIn(details) ||
+      !(await options.remembered.isRemembered(browser.id(ctx), account, factors))
+    ) {
       await secondFactors.hold(ctx, details, verified);
       return seeOther(ctx, secondFactorPath(details.uid));
     }
@@ -154,7 +155,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     let message: SignInMessage | undefined;
     for (const method of options.methods) message ??= await method.signedIn?.(ctx, details, verified);
     const login = signInOf(ctx, { ...verified, browser: browser.id(ctx) });
-    const next = await resultUrl(ctx, { login });
+    const next = await resultUrl(ctx, { login, [SELECT_ACCOUNT]: {} });
     if (message === undefined) seeOther(ctx, next);
     else sendPage(ctx, afterSignInPage(message, next));
   }
@@ -164,14 +165,24 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     if (isStepUp(details) && !(ANOTHER_ACCOUNT in ctx.query)) {
       return seeOther(ctx, secondFactorPath(details.uid));
     }
-    return SIGN_UP in ctx.query && options.signUp
-      ? showCreateAccount(ctx, details)
-      : showSignIn(ctx, details);
+    if (SIGN_UP in ctx.query && options.signUp) return showCreateAccount(ctx, details);
+    const isChoice = details.prompt.name === SELECT_ACCOUNT && !(ANOTHER_ACCOUNT in ctx.query);
+    const signedIn = isChoice ? await options.sessions.find(ctx) : undefined;
+    if (signedIn === undefined) return showSignIn(ctx, details);
+    const html = chooseAccountPage({
+      form: forms.form(ctx, { action: pathOf(details), context: details.uid }),
+      application: await applicationOf(ctx, details),
+      username: signedIn.account.username,
+      links: { useAnotherAccount: `${pathOf(details)}?${ANOTHER_ACCOUNT}` },
+    });
+    return sendPage(ctx, html, { formTargets: targetsOf(details) });
   });
 
   router.post('/sign-in/:uid', async (ctx) => {
     const { fields, details } = await readForm(ctx);
     if (fields.has('cancel')) return interactions.refuse(ctx);
+    if (fields.has('continue') && details.prompt.name === SELECT_ACCOUNT)
+      return interactions.finish(ctx, { [SELECT_ACCOUNT]: {} });
     const login = (fields.get('username') ?? '').trim();
     const password = fields.get('password') ?? '';
     const connecting = options.methods.flatMap(({ notice }) => notice?.(ctx, details)?.accountId ?? []);

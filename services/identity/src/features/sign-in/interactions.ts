@@ -8,6 +8,7 @@ import type { Application } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import { hostOf } from '../../core/applications/redirect-uris.ts';
 import { isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
+import type { SELECT_ACCOUNT } from '../../core/oidc/prompts.ts';
 import { SIGN_UP } from '../../core/oidc/provider-options.ts';
 import { SET_UP } from '../../core/oidc/strength.ts';
 import { setUpPath } from '../../core/sessions/set-up.ts';
@@ -34,21 +35,22 @@ export const appearanceOf = (application: Application) => ({
 
 export type Interactions = ReturnType<typeof createInteractions>;
 
-/** The functions that the pages of an authorization request share, for those of one prompt. */
+/** The functions that the pages of an authorization request share, for those of these prompts. */
 export function createInteractions(
   {
     provider,
     forms,
     applications,
   }: { provider(): Provider; forms: CsrfForms; applications: Pick<Applications, 'find'> },
-  prompt: 'login' | 'consent' | typeof SET_UP,
+  ...prompts: ('login' | typeof SELECT_ACCOUNT | 'consent' | typeof SET_UP)[]
 ) {
   const redirectUriOf = ({ params }: Interaction) => params.redirect_uri as string | undefined;
 
   /** The interaction of this browser that the path names. Throws SignInExpired. */
   async function load(ctx: Context): Promise<Interaction> {
     const details = await provider().interactionDetails(ctx.req, ctx.res);
-    if (details.uid !== ctx.params.uid || details.prompt.name !== prompt) throw new SignInExpired();
+    if (details.uid !== ctx.params.uid || !prompts.some((it) => it === details.prompt.name))
+      throw new SignInExpired();
     const language = requestedLanguage(details.params.ui_locales);
     if (language !== undefined) switchLanguage(language);
     return details;

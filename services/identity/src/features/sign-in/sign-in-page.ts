@@ -69,6 +69,28 @@ ${signedInAs === undefined && links.createAccount !== undefined && html`<li>${t(
   });
 }
 
+/** The account of this browser as a choice (OpenID Connect Core §3.1.2.1, `select_account`). */
+export function chooseAccountPage({
+  application,
+  username,
+  ...model
+}: Pick<SignInModel, 'form' | 'application'> & {
+  username: string;
+  links: { useAnotherAccount: string };
+}): string {
+  return standalonePage({
+    application,
+    title: t('Choose an account'),
+    body: html`<p class="before-asking">${t('to continue to')}</p>${requestingApplication(application)}
+${form(
+  model.form,
+  html`<div class="buttons"><button class="primary" name="continue" value="continue">${t('Continue as {username}', { username: named(username) })}</button>
+<a class="secondary" href="${model.links.useAnotherAccount}">${t('Use another account')}</a>
+<button class="secondary" name="cancel" value="cancel">${t('Cancel')}</button></div>`,
+)}`,
+  });
+}
+
 /** Before somebody who has signed in goes on. */
 export function afterSignInPage({ title, advice }: SignInMessage, next: string): string {
   return standalonePage({

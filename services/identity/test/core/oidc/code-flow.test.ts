@@ -149,6 +149,9 @@ t.test('the answer to the application', async (t) => {
 
   const again = await browser.get(authorizeUrl({ prompt: 'none' }));
   t.ok(again.url.searchParams.has('code'), 'allowed once, and signed in: nobody is asked');
+  for (const prompt of ['dance', 'create dance', '']) {
+    t.ok((await browser.get(authorizeUrl({ prompt }))).url.searchParams.has('code'), `ignored: ${prompt}`);
+  }
   const withoutState = new URL(authorizeUrl(), base);
   withoutState.searchParams.delete('state');
   t.notOk((await browser.get(withoutState.href)).url.searchParams.has('state'));
@@ -158,7 +161,7 @@ t.test('the answer to the application', async (t) => {
     ['implicit for who may not', { response_type: 'id_token token', nonce: 'n' }, 'invalid_request'],
     ['hybrid', { response_type: 'code id_token', nonce: 'n' }, 'unsupported_response_type'],
     ['an unknown scope alone', { scope: '"' }, 'invalid_scope'],
-    ['an unknown prompt', { prompt: 'dance' }, 'invalid_request'],
+    ['prompt none with an unknown one', { prompt: 'none dance' }, 'invalid_request'],
     ['prompt none with others', { prompt: 'none login' }, 'invalid_request'],
     ['a max_age that is none', { max_age: '-1' }, 'invalid_request'],
     ['a request object', { request: 'e30.e30.' }, 'request_not_supported'],

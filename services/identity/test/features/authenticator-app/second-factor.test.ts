@@ -222,7 +222,11 @@ t.test('whoever has to sign in again proves both', async (t) => {
   const page = await enterPassword(visitor, 'again');
   await enterCode(visitor, page, codeOf(person.secret), { remember_browser: 'yes' });
   await forgetCodes(built, person.id);
-  for (const more of [{ prompt: 'login' }, { max_age: '0' }, { prompt: 'login', another_account: 'yes' }]) {
+  const requests: Record<string, string>[] = [
+    ...[{ prompt: 'login' }, { max_age: '0' }, { prompt: 'login', another_account: 'yes' }],
+    ...[{ prompt: 'login select_account' }, { prompt: 'select_account', max_age: '60' }],
+  ];
+  for (const more of requests) {
     const asked = await enterPassword(visitor, 'again', authorizeUrl(more));
     t.equal(heading(asked), 'Enter a code', JSON.stringify(more));
     const wrong = await enterCode(visitor, asked, wrongCode(person.secret));

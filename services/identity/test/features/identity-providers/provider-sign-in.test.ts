@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import t from 'tap';
 import { REMOVE, SET_UP } from '../../../src/features/authenticator-app/authenticator-app-pages.ts';
 import { authorizeUrl, build, WEB } from '../../build.ts';
-import { alertOf, heading, isSignIn, noticeOf, responseOf, valueIn } from '../../pages.ts';
+import { alertOf, heading, isSignIn, linkOf, noticeOf, responseOf, valueIn } from '../../pages.ts';
 import { enterRecoveryCode, setUpApp } from '../authenticator-app/app.ts';
 import { leave, type Person, respond, signInBy, startUpstream, verified } from './upstream.ts';
 
@@ -133,6 +133,14 @@ t.test('whoever is asked to sign in again does so at the provider, too', async (
   t.strictSame([prompt, max_age], ['login', '0']);
   const page = await visitor.get((await respond(upstream, url)).href);
   t.match(page.url.pathname, '/consent/');
+  for (const [prompt, sent] of [
+    ['select_account', ['login', null]],
+    ['login select_account', ['login', '0']],
+  ] as const) {
+    const { href } = new URL(linkOf(await visitor.get(authorizeUrl({ prompt })), 'Use another'), built.base);
+    const { searchParams } = new URL(await leave(visitor, await visitor.get(href)));
+    t.strictSame([searchParams.get('prompt'), searchParams.get('max_age')], sent, prompt);
+  }
   // A response in which nothing says when they signed in.
   const other = await visitor.get(authorizeUrl({ max_age: '60', prompt: 'login' }));
   const stripped = new URL(await leave(visitor, other));

@@ -75,6 +75,7 @@ t.test('OpenID Connect Discovery and RFC 8414 say the same', async (t) => {
     ],
     ['id_token_signing_alg_values_supported', ['RS256', 'ES256']],
     ['subject_types_supported', ['public']],
+    ['prompt_values_supported', ['none', 'login', 'consent', 'select_account']],
   ];
   for (const [name, expected] of sets) t.same(new Set(openid[name] as string[]), new Set(expected), name);
   const endpoints = Object.entries(openid).filter(([name]) => /_endpoint$|_uri$/.test(name));

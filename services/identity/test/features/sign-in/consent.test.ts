@@ -190,6 +190,46 @@ t.test('another account', async (t) => {
   t.match(ann.html, 'ann@example.org', 'also by just giving another name');
 });
 
+t.test('prompt=select_account offers the account of this browser, and any other one', async (t) => {
+  const choice = (more: Record<string, string> = {}) =>
+    authorizeUrl({ prompt: 'select_account', scope: 'openid', ...more });
+  const visitor = browser();
+  const nobody = await visitor.get(choice());
+  t.equal(heading(nobody), 'Sign in', 'nobody is signed in');
+  const allowed = await visitor.submit(await visitor.submit(nobody, ANN), { decision: 'allow' });
+  t.match(responseOf(allowed), { code: String }, 'who has just signed in has chosen');
+
+  const page = await visitor.get(choice());
+  t.equal(heading(page), 'Choose an account');
+  t.match(page.html, /Continue as .*ann/);
+  t.match(responseOf(await visitor.submit(page, { continue: 'continue' })), { code: String });
+  const cancelled = await visitor.submit(await visitor.get(choice()), { cancel: 'cancel' });
+  t.match(responseOf(cancelled), { error: 'access_denied' });
+
+  for (const more of [{ prompt: 'login select_account' }, { max_age: '0' }] as Record<string, string>[]) {
+    const name = JSON.stringify(more);
+    const first = await visitor.get(choice(more));
+    t.equal(heading(first), 'Choose an account', name);
+    const confirm = await visitor.submit(first, { continue: 'continue' });
+    t.equal(heading(confirm), 'Confirm that it is you', name);
+    t.match(responseOf(await visitor.submit(confirm, ANN)), { code: String }, name);
+  }
+
+  const other = await visitor.get(linkOf(await visitor.get(choice()), 'Use another account'));
+  t.equal(heading(other), 'Sign in');
+  const wrong = await visitor.submit(other, { ...ADMIN, password: 'wrong' });
+  t.equal(wrong.status, 401);
+  const consent = await visitor.submit(wrong, ADMIN);
+  t.match(consent.html, 'admin@example.org');
+  t.match(responseOf(await visitor.submit(consent, { decision: 'allow' })), { code: String });
+  t.match((await visitor.get(choice())).html, /Continue as .*admin/);
+
+  const stale = await visitor.get(choice());
+  await visitor.submit(await visitor.get('/account'), {}, 'sign-out');
+  const over = await visitor.submit(stale, { continue: 'continue' });
+  t.equal(heading(over), 'This sign-in has expired', 'nobody continues as who has signed out');
+});
+
 t.test('expired, finished, of another browser, at another step', async (t) => {
   const visitor = browser();
   const page = await visitor.get(authorizeUrl());

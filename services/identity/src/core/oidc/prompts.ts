@@ -1,0 +1,35 @@
+import { parseScope } from '@gatehouse/tokens/scopes';
+import type Provider from 'oidc-provider';
+import { type Interaction, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+
+/** The prompt by which people choose between the account of this browser and another one. */
+export const SELECT_ACCOUNT = 'select_account';
+/** The values of `prompt` that are known (OpenID Connect Core §3.1.2.1). */
+export const PROMPTS: readonly string[] = ['none', 'login', 'consent', SELECT_ACCOUNT];
+
+/** Adds the choice of an account, before everything that is asked of that account. */
+export function addAccountChoice(policy: interactionPolicy.DefaultPolicy): void {
+  policy.add(new interactionPolicy.Prompt({ name: SELECT_ACCOUNT, requestable: true }), 0);
+}
+
+/** Ignores unknown values, as OpenID Connect Core §3.1.2.1 suggests; together with `none`, every other value is an error there. */
+export function ignoreUnknownPrompts(provider: Provider): void {
+  Object.defineProperty(provider.OIDCContext.prototype, 'prompts', {
+    get(this: KoaContextWithOIDC['oidc']): Set<string> {
+      return new Set(promptsOf({ ...this.params }));
+    },
+  });
+}
+
+/** Whether a request wants whoever signs in to prove all factors again. */
+export function asksForFreshSignIn({ prompt, params }: Interaction): boolean {
+  const isFresh = params.max_age !== undefined || promptsOf(params).includes('login');
+  // The choice of an account comes before the reasons to sign in are examined.
+  if (prompt.name === SELECT_ACCOUNT) return isFresh;
+  return prompt.reasons.some((reason) => reason === 'login_prompt' || reason === 'max_age');
+}
+
+function promptsOf({ prompt }: { prompt?: unknown }): string[] {
+  const names = parseScope(String(prompt ?? ''));
+  return names.includes('none') ? names : names.filter((name) => PROMPTS.includes(name));
+}
