@@ -22,6 +22,7 @@ export type ApiApplication = {
   require_second_factor: boolean;
   device_flow: boolean;
   id_token_signed_response_alg: string;
+  id_token_profile_claims: boolean;
   security_profile: string | null;
   /** How it looks to people who sign in; absent where nothing is set. */
   primary_color?: string;
@@ -76,6 +77,7 @@ const OFFERED: Readonly<Record<string, readonly AppType[]>> = {
   require_pushed_authorization_requests: SIGNS_IN,
   require_second_factor: SIGNS_IN,
   id_token_signed_response_alg: SIGNS_IN,
+  id_token_profile_claims: SIGNS_IN,
   primary_color: SIGNS_IN,
   logo_uri: SIGNS_IN,
   policy_uri: SIGNS_IN,

@@ -107,6 +107,7 @@ respond as profile A)`,
         title: 'interface: a timestamp as text',
         shape: `{ "sub": "usr_…",
   "name": "Ann Lee",
+  "preferred_username": "ann",
   "email": "ann@example.org",
   "updated_at":
     "2026-11-22T09:30:00.000Z" }`,

@@ -1,5 +1,6 @@
 import { html } from '@gatehouse/web/html';
 import { type Application, type AppType, hasSetting } from '../../api/application-types.ts';
+import { YES } from '../../pages/fields.ts';
 import { currentValues, type FormRow, fieldsOf, type ResourceField } from '../../resources/resource-form.ts';
 import { SCOPES, USUAL_SCOPES } from './application-texts.ts';
 
@@ -126,6 +127,14 @@ const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] 
         ],
         initial: 'RS256',
         hint: 'Logout tokens are signed with the same algorithm.',
+      },
+      {
+        name: 'id_token_profile_claims',
+        kind: 'flag',
+        label: 'Put the profile into ID tokens',
+        subject: 'The profile in ID tokens',
+        initial: YES,
+        hint: 'With the scope profile, ID tokens have the name, the username and the picture, which many libraries read nowhere else. They are at /userinfo in any case.',
       },
     ],
   },

@@ -109,6 +109,8 @@ export const APPLICATION = {
   requireSecondFactor: boolean().default(false),
   /** The algorithm of its ID tokens and logout tokens (OpenID Connect Registration §2). */
   idTokenAlgorithm: oneOf(ID_TOKEN_ALGORITHMS).default('RS256'),
+  /** Whether its ID tokens have the name, the username and the picture, with the scope profile. */
+  idTokenProfileClaims: boolean().default(true),
   /** How it looks on pages, and where its links lead (see core/applications/appearance.ts). */
   primaryColor: text().optional(),
   logoUri: text().optional(),

@@ -28,6 +28,7 @@ const CHANGED_BY = {
   deviceFlow: 'owner',
   requireSecondFactor: 'owner',
   idTokenAlgorithm: 'owner',
+  idTokenProfileClaims: 'owner',
   securityProfile: 'owner',
 } as const satisfies Record<keyof ApplicationChanges, ApplicationRole>;
 

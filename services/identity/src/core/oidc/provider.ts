@@ -10,8 +10,8 @@ import { toProviderAccount } from './claims/provider-account.ts';
 import { answerRequestedAcr } from './claims/requested-acr.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from './claims/scope-rules.ts';
 import { CLAIMS_OF_SCOPES } from './claims/standard-claims.ts';
-import { CONSENT_EPOCH, IS_UNKNOWN, REQUIRE_SECOND_FACTOR } from './clients/client-metadata.ts';
-import { checkAssertion, codeLifetime, isFapi2, isFromTheFuture, SECURITY_PROFILE } from './clients/fapi.ts';
+import { CLIENT_PROPERTIES, ID_TOKEN_PROFILE_CLAIMS, IS_UNKNOWN } from './clients/client-metadata.ts';
+import { checkAssertion, codeLifetime, isFapi2, isFromTheFuture } from './clients/fapi.ts';
 import { noteSecret } from './clients/noted-secret.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import { consentEpochOf, trackConsentEpochs } from './epochs/consent-epochs.ts';
@@ -106,7 +106,7 @@ function configurationOf(
     responseTypes: ['code', 'id_token token', 'none'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' || isFapi2(client) },
-    extraClientMetadata: { properties: [SECURITY_PROFILE, CONSENT_EPOCH, REQUIRE_SECOND_FACTOR, IS_UNKNOWN] },
+    extraClientMetadata: { properties: CLIENT_PROPERTIES },
     async assertJwtClientAuthClaimsAndHeader(ctx, ...assertion) {
       checkAssertion(ctx, ...assertion);
       // Its signature was verified before.
@@ -140,7 +140,8 @@ function configurationOf(
     async findAccount(ctx, id, token) {
       const account = await options.accounts.find(id);
       if (account === undefined || account.status !== 'active') return undefined;
-      return areSignInsCurrent(ctx, account, token !== undefined) ? toProviderAccount(account) : undefined;
+      if (!areSignInsCurrent(ctx, account, token !== undefined)) return undefined;
+      return toProviderAccount(account, { hasProfile: ctx.oidc.client?.[ID_TOKEN_PROFILE_CLAIMS] === true });
     },
     interactions: {
       url: (_ctx, interaction) => pages.interactionUrl(interaction),

@@ -50,6 +50,7 @@ const Changes = Type.Object({
   require_second_factor: Type.Optional(Type.Boolean()),
   device_flow: Type.Optional(Type.Boolean()),
   id_token_signed_response_alg: Type.Optional(Type.Enum([...ID_TOKEN_ALGORITHMS])),
+  id_token_profile_claims: Type.Optional(Type.Boolean()),
   security_profile: Type.Optional(Type.Union([Type.Enum([...SECURITY_PROFILES]), Type.Null()])),
 });
 const Draft = Type.Object({
@@ -174,6 +175,7 @@ function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
       requireSecondFactor: body.require_second_factor,
       deviceFlow: body.device_flow,
       idTokenAlgorithm: body.id_token_signed_response_alg,
+      idTokenProfileClaims: body.id_token_profile_claims,
     }),
     // Null removes these.
     ...Object.fromEntries(

@@ -74,6 +74,10 @@ export const ApplicationView = Type.Object({
     description: 'Whether devices without a browser may use it (RFC 8628).',
   }),
   id_token_signed_response_alg: Type.String({ enum: [...ID_TOKEN_ALGORITHMS] }),
+  id_token_profile_claims: Type.Boolean({
+    description:
+      'Whether its ID tokens have the name, the username and the picture, with the scope `profile`.',
+  }),
   security_profile: orNull(Type.String({ enum: [...SECURITY_PROFILES] })),
   registered: Type.Boolean({ description: 'Whether the client manages its own registration (RFC 7592).' }),
   primary_color: Type.Optional(Type.String({ description: 'The accent of its pages, as #rrggbb.' })),
@@ -110,6 +114,7 @@ export const applicationShape = shape('Application', ApplicationView, {
   require_second_factor: false,
   device_flow: false,
   id_token_signed_response_alg: 'RS256',
+  id_token_profile_claims: true,
   security_profile: null,
   registered: false,
   last_used_at: null,
@@ -141,6 +146,7 @@ export function applicationView(application: Application) {
     require_second_factor: application.requireSecondFactor,
     device_flow: application.deviceFlow,
     id_token_signed_response_alg: application.idTokenAlgorithm,
+    id_token_profile_claims: application.idTokenProfileClaims,
     security_profile: application.securityProfile ?? null,
     registered: application.registrableScopes !== undefined,
     ...omitUndefined({

@@ -195,6 +195,7 @@ const userInfo = shape(
       name: text(),
       given_name: text(),
       family_name: text(),
+      preferred_username: text(),
       picture: text(),
       email: text(),
       email_verified: Type.Optional(Type.Boolean()),

@@ -93,10 +93,7 @@ function userInfo(
   const { scopes, requested, profile } = options;
   const names = new Set(claimsOfScopes(scopes));
   const claims = standardClaims(account);
-  if (profile === 'interface') {
-    claims.updated_at = account.updated_at;
-    names.delete('preferred_username');
-  }
+  if (profile === 'interface') claims.updated_at = account.updated_at;
   for (const name of requested) names.add(name);
   return Object.fromEntries(Object.entries(claims).filter(([name]) => names.has(name)));
 }

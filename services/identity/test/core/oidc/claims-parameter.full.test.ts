@@ -57,6 +57,31 @@ t.test('each claim where it was asked for, and only there (OpenID Connect Core Â
   t.same(await atUserInfo(without), { sub: ann.id });
 });
 
+t.test('the claims of scopes in the ID token; an application can leave out the profile', async (t) => {
+  const token = await built.login('admin');
+  const path = `/api/v1/applications/${WEB.client_id}`;
+  t.equal((await call('GET', path, token)).body.id_token_profile_claims, true, 'by default');
+  const { id, email } = people.admin;
+  const profile = { first_name: 'Ada', last_name: 'Byron' };
+  await call('PUT', `/v2/users/${id}`, token, { profile });
+  const names = { name: 'Ada Byron', given_name: 'Ada', family_name: 'Byron' };
+  const ofProfile = { ...names, preferred_username: 'admin' };
+  const ofEmail = { email, email_verified: true };
+  for (const [isOn, scope, expected] of [
+    [true, 'openid profile', ofProfile],
+    [true, 'openid profile email', { ...ofProfile, ...ofEmail }],
+    [true, 'openid read:profile', {}],
+    [false, 'openid profile email', ofEmail],
+  ] as const) {
+    const changed = await call('PATCH', path, token, { id_token_profile_claims: isOn });
+    t.match(changed, { status: 200, body: { id_token_profile_claims: isOn } });
+    const tokens = await tokensFor(built, { username: 'admin', more: { scope } });
+    t.same(inIdToken(tokens), { sub: id, ...expected }, `${isOn}: ${scope}`);
+    const refreshed = (await refresh(built, tokens.refresh_token)).body as Tokens;
+    t.same(inIdToken(refreshed), inIdToken(tokens), 'refreshed');
+  }
+});
+
 t.test(
   'unknown claims, and what the application may not ask for, are left out without an error',
   async (t) => {

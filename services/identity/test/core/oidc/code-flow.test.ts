@@ -82,8 +82,9 @@ t.test('the claims of the tokens', async (t) => {
     amr: ['pwd'],
     email: people.ann.email,
     email_verified: Boolean,
+    preferred_username: 'ann',
   });
-  t.notOk('name' in id.payload, 'the rest is at /userinfo');
+  t.notOk('updated_at' in id.payload, 'the rest is at /userinfo');
 });
 
 t.test('a refresh may narrow the scope, and the next is whole again', async (t) => {

@@ -18,9 +18,10 @@ async function userInfo(headers: Record<string, string>, method = 'GET', path = 
   };
 }
 
-t.test('the fields of interface.md 2.3 that the scopes allow, and no other', async (t) => {
+t.test('the fields of interface.md 2.3 that the scopes allow, the username, and no other', async (t) => {
   const bare = await userInfo({ authorization: `Bearer ${await tokenFor('openid profile')}` });
-  t.same(Object.keys(bare.body).sort(), ['name', 'sub', 'updated_at'], 'what is not known is left out');
+  const known = ['name', 'preferred_username', 'sub', 'updated_at'];
+  t.same(Object.keys(bare.body).sort(), known, 'what is not known is left out');
 
   const page = await signInAndAllow(browser, '/account');
   const profile = {
@@ -37,6 +38,7 @@ t.test('the fields of interface.md 2.3 that the scopes allow, and no other', asy
     name: 'Ann Example',
     given_name: 'Ann',
     family_name: 'Example',
+    preferred_username: 'ann',
     picture: 'https://example.org/ann.png',
     updated_at: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
   };

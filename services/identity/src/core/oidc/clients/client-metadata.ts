@@ -20,8 +20,16 @@ export const CONSENT_EPOCH = 'consent_epoch';
 /** The name of that setting of an application in the metadata of its client. */
 export const REQUIRE_SECOND_FACTOR = 'require_second_factor';
 
+/** Whether its ID tokens have the claims of the scope profile, in the metadata of its client. */
+export const ID_TOKEN_PROFILE_CLAIMS = 'id_token_profile_claims';
+
 /** Whether nobody here is known to trust a client; a field of its metadata. */
 export const IS_UNKNOWN = 'is_unknown';
+
+/** The metadata of clients that are ours. */
+export const CLIENT_PROPERTIES = [
+  ...[SECURITY_PROFILE, CONSENT_EPOCH, REQUIRE_SECOND_FACTOR, ID_TOKEN_PROFILE_CLAIMS, IS_UNKNOWN],
+];
 
 /** An application as oidc-provider wants to see a client (RFC 7591 §2). */
 export function clientMetadata(application: Application): AdapterPayload {
@@ -56,6 +64,7 @@ export function clientMetadata(application: Application): AdapterPayload {
     require_pushed_authorization_requests: application.requirePushedRequests,
     [CONSENT_EPOCH]: application.consentEpoch,
     [REQUIRE_SECOND_FACTOR]: application.requireSecondFactor,
+    [ID_TOKEN_PROFILE_CLAIMS]: application.idTokenProfileClaims,
     [IS_UNKNOWN]: application.owner === null && !application.trusted && application.lastUse === null,
     ...(securityProfile === undefined ? {} : { [SECURITY_PROFILE]: securityProfile }),
     ...(backchannelLogoutUri === undefined

@@ -54,6 +54,7 @@ t.test('an application comes back as it was stored', async (t) => {
       requirePushedRequests: true,
       requireSecondFactor: true,
       idTokenAlgorithm: 'ES256',
+      idTokenProfileClaims: false,
       securityProfile: 'fapi2',
       trusted: true,
     },
