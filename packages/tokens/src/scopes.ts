@@ -12,6 +12,10 @@ const SCOPES = {
       'Read a person’s name and picture at /userinfo, and their account details, with username and email address, from the users API.',
   },
   email: { role: 'user', meaning: 'Read a person’s email address, and whether it is confirmed.' },
+  roles: {
+    role: 'user',
+    meaning: 'Read a person’s role, which an application can map to its own groups.',
+  },
   'read:profile': { role: 'user', meaning: 'Read the account details of the person who has signed in.' },
   'read:users': { role: 'user', meaning: 'Read users, as far as the role allows.' },
   'write:users': { role: 'user', meaning: 'Create, change and delete users, as far as the role allows.' },
@@ -28,7 +32,7 @@ const SCOPES = {
   'read:all': { role: 'editor', meaning: 'Read everything; for editors, admins and trusted applications.' },
 } as const satisfies Record<string, { role: Role; meaning: string }>;
 export type Scope = keyof typeof SCOPES;
-type OidcScope = 'openid' | 'profile' | 'email';
+type OidcScope = Exclude<Scope, `${string}:${string}`>;
 
 const ALL = Object.keys(SCOPES) as Scope[];
 const isOidcScope = (scope: Scope): scope is OidcScope => !scope.includes(':');

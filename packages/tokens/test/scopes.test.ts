@@ -33,7 +33,7 @@ t.test('roles', async (t) => {
 });
 
 t.test('the maximum scopes of a role', async (t) => {
-  const user = 'openid profile email read:profile read:users write:users read:data write:data';
+  const user = 'openid profile email roles read:profile read:users write:users read:data write:data';
   t.equal(ceilingOf('user').join(' '), user);
   t.equal(ceilingOf('editor').join(' '), `${user} read:all`);
   t.equal(ceilingOf('admin').join(' '), `${user} read:all`);

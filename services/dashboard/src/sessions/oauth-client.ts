@@ -1,6 +1,6 @@
 import { ServiceError, unavailable } from '@gatehouse/core/errors';
 import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
-import { API_SCOPES, isRole, MANAGE_APPS, OIDC_SCOPES, type Role } from '@gatehouse/tokens/scopes';
+import { API_SCOPES, isRole, MANAGE_APPS, type Role } from '@gatehouse/tokens/scopes';
 import * as oauth from 'openid-client';
 import { type Cause, causeHeaders } from '../api/cause.ts';
 import type { Person, Tokens } from './session.ts';
@@ -34,7 +34,7 @@ export type OAuthClient = {
 
 const AWAY = 'Your sign-in cannot be checked. Try again in a moment.';
 const outbound = createOutbound({ to: 'services' });
-const SCOPE = [...OIDC_SCOPES, ...API_SCOPES, MANAGE_APPS].join(' ');
+const SCOPE = ['openid', 'profile', 'email', ...API_SCOPES, MANAGE_APPS].join(' ');
 
 type ClientOptions = {
   issuer: string;

@@ -34,6 +34,7 @@ const SENTENCES: Record<Scope, Sentence> = {
     sentence: 'See your name and picture, and your account details, such as your username and email address',
   },
   email: { topic: 'identity', sentence: 'See your email address, and whether you have confirmed it' },
+  roles: { topic: 'identity', sentence: 'See your role here: user, editor or admin' },
   'read:profile': { topic: 'read', sentence: OWN_RECORD },
   'read:users': {
     topic: 'read',

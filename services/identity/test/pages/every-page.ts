@@ -171,7 +171,16 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     export: '/export',
     deletion: '/delete',
   };
-  const scopes = ['openid', 'profile', 'email', 'read:users', 'write:users', 'read:data', of('else')];
+  const scopes = [
+    'openid',
+    'profile',
+    'email',
+    'roles',
+    'read:users',
+    'write:users',
+    'read:data',
+    of('else'),
+  ];
   const consent = { form, application, scopes, links: { useAnotherAccount: '/other' } };
   const at = new Date('2026-03-05T14:07:09Z');
   const session = { address: of('::1'), createdAt: at, lastUsedAt: at, end: form };

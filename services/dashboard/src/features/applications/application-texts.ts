@@ -44,11 +44,13 @@ export const SCOPES = Object.entries(SCOPE_MEANINGS).map(([name, description]) =
   return { name, description, personal: OF_PERSON.includes(name) };
 });
 
+const SIGN_IN = ['openid', 'profile', 'email'];
+
 /** The scopes that are preselected for a new application of each type. */
 export const USUAL_SCOPES: Record<AppType, readonly string[]> = {
-  web: OIDC_SCOPES,
-  spa: OIDC_SCOPES,
-  native: OIDC_SCOPES,
+  web: SIGN_IN,
+  spa: SIGN_IN,
+  native: SIGN_IN,
   machine: ['read:data'],
   resource: [],
 };

@@ -199,6 +199,7 @@ const userInfo = shape(
       picture: text(),
       email: text(),
       email_verified: Type.Optional(Type.Boolean()),
+      roles: Type.Optional(Type.Array(Type.String())),
       updated_at: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
     },
     { additionalProperties: true },
@@ -210,7 +211,7 @@ const userInfoOperation = (operationId: string): Operation => ({
   summary: 'Read the claims about the signed-in person',
   tag,
   scopes: ['openid'],
-  description: 'OpenID Connect Core §5.3: the claims that the scopes profile and email permit.',
+  description: 'OpenID Connect Core §5.3: the claims that the scopes profile, email and roles permit.',
   responses: { 200: response('The claims about the person.', userInfo) },
   errors: {
     body: oauthErrorBody('BearerError', {

@@ -24,7 +24,7 @@ t.test('discovery says so (OpenID Connect Discovery §3)', async (t) => {
   const { body } = await call('GET', '/.well-known/openid-configuration');
   t.match(body, { claims_parameter_supported: true, acr_values_supported: ACRS });
   const names = ['sub', 'name', 'given_name', 'family_name', 'preferred_username', 'picture', 'updated_at'];
-  const more = ['email', 'email_verified', 'acr', 'amr', 'auth_time', 'iss', 'sid'];
+  const more = ['email', 'email_verified', 'roles', 'acr', 'amr', 'auth_time', 'iss', 'sid'];
   t.same(new Set(body.claims_supported as string[]), new Set([...names, ...more]));
 });
 
@@ -81,6 +81,41 @@ t.test('the claims of scopes in the ID token; an application can leave out the p
     t.same(inIdToken(refreshed), inIdToken(tokens), 'refreshed');
   }
 });
+
+t.test(
+  'the scope roles: the role of the person, whatever that of the owner of the application',
+  async (t) => {
+    const token = await built.login('admin');
+    const path = `/api/v1/applications/${WEB.client_id}`;
+    const more = { scope: 'openid roles' };
+    const refused = await built.browser().get(authorizeUrl(more));
+    t.equal(refused.url.searchParams.get('error'), 'invalid_scope', 'only for whom it was registered');
+    t.match(await call('PATCH', path, token, { scopes: ['openid', 'profile', 'email', 'roles'] }), {
+      status: 200,
+    });
+    for (const [username, role] of [
+      ['admin', 'admin'],
+      ['ann', 'user'],
+    ] as const) {
+      const { id: sub } = people[username];
+      const tokens = await tokensFor(built, { username, more });
+      t.same(inIdToken(tokens), { sub, roles: [role] }, username);
+      t.same(await atUserInfo(tokens), { sub, roles: [role] }, username);
+      const without = await tokensFor(built, { username, more: { scope: 'openid profile' } });
+      t.notOk('roles' in inIdToken(without) || 'roles' in (await atUserInfo(without)), 'not without it');
+      const claim = await tokensFor(built, { username, more: request({ id_token: { roles: null } }) });
+      t.same(inIdToken(claim), { sub, roles: [role] }, 'by the claims parameter');
+    }
+    const browser = built.browser();
+    const consent = await browser.submit(await browser.get(authorizeUrl(more)), {
+      username: 'ann',
+      password: PASSWORD,
+    });
+    t.match(consent.html, 'See your role here: user, editor or admin');
+    const machine = { name: 'Machine', type: 'machine', scopes: ['read:data', 'roles'] };
+    t.match(await call('POST', '/api/v1/applications', token, machine), { status: 400 });
+  },
+);
 
 t.test(
   'unknown claims, and what the application may not ask for, are left out without an error',

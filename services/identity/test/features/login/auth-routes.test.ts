@@ -78,7 +78,7 @@ t.test('login', async (t) => {
     client_id: LOGIN_CLIENT,
     acr: SINGLE_FACTOR,
     roles: ['user'],
-    scope: 'openid profile email read:profile read:users write:users read:data write:data manage:apps',
+    scope: 'openid profile email roles read:profile read:users write:users read:data write:data manage:apps',
   });
   t.ok(Math.abs(Number(claims.auth_time) - Date.now() / 1000) < 5);
   t.same(await statusesOf(built, token), [200, 200]);

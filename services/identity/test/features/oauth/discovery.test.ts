@@ -69,7 +69,7 @@ t.test('OpenID Connect Discovery and RFC 8414 say the same', async (t) => {
     [
       'scopes_supported',
       [
-        ...['openid', 'profile', 'email', 'read:profile', 'read:users', 'write:users'],
+        ...['openid', 'profile', 'email', 'roles', 'read:profile', 'read:users', 'write:users'],
         ...['read:data', 'write:data', 'read:all', 'offline_access'],
       ],
     ],

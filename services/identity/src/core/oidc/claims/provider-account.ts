@@ -9,6 +9,7 @@ export type ProviderAccount = OidcAccount & { account: Account };
 /** The claims that a scope adds to ID tokens. */
 const IN_ID_TOKEN: Readonly<Record<string, readonly string[]>> = {
   email: CLAIMS_OF_SCOPES.email,
+  roles: CLAIMS_OF_SCOPES.roles,
   profile: CLAIMS_OF_SCOPES.profile.filter((name) => name !== 'updated_at'),
 };
 
