@@ -198,10 +198,11 @@ export function origin(name: string, fallback?: string): Setting<string> {
 
 /** A URL of one of the given schemes (with the colon). The value may hold credentials: never print it. */
 export function url(name: string, schemes: readonly string[], fallback?: string): Setting<string> {
-  const beginnings = schemes.map((scheme) => `${scheme}//`).join(' or ');
+  const starts = schemes.map((scheme) => (scheme === 'mailto:' ? scheme : `${scheme}//`));
+  const beginnings = starts.join(' or ');
   const inner = setting(name, `a URL that begins with ${beginnings}`, fallback, (raw) => {
     // A MongoDB URI may name several hosts, which URL.parse refuses, so only the scheme is checked.
-    if (!schemes.some((scheme) => raw.startsWith(`${scheme}//`))) {
+    if (!starts.some((start) => raw.startsWith(start)) || /\s/.test(raw)) {
       throw new InvalidSetting(`must begin with ${beginnings}`);
     }
     return raw;

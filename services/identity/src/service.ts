@@ -40,6 +40,7 @@ import { security } from './features/security/module.ts';
 import { sessions } from './features/sessions/module.ts';
 import { signIn } from './features/sign-in/module.ts';
 import { transfers } from './features/transfers/module.ts';
+import { wellKnown } from './features/well-known/module.ts';
 import type { IdentityModule } from './identity-module.ts';
 import { keys } from './keys/module.ts';
 import { openApiRoutes } from './openapi/openapi-routes.ts';
@@ -75,6 +76,7 @@ const FEATURES = [
   factorRecovery,
   security,
   backchannelLogout,
+  wellKnown,
 ];
 
 /** The identity service: signs people in, issues tokens, and publishes the keys to verify them. */

@@ -6,6 +6,7 @@ import { loginSettings } from './login/settings.ts';
 import { oauthSettings } from './oauth/settings.ts';
 import { registrationSettings } from './registration/settings.ts';
 import { resourceSettings } from './resources/settings.ts';
+import { wellKnownSettings } from './well-known/settings.ts';
 
 /** The settings of all features. The values of each are what its config has. */
 export const featureSettings = {
@@ -17,4 +18,5 @@ export const featureSettings = {
   ...registrationSettings,
   ...resourceSettings,
   ...factorRecoverySettings,
+  ...wellKnownSettings,
 };
