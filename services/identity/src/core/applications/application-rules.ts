@@ -3,12 +3,7 @@ import { hasInvisibleCharacters } from '@gatehouse/domain/invisible-characters';
 import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
 import { appearanceProblems } from './appearance.ts';
 import { type Application, isConfidential, signsPeopleIn } from './application.ts';
-import {
-  logoutUriProblem,
-  MAX_REDIRECT_URIS,
-  postLogoutUriProblem,
-  redirectUriProblem,
-} from './redirect-uris.ts';
+import { logoutUriProblem, MAX_REDIRECT_URIS, redirectUriProblem } from './redirect-uris.ts';
 import { securityProfileProblems } from './security-profile.ts';
 
 const MAX_NAME = 200;
@@ -47,13 +42,8 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
   const { type, legacyImplicit, jwks, backchannelLogoutUri, dpopBound, trusted } = settings;
   const problems = [
     ...nameProblems(settings.name),
-    ...uriProblems('redirect_uris', settings.redirectUris, settings, redirectUriProblem),
-    ...uriProblems(
-      'post_logout_redirect_uris',
-      settings.postLogoutRedirectUris,
-      settings,
-      postLogoutUriProblem,
-    ),
+    ...uriProblems('redirect_uris', settings.redirectUris, settings),
+    ...uriProblems('post_logout_redirect_uris', settings.postLogoutRedirectUris, settings),
   ];
   const refuse = (when: boolean, field: string, message: string) => {
     if (when) problems.push({ field, message });
@@ -108,12 +98,7 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
   return [...problems, ...appearanceProblems(settings), ...securityProfileProblems(settings)];
 }
 
-function uriProblems(
-  field: string,
-  uris: readonly string[],
-  settings: Settings,
-  problemOf: typeof redirectUriProblem,
-): FieldProblem[] {
+function uriProblems(field: string, uris: readonly string[], settings: Settings): FieldProblem[] {
   if (uris.length === 0) return [];
   if (!signsPeopleIn(settings)) {
     return [{ field, message: `is not for applications of type ${settings.type}, which have no browser` }];
@@ -123,7 +108,7 @@ function uriProblems(
   }
   if (new Set(uris).size < uris.length) return [{ field, message: 'must not contain duplicates' }];
   return uris.flatMap((uri, i) => {
-    const message = problemOf(uri, settings);
+    const message = redirectUriProblem(uri, settings);
     return message === undefined ? [] : [{ field: `${field}.${i}`, message }];
   });
 }

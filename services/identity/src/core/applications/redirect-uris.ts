@@ -10,7 +10,7 @@ const CHARACTERS = /^[\w\-.~:/?#[\]@!$&'()+,;=%]+$/;
 
 type OfApplication = { type: ApplicationType; legacyImplicit: boolean };
 
-/** The problem of a redirect URI, as the end of a sentence. RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §2.1. */
+/** The problem of a redirect URI or post-logout redirect URI, as the end of a sentence. RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §2.1. */
 export function redirectUriProblem(uri: string, application: OfApplication): string | undefined {
   const url = URL.parse(uri);
   const problem = formProblem(uri, url);
@@ -46,18 +46,6 @@ function isReverseDomain(scheme: string): boolean {
   const labels = scheme.split('.');
   const isTop = (label = '') => TOP_LEVEL.test(label);
   return labels.every((label) => /^[a-z\d+-]+$/.test(label)) && isTop(labels[0]) && !isTop(labels.at(-1));
-}
-
-/**
- * The problem of a post-logout redirect URI. As for redirect URIs, except that names of localhost are only for native
- * applications: what such a name leads to is up to the machine. Others, while they are developed, may use 127.0.0.1 or [::1].
- */
-export function postLogoutUriProblem(uri: string, application: OfApplication): string | undefined {
-  const problem = redirectUriProblem(uri, application);
-  if (problem !== undefined || application.type === 'native') return problem;
-  // RFC 6761 §6.3: names below localhost are loopback, too.
-  const isLocal = /^(?:.+\.)?localhost\.?$/.test(new URL(uri).hostname);
-  return isLocal ? 'must name 127.0.0.1 or [::1] instead of localhost, unless its type is native' : undefined;
 }
 
 /**

@@ -54,7 +54,7 @@ export function createProvider(options: ProviderOptions): Provider {
   ignoreUnknownPrompts(provider);
   trackSignInEpochs(provider, options.browserId);
   trackConsentEpochs(provider);
-  routeSignOuts(provider, options.signOuts);
+  routeSignOuts(provider, options.signOuts, pages.signedOut);
   consumeWithTokens(provider);
   deriveSuccessors(provider, options.successorKey);
   compareSecretHashes(provider, options);

@@ -1,4 +1,5 @@
 import { type FormBrowser, formsOf } from '@gatehouse/testing/form-browser';
+import { jsonRequest } from '@gatehouse/testing/json-request';
 import { until } from '@gatehouse/testing/processes';
 import { generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
@@ -6,7 +7,7 @@ import { authorizeUrl, build, PASSWORD } from '../../build.ts';
 import { heading, linkOf, responseOf, send } from '../../pages.ts';
 import { tokensFor, untilDead } from '../../tokens.ts';
 
-const built = await build(t);
+const built = await build(t, { config: { openRegistration: 'on' } });
 const { base, browser, call, createApplication, form, people } = built;
 
 const AFTER = 'https://app.example.org/bye';
@@ -125,15 +126,26 @@ t.test('staying signed in', async (t) => {
   t.ok(await isSignedIn(visitor));
 });
 
-t.test('who is not signed in goes straight on', async (t) => {
-  const visitor = browser();
-  const page = await visitor.get(logout({ client_id: APP.client_id, post_logout_redirect_uri: AFTER }));
-  // oidc-provider's own page, which a script sends; without one there is a button.
-  t.match(page.html, '<noscript>');
-  t.strictSame(responseOf(await visitor.submit(page, {})), { at: AFTER });
-  const nothing = await browser();
-  const done = await nothing.submit(await nothing.get(logout()), {});
-  t.equal(heading(done), 'You are signed out');
+t.test('a browser in which nobody is signed in goes straight on', async (t) => {
+  const back = { client_id: APP.client_id, post_logout_redirect_uri: AFTER };
+  t.strictSame(responseOf(await browser().get(logout({ ...back, state: 'bye' }))), {
+    at: AFTER,
+    state: 'bye',
+  });
+  const local = 'http://localhost:4000/bye';
+  const uris = { post_logout_redirect_uris: [AFTER, local] };
+  t.equal((await call('PATCH', `/api/v1/applications/${APP.client_id}`, admin, uris)).status, 200);
+  const developed = await browser().get(logout({ ...back, post_logout_redirect_uri: local }));
+  t.strictSame(responseOf(developed), { at: local }, 'as while it is developed');
+  t.equal(heading(await browser().get(logout())), 'You are signed out');
+  const german = await fetch(base + logout(), { headers: { 'accept-language': 'de' } });
+  t.match(await german.text(), /rel="stylesheet"[\s\S]*<h1>Sie sind abgemeldet<\/h1>/);
+  const unknown = await jsonRequest<{ client_id: string }>('POST', `${base}/oauth2/register`, {
+    body: { redirect_uris: [REDIRECT], post_logout_redirect_uris: [AFTER] },
+  });
+  const { client_id } = unknown.body;
+  const shown = await browser().get(logout({ ...back, client_id }));
+  t.equal(heading(shown), 'You are signed out', 'nobody here knows the client');
 });
 
 t.test('by POST, as OpenID Connect RP-Initiated Logout §2 has it', async (t) => {

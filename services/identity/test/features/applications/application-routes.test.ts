@@ -80,11 +80,6 @@ t.test('errors name the field', async (t) => {
     ['a bad redirect URI', { redirect_uris: [uri, 'https://x/#'] }, 'redirect_uris.1'],
     ['one twice', { redirect_uris: [uri, uri] }, 'redirect_uris'],
     ['too many', { redirect_uris: many }, 'redirect_uris'],
-    [
-      'a post-logout URI on localhost',
-      { post_logout_redirect_uris: ['http://localhost:3000/bye'] },
-      'post_logout_redirect_uris.0',
-    ],
     ['a bad post-logout URI', { post_logout_redirect_uris: ['javascript:x'] }, 'post_logout_redirect_uris.0'],
     ['another profile', { profiles: { v1_users: 'B1' } }, 'profiles.v1_users'],
     ['a profile of nothing', { profiles: { v3_users: 'A' } }, 'profiles.v3_users'],

@@ -1,5 +1,6 @@
-import Provider, { errors } from 'oidc-provider';
+import Provider, { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { type Origin, originOf } from '../../audit/audit.ts';
+import { IS_UNKNOWN } from '../clients/client-metadata.ts';
 import type { SignIn } from './sign-in-epochs.ts';
 
 /** That somebody's session at an application has ended. `sid` is the id by which the application knows it. */
@@ -21,7 +22,23 @@ export type SignOuts = {
  * Sessions end in one place, whatever ends them (see core/sessions/session-ends.ts): by default, oidc-provider ends them by
  * itself.
  */
-export function routeSignOuts(provider: Provider, signOuts: SignOuts): void {
+export function routeSignOuts(
+  provider: Provider,
+  signOuts: SignOuts,
+  signedOut: (ctx: KoaContextWithOIDC) => void | Promise<void>,
+): void {
+  // Where nobody is signed in, there is nothing to confirm. oidc-provider would send a page of its own, without our look and languages.
+  provider.use(async (ctx, next) => {
+    await next();
+    const { route, params, session, client } = (ctx as Partial<KoaContextWithOIDC>).oidc ?? {};
+    if (route !== 'end_session' || session?.accountId !== undefined || ctx.status >= 400) return;
+    const registered = URL.parse(String(params?.post_logout_redirect_uri));
+    // To a client that nobody knows, it would be a link that leads elsewhere (RFC 9700 §4.11.2).
+    if (registered === null || client?.[IS_UNKNOWN] === true) return signedOut(ctx as KoaContextWithOIDC);
+    if (params?.state !== undefined) registered.searchParams.set('state', String(params.state));
+    ctx.status = 303;
+    ctx.redirect(registered.href);
+  });
   // oidc-provider ends the last of the application's grants only: in several tabs it may have got more.
   provider.use(async (ctx, next) => {
     await next();
