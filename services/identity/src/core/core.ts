@@ -10,6 +10,7 @@ import { apiAudience } from '@gatehouse/tokens/scopes';
 import { FRESH, requireSignIn } from '@gatehouse/tokens/step-up';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
+import type { KoaContextWithOIDC } from 'oidc-provider';
 import { createAuthentication } from '../http/authentication.ts';
 import { createBrowserCookie } from '../pages/browser-cookie.ts';
 import { createCsrfForms } from '../pages/csrf-forms.ts';
@@ -254,6 +255,19 @@ function createMailing(shared: Shared) {
 type Revoking = Omit<ReturnType<typeof createRevoking>, 'collection'>;
 type Mailing = Omit<ReturnType<typeof createMailing>, 'collections'>;
 
+const recordRepeatedRefresh =
+  (audit: Shared['audit']) =>
+  (ctx: KoaContextWithOIDC): Promise<void> => {
+    const { clientId: client = '', accountId: subject = '' } = ctx.oidc.entities.RotatedRefreshToken ?? {};
+    return audit.record({
+      action: 'refresh_token.repeated',
+      origin: originOf(ctx),
+      actor: null,
+      client,
+      subject,
+    });
+  };
+
 /** Applications, and oidc-provider with what it stores. */
 function createIssuing(shared: Shared & Revoking & Mailing) {
   const { config, connection, extensions, revocations, applicationStore, mails, issuer, audit } = shared;
@@ -279,12 +293,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     denyToken: (id) => revocations.write([{ kind: 'token', id }]),
     denyGrant: (id) => revocations.write([{ kind: 'grant', id }]),
     reuseGrace: REUSE_GRACE,
-    onRepeatedRefresh: (ctx) =>
-      audit.record({
-        ...{ action: 'refresh_token.repeated', origin: originOf(ctx), actor: null },
-        client: ctx.oidc.entities.RotatedRefreshToken?.clientId ?? '',
-        subject: ctx.oidc.entities.RotatedRefreshToken?.accountId ?? '',
-      }),
+    onRepeatedRefresh: recordRepeatedRefresh(audit),
     // Refresh tokens of a confidential client can be extended beyond that, but a code so old is no threat any more.
     keepExchangedCode: config.lifetimes.refreshToken,
   });
