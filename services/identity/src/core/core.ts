@@ -268,19 +268,24 @@ const recordRepeatedRefresh =
     });
   };
 
+/** The first result of several ways to find a resource. */
+const findInTurn =
+  (ways: readonly FindResource[]): FindResource =>
+  async (...query) => {
+    for (const find of ways) {
+      const found = await find(...query);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+
 /** Applications, and oidc-provider with what it stores. */
 function createIssuing(shared: Shared & Revoking & Mailing) {
   const { config, connection, extensions, revocations, applicationStore, mails, issuer, audit } = shared;
   const findApplication = (id: string, requester?: string) =>
     extensions.applicationSources.find((source) => source.has(id))?.find(id, requester) ??
     applicationStore.findById(id);
-  const findResource: FindResource = async (...query) => {
-    for (const find of extensions.resources) {
-      const found = await find(...query);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  };
+  const findResource = findInTurn(extensions.resources);
   const acceptsService = createServiceClients(config.services);
   const handles = createAccessTokenHandles(apiAudience(issuer));
   const store = createOidcStore(connection, {
