@@ -105,6 +105,13 @@ export function readFilter<F extends string>(
   if (known === 'in' || (known === 'eq' && values.length > 1)) {
     return [{ field: name, operator: 'in', values }];
   }
+  // After a day is from the next midnight on, and up to a day is before that.
+  if (field.type === 'date' && (known === 'gt' || known === 'lte')) {
+    const end = readDateEnd(text);
+    if (end !== undefined && isDay(text)) {
+      return [{ field: name, operator: known === 'gt' ? 'gte' : 'lt', values: [end] }];
+    }
+  }
   return values.map((value) => ({ field: name, operator: known, values: [value] }));
 }
 
@@ -176,4 +183,17 @@ export function readDate(text: string): Date | undefined {
   const midnight = new Date(`${day}T00:00:00Z`);
   if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return undefined;
   return new Date(`${day}T${time}.${fraction.slice(0, 3).padEnd(3, '0')}${offset.toUpperCase()}`);
+}
+
+const DAY_MS = 86_400_000;
+
+/** Whether a text that readDate reads is a day without a time. */
+export function isDay(text: string): boolean {
+  return text.length === 'yyyy-mm-dd'.length;
+}
+
+/** The time before which a range ends that a text closes: a day belongs to the range as a whole. */
+export function readDateEnd(text: string): Date | undefined {
+  const time = readDate(text);
+  return time === undefined || !isDay(text) ? time : new Date(time.getTime() + DAY_MS);
 }

@@ -115,7 +115,7 @@ const RANGES = [
 
 const VALUES: Record<FilterField<string>['type'], string> = {
   string: 'A string',
-  date: 'A date or a date and time (RFC 3339), such as 2025-07-10 or 2025-07-10T12:00:00Z',
+  date: 'A day in UTC, which a range includes or excludes as a whole, or a date and time (RFC 3339), such as 2025-07-10 or 2025-07-10T12:00:00Z',
   integer: 'A whole number',
   number: 'A number such as 12 or 12.50',
   search: 'Words that must all be found, the last one as the beginning of a word',

@@ -1,5 +1,5 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
-import { readDate } from '@gatehouse/api/lists/filters';
+import { readDate, readDateEnd } from '@gatehouse/api/lists/filters';
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { INTERVAL_MS, INTERVALS, type Interval, startOf } from './bucket.ts';
 import { GROUPS, type Group, groupsOf, METRIC_NAMES, METRICS, type MetricName } from './metrics.ts';
@@ -49,10 +49,10 @@ export function readAnalyticsQuery(
     return found;
   }
 
-  function timeOf(field: string): number | undefined {
+  function timeOf(field: string, read = readDate): number | undefined {
     const text = textOf(field);
     if (text === undefined) return undefined;
-    const time = readDate(text);
+    const time = read(text);
     if (time !== undefined) return time.getTime();
     // An unescaped plus is a space.
     const hint = text.includes(' ') ? ', and its + is written as %2B' : '';
@@ -65,7 +65,7 @@ export function readAnalyticsQuery(
   const length = INTERVAL_MS[interval];
   const group = oneOf('group_by', GROUPS);
   const client = textOf('client_id');
-  const [asked, until] = [timeOf('from'), timeOf('to')];
+  const [asked, until] = [timeOf('from'), timeOf('to', readDateEnd)];
 
   // The current interval is the last one.
   const end = startOf(interval, now.getTime()) + length;

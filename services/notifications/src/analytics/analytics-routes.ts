@@ -61,7 +61,10 @@ const Query = Type.Object({
     }),
   ),
   to: Type.Optional(
-    Type.String({ pattern: DATE_PATTERN, description: 'A date or a time, not included; by default now.' }),
+    Type.String({
+      pattern: DATE_PATTERN,
+      description: 'The last day, or a time, which is not included; by default now.',
+    }),
   ),
   interval: Type.Optional(words(INTERVALS)),
   group_by: Type.Optional(words(GROUPS)),

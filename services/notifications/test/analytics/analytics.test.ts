@@ -232,6 +232,16 @@ t.test('a plus that was not escaped is hinted at', async (t) => {
   t.match(wrong, { status: 400, error: /such as 2026-01-31T12:00:00Z, and its \+ is written as %2B\.$/ });
 });
 
+t.test('the day to which values are asked for is included, a time is not', async (t) => {
+  const days = async (from: string, to: string) =>
+    (await ask(`metric=requests&interval=day&from=${from}&to=${to}`)).data;
+  const [from, to] = [0, 1].map((n) =>
+    new Date(Date.now() - (3 - n) * 86_400_000).toISOString().slice(0, 10),
+  );
+  t.equal((await days(`${from}`, `${to}`)).length, 2);
+  t.equal((await days(`${from}`, `${to}T00:00:00Z`)).length, 1);
+});
+
 t.test('the largest groups one by one, and the rest together', async (t) => {
   const requests = Array.from({ length: 60 }, (_, i) =>
     requestsOf({ client: 'app_many', route: `GET /${i}`, statuses: [100 - i, 0, 0, 0] }),

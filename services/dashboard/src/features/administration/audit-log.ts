@@ -79,9 +79,8 @@ async function entriesOf({ api }: Visit, query: ListQuery): Promise<ApiPage<Entr
       ...equal,
       actor: actorId,
       subject: subjectId,
-      // The last day is meant as well; what is no day is left to the API to refuse.
       'created_at][gte': from,
-      'created_at][lte': to && `${to}T23:59:59.999Z`,
+      'created_at][lte': to,
     }),
     ...(clients.length === 0 ? {} : { 'filter[client][in]': clients.join(',') }),
   });
