@@ -1,18 +1,20 @@
 import { decimalsOf } from '@gatehouse/domain/money';
 import { bringsRevenue } from '@gatehouse/domain/order-status';
+import { dayIn } from '@gatehouse/domain/time-zone';
 
 type Sum = { day: string; currency: string; orders: number; items: number; revenue: bigint };
 
 const decimals = (currency: string) => decimalsOf(currency) ?? 0;
 
-/** Orders added up by day and currency, exactly: in minor units. */
-export function dailyTotals() {
+/** Orders added up by day in a time zone and by currency, exactly: in minor units. */
+export function dailyTotals(timeZone = 'UTC') {
+  const dayOf = dayIn(timeZone);
   const sums = new Map<string, Sum>();
   return {
     /** Cancelled and refunded orders do not count. */
     add(order: Record<string, unknown>): void {
       if (!bringsRevenue(order.status)) return;
-      const [day, currency] = [String(order.created_at).slice(0, 10), String(order.currency)];
+      const [day, currency] = [dayOf(new Date(String(order.created_at))), String(order.currency)];
       const key = `${day} ${currency}`;
       const sum = sums.get(key) ?? { day, currency, orders: 0, items: 0, revenue: 0n };
       sum.orders += 1;

@@ -1,6 +1,8 @@
+import { dayIn, startOfDay } from '@gatehouse/domain/time-zone';
 import type { ReportRequest } from './report.ts';
 
 type Asked = Pick<ReportRequest, 'from' | 'to'>;
+type Period = Pick<ReportRequest, 'from' | 'to' | 'timezone'>;
 
 const DAY_MS = 86_400_000;
 /** The default period of a report by day. */
@@ -11,38 +13,40 @@ const DEFAULT_DAYS = 30;
  * without its beginning the 30 days before its end.
  */
 export function wholeDays({ from, to }: Asked, now: Date): { from: Date; to: Date } {
-  const tomorrow = startOfDay(now.getTime()) + DAY_MS;
-  const end = to === null ? tomorrow : Math.min(tomorrow, startOfDay(to.getTime() + DAY_MS - 1));
-  const begin = from === null ? end - DEFAULT_DAYS * DAY_MS : startOfDay(from.getTime());
+  const tomorrow = midnightBefore(now.getTime()) + DAY_MS;
+  const end = to === null ? tomorrow : Math.min(tomorrow, midnightBefore(to.getTime() + DAY_MS - 1));
+  const begin = from === null ? end - DEFAULT_DAYS * DAY_MS : midnightBefore(from.getTime());
   return { from: new Date(begin), to: new Date(end) };
 }
 
 /** Whether a period begins earlier than so many whole days before today. */
 export function beginsBefore({ from }: Asked, days: number, now: Date): boolean {
-  return from !== null && from.getTime() < startOfDay(now.getTime()) - days * DAY_MS;
+  return from !== null && from.getTime() < midnightBefore(now.getTime()) - days * DAY_MS;
 }
 
 /** A period for people: by its first and its last day where it consists of whole days, else by its times. */
-export function periodText({ from, to }: Asked): string {
+export function periodText({ from, to, timezone }: Period): string {
   if (from === null && to === null) return 'all time';
-  const isWhole = [from, to].every((time) => time === null || time.getTime() % DAY_MS === 0);
-  if (isWhole) {
-    const [first, last] = [from && `from ${dayOf(from)}`, to && `up to and including ${lastDayBefore(to)}`];
-    return `${[first, last].filter(Boolean).join(' ')} (UTC)`;
+  const dayOf = dayIn(timezone);
+  const isMidnight = (time: Date) => startOfDay(dayOf(time), timezone).getTime() === time.getTime();
+  if ([from, to].every((time) => time === null || isMidnight(time))) {
+    const first = from && `from ${dayOf(from)}`;
+    const last = to && `up to and including ${dayOf(momentBefore(to))}`;
+    return `${[first, last].filter(Boolean).join(' ')} (${timezone})`;
   }
   const [since, until] = [from && `from ${minuteText(from)}`, to && `up to ${minuteText(to)}`];
   return [since, until].filter(Boolean).join(' ');
 }
 
 /** A period in a file name, by its days; for a report without one, the day on which it was asked for. */
-export function periodInFileName({ from, to }: Asked, askedAt: Date): string {
-  const last = to === null ? dayOf(askedAt) : lastDayBefore(to);
+export function periodInFileName({ from, to, timezone }: Period, askedAt: Date): string {
+  const dayOf = dayIn(timezone);
+  const last = dayOf(to === null ? askedAt : momentBefore(to));
   if (from !== null) return `${dayOf(from)}-to-${last}`;
   return to === null ? last : `until-${last}`;
 }
 
 export const minuteText = (time: Date) => `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
-const startOfDay = (ms: number) => Math.floor(ms / DAY_MS) * DAY_MS;
-const dayOf = (time: Date) => time.toISOString().slice(0, 10);
-const lastDayBefore = (time: Date) => dayOf(new Date(time.getTime() - 1));
+const midnightBefore = (ms: number) => Math.floor(ms / DAY_MS) * DAY_MS;
+const momentBefore = (time: Date) => new Date(time.getTime() - 1);

@@ -74,9 +74,12 @@ export function createReportService(options: {
       return store.within(ownerOf(requester));
     },
 
-    async request({ id = newId('rpt'), type, format, from, to, filters }, requester, delegate) {
+    async request({ id = newId('rpt'), type, format, from, to, timezone, filters }, requester, delegate) {
       requireStaff(requester);
       const problems = [...periodProblems({ from, to }), ...filterProblems({ type, filters })];
+      if (REPORTS[type].period !== undefined && timezone !== 'UTC') {
+        problems.push({ field: 'timezone', message: `must be UTC, by whose days ${type} is counted` });
+      }
       if (problems.length > 0) throw invalidFields(problems);
       requireScopesOf(REPORTS[type].scopes, requester);
       const owner = ownerOf(requester);
@@ -89,7 +92,7 @@ export function createReportService(options: {
         const message = `must be within the last ${usageDays} days`;
         throw invalidFields([{ field: from === null ? 'to' : 'from', message }]);
       }
-      const request = { id, type, format, ...period, filters, requester: owner };
+      const request = { id, type, format, ...period, timezone, filters, requester: owner };
       const report: Report = {
         ...request,
         role: requester.person?.role ?? null,

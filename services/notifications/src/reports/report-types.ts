@@ -103,7 +103,7 @@ export const REPORTS: Readonly<Record<ReportType, ReportDefinition>> = {
     filters: { currency: [], user_id: [] },
     chart: { title: 'Orders by day', at: 'day', value: 'orders' },
     batches: async function* ({ list }, request) {
-      const days = dailyTotals();
+      const days = dailyTotals(request.timezone);
       let [done, total] = [0, 0];
       for await (const page of list('commerce', pathOf('/v2/orders', 'created_at', request))) {
         done += page.items.length;

@@ -1,6 +1,6 @@
 import { documentedLimits, invalidFields, serializer } from '@gatehouse/api/http/schema';
 import { DATE_PATTERN } from '@gatehouse/api/lists/filter-patterns';
-import { readDate } from '@gatehouse/api/lists/filters';
+import { isDay, readDate, readDateEnd } from '@gatehouse/api/lists/filters';
 import { pageEnvelopeWithPages } from '@gatehouse/api/lists/paging';
 import { type ListProfile, requestBody, view } from '@gatehouse/api/resource/profile';
 import {
@@ -11,6 +11,7 @@ import {
   type ReportStatus,
   type ReportType,
 } from '@gatehouse/domain/report-fields';
+import { isTimeZone, startOfDay } from '@gatehouse/domain/time-zone';
 import { Type } from 'typebox';
 import type { Report, ReportField, ReportRequest } from './report.ts';
 import { REPORTS } from './report-types.ts';
@@ -35,6 +36,7 @@ const reportSchema = Type.Object({
     'The beginning of the period that the report covers; null without a limit. A report of usage covers whole days.',
   ),
   to: TimeOrNull('The end of the period, exclusive.'),
+  timezone: Type.String({ description: 'The time zone of its days (IANA).' }),
   filters: Filters,
   status: oneOf<ReportStatus>(REPORT_STATUSES),
   progress: Type.Integer({ minimum: 0, maximum: 100, description: 'In percent.' }),
@@ -54,6 +56,7 @@ export const reportView = view<Report, typeof reportSchema>('Report', reportSche
   format: report.format,
   from: report.from?.toISOString() ?? null,
   to: report.to?.toISOString() ?? null,
+  timezone: report.timezone,
   filters: { ...report.filters },
   status: report.status,
   progress: report.progress,
@@ -75,33 +78,45 @@ export const newReport = requestBody(
     from: Type.Optional(
       Type.String({
         ...documentedLimits({ pattern: DATE_PATTERN }),
-        description: 'RFC 3339, such as 2026-03-01T12:00:00Z; a date alone is midnight UTC.',
+        description: 'The first day, such as 2026-03-01, or a time, such as 2026-03-01T12:00:00Z (RFC 3339).',
       }),
     ),
     to: Type.Optional(
       Type.String({
         ...documentedLimits({ pattern: DATE_PATTERN }),
-        description: 'In the same format as from; exclusive.',
+        description: 'The last day, or a time in the same format as from, which is not included.',
+      }),
+    ),
+    timezone: Type.Optional(
+      Type.String({
+        description: 'The time zone of the days (IANA), such as Europe/Berlin; by default UTC.',
       }),
     ),
     filters: Type.Optional(Filters),
   }),
   {
     example: { type: 'orders', format: 'csv', from: '2026-03-01T00:00:00Z', filters: { status: 'shipped' } },
-    read: ({ type, format, from, to, filters = {} }): ReportRequest => ({
-      type,
-      format,
-      filters,
-      from: timeIn('from', from),
-      to: timeIn('to', to),
-    }),
+    read: ({ type, format, from, to, timezone = 'UTC', filters = {} }): ReportRequest => {
+      if (!isTimeZone(timezone)) {
+        throw invalidFields([{ field: 'timezone', message: 'must be a time zone such as Europe/Berlin' }]);
+      }
+      return {
+        ...{ type, format, filters, timezone },
+        from: timeIn('from', from, { timezone, read: readDate }),
+        to: timeIn('to', to, { timezone, read: readDateEnd }),
+      };
+    },
   },
 );
 
-function timeIn(field: string, text: string | undefined): Date | null {
+function timeIn(
+  field: string,
+  text: string | undefined,
+  { timezone, read }: { timezone: string; read: typeof readDate },
+): Date | null {
   if (text === undefined) return null;
-  const time = readDate(text);
-  if (time !== undefined) return time;
+  const time = read(text);
+  if (time !== undefined) return isDay(text) ? startOfDay(time.toISOString().slice(0, 10), timezone) : time;
   throw invalidFields([
     { field, message: 'must be a date, or a date and time such as 2026-03-01T12:00:00Z' },
   ]);
@@ -120,6 +135,7 @@ export const typesSchema = Type.Object({
       parameters: Type.Object({
         from: Type.String(),
         to: Type.String(),
+        timezone: Type.Optional(Type.String()),
         filters: Type.Record(Type.String(), Type.Array(Type.String()), {
           description: 'The values that each filter allows; an empty list where it allows any.',
         }),
@@ -136,8 +152,11 @@ export const TYPES = {
     formats: [...REPORT_FORMATS],
     columns: Object.keys(REPORTS[type].columns),
     parameters: {
-      from: 'The beginning of the period: a date, or a date and time.',
-      to: 'The end of the period, exclusive.',
+      from: 'The first day of the period, or a date and time.',
+      to: 'The last day of the period, or a date and time, which is not included.',
+      ...(REPORTS[type].period === undefined && {
+        timezone: 'The time zone of the days (IANA); by default UTC.',
+      }),
       filters: Object.fromEntries(
         Object.entries(REPORTS[type].filters).map(([name, values]) => [name, [...values]]),
       ),
@@ -169,6 +188,7 @@ export const EXAMPLE: Report = {
   format: 'csv',
   from: new Date('2026-03-01T00:00:00Z'),
   to: null,
+  timezone: 'UTC',
   filters: { status: 'shipped' },
   requester: 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7',
   role: 'admin',

@@ -142,13 +142,13 @@ async function* amountsIn(definition: ReportDefinition, batches: AsyncIterable<r
 }
 
 function contentOf(report: Report, batches: AsyncIterable<readonly Row[]>): AsyncIterable<Uint8Array> {
-  const { type, format, from, to, filters } = report;
+  const { type, format, from, to, timezone, filters } = report;
   const definition = REPORTS[type];
   const generated = new Date().toISOString();
   if (format === 'csv') return csvReport(definition.columns, amountsIn(definition, batches));
   if (format === 'json') {
     return jsonReport(
-      { type, from, to, filters, generated_at: generated, columns: definition.columns },
+      { type, from, to, timezone, filters, generated_at: generated, columns: definition.columns },
       batches,
     );
   }
@@ -159,5 +159,5 @@ function contentOf(report: Report, batches: AsyncIterable<readonly Row[]>): Asyn
     ...filtered,
     `Generated ${minuteText(new Date(generated))}`,
   ];
-  return renderPdf({ about: { title, lines }, definition }, batches);
+  return renderPdf({ about: { title, lines, timeZone: timezone }, definition }, batches);
 }

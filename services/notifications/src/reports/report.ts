@@ -9,6 +9,8 @@ const REQUEST = {
   format: oneOf(REPORT_FORMATS).list(),
   from: date().default(null),
   to: date().default(null),
+  /** The IANA time zone of its days. */
+  timezone: text().default('UTC'),
   /** By the name of a filter of the list that the report is made from. Stored as text, since these names are not ours. */
   filters: text().convert<Readonly<Record<string, string>>>({ read: JSON.parse, write: JSON.stringify }),
 };

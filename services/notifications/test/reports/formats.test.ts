@@ -79,6 +79,16 @@ t.test('amounts as text have the decimals of their currency', async (t) => {
   }
 });
 
+t.test('days are those of the time zone', async (t) => {
+  const created_at = '2026-01-31T20:00:00.000Z';
+  const bars = createBars('Asia/Tokyo');
+  for (const at of [created_at, '2026-02-01', 'never']) bars.add(at, 1);
+  t.same(bars.bars(), [{ label: '2026-02-01', value: 2 }]);
+  const days = dailyTotals('Asia/Tokyo');
+  days.add({ status: 'shipped', created_at, items: [], currency: 'EUR', total_amount: 1 });
+  t.match(days.rows(), [{ day: '2026-02-01' }]);
+});
+
 t.test('amounts are added exactly', async (t) => {
   const days = dailyTotals();
   const order = { status: 'shipped', created_at: '2026-03-01T10:00:00Z', items: [{ quantity: 2 }] };

@@ -3,7 +3,10 @@ import t from 'tap';
 import { renderPdf } from '../../src/reports/formats/render-pdf.ts';
 import { REPORTS, type Row } from '../../src/reports/report-types.ts';
 
-const TASK = { about: { title: 'Products report', lines: ['Period: all'] }, definition: REPORTS.products };
+const TASK = {
+  about: { title: 'Products report', lines: ['Period: all'], timeZone: 'UTC' },
+  definition: REPORTS.products,
+};
 /** At most 200 characters, as products have them. */
 const NAMES = {
   'no space': 'x'.repeat(200),

@@ -50,7 +50,7 @@ async function add(changed: Partial<Report> = {}): Promise<string> {
   const [id, now] = [newId('rpt'), new Date()];
   const report: Report = {
     ...{ id, requester: id, role: 'editor', delegation: 'handle' },
-    ...{ type: 'orders', format: 'json', from: null, to: null, filters: {} },
+    ...{ type: 'orders', format: 'json', from: null, to: null, timezone: 'UTC', filters: {} },
     ...{ status: 'queued', progress: 0, rows: 0, bytes: null, fileId: null, error: null, version: 1 },
     ...{ createdAt: now, updatedAt: now, startedAt: null, completedAt: null, expiresAt: null },
     ...changed,

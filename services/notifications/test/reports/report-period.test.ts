@@ -23,11 +23,15 @@ t.test('a period is covered by whole days, named for people, and part of the fil
       ...['from 2026-11-22 (UTC)', '2026-11-22-to-2026-11-22'],
     ],
   ] as [string | null, string | null, [string, string], string, string][]) {
-    const period = { from: date(from), to: date(to) };
+    const period = { from: date(from), to: date(to), timezone: 'UTC' };
     const covered = wholeDays(period, now);
     t.same(covered, { from: date(days[0]), to: date(days[1]) }, `${from} ${to}`);
     t.same(wholeDays(covered, now), covered, 'what is covered covers itself');
     t.equal(periodText(period), text);
     t.equal(periodInFileName(period, now), name);
   }
+  const january = { from: date('2026-01-01T05:00:00Z'), to: date('2026-02-01T05:00:00Z') };
+  const here = { ...january, timezone: 'America/New_York' };
+  t.equal(periodText(here), 'from 2026-01-01 up to and including 2026-01-31 (America/New_York)');
+  t.equal(periodInFileName(here, now), '2026-01-01-to-2026-01-31');
 });

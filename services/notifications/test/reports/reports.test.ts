@@ -117,6 +117,30 @@ t.test('filters and periods', async (t) => {
   t.equal(after.rows, 1);
 });
 
+t.test('the last day of a period is part of it, by the days of a time zone', async (t) => {
+  const january = { type: 'orders', format: 'json', from: '2026-01-01', to: '2026-01-31' };
+  for (const [more, expected] of [
+    [{}, { from: '2026-01-01T00:00:00.000Z', to: '2026-02-01T00:00:00.000Z', timezone: 'UTC' }],
+    [{ timezone: 'Asia/Tokyo' }, { from: '2025-12-31T15:00:00.000Z', to: '2026-01-31T15:00:00.000Z' }],
+    [{ to: '2026-01-31T12:00:00Z' }, { to: '2026-01-31T12:00:00.000Z' }],
+  ] as const) {
+    const { body } = await call('POST', '/v2/reports/generate', token, { ...january, ...more });
+    t.match(body, expected);
+    t.match(await ended(body.id), { status: 'completed' });
+  }
+  const timezone = 'Pacific/Kiritimati';
+  const [sales, orders] = await Promise.all(
+    ['sales', 'orders'].map(async (type) => {
+      const { id } = await generate({ type, format: 'json', timezone });
+      return JSON.parse(await (await download(id)).text());
+    }),
+  );
+  t.equal(sales.timezone, timezone);
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short' });
+  const days = orders.rows.map((row: { created_at: string }) => format.format(new Date(row.created_at)));
+  t.equal(sales.rows.at(-1).day, days.at(-1));
+});
+
 t.test('a report of usage says which days it covers', async (t) => {
   const today = new Date().toISOString().slice(0, 10);
   const day = (n: number) => new Date(Date.parse(today) + n * 86_400_000).toISOString();
@@ -309,6 +333,9 @@ t.test('bad requests name the field', async (t) => {
     ['to', { ...valid, to: '2026-02-30' }],
     ['to', { ...valid, from: '2026-03-02', to: '2026-03-01' }],
     ['from', { ...valid, from: '1990-01-01', to: '2026-03-01' }],
+    ['timezone', { ...valid, timezone: 'Mars/Olympus' }],
+    ['timezone', { ...valid, timezone: '+02:00' }],
+    ['timezone', { ...valid, type: 'usage', timezone: 'Europe/Berlin' }],
     ['filters.colour', { ...valid, filters: { colour: 'red' } }],
     ['filters.constructor', { ...valid, filters: { constructor: 'x' } }],
     ['filters.status', { ...valid, filters: { status: 'lost' } }],

@@ -1,3 +1,5 @@
+import { dayIn } from '@gatehouse/domain/time-zone';
+import { appearance, TIME_ZONES } from '@gatehouse/web/appearance';
 import { alertBox, form } from '@gatehouse/web/form';
 import { moment } from '@gatehouse/web/formatting';
 import { type Content, type Html, html } from '@gatehouse/web/html';
@@ -17,6 +19,7 @@ export type Report = {
   error: string | null;
   from: string | null;
   to: string | null;
+  timezone: string;
   filters: Record<string, string>;
   created_at: string;
   completed_at: string | null;
@@ -28,7 +31,7 @@ export type ReportType = {
   formats: string[];
   columns: string[];
   /** The values that each filter allows; none where it allows any. */
-  parameters: { filters: Record<string, string[]> };
+  parameters: { timezone?: string; filters: Record<string, string[]> };
 };
 
 export const REPORTS = '/dashboard/reports';
@@ -47,6 +50,12 @@ const FILTER = 'filters.';
 const filterField = (name: string) => FILTER + name;
 /** The name of the filter that a field is for. */
 export const filterOf = (field: string) => field.slice(FILTER.length);
+
+/** By default the one in which the dashboard shows times, if that is not the browser's. */
+const timeZoneField: ResourceField = {
+  ...{ name: 'timezone', label: 'Time zone of the days', options: TIME_ZONES },
+  initial: ({ query }) => query('timezone') || (appearance().timeZone ?? 'UTC'),
+};
 
 /** The form of a report of one type, filled with what the query of its page says. */
 export function reportFields({ formats, parameters }: ReportType): readonly FormRow[] {
@@ -67,14 +76,10 @@ export function reportFields({ formats, parameters }: ReportType): readonly Form
       legend: 'Period and filters',
       fields: [
         [
-          {
-            ...field('from', 'From'),
-            subject: 'The beginning',
-            type: 'date',
-            hint: 'The first day, in UTC.',
-          },
-          { ...field('to', 'To'), subject: 'The end', type: 'date', hint: 'The last day, in UTC.' },
+          { ...field('from', 'From'), subject: 'The beginning', type: 'date', hint: 'The first day.' },
+          { ...field('to', 'To'), subject: 'The end', type: 'date', hint: 'The last day.' },
         ],
+        ...(parameters.timezone === undefined ? [] : [timeZoneField]),
         ...filters,
       ],
     },
@@ -117,31 +122,24 @@ ${isOpen && html`<noscript><p class="hint">Load this page again to see the progr
   return refreshed({ id: 'report', path, seconds: isOpen ? 1 : undefined, stack: true }, content);
 }
 
-function againPath({ type, format, from, to, filters }: Report): string {
+function againPath({ type, format, from, to, timezone, filters }: Report): string {
   const fields = Object.entries(filters).map(([name, value]) => [filterField(name), value] as const);
-  const days = { from: from?.slice(0, 10), to: to === null ? undefined : dayBefore(to) };
-  return `${REPORTS}/new${queryText({ type, format, ...days, ...Object.fromEntries(fields) })}`;
+  const dayOf = dayIn(timezone);
+  const [first, last] = [from && dayOf(new Date(from)), to && dayOf(momentBefore(to))];
+  const days = { from: first ?? undefined, to: last ?? undefined };
+  return `${REPORTS}/new${queryText({ type, format, ...days, timezone, ...Object.fromEntries(fields) })}`;
 }
 
 /** The days that a report is about. */
-export function period({ from, to }: Report): Content {
+export function period({ from, to, timezone }: Report): Content {
   if (from === null && to === null) return 'all time';
-  const day = (iso: string) => moment(new Date(iso), 'day');
-  return html`${from === null ? 'the beginning' : day(from)} – ${to === null ? 'now' : day(dayBefore(to))}`;
+  const day = (time: Date) => moment(new Date(dayIn(timezone)(time)), 'day');
+  const [first, last] = [from && day(new Date(from)), to && day(momentBefore(to))];
+  return html`${first ?? 'the beginning'} – ${last ?? 'now'}${timezone !== 'UTC' && ` (${timezone})`}`;
 }
 
-const DAY_MS = 86_400_000;
-
-/** The last day of a period that ends at this time, which is not part of it. */
-function dayBefore(end: string): string {
-  return new Date(Date.parse(end) - 1).toISOString().slice(0, 10);
-}
-
-/** The end of a period of which this is the last day; what is no day is left to the API to refuse. */
-export function endOfDay(day: string): string {
-  const ms = Date.parse(`${day}T00:00:00Z`);
-  return Number.isNaN(ms) ? day : new Date(ms + DAY_MS).toISOString().slice(0, 10);
-}
+/** In the last day of a period that ends at this time, which is not part of it. */
+const momentBefore = (end: string) => new Date(Date.parse(end) - 1);
 
 /** A number of bytes in words. */
 export function size(bytes: number | null): string {

@@ -10,7 +10,6 @@ import { resourcePages } from '../../resources/resource-pages.ts';
 import type { DashboardRouter } from '../../routes/dashboard-router.ts';
 import type { Visit } from '../../routes/visit.ts';
 import {
-  endOfDay,
   filterOf,
   isRunning,
   period,
@@ -86,11 +85,11 @@ async function kindsOf({ api }: Visit): Promise<readonly Kind[]> {
 }
 
 /** The body for a new report: the fields that were filled in. */
-function bodyOf(type: string, { format, from, to = '', ...values }: FormValues): object {
+function bodyOf(type: string, { format, from, to, timezone, ...values }: FormValues): object {
   const given = (entries: object) =>
     Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== ''));
   const filters = Object.entries(values).map(([field, value]) => [filterOf(field), value]);
-  return given({ type, format, from, to: endOfDay(to), filters: given(Object.fromEntries(filters)) });
+  return given({ type, format, from, to, timezone, filters: given(Object.fromEntries(filters)) });
 }
 
 /** The actions on a report. */

@@ -1,3 +1,5 @@
+import { dayIn } from '@gatehouse/domain/time-zone';
+
 /** One bar of a chart. */
 export type Bar = { label: string; value: number };
 
@@ -6,13 +8,15 @@ const MAX_BARS = 62;
 /** The lengths of a year, a month and a day in an ISO 8601 date, from the finest to the coarsest. */
 const PRECISIONS = [10, 7, 4];
 
-/** Adds up values by time, and makes bars of them: of days or, where that would be too many, of months or years. */
-export function createBars() {
+/** Adds up values by time, and makes bars of them: of days in a time zone or, where that would be too many, of months or years. */
+export function createBars(timeZone = 'UTC') {
+  const dayOf = dayIn(timeZone);
   const days = new Map<string, number>();
   return {
-    /** `at` begins with an ISO 8601 date; what does not is left out. */
+    /** `at` is a day or a time of ISO 8601; what is neither is left out. */
     add(at: unknown, value: number): void {
-      const day = String(at).slice(0, 10);
+      const text = String(at);
+      const day = text.length > 10 && !Number.isNaN(Date.parse(text)) ? dayOf(new Date(text)) : text;
       if (/^\d{4}-\d\d-\d\d$/.test(day)) days.set(day, (days.get(day) ?? 0) + value);
     },
     /** In the order of time. */

@@ -32,14 +32,14 @@ const SAMPLE = 200;
  * rows; the table ends after PDF_ROWS and says so.
  */
 export async function* pdfReport(
-  about: { title: string; lines: readonly string[] },
+  about: { title: string; lines: readonly string[]; timeZone: string },
   definition: Pick<ReportDefinition, 'columns' | 'chart' | 'amounts'>,
   batches: AsyncIterable<readonly Row[]>,
 ): AsyncGenerator<Uint8Array> {
   const { columns, chart } = definition;
   const names = Object.keys(columns);
   const asText = amountsAsText(definition);
-  const bars = createBars();
+  const bars = createBars(about.timeZone);
   const shown: Row[] = [];
   let total = 0;
   // The chart comes first, and needs all rows.

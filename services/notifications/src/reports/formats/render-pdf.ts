@@ -3,9 +3,9 @@ import { Worker } from 'node:worker_threads';
 import { PermanentError } from '@gatehouse/events/job';
 import type { ReportDefinition, Row } from '../report-types.ts';
 
-/** The title of a document, and the layout of its rows. */
+/** The title of a document, the time zone of the days in its chart, and the layout of its rows. */
 export type PdfTask = {
-  about: { title: string; lines: readonly string[] };
+  about: { title: string; lines: readonly string[]; timeZone: string };
   definition: Pick<ReportDefinition, 'columns' | 'chart' | 'amounts'>;
 };
 
