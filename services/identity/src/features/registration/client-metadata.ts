@@ -67,8 +67,8 @@ export type RequestedClient = {
 };
 
 /**
- * Reads what a client asks for. Throws `invalid` with the members that contradict one another; whether an application may
- * be like this is for the rules of applications to say.
+ * Reads what a client asks for, and leaves out or replaces what it does not get, as the response then says (RFC 7591 §3.2.1). Throws
+ * `invalid` with the members that contradict one another; whether an application may be like this is for the rules of applications to say.
  *
  * @param options.allowed the scopes that the client may have
  * @param options.machines whether it may be a machine, which acts as the owner of the registration token
@@ -80,53 +80,36 @@ export function readClientMetadata(
 ): RequestedClient {
   const { isOfNobody } = options;
   const { redirect_uris: redirectUris = [], application_type: kind, logo_uri: logo } = metadata;
-  const grants = metadata.grant_types ?? ['authorization_code'];
-  const isMachine = grants.includes('client_credentials');
+  const { grant_types: grants = ['authorization_code'] } = metadata;
   const redirects = grants.includes('authorization_code');
-  const responses = metadata.response_types ?? (redirects ? ['code'] : []);
-  const {
-    token_endpoint_auth_method: authMethod = kind === 'native' || isOfNobody ? 'none' : 'client_secret_basic',
-  } = metadata;
-  const isPublic = authMethod === 'none';
+  const deviceFlow = grants.includes(DEVICE_CODE_GRANT) && !isOfNobody;
+  // A client for people is no machine as well.
+  const isMachine = grants.includes('client_credentials') && !redirects && !deviceFlow;
+  // RFC 8252 §8.5: a native application cannot keep a secret.
+  const isPublic = isOfNobody || kind === 'native' || metadata.token_endpoint_auth_method === 'none';
+  const authMethod = isPublic ? 'none' : (metadata.token_endpoint_auth_method ?? 'client_secret_basic');
   const problems: FieldProblem[] = [];
   const require = (holds: boolean, field: string, message: string) => {
     if (!holds) problems.push({ field, message });
   };
-  const unsupported = grants.find((grant) => !GRANTS.includes(grant));
-  require(unsupported === undefined, 'grant_types', `must be some of: ${GRANTS.join(' ')}`);
   require(isMachine ||
     redirects ||
-    grants.includes(
-      DEVICE_CODE_GRANT,
-    ), 'grant_types', 'must contain a grant that begins with no token, such as authorization_code');
+    deviceFlow, 'grant_types', 'must contain a grant that begins with no token, such as authorization_code');
   require(!isMachine ||
     options.machines, 'grant_types', 'can contain client_credentials only with a registration token that allows machines');
-  require(!isMachine ||
-    grants.length ===
-      1, 'grant_types', 'cannot combine client_credentials with others. Register two clients.');
   require(redirects ||
     redirectUris.length === 0, 'grant_types', 'must contain authorization_code, as there are redirect URIs');
-  require(responses.length === (redirects ? 1 : 0) &&
-    responses.every((it) => it === 'code'), 'response_types', redirects
-    ? 'must be ["code"]'
-    : 'must be empty for these grant types');
+  require(!redirects ||
+    (metadata.response_types ?? ['code']).includes('code'), 'response_types', 'must contain code');
   require(!isMachine ||
     !isPublic, 'token_endpoint_auth_method', 'must not be none for the grant client_credentials');
-  require(kind !== 'native' ||
-    isPublic, 'token_endpoint_auth_method', 'must be none for the application type native, which cannot keep a secret (RFC 8252 §8.5)');
-  const withToken = 'with an initial access token only';
-  require(!isOfNobody || isPublic, 'token_endpoint_auth_method', `can be other than none ${withToken}`);
-  require(!isOfNobody ||
-    !grants.includes(DEVICE_CODE_GRANT), 'grant_types', `can contain ${DEVICE_CODE_GRANT} ${withToken}`);
-  require(!isOfNobody ||
-    metadata.backchannel_logout_uri === undefined, 'backchannel_logout_uri', `can be set ${withToken}`);
   require(!isOfNobody ||
     JSON.stringify(metadata).length <=
-      MAX_REQUEST, 'The metadata', `can be longer than ${MAX_REQUEST} bytes ${withToken}`);
+      MAX_REQUEST, 'The metadata', `can be longer than ${MAX_REQUEST} bytes with an initial access token only`);
   const keys = authMethod === 'private_key_jwt' ? readKeys(metadata) : undefined;
   require(keys === undefined || !('problem' in keys), 'jwks', keys && 'problem' in keys ? keys.problem : '');
   if (problems.length > 0) throw invalidFields(problems);
-  const isNative = kind === 'native' || !redirectUris.every((uri) => uri.startsWith('https:')) || !redirects;
+  const isNative = kind === 'native' || !redirectUris.every((uri) => uri.startsWith('https:')) || deviceFlow;
   return {
     authMethod,
     type: isMachine ? 'machine' : !isPublic ? 'web' : isNative ? 'native' : 'spa',
@@ -135,12 +118,12 @@ export function readClientMetadata(
       redirectUris,
       postLogoutRedirectUris: metadata.post_logout_redirect_uris ?? [],
       scopes: scopesOf(metadata, options.allowed, isMachine),
-      deviceFlow: grants.includes(DEVICE_CODE_GRANT),
+      deviceFlow,
       idTokenAlgorithm: metadata.id_token_signed_response_alg ?? 'RS256',
       dpopBound: metadata.dpop_bound_access_tokens ?? false,
       requirePushedRequests: metadata.require_pushed_authorization_requests ?? false,
       jwks: keys !== undefined && 'keys' in keys ? keys : undefined,
-      backchannelLogoutUri: metadata.backchannel_logout_uri,
+      backchannelLogoutUri: isOfNobody ? undefined : metadata.backchannel_logout_uri,
       // Pictures of other sites are not shown, since their servers would see who signs in.
       logoUri: logo?.startsWith('data:') && !isOfNobody ? logo : undefined,
       policyUri: metadata.policy_uri,
@@ -148,8 +131,6 @@ export function readClientMetadata(
     },
   };
 }
-
-const GRANTS = ['authorization_code', 'refresh_token', 'client_credentials', DEVICE_CODE_GRANT];
 
 function readKeys({ jwks }: Metadata): ReturnType<typeof readPublicKeys> {
   if (jwks !== undefined) return readPublicKeys(jwks);

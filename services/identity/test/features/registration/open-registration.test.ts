@@ -2,6 +2,7 @@ import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import * as client from 'openid-client';
 import t from 'tap';
+import { DEVICE_CODE_GRANT } from '../../../src/core/applications/application.ts';
 import { MAX_UNUSED } from '../../../src/features/registration/expiry.ts';
 import { authorizeUrl, build } from '../../build.ts';
 import { heading, signedIn } from '../../pages.ts';
@@ -80,13 +81,8 @@ t.test('it is less than one that is registered with a token, and stays so', asyn
   const path = `${REGISTER}/${first.client_id}`;
   const own = { client_id: first.client_id, client_name: 'Agent', redirect_uris: [LOOPBACK] };
   for (const [wrong, reason] of [
-    [{ token_endpoint_auth_method: 'client_secret_basic' }, /token_endpoint_auth_method can be other/],
     [{ grant_types: ['client_credentials'], redirect_uris: [] }, /must not be none/],
-    [
-      { grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'] },
-      /device_code with an initial access token only/,
-    ],
-    [{ backchannel_logout_uri: 'https://agent.example.org/logout' }, /backchannel_logout_uri/],
+    [{ grant_types: [DEVICE_CODE_GRANT], redirect_uris: [] }, /must contain a grant that begins/],
     [{ scope: 'read:data' }, /scope: Choose/],
     [{ tos_uri: `https://agent.example.org/${'x'.repeat(7000)}` }, /longer than 6144/],
     [{ redirect_uris: ['http://agent.example.org/'] }, /must use https/],
@@ -105,6 +101,55 @@ t.test('it is less than one that is registered with a token, and stays so', asyn
   const list = await call('GET', `/api/v1/audit?filter[client]=${first.client_id}`, admin);
   t.same(list.body.data, [], 'what strangers do to a client that nobody has used is not in the audit log');
   t.match((await call('GET', `/api/v1/applications/${first.client_id}`, admin)).body, { owner: null });
+});
+
+/** The metadata that programs send to every server, and the metadata that they get where it differs. */
+const SENT_BY_CLIENTS: [name: string, sent: object, got: object][] = [
+  [
+    'VS Code',
+    {
+      client_uri: 'https://code.visualstudio.com',
+      grant_types: ['authorization_code', 'refresh_token', DEVICE_CODE_GRANT],
+      response_types: ['code'],
+      redirect_uris: ['https://vscode.dev/redirect', 'http://127.0.0.1/', 'http://127.0.0.1:33418/'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+    },
+    { grant_types: ['authorization_code', 'refresh_token'], application_type: 'native' },
+  ],
+  [
+    'the SDK for Python',
+    {
+      token_endpoint_auth_method: 'client_secret_post',
+      grant_types: ['authorization_code', 'refresh_token'],
+    },
+    { token_endpoint_auth_method: 'none', client_secret: undefined },
+  ],
+  [
+    'one that asks for everything',
+    {
+      grant_types: ['authorization_code', 'implicit', 'client_credentials', 'password', 'urn:example:grant'],
+      response_types: ['code', 'token', 'id_token'],
+      token_endpoint_auth_method: 'private_key_jwt',
+      backchannel_logout_uri: 'https://agent.example.org/logout',
+    },
+    {
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      backchannel_logout_uri: undefined,
+    },
+  ],
+];
+
+t.test('what a client does not get is left out, and the response says so', async (t) => {
+  for (const [name, sent, got] of SENT_BY_CLIENTS) {
+    const registered = await register(sent);
+    t.match(registered, { status: 201, ...got }, name);
+    const { client_id, registration_access_token: token } = registered;
+    const body = { client_id, redirect_uris: [LOOPBACK], ...sent };
+    t.match(await call('PUT', `${REGISTER}/${client_id}`, token, body), { status: 200, body: got }, name);
+  }
 });
 
 t.test('one address registers and changes twenty in an hour', async (t) => {

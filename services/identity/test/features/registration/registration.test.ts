@@ -133,10 +133,31 @@ t.test('the metadata decides what the client is, and the response says what it h
       { token_endpoint_auth_method: 'none' },
     ],
     [
+      'a native application that would keep a secret',
+      { application_type: 'native', token_endpoint_auth_method: 'client_secret_post' },
+      'native',
+      { token_endpoint_auth_method: 'none', client_secret: undefined },
+    ],
+    [
+      'more grants',
+      {
+        grant_types: ['authorization_code', 'client_credentials', 'implicit'],
+        response_types: ['code', 'token'],
+      },
+      'web',
+      { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] },
+    ],
+    [
       'a device',
       { grant_types: [DEVICE], redirect_uris: [], token_endpoint_auth_method: 'none' },
       'native',
       { grant_types: ['refresh_token', DEVICE], response_types: [] },
+    ],
+    [
+      'a website that is a device as well',
+      { grant_types: ['authorization_code', DEVICE], token_endpoint_auth_method: 'none' },
+      'native',
+      { grant_types: ['authorization_code', 'refresh_token', DEVICE] },
     ],
     [
       'a machine',
@@ -197,27 +218,23 @@ t.test('what is wrong has the codes of RFC 7591 §3.2.2, and costs no use of the
     [{ redirect_uris: CALLBACK }, 'invalid_redirect_uri', /must be a list/],
     [{ client_name: 'Bank\u202eknaB' }, 'invalid_client_metadata', /client_name must not contain invisible/],
     [{ scope: 'read:all' }, 'invalid_client_metadata', /scope: Choose at least one scope/],
-    [{ grant_types: ['password'] }, 'invalid_client_metadata', /grant_types must be some of/],
-    [{ grant_types: ['implicit'] }, 'invalid_client_metadata', /grant_types must be some of/],
+    [
+      { grant_types: ['implicit', 'password'] },
+      'invalid_client_metadata',
+      /grant_types must contain a grant/,
+    ],
     [
       { grant_types: ['refresh_token'], redirect_uris: [] },
       'invalid_client_metadata',
       /must contain a grant/,
     ],
-    [{ grant_types: ['authorization_code', 'client_credentials'] }, 'invalid_client_metadata', /two clients/],
     [{ grant_types: ['client_credentials'] }, 'invalid_client_metadata', /authorization_code, as there are/],
     [{ response_types: ['token'] }, 'invalid_client_metadata', /response_types/],
-    [{ response_types: ['code', 'token'] }, 'invalid_client_metadata', /response_types/],
     [{ token_endpoint_auth_method: 'client_secret_jwt' }, 'invalid_client_metadata', /must be one of/],
     [
       { grant_types: ['client_credentials'], redirect_uris: [], token_endpoint_auth_method: 'none' },
       'invalid_client_metadata',
       /must not be none/,
-    ],
-    [
-      { application_type: 'native', token_endpoint_auth_method: 'client_secret_basic' },
-      'invalid_client_metadata',
-      /cannot keep a secret/,
     ],
     [{ token_endpoint_auth_method: 'private_key_jwt' }, 'invalid_client_metadata', /jwks is required/],
     [
