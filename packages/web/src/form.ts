@@ -88,7 +88,9 @@ export function field(it: Field): Html {
   const name = /^(?:username|name|first_name|last_name)$/.test(it.name) && it.name;
   const own = [
     mode !== undefined && html` inputmode="${mode}"`,
-    type !== 'password' && html` value="${it.value ?? ''}"`,
+    type === 'password'
+      ? html` data-show="${t('Show password')}" data-hide="${t('Hide password')}"`
+      : html` value="${it.value ?? ''}"`,
     // Names are not in dictionaries, and phones must not capitalise usernames.
     name && html` spellcheck="false"`,
     (name === 'username' || type === 'email' || type === 'url') && html` autocapitalize="none"`,

@@ -1,8 +1,8 @@
 import { centeredPage, type PageParts, htmlDocument as wholeDocument } from '@gatehouse/web/document';
-import { type Content, type Html, html } from '@gatehouse/web/html';
+import { type Content, type Html, html, render } from '@gatehouse/web/html';
 import { t } from '../texts/texts.ts';
 import type { RequestingApplication } from './requesting-application.ts';
-import { stylesheet } from './stylesheet.ts';
+import { passwordScript, stylesheet } from './stylesheet.ts';
 
 const stylesheets = [stylesheet.path];
 
@@ -24,11 +24,15 @@ export function standalonePage(
 <article inert>${body}</article>`;
   return centeredPage(
     { ...page, body: html`<h1>${heading}</h1>\n${isPreview ? preview : body}` },
-    { stylesheets: [...stylesheets, ...accents], scripts },
+    { stylesheets: [...stylesheets, ...accents], scripts: [...scripts, ...scriptsOf(html`${body}`)] },
   );
 }
 
 /** The document around a `<body>`, with the scripts at these paths. */
 export function htmlDocument(page: PageParts, body: Html, scripts: readonly string[] = []): string {
-  return wholeDocument(page, body, { stylesheets, scripts });
+  return wholeDocument(page, body, { stylesheets, scripts: [...scripts, ...scriptsOf(body)] });
+}
+
+function scriptsOf(body: Html): string[] {
+  return render(body).includes(' type="password"') ? [passwordScript.path] : [];
 }

@@ -5,19 +5,19 @@ import type { Context, Middleware } from 'koa';
  * Answers with a page.
  *
  * @param options.formTargets the origins or schemes, other than our own, that its form may lead to
- * @param options.hasScripts whether it has scripts of ours
  */
 export function sendPage(
   ctx: Context,
   html: string,
-  options: { status?: number; formTargets?: readonly string[]; hasScripts?: boolean } = {},
+  options: { status?: number; formTargets?: readonly string[] } = {},
 ): void {
-  const { status = 200, formTargets = [], hasScripts = false } = options;
+  const { status = 200, formTargets = [] } = options;
   ctx.status = status;
   ctx.type = 'text/html; charset=utf-8';
   ctx.set('content-language', language().tag);
   ctx.vary('accept-language');
-  setPageHeaders(ctx, formTargets, hasScripts);
+  // Text of others is escaped, so that only our own scripts begin like this.
+  setPageHeaders(ctx, formTargets, html.includes('<script '));
   ctx.body = html;
 }
 

@@ -9,7 +9,7 @@ import { accentPalettes, brandPalettes, paletteStyles } from '../../pages/colour
 import { CsrfError, type CsrfForms } from '../../pages/csrf-forms.ts';
 import { seeOther, sendPage, setPageHeaders } from '../../pages/page-response.ts';
 import { signedOutPage } from '../../pages/sign-out-pages.ts';
-import { stylesheet } from '../../pages/stylesheet.ts';
+import { passwordScript, stylesheet } from '../../pages/stylesheet.ts';
 import type { Text } from '../../texts/texts.ts';
 import { ACCOUNT_CLIENT } from '../oidc/clients/client-metadata.ts';
 import { SIGN_UP } from '../oidc/provider-options.ts';
@@ -92,7 +92,7 @@ export function createAccountRouter(options: {
   /** To which a sign-in may lead back. */
   const paths = new Set<string>();
   const contextOf = ({ session }: SignedIn) => `account ${session.uid}`;
-  addStyles(router);
+  addAssets(router);
 
   const askToSignIn = (ctx: Context, page: string, more?: Record<string, string>) =>
     redirectToSignIn(ctx, `${options.issuer}/account/signed-in`, page, more);
@@ -190,14 +190,15 @@ function listOf(path: string): string {
   return parameter === -1 ? path : path.slice(0, parameter);
 }
 
-function sendStyles(ctx: Context, styles: string): void {
-  ctx.type = 'text/css; charset=utf-8';
+function sendAsset(ctx: Context, text: string, type = 'text/css'): void {
+  ctx.type = `${type}; charset=utf-8`;
   ctx.set('cache-control', 'public, max-age=31536000, immutable');
-  ctx.body = styles;
+  ctx.body = text;
 }
 
-function addStyles(router: Router): void {
-  router.get(stylesheet.path, (ctx) => sendStyles(ctx, stylesheet.text));
+function addAssets(router: Router): void {
+  router.get(stylesheet.path, (ctx) => sendAsset(ctx, stylesheet.text));
+  router.get(passwordScript.path, (ctx) => sendAsset(ctx, passwordScript.text, 'text/javascript'));
   for (const [path, palettesOf] of [
     ['/account/brand/:file', brandPalettes],
     ['/account/accent/:file', accentPalettes],
@@ -205,7 +206,7 @@ function addStyles(router: Router): void {
     // The derived colours depend on the colour in the path alone.
     router.get(path, (ctx, next) => {
       const [, name] = /^([\da-f]{6})\.css$/.exec(ctx.params.file ?? '') ?? [];
-      return name === undefined ? next() : sendStyles(ctx, paletteStyles(palettesOf(`#${name}`)));
+      return name === undefined ? next() : sendAsset(ctx, paletteStyles(palettesOf(`#${name}`)));
     });
   }
 }

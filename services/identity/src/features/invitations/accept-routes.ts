@@ -51,7 +51,7 @@ export function acceptRoutes(options: {
       ),
       scripts: signUpMethods.flatMap(({ scripts }) => scripts),
     });
-    sendPage(ctx, html, { status: error?.status ?? 200, hasScripts: signUpMethods.length > 0 });
+    sendPage(ctx, html, { status: error?.status ?? 200 });
   }
 
   router.get(INVITATION_PAGE, async (ctx) => {

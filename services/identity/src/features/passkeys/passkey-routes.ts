@@ -70,7 +70,7 @@ export function addPasskeyRoutes(
       scripts: [options.script],
       ...(error?.details === undefined ? { problem: error?.message } : { problems: formProblems(error) }),
     });
-    sendPage(ctx, html, { status: error?.status ?? 200, hasScripts: true });
+    sendPage(ctx, html, { status: error?.status ?? 200 });
   }
 
   // A passkey lets its owner come back at any time: an open session alone must not be enough to add one.

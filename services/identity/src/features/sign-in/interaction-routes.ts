@@ -109,8 +109,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       cancel: application !== undefined,
     });
     const formTargets = targetsOf(details);
-    const hasScripts = options.methods.some(({ scripts }) => scripts.length > 0);
-    sendPage(ctx, html, { status: shown.status ?? 200, formTargets, hasScripts });
+    sendPage(ctx, html, { status: shown.status ?? 200, formTargets });
   }
 
   /** Completes the sign-in of somebody who has proved a first factor, or goes on to the second if one is needed. */
@@ -253,8 +252,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       scripts: options.signUpMethods.flatMap(({ scripts }) => scripts),
     });
     const formTargets = targetsOf(details);
-    const hasScripts = options.signUpMethods.length > 0;
-    sendPage(ctx, html, { status: error?.status ?? 200, formTargets, hasScripts });
+    sendPage(ctx, html, { status: error?.status ?? 200, formTargets });
   }
 
   async function createAccount(

@@ -82,7 +82,7 @@ export function addSecondFactorRoutes(router: Router, options: SecondFactorOptio
       },
     });
     const formTargets = options.targetsOf(details);
-    sendPage(ctx, html, { status, formTargets, hasScripts: scripts.length > 0 });
+    sendPage(ctx, html, { status, formTargets });
   }
 
   addLostFactorRoutes(router, options);
