@@ -228,7 +228,8 @@ function createMailing(shared: Shared) {
   const { config, connection } = shared;
   const counters = createSignInThrottleStore(connection);
   const [throttleKey] = deriveKeys(config.masterKeys, 'sign-in guard');
-  const throttle = createSignInThrottle({ store: counters, key: throttleKey });
+  const seen = createSeenStore(connection);
+  const throttle = createSignInThrottle({ store: counters, seen, key: throttleKey });
   const linkStore = createOneTimeLinkStore(connection);
   const links = createOneTimeLinks(linkStore);
   const mail = createMailSender(config.mail);
@@ -240,7 +241,6 @@ function createMailing(shared: Shared) {
     // Each kind by itself: what one causes must not keep another from being sent.
     countMail: (recipient, kind) => throttle.countMail({ recipient: `${kind} ${recipient}` }),
   });
-  const seen = createSeenStore(connection);
   return {
     throttle,
     links,

@@ -11,9 +11,17 @@ import {
 } from './throttle-policies.ts';
 
 /** An account and the names that sign in to it. */
-export type NamedAccount = { id: string; username: string; email: string | null };
+export type NamedAccount = { id: string; username: string; email: string | null; sign_in_epoch: number };
 
-type Attempt = { login?: string; account: NamedAccount | undefined; address: string; knownDevice: boolean };
+type Attempt = {
+  login?: string;
+  account: NamedAccount | undefined;
+  address: string;
+  knownDevice: boolean;
+  isKnownAddress: boolean;
+};
+/** Those who try an account, with a row of failures for each kind. */
+type Kind = 'row' | 'row of known addresses' | 'row of known devices';
 
 /** A silent one does not refuse an attempt: once it is full, the account is closed. */
 export type Counter = { key: string; policy: ThrottlePolicy; silent?: boolean };
@@ -24,37 +32,52 @@ export function createCounterKeys(key: Buffer) {
   const keyOf = (...parts: string[]) =>
     createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64url');
 
-  const rowOf = (of: readonly string[], knownDevice: boolean) =>
-    keyOf(knownDevice ? 'row of known devices' : 'row', ...of);
+  const rowOf = (of: readonly string[], kind: Kind) => keyOf(kind, ...of);
 
   /** The rows of failures of an account, of all who have tried it, by whichever name. */
   const rowsOf = ({ id, username, email }: NamedAccount) => [
-    ...[true, false].map((known) => rowOf(['id', id], known)),
-    ...[username, email ?? username].map((name) => rowOf([loginKey(name)], false)),
+    rowOf(['id', id], 'row of known devices'),
+    ...(['row', 'row of known addresses'] as const).flatMap((kind) => [
+      rowOf(['id', id], kind),
+      ...[username, email ?? username].map((name) => rowOf([loginKey(name)], kind)),
+    ]),
   ];
 
-  /** The row of the account beside that of the login. For no account one of a few, so that it takes the same time. */
-  function silentRow(login: string, account: NamedAccount | undefined): Counter {
-    const of = account === undefined ? ['nobody', keyOf('nobody', login).slice(0, 2)] : ['id', account.id];
-    const policy = account === undefined ? { ...IN_A_ROW, delays: [0] } : IN_A_ROW;
-    return { key: rowOf(of, false), policy, silent: true };
+  /** An address from which an account was signed in to with a password, until all of its sign-ins end. */
+  function signedInFrom({ account, address }: Pick<Attempt, 'account' | 'address'>): string {
+    const { id = 'nobody', sign_in_epoch: epoch = 0 } = account ?? {};
+    return keyOf('signed in', id, String(epoch), addressKeys(address)[0]);
   }
 
-  /** The counters for an attempt; known devices have counters of their own, and no others. */
-  function countersOf({ account, address, knownDevice, ...attempt }: Attempt, isClosed = false) {
+  /** The row of the account beside that of the login. For no account one of a few, so that it takes the same time. */
+  function silentRow(login: string, account: NamedAccount | undefined, kind: Kind): Counter {
+    const of = account === undefined ? ['nobody', keyOf('nobody', login).slice(0, 2)] : ['id', account.id];
+    const policy = account === undefined ? { ...IN_A_ROW, delays: [0] } : IN_A_ROW;
+    return { key: rowOf(of, kind), policy, silent: true };
+  }
+
+  /**
+   * The counters for an attempt; known devices have counters of their own, and no others. Known addresses have rows of their own, which
+   * behave like those of all others, so that nothing else tells who has signed in there.
+   */
+  function countersOf(
+    { account, address, knownDevice, isKnownAddress, ...attempt }: Attempt,
+    isClosed = false,
+  ) {
     const login = loginKey(attempt.login ?? '');
     const by = knownDevice && account !== undefined ? ['id', account.id] : [login];
     const networks = addressKeys(address);
+    const kind = knownDevice ? 'row of known devices' : isKnownAddress ? 'row of known addresses' : 'row';
     const pair = keyOf('pair', knownDevice ? 'known' : 'unknown', networks[0], ...by);
     const shared: Counter[] = [
-      ...(isClosed ? [] : [silentRow(login, account)]),
+      ...(isClosed ? [] : [silentRow(login, account, kind)]),
       { key: keyOf('account', ...by), policy: ACCOUNT },
       ...ADDRESSES.flatMap((policy, i) => {
         const network = networks[i];
         return network === undefined ? [] : [{ key: keyOf('address', network), policy }];
       }),
     ];
-    const row = { key: rowOf(by, knownDevice), policy: IN_A_ROW };
+    const row = { key: rowOf(by, kind), policy: IN_A_ROW };
     return { pair, shared: knownDevice ? [row] : [row, ...shared] };
   }
 
@@ -69,5 +92,5 @@ export function createCounterKeys(key: Buffer) {
     ];
   }
 
-  return { keyOf, rowsOf, countersOf, mailCounters };
+  return { keyOf, rowsOf, signedInFrom, countersOf, mailCounters };
 }

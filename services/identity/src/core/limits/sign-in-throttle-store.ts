@@ -67,8 +67,8 @@ export function createSignInThrottleStore(connection: Connection): SignInCounter
         { writeConcern },
       );
     },
-    async reset(key) {
-      await counters.deleteOne({ _id: key }, { writeConcern });
+    async reset(keys) {
+      await counters.deleteMany({ _id: { $in: [...keys] } }, { writeConcern });
     },
   };
 }

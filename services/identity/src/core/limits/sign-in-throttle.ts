@@ -2,7 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@gatehouse/core/errors';
 import { createKeyedSemaphore } from '@gatehouse/core/keyed-semaphore';
 import { type Counter, createCounterKeys, type NamedAccount } from './counter-keys.ts';
-import { ACCOUNT, CODES, IN_A_ROW, PAIR, type ThrottlePolicy } from './throttle-policies.ts';
+import {
+  ACCOUNT,
+  CODES,
+  IN_A_ROW,
+  KNOWN_ADDRESS_SECONDS,
+  PAIR,
+  type ThrottlePolicy,
+} from './throttle-policies.ts';
 
 export type { ThrottlePolicy };
 
@@ -22,12 +29,15 @@ export type SignInAttempt = {
  * An attempt that has been counted. `isClosed`: the account has failed too often in a row under all of its names together, and
  * must answer as to a wrong password, whatever the password is.
  */
-export type CountedAttempt = SignInAttempt & { isClosed: boolean };
+export type CountedAttempt = SignInAttempt & { isClosed: boolean; isKnownAddress: boolean };
 
 /**
  * Limits the guessing of passwords. Only failures count. Browsers that have signed in to the account before have limits of
  * their own, which nobody else's attempts affect, and 100 failures in a row. All others together have 100 failures in a row (NIST SP 800-63B §5.2.2),
- * then the account opens to known browsers only, until somebody signs in there or sets a new password by a mailed link.
+ * then the account opens to known browsers only, and to known addresses, until somebody signs in there or sets a new password by a mailed link.
+ *
+ * An address is known from which the password was right in the last 30 days, for everybody behind it, until a new password or another end
+ * of all sign-ins. It has 100 failures in a row of its own, and every other limit.
  *
  * The count that others can see is by the login that was typed, whether it names an account or not: nothing tells who has one, or
  * which names are of one account. The row of an account with several names is counted beside that, and closes it silently.
@@ -77,15 +87,24 @@ export type SignInCounters = {
   take(key: string, policy: ThrottlePolicy, now: number): Promise<Outcome>;
   settle(keys: readonly string[]): Promise<void>;
   giveBack(keys: readonly string[]): Promise<void>;
-  reset(key: string): Promise<void>;
+  reset(keys: readonly string[]): Promise<void>;
 };
+
+/** For programs, which have no page to look at. */
+const OTHER_WAYS =
+  'The sign-in page takes a passkey at once. Or set a new password by the link that /account/forgotten-password sends.';
+/** When it is worth trying again: the account opens once its owner does one of these, which may be at any time. */
+const CLOSED_SECONDS = 3600;
 
 /** There were too many failures in a row: the account opens to browsers that have signed in to it before. */
 export class KnownDevicesOnly extends ServiceError {
   constructor(what: 'passwords' | 'codes') {
     super(
       'rate_limited',
-      `Too many wrong ${what} in a row: sign in where you have signed in before, or set a new password by mail.`,
+      `Too many wrong ${what} in a row: sign in where you have signed in before. ${OTHER_WAYS}`,
+      {
+        headers: { 'retry-after': String(CLOSED_SECONDS) },
+      },
     );
   }
 }
@@ -102,19 +121,23 @@ const MAX_WAITING = 200;
 /** `key` hides logins and addresses in the database. `now` and `wait`, in milliseconds, are for tests. */
 export function createSignInThrottle(options: {
   store: SignInCounters;
+  seen: {
+    has(parts: readonly string[]): Promise<boolean>;
+    isNew(parts: readonly string[], seconds: number): Promise<boolean>;
+  };
   key: Buffer;
   now?: () => number;
   wait?: (ms: number) => Promise<unknown>;
 }): SignInThrottle {
-  const { store, now = Date.now, wait = sleep } = options;
+  const { store, seen, now = Date.now, wait = sleep } = options;
   // Without it, many concurrent sign-ins to one account would delay each other as if they were guesses.
   const semaphore = createKeyedSemaphore({ permits: PAIR.free, maxWaiting: MAX_WAITING });
   const pause = createPause(wait);
 
-  const { keyOf, rowsOf, countersOf, mailCounters } = createCounterKeys(options.key);
+  const { keyOf, rowsOf, signedInFrom, countersOf, mailCounters } = createCounterKeys(options.key);
 
   /** Counts the attempt on all of its counters; see SignInThrottle.before. Returns whether its account is closed. */
-  async function count(attempt: SignInAttempt, deadline: number): Promise<boolean> {
+  async function count(attempt: Omit<CountedAttempt, 'isClosed'>, deadline: number): Promise<boolean> {
     const { pair, shared } = countersOf(attempt);
     for (;;) {
       const isOverdue = now() >= deadline;
@@ -138,7 +161,7 @@ export function createSignInThrottle(options: {
       const visible = refused.filter(({ silent }) => silent !== true);
       throw visible.some(({ policy }) => policy === IN_A_ROW)
         ? new KnownDevicesOnly('passwords')
-        : tooManyAttempts(visible, now());
+        : tooManyAttempts(visible, now(), OTHER_WAYS);
     }
   }
 
@@ -155,10 +178,13 @@ export function createSignInThrottle(options: {
   }
 
   return {
-    async before(attempt) {
+    async before(given) {
+      // Also for an unknown name, which must take as long.
+      const isKnownAddress = !given.knownDevice && (await seen.has([signedInFrom(given)]));
+      const attempt = { ...given, isKnownAddress };
       const { pair } = countersOf(attempt);
       const deadline = now() + MAX_WAIT_MS;
-      if (!(await semaphore.acquire(pair, MAX_WAIT_MS))) throw tooManyAttempts([], now());
+      if (!(await semaphore.acquire(pair, MAX_WAIT_MS))) throw tooManyAttempts([], now(), OTHER_WAYS);
       try {
         return { ...attempt, isClosed: await count(attempt, deadline) };
       } catch (error) {
@@ -171,12 +197,13 @@ export function createSignInThrottle(options: {
       end(attempt, (pair, shared) => {
         const rows = attempt.account === undefined ? [] : rowsOf(attempt.account);
         return Promise.all([
-          ...[pair, ...rows].map((key) => store.reset(key)),
+          seen.isNew([signedInFrom(attempt)], KNOWN_ADDRESS_SECONDS),
+          store.reset([pair, ...rows]),
           store.giveBack(shared.filter((key) => !rows.includes(key))),
         ]);
       }),
     async forgive(account) {
-      await Promise.all(rowsOf(account).map((key) => store.reset(key)));
+      await store.reset(rowsOf(account));
     },
     abandoned: (attempt) => end(attempt, (pair, shared) => store.giveBack([pair, ...shared])),
     async countCode({ id, epoch, isKnownDevice }) {
@@ -193,7 +220,7 @@ export function createSignInThrottle(options: {
       return {
         isLast: outcomes.some(({ count, policy }) => count >= policy.free),
         async wasRight() {
-          await Promise.all([store.reset(row), store.giveBack([window])]);
+          await Promise.all([store.reset([row]), store.giveBack([window])]);
         },
       };
     },
@@ -246,10 +273,14 @@ function slowdown(account: Outcome): number {
   return excess <= 0 ? 0 : Math.min(MAX_SLOWDOWN_MS, FIRST_SLOWDOWN_MS * 2 ** Math.min(excess - 1, 10));
 }
 
-function tooManyAttempts(refused: readonly Outcome[], now: number): ServiceError {
+function tooManyAttempts(refused: readonly Outcome[], now: number, advice = ''): ServiceError {
   const ms = Math.max(0, ...refused.map(({ retryAt }) => retryAt)) - now;
   const seconds = Math.max(1, Math.ceil(ms / 1000));
-  return new ServiceError('rate_limited', `Too many attempts: try again in ${seconds} s.`, {
-    headers: { 'retry-after': String(seconds) },
-  });
+  return new ServiceError(
+    'rate_limited',
+    `Too many attempts: try again in ${seconds} s. ${advice}`.trimEnd(),
+    {
+      headers: { 'retry-after': String(seconds) },
+    },
+  );
 }

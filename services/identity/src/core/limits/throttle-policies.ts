@@ -39,6 +39,8 @@ export const ADDRESSES: readonly ThrottlePolicy[] = [50, 100, 200].map((free) =>
 }));
 /** One account from everywhere, in a row: what sits out a year is not guessing. */
 export const IN_A_ROW: ThrottlePolicy = { free: 100, delays: [YEAR], window: YEAR, sliding: true };
+/** For how many seconds an address is known from which an account was signed in to. */
+export const KNOWN_ADDRESS_SECONDS = (30 * 24 * HOUR) / SECOND;
 /** One account from everywhere: it slows attempts down, but never refuses one. */
 export const ACCOUNT: ThrottlePolicy = { free: 20, delays: [0], window: HOUR, sliding: false };
 /**

@@ -97,11 +97,12 @@ class SecondFactorRequired extends ServiceError {
   }
 }
 
-/** `{error}`, with a code for programs to act on where a second factor is missing. */
+/** `{error}`, with a code for programs to act on where a second factor is missing or attempts are limited. */
 const errorBody: ErrorBody = {
   write(error) {
     if (error instanceof MfaRequired) return { error: 'mfa_required', message: error.message };
     if (error instanceof SecondFactorRequired) return { error: 'mfa_setup_required', message: error.message };
+    if (error.kind === 'rate_limited') return { error: 'rate_limited', message: error.message };
     return plainBody.write(error);
   },
   schema: Type.Object(
@@ -112,7 +113,7 @@ const errorBody: ErrorBody = {
       }),
       message: Type.Optional(
         Type.String({
-          description: 'The next step, where the code is `mfa_required` or `mfa_setup_required`.',
+          description: 'The next step, where the error is a code.',
         }),
       ),
     },
@@ -123,8 +124,6 @@ const errorBody: ErrorBody = {
 /** The challenge is for those that take a credential. */
 const ERROR_HEADERS = {
   unauthenticated: { 'WWW-Authenticate': 'sometimes' },
-  // An account that has been closed opens by a mailed link, not by waiting.
-  rate_limited: { 'Retry-After': 'sometimes' },
 } as const;
 
 /** /api/v1/auth: login, status, logout, refresh, permissions. */

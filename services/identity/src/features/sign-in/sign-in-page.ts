@@ -115,7 +115,7 @@ function problemBox(problem: SignInProblem) {
     case 'known_devices_only':
       return alertBox(
         t('Too many wrong passwords in a row'),
-        html`<p>${t('For now, you can sign in to this account only in a browser that you have signed in with before. Or choose “Forgotten your password?” and follow the link in the mail.')}</p>`,
+        html`<p>${t('For now, a password signs in to this account only in a browser or from a network that you have signed in from before. Use a passkey if you have one, or choose “Forgotten your password?” and follow the link in the mail.')}</p>`,
       );
     case 'method':
       return alertBox(problem.title, html`<p>${problem.advice}</p>`);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ServiceError } from '@gatehouse/core/errors';
 import t from 'tap';
+import { createSeenStore } from '../../../src/core/accounts/seen-store.ts';
 import {
   createSignInThrottle,
   type SignInAttempt,
@@ -9,9 +10,12 @@ import {
 import { createSignInThrottleStore } from '../../../src/core/limits/sign-in-throttle-store.ts';
 import { assertIndexed, withStores } from '../../store-set-up.ts';
 
-const { connection, store } = await withStores(t, (it) => ({ store: createSignInThrottleStore(it) }));
+const { connection, store, seen } = await withStores(t, (it) => ({
+  store: createSignInThrottleStore(it),
+  seen: createSeenStore(it),
+}));
 const KEY = randomBytes(32);
-const ANN = { id: 'usr_ann', username: 'ann', email: 'ann@example.org' };
+const ANN = { id: 'usr_ann', username: 'ann', email: 'ann@example.org', sign_in_epoch: 0 };
 
 /** A throttle with a clock of its own, in which waiting takes no time; `waits` tells how long it would have. */
 function build(key = randomBytes(32)) {
@@ -19,6 +23,7 @@ function build(key = randomBytes(32)) {
   const waits: number[] = [];
   const throttle = createSignInThrottle({
     store,
+    seen,
     key,
     now: () => clock.now,
     async wait(ms) {
@@ -183,10 +188,10 @@ t.test('after 100 failures in a row, from wherever, the account opens to known b
     return fail({ ...by, address: `198.51.${count >> 8}.${count & 255}` });
   };
   const locked = () =>
-    t.rejects(throttle.before(attempt({ ...by, address: '203.0.113.1' })), {
+    t.rejects(throttle.before(attempt({ ...by, address: '203.0.113.2' })), {
       kind: 'rate_limited',
       message: /signed in before/,
-      headers: {},
+      headers: { 'retry-after': '3600' },
     });
   for (let i = 0; i < 99; i += 1) t.equal(await guess(), 0);
   await succeed({ ...by, address: '203.0.113.1' });
@@ -216,6 +221,45 @@ t.test('after 100 failures in a row, from wherever, the account opens to known b
   t.equal(await guess(), 0, 'which does not concern the others');
   await throttle.forgive(ANN);
   t.equal(await knownGuess(), 0);
+});
+
+t.test('an address that the account was signed in from is not closed with the rest', async (t) => {
+  const { throttle, attempt, fail, succeed } = build();
+  const HOME = '203.0.113.7';
+  let count = 0;
+  const elsewhere = () => {
+    count += 1;
+    return fail({ account: ANN, address: `198.51.${count >> 8}.${count & 255}` });
+  };
+  const isLetIn = async (over: Partial<SignInAttempt>) => {
+    const counted = await throttle.before(attempt({ account: ANN, address: HOME, ...over })).catch(() => {});
+    if (counted !== undefined) await throttle.abandoned(counted);
+    return counted?.isClosed === false;
+  };
+  await succeed({ address: HOME });
+  for (let i = 0; i < 100; i += 1) t.equal(await elsewhere(), 0);
+  for (const [name, over, expected] of [
+    ['there', {}, true],
+    ['by another name', { login: 'ann@example.org' }, true],
+    ['elsewhere', { address: '203.0.113.8' }, false],
+    ['a known browser elsewhere', { address: '203.0.113.8', knownDevice: true }, true],
+    ['after all sign-ins have ended', { account: { ...ANN, sign_in_epoch: 1 } }, false],
+  ] as [string, Partial<SignInAttempt>, boolean][]) {
+    t.equal(await isLetIn(over), expected, name);
+  }
+
+  // All neighbours together have a hundred failures in a row, which close nothing else.
+  await throttle.forgive(ANN);
+  const homes = Array.from({ length: 20 }, (_, i) => `203.0.113.${100 + i}`);
+  for (const address of homes) await succeed({ address });
+  for (const address of homes) {
+    for (let i = 0; i < 5; i += 1) t.equal(await fail({ account: ANN, address }), 0);
+  }
+  t.notOk(await isLetIn({}), 'closed to all of them');
+  t.ok(await isLetIn({ knownDevice: true }), 'not to a known browser');
+  t.ok(await isLetIn({ address: '203.0.113.8' }), 'nor to others');
+  await throttle.forgive(ANN);
+  t.ok(await isLetIn({}));
 });
 
 t.test('an account has a hundred failures under all of its names, and none shows at another', async (t) => {
@@ -264,7 +308,7 @@ t.test('no login that is typed counts as the id of an account', async (t) => {
 });
 
 t.test('a hundred guesses at once are not a hundred guesses', async (t) => {
-  const replicas = [1, 2].map(() => createSignInThrottle({ store, key: KEY, wait: async () => {} }));
+  const replicas = [1, 2].map(() => createSignInThrottle({ store, seen, key: KEY, wait: async () => {} }));
   const attempt = { login: 'parallel', account: undefined, address: '192.0.2.7', knownDevice: false };
   let guesses = 0;
   const results = await Promise.allSettled(
@@ -286,6 +330,7 @@ t.test('many who sign in at once with the right password all get in', async (t) 
   const waits: number[] = [];
   const throttle = createSignInThrottle({
     store,
+    seen,
     key: randomBytes(32),
     async wait(ms) {
       waits.push(ms);
@@ -320,7 +365,7 @@ t.test('a turn ends however its attempt ends, and not before that is written dow
     giveBack: () => write(),
     reset: () => write(),
   };
-  const throttle = createSignInThrottle({ store: counters, key: KEY });
+  const throttle = createSignInThrottle({ store: counters, seen, key: KEY });
   const taken = (login = 'ann') => throttle.before({ ...attempt, login }).then(() => calls.push(login));
 
   // More than have a turn at once: each would wait for one that does not come.

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { build } from '../../build.ts';
 import { type JsonResponse, stranger } from '../../stranger.ts';
 
@@ -24,7 +24,8 @@ const SPELLINGS: [string, (name: string) => string][] = [
   ['a variation selector', (name) => `${name}\ufe0f`],
 ];
 
-type Ways = Record<string, (address: string, login: string, password: string) => Promise<JsonResponse>>;
+type Way = (address: string, login: string, password: string) => Promise<JsonResponse>;
+type Ways = Record<string, Way>;
 const WAYS: Ways = {
   'the API': (address, username, password) =>
     send(address, 'POST', '/api/v1/auth/login', JSON.stringify({ username, password }), {
@@ -61,26 +62,40 @@ function comparable({ status, text, headers }: JsonResponse, login: string) {
 }
 
 for (const [where, attempt] of Object.entries(WAYS)) {
-  t.test(`nothing tells a known login from an unknown one at ${where}`, async (t) => {
-    const sequences = [];
-    for (const [i, name] of [KNOWN, UNKNOWN].entries()) {
-      await counters.deleteMany({});
-      const address = `127.0.1.${i + 1}`;
-      const responses: [string, object][] = [];
-      const fail = async (spelling: string, login: string) => {
-        responses.push([spelling, comparable(await attempt(address, login, 'a guess'), login)]);
-      };
-      for (let j = 0; j < 5; j += 1) await fail('first', name);
-      // As if there had been so many that the next has to wait for minutes, however slow this machine is.
-      await counters.updateMany({ count: 5 }, { $set: { count: 14, settled: 14 } });
-      for (const [spelling, write] of SPELLINGS) await fail(spelling, write(name));
-      await fail('another name', `${name}@example.org`);
-      sequences.push(responses);
-    }
-    t.same(sequences[0], sequences[1]);
-    const statuses = sequences[0]?.map(([, it]) => (it as { status: number }).status);
-    t.same(statuses, [...Array(5).fill(401), ...SPELLINGS.map(() => 429), 401]);
-  });
+  for (const isUsed of [false, true]) {
+    const from = isUsed ? ' from an address that the account was signed in from' : '';
+    t.test(`nothing tells a known login from an unknown one at ${where}${from}`, (t) =>
+      compare(t, attempt, isUsed),
+    );
+  }
+}
+
+async function compare(t: Test, attempt: Way, isUsed: boolean): Promise<void> {
+  const sequences = [];
+  for (const [i, name] of [KNOWN, UNKNOWN].entries()) {
+    const address = `127.0.${isUsed ? 2 : 1}.${i + 1}`;
+    if (isUsed) await attempt(address, KNOWN, 'correct horse battery');
+    await counters.deleteMany({});
+    const responses: [string, object][] = [];
+    const fail = async (spelling: string, login: string) => {
+      responses.push([spelling, comparable(await attempt(address, login, 'a guess'), login)]);
+    };
+    for (let j = 0; j < 5; j += 1) await fail('first', name);
+    // As if there had been so many that the next has to wait for minutes, however slow this machine is.
+    await counters.updateMany({ count: 5 }, { $set: { count: 14, settled: 14 } });
+    for (const [spelling, write] of SPELLINGS) await fail(spelling, write(name));
+    await fail('another name', `${name}@example.org`);
+    await counters.updateMany(
+      { expires_at: { $gt: new Date(Date.now() + 300 * 86_400_000) } },
+      { $set: { count: 100, settled: 100 } },
+    );
+    await counters.deleteMany({ count: 14 });
+    await fail('a full row', name);
+    sequences.push(responses);
+  }
+  t.same(sequences[0], sequences[1]);
+  const statuses = sequences[0]?.map(([, it]) => (it as { status: number }).status);
+  t.same(statuses, [...Array(5).fill(401), ...SPELLINGS.map(() => 429), 401, 429]);
 }
 
 t.test('each spelling signs in', async (t) => {

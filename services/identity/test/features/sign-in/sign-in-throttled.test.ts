@@ -1,9 +1,11 @@
 import t from 'tap';
 import { build, PASSWORD, signInAndAllow } from '../../build.ts';
 import { alertOf, heading, linkTo } from '../../pages.ts';
+import { stranger } from '../../stranger.ts';
 
 const built = await build(t, { checkResponses: true, rateLimit: 'on' });
 const { browser, logIn } = built;
+const send = stranger(built.base);
 const counters = (await built.database()).collection('sign_in_counters');
 const ANN = 'ann@example.org';
 
@@ -12,9 +14,11 @@ async function signIn(visitor: ReturnType<typeof browser>, username: string, pas
 }
 
 /** As if somebody had failed a hundred times in a row. */
-async function guessAHundredTimes(username: string) {
+async function guessAHundredTimes(username: string, address = '127.0.0.1') {
   await counters.deleteMany({});
-  t.equal((await logIn(username, 'a guess')).status, 401);
+  const guess = JSON.stringify({ username, password: 'a guess' });
+  const headers = { 'content-type': 'application/json' };
+  t.equal((await send(address, 'POST', '/api/v1/auth/login', guess, headers)).status, 401);
   const inAYear = { expires_at: { $gt: new Date(Date.now() + 300 * 86_400_000) } };
   const { modifiedCount } = await counters.updateMany(inAYear, {
     $set: { count: 100, settled: 100 },
@@ -55,6 +59,24 @@ t.test('after 100 failures only known browsers and a mailed link open the accoun
     '/account',
     'the browser of the link is known',
   );
+});
+
+t.test('programs at an address that the account was signed in from get in, others learn how', async (t) => {
+  await counters.deleteMany({});
+  t.equal((await logIn('admin')).status, 200);
+  await guessAHundredTimes('admin', '127.0.3.1');
+  const program = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ username: 'admin', password: PASSWORD });
+  const refused = await send('127.0.3.2', 'POST', '/api/v1/auth/login', body, program);
+  t.match([refused.status, refused.headers['retry-after']], [429, '3600']);
+  for (const way of ['sign-in page', 'passkey', '/account/forgotten-password']) t.match(refused.text, way);
+  t.equal((await logIn('admin')).status, 200, 'where it was signed in from');
+  const welcome = await send('127.0.3.2', 'POST', '/api/v1/auth/login', body, program);
+  t.equal(welcome.status, 200, 'which opens it to all');
+  for (let i = 0; i < 5; i += 1) await logIn('admin', 'a guess');
+  const soon = await logIn('admin', 'a guess');
+  t.match([soon.status, Number(soon.headers.get('retry-after')) > 0], [429, true]);
+  t.match(JSON.stringify(soon.body), 'passkey');
 });
 
 t.test('neighbours behind a shared address do not hinder a known browser', async (t) => {
