@@ -8,7 +8,7 @@ const REDIRECT_HINT: Partial<Record<AppType, string>> = {
   web: 'Where people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop. URIs are compared character by character.',
   spa: 'The pages of your application that people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop.',
   native:
-    'Enter one URI per line: an https address that opens your application, a scheme of your own such as com.example.app:/callback, or http://127.0.0.1/callback, for which any port is accepted.',
+    'Enter one URI per line: an https address that opens your application, a scheme of your own such as com.example.app:/callback or example-app://callback, or http://127.0.0.1/callback, for which any port is accepted.',
 };
 
 /** The fields that most applications leave as they are. */

@@ -29,10 +29,33 @@ export function redirectUriProblem(uri: string, application: OfApplication): str
       return application.legacyImplicit ? 'must use https for the implicit flow' : undefined;
     default:
       if (!native) return 'must use https';
-      return isReverseDomain(url.protocol.slice(0, -1)) && /^[^:]+:\/./.test(uri)
+      return isPrivateUse(url.protocol.slice(0, -1), uri)
         ? undefined
-        : 'must use https, or a private-use scheme that is a domain name in reverse, such as com.example.app:/callback';
+        : 'must use https, or a private-use scheme, best a domain name in reverse, such as com.example.app:/callback';
   }
+}
+
+/**
+ * Schemes without a period that do not lead to one program: a browser or the operating system acts on the URI itself, a server gets
+ * a request, or any website can register for them (`registerProtocolHandler` of HTML).
+ */
+const NOT_PRIVATE = new Set(
+  `about afp app appx bitcoin blob cid content dat data dav davs dict did dns dweb ethereum facetime feed file filesystem ftp ftps geo git gopher
+  help hyper im imap intent ipfs ipld ipns irc ircs jar jdbc ldap ldaps lightning magnet mailto market matrix message mid mms mmsto
+  news nfs nntp onion openpgp4fpr payto pop res resource rlogin rtmp rtsp search sftp shell shortcuts sip sips sms smsto smb ssb ssh
+  svn tel telnet tftp urn vnc view-source webcal webcals ws wss wtai xmpp`.split(/\s+/),
+);
+const NOT_PRIVATE_PARTS =
+  /http|script|^(?:web\+|(?:android|brave|chrome|devtools|edge|firefox|itms|moz|ms|opera|safari|search|x)(?:-|$))/;
+
+/**
+ * Whether a URI has a private-use scheme of a program (RFC 8252 §7.1). A name without a period, which programs such as editors have,
+ * is one if a name follows it as in example-app://callback: §8.4 says SHOULD, and people are asked at each sign-in.
+ */
+function isPrivateUse(scheme: string, uri: string): boolean {
+  if (scheme.includes('.')) return isReverseDomain(scheme) && /^[^:]+:\/./.test(uri);
+  const isOwn = !NOT_PRIVATE.has(scheme) && !NOT_PRIVATE_PARTS.test(scheme);
+  return isOwn && /^[a-z][a-z\d+-]{2,}:\/\/[^/?]/.test(uri);
 }
 
 /** Countries have two letters. Of the others, those that no application is called by: com.example.app is a good name. */

@@ -13,7 +13,7 @@ import { grantSeconds } from '../../core/oidc/grants.ts';
 import type { ProviderExtension, RequestDetails } from '../../core/oidc/provider-options.ts';
 import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
-import { loopbackWarning } from '../../pages/loopback-warning.ts';
+import { localProgramWarning } from '../../pages/local-program-warning.ts';
 import { t } from '../../texts/texts.ts';
 import { createKeptDocuments } from './kept-documents.ts';
 import { clientIdProblem } from './metadata-document.ts';
@@ -107,7 +107,7 @@ export function clientMetadataDocuments(
     if (!isMetadataDocumentId(clientId)) return undefined;
     const host = html`<strong><bdi>${new URL(clientId).host}</bdi></strong>`;
     return html`<p>${t('This application describes itself at {host}. Nobody here has checked who is behind it.', { host })}</p>
-${loopbackWarning(params.redirect_uri)}`;
+${localProgramWarning(params.redirect_uri)}`;
   };
   return {
     collections: [kept.collection],

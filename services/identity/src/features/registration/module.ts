@@ -8,7 +8,7 @@ import { OPEN_REGISTRATIONS } from '../../core/limits/bounds.ts';
 import type { ProviderExtension, RequestDetails } from '../../core/oidc/provider-options.ts';
 import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
-import { loopbackWarning } from '../../pages/loopback-warning.ts';
+import { localProgramWarning } from '../../pages/local-program-warning.ts';
 import { t } from '../../texts/texts.ts';
 import { endRegistrationRoutes } from './end-registration-routes.ts';
 import { createRegistrationExpiry } from './expiry.ts';
@@ -68,7 +68,7 @@ export function registration(
     const found = await store.find(clientId);
     if (found?.owner !== null) return undefined;
     return html`<p>${t('This application has registered itself. Nobody here has checked who is behind it.')}</p>
-${loopbackWarning(params.redirect_uri)}`;
+${localProgramWarning(params.redirect_uri)}`;
   };
   return {
     apis: [

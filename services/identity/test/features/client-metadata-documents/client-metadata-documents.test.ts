@@ -131,6 +131,14 @@ t.test('people are asked again when the document names another redirect URI', as
   t.equal(silently.url.searchParams.get('error'), 'consent_required');
 });
 
+t.test('a document names a scheme of its own beside loopback addresses, as editors do', async (t) => {
+  const redirect_uri = 'cursor://vendor.tool/callback';
+  const id = publish('/editor.json', { redirect_uris: [redirect_uri, CALLBACK] });
+  const page = await (await signedIn(built, 'ann')).get(authorizeAt(id, { redirect_uri }));
+  t.equal(heading(page), 'Allow this application to use your account?');
+  t.match(page.html, /an app on this device[\s\S]*any program can use this name/);
+});
+
 t.test('a client that nobody here knows cannot have a browser sent to it without a page', async (t) => {
   const id = publish('/redirect.json', { redirect_uris: ['https://evil.example/'] });
   for (const more of [
@@ -185,6 +193,10 @@ t.test(
       [wrong('/secret', { client_secret: 'public' }), /client_secret must not be/],
       [wrong('/method', { token_endpoint_auth_method: 'client_secret_post' }), /must be none/],
       [wrong('/grant', { grant_types: ['client_credentials'] }), /grant_types/],
+      [
+        wrong('/script', { redirect_uris: ['javascript://name/cb', CALLBACK] }),
+        /redirect_uris\.0 must use https, or a private-use scheme/,
+      ],
       [
         wrong('/redirect', { redirect_uris: ['http://evil.example/callback'] }),
         /redirect_uris\.0 must use https/,

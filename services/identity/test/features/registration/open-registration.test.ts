@@ -13,6 +13,7 @@ const built = await build(t, { checkResponses: true, config: { openRegistration:
 const { base, call, people } = built;
 const REGISTER = '/oauth2/register';
 const LOOPBACK = 'http://127.0.0.1:49152/callback';
+const EDITOR = 'cursor://anysphere.cursor-mcp/oauth/callback';
 const DAY_MS = 86_400_000;
 const send = stranger(base);
 const database = await built.database();
@@ -118,6 +119,18 @@ const SENT_BY_CLIENTS: [name: string, sent: object, got: object][] = [
     { grant_types: ['authorization_code', 'refresh_token'], application_type: 'native' },
   ],
   [
+    'Cursor',
+    {
+      redirect_uris: [
+        EDITOR,
+        'https://www.cursor.com/agents/mcp/oauth/callback',
+        'http://localhost:8787/callback',
+      ],
+      token_endpoint_auth_method: 'none',
+    },
+    { application_type: 'native' },
+  ],
+  [
     'the SDK for Python',
     {
       token_endpoint_auth_method: 'client_secret_post',
@@ -149,6 +162,24 @@ t.test('what a client does not get is left out, and the response says so', async
     const { client_id, registration_access_token: token } = registered;
     const body = { client_id, redirect_uris: [LOOPBACK], ...sent };
     t.match(await call('PUT', `${REGISTER}/${client_id}`, token, body), { status: 200, body: got }, name);
+  }
+});
+
+t.test('an editor with a scheme of its own is allowed at each sign-in', async (t) => {
+  const { client_id } = await register({ redirect_uris: [EDITOR, LOOPBACK] });
+  const visitor = await signedIn(built, 'ann');
+  for (const time of ['first', 'second']) {
+    const request = { client_id, redirect_uri: EDITOR, scope: 'openid', state: time, ...pkce().challenge };
+    const page = await visitor.get(authorizeUrl(request));
+    t.equal(heading(page), 'Allow this application to use your account?', time);
+    t.match(page.html, /an app on this device/);
+    t.match(page.html, /any program can use this name/);
+    t.match(page.headers.get('content-security-policy'), /form-action 'self' cursor:;/);
+    const { url } = await visitor.submit(page, { decision: 'allow' });
+    t.match(
+      [url.href, url.searchParams.get('state')],
+      [/^cursor:\/\/anysphere.cursor-mcp\/oauth\/callback\?code=/, time],
+    );
   }
 });
 
