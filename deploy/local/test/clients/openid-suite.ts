@@ -44,7 +44,6 @@ async function suiteDatabase(t: Test): Promise<string> {
 /** Starts the OpenID Foundation's conformance suite with a database of its own; returns how to call its API. */
 export async function startSuite(t: Test, jar: string) {
   const port = await freePort();
-  // A post-logout redirect URI must not name localhost.
   const url = `https://127.0.0.1:${await startTls(t, port)}`;
   const settings = {
     'server.port': port,

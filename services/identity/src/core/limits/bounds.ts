@@ -16,7 +16,7 @@ export const SIGN_UPS: RatePolicy = { name: 'accounts', quota: 20, seconds: 3600
 export const FAILED_PASSKEYS: RatePolicy = { name: 'passkeys', quota: 60, seconds: 900 };
 /** Documents of clients that are fetched for requests from one address. */
 export const METADATA_DOCUMENTS: RatePolicy = { name: 'metadata_documents', quota: 60, seconds: 900 };
-/** Clients that register themselves without an initial access token, and their changes. */
+/** Clients that register themselves without an initial access token, and their changes; the quota is the default of a setting. */
 export const OPEN_REGISTRATIONS: RatePolicy = { name: 'registrations', quota: 20, seconds: 3600 };
 /** Sign-ins at other providers that fail. */
 export const FAILED_AT_PROVIDERS: RatePolicy = { name: 'providers', quota: 60, seconds: 900 };

@@ -29,7 +29,8 @@ export function registration(
   const tokens = createRegistrationTokenStore(connection);
   const store = createRegistrationStore(connection);
   const expiry = createRegistrationExpiry({ ...core, registrations: store });
-  const openRegistrationLimiter = createAddressLimiter(OPEN_REGISTRATIONS, core.sharedLimits);
+  const { openRegistrationsPerHour: quota = OPEN_REGISTRATIONS.quota } = core.config;
+  const openRegistrationLimiter = createAddressLimiter({ ...OPEN_REGISTRATIONS, quota }, core.sharedLimits);
   const registrations = createRegistrations({
     ...core,
     tokens,
@@ -40,6 +41,8 @@ export function registration(
   const isOpen = core.config.openRegistration === 'on';
   const provider: ProviderExtension = {
     configure(configuration) {
+      // A client that finds it here tries it without a token, and may give up when that fails.
+      if (!isOpen) return;
       const registration_endpoint = core.issuer + REGISTRATION_ENDPOINT;
       configuration.discovery = { ...configuration.discovery, registration_endpoint };
     },

@@ -36,7 +36,7 @@ t.test('OpenID Connect Discovery and RFC 8414 say the same', async (t) => {
     backchannel_logout_session_supported: true,
     dpop_signing_alg_values_supported: Array,
     require_pushed_authorization_requests: undefined,
-    registration_endpoint: `${base}/oauth2/register`,
+    registration_endpoint: undefined,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
   });

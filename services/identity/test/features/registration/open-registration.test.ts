@@ -183,7 +183,25 @@ t.test('an editor with a scheme of its own is allowed at each sign-in', async (t
   }
 });
 
-t.test('one address registers and changes twenty in an hour', async (t) => {
+t.test('the metadata has the endpoint only where a client gets in without a token', async (t) => {
+  const closed = await built.replica({ openRegistration: 'off' });
+  for (const [at, endpoint] of [
+    [base, `${base}${REGISTER}`],
+    [closed, undefined],
+  ] as const) {
+    const response = await fetch(`${at}/.well-known/oauth-authorization-server`);
+    t.equal(((await response.json()) as Record<string, unknown>).registration_endpoint, endpoint);
+  }
+});
+
+t.test('one address registers and changes twenty in an hour, or as many as the setting says', async (t) => {
+  const at = await built.replica({ openRegistrationsPerHour: 1 });
+  const tries = [0, 1].map(() =>
+    send('127.0.5.1', 'POST', at + REGISTER, JSON.stringify({ redirect_uris: [LOOPBACK] }), {
+      'content-type': 'application/json',
+    }),
+  );
+  t.same((await Promise.all(tries)).map(({ status }) => status).sort(), [201, 429]);
   const statuses: number[] = [];
   for (let i = 0; i < 22; i += 1) statuses.push((await register({}, '127.0.2.1')).status);
   t.same(statuses, [...Array(20).fill(201), 429, 429]);
