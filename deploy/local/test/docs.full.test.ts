@@ -6,7 +6,8 @@ import t from 'tap';
 import { startGatehouse, temporaryDir } from './gatehouse.ts';
 
 type Json = Record<string, unknown>;
-type Operation = Json & { operationId: string; tags: string[]; responses: Json };
+type Body = { content: Record<string, { examples?: Record<string, { value: object }> }> };
+type Operation = Json & { operationId: string; tags: string[]; responses: Json; requestBody?: Body };
 type Document = {
   paths: Record<string, Record<string, Operation>>;
   components: Record<string, Record<string, unknown>>;
@@ -108,6 +109,28 @@ t.test('every request of the reference can be copied into a shell, and is well f
     t.ok(Object.hasOwn(responses, status), `${id} is answered as documented: ${status}`);
     if (['400', '415', '500', '503'].includes(status)) t.match(body, NO_SUCH, `${id}: ${status}\n${command}`);
   }
+});
+
+/** Their specifications demand that unknown parameters are ignored: RFC 6749 §3.2, RFC 7591 §2. */
+const OPEN = /^\/(?:oauth2?|userinfo)\b/;
+
+t.test('no other body has members that its document does not name', async (t) => {
+  const token = await loginToken(base, demo.admin);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  let walked = 0;
+  for (const { method, path, operation } of operationsOf(document)) {
+    const { examples = {} } = operation.requestBody?.content['application/json'] ?? {};
+    const [example] = Object.values(examples);
+    if (example === undefined || OPEN.test(path)) continue;
+    walked += 1;
+    const response = await fetch(base + path.replaceAll(/\{\w+\}/g, 'unknown'), {
+      ...{ method: method.toUpperCase(), headers },
+      body: JSON.stringify({ ...example.value, unknown_member: 1 }),
+    });
+    t.equal(response.status, 400, `${method} ${path}`);
+    t.match(await response.text(), 'unknown_member is not a known field', `${method} ${path}`);
+  }
+  t.ok(walked > 40, `${walked} bodies`);
 });
 
 t.test('/openapi.json is valid, and so are its examples', async (t) => {

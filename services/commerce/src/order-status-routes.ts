@@ -14,7 +14,7 @@ export function mountOrderStatus(
   options: { orders: OrderService; authenticate: onRequestAsyncHookHandler },
 ): void {
   const { orders, authenticate } = options;
-  const { name, schema, example, read } = statusChangeBody;
+  const { schema, example, read } = statusChangeBody;
   const response = { name: orderView.name, schema: orderView.schema, example: orderView.show(EXAMPLE) };
   for (const { prefix, profiles } of ORDER_PATHS) {
     const errorBody = profiles[0]?.errorBody;
@@ -27,7 +27,7 @@ export function mountOrderStatus(
           'The statuses are pending, confirmed, processing, shipped, delivered, in this order. The first three can be cancelled, ' +
           'and a delivered order refunded. A customer may cancel while the order is pending or confirmed.',
         conditional: 'write',
-        documentedBody: shape(name, schema, example),
+        documentedBody: shape('NewOrderStatus', schema, example),
         responses: {
           200: { description: 'The changed order.', shapes: [response], headers: { ETag: 'always' } },
         },

@@ -307,7 +307,6 @@ t.test('only notifications can read the addresses of a user', async (t) => {
   const draft = {
     username: 'reachable',
     email: 'reach@example.org',
-    phone: '+49 30 1234567',
     password: 'a long one',
   };
   const { id } = (await call('POST', '/v1/users', machine, draft)).body;

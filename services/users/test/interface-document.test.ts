@@ -140,7 +140,9 @@ t.test('examples of errors are actual answers', async (t) => {
       409,
       'post',
       '/v2/users',
-      call('POST', '/v2/users', machine, { ...ann, email: 'b@example.org', password: 'long enough' }),
+      call('POST', '/v2/users', machine, {
+        ...{ username: ann.username, email: 'b@example.org', password: 'long enough' },
+      }),
     ],
     [412, 'delete', '/v2/users/{id}', call('DELETE', one, machine, undefined, { 'if-match': '"v99"' })],
     [413, 'put', '/v2/users/{id}', call('PUT', one, machine, { email: 'x'.repeat(300_000) })],

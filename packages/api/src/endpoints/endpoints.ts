@@ -2,7 +2,7 @@ import type { ErrorKind } from '@gatehouse/core/errors';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import type { Static, TObject } from 'typebox';
 import { JsonText } from '../http/json-body.ts';
-import { bodyValidator, queryValidator } from '../http/schema.ts';
+import { bodyValidator, closed, queryValidator } from '../http/schema.ts';
 import type { Limited, ListEndpoint } from '../lists/list-endpoint.ts';
 import type { Operation, Shape } from '../openapi/operation.ts';
 import { ok, type TypedShape } from '../openapi/shapes.ts';
@@ -71,12 +71,12 @@ export function createEndpoints<I extends object>(options: {
   errors: Operation['errors'];
   /** The scopes of its endpoints, unless they have their own; undefined for those that take no credential. */
   scopes?: readonly string[];
-  /** Compiles a schema into a validator of bodies. */
+  /** Compiles a schema into a validator of bodies that may have unknown members, as some specifications demand. */
   validator?: <S extends TObject>(schema: S) => (body: unknown) => Static<S>;
   /** Called for each endpoint. */
   mount(endpoint: Endpoint<I>): void;
 }) {
-  const { prefix, errors, scopes, validator = bodyValidator, mount } = options;
+  const { prefix, errors, scopes, validator, mount } = options;
 
   function add(
     name: string,
@@ -102,9 +102,11 @@ export function createEndpoints<I extends object>(options: {
       path: P,
       declaration: Declaration<I, Params<P>, B, Q>,
     ): void => {
-      const { query, documentedQuery = query, body, documentedBody = body, ...others } = declaration;
+      const { query, documentedQuery = query, body: open, ...rest } = declaration;
+      const body = open && (validator === undefined ? { ...open, schema: closed(open.schema) } : open);
+      const { documentedBody = body, ...others } = rest;
       const { isBodyOptional, admit, handle, ...about } = others;
-      const readBody = body && validator(body.schema);
+      const readBody = body && (validator ?? bodyValidator)(body.schema);
       const readQuery = query && queryValidator(query);
       const status = Number(Object.keys(about.responses)[0] ?? 200);
       const operation = {

@@ -5,7 +5,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 
 /** Our own schemas are not validated against the meta-schema, which would take half of the time of compiling them. */
 const shared = { useDefaults: true, allowUnionTypes: true, validateSchema: false } as const;
-/** The values in a body have types: nothing is converted, and unknown properties are ignored. */
+/** The values in a body have types: nothing is converted, and unknown properties are ignored unless a schema is closed. */
 const typed = { ...shared, coerceTypes: false } as const;
 /** `bodies` stops at the first problem, since a body can have a hundred thousand; `shortBodies` finds all problems of a short one. */
 const bodies = new Ajv(typed);
@@ -35,9 +35,21 @@ export function publishedSchema(schema: object): Record<string, unknown> {
   return JSON.parse(published) as Record<string, unknown>;
 }
 
+/** The same schema, by which an object has no other properties than those that it names: a misspelt one is not ignored. */
+export function closed<S extends TSchema>(schema: S): S {
+  const isOpen = (value: object) => 'properties' in value && !('additionalProperties' in value);
+  const text = JSON.stringify(schema, (_name, value: unknown) => {
+    const isObject =
+      typeof value === 'object' && value !== null && 'type' in value && value.type === 'object';
+    return isObject && isOpen(value) ? { ...value, additionalProperties: false } : value;
+  });
+  return JSON.parse(text) as S;
+}
+
 /**
  * Compiles a validator of request bodies. It returns the typed body, or throws `invalid` with a message and the list of
- * invalid fields: those in the first elements of lists, else the first. Unknown properties are left alone.
+ * invalid fields: those in the first elements of lists, else the first. Unknown properties are left alone,
+ * unless the schema is closed.
  */
 export function bodyValidator<S extends TSchema>(schema: S): (body: unknown) => Static<S> {
   const validate = bodies.compile(schema);
@@ -99,6 +111,9 @@ function invalid(errors: readonly ErrorObject[]): ServiceError {
   return invalidFields(errors.slice(0, MAX_DETAILS).map(problemOf));
 }
 
+/** The most characters of an unknown field's name that an error repeats. */
+const MAX_NAME = 100;
+
 function problemOf({ keyword, instancePath, params, message }: ErrorObject): FieldProblem {
   const path = instancePath.slice(1).replaceAll('/', '.');
   switch (keyword) {
@@ -108,6 +123,11 @@ function problemOf({ keyword, instancePath, params, message }: ErrorObject): Fie
       return {
         field: path === '' ? 'The body' : path,
         message: `must be ${[params.type].flat().map(withArticle).join(' or ')}`,
+      };
+    case 'additionalProperties':
+      return {
+        field: [path, params.additionalProperty].filter(Boolean).join('.').slice(0, MAX_NAME),
+        message: 'is not a known field',
       };
     case 'enum':
       return { field: path, message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` };

@@ -4,6 +4,7 @@ import type { IdempotencyStore } from '@gatehouse/data/idempotency-store';
 import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
 import { requestInfo } from '@gatehouse/server/requests';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type { TSchema } from 'typebox';
 import type { ConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { etagOf, ifMatch, notModified } from '../http/conditional.ts';
 import type { Deprecation } from '../lists/deprecation.ts';
@@ -214,11 +215,13 @@ const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path
   if (update === undefined) return;
   for (const candidate of candidatesFor(path, (profile) => profile.update)) {
     const { method, body, response } = candidate.definition;
+    const readOnly = readOnlyIn(candidate.definition);
+    const schema = { ...body.schema, patternProperties: { [`^(?:${readOnly.join('|')})$`]: {} } };
     const route = describeRoute(path, [candidate], update, {
       operation: method === 'PATCH' ? 'patch' : 'update',
       summary: `Change ${noun.one}`,
       description: 'Fields that are not in the body stay as they are.',
-      body: [bodyShape(body)],
+      body: [bodyShape({ ...body, schema })],
       verbatim: body.verbatim,
       conditional: 'write',
       responses: {
@@ -236,7 +239,7 @@ const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path
       ...route,
       ...accessHooks(authenticate, update),
       handler: async (request, reply) => {
-        const changes = body.read(request.body);
+        const changes = body.read(without(readOnly, request.body));
         const entity = await update.run(
           idOf(request),
           changes,
@@ -250,6 +253,21 @@ const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path
     });
   }
 };
+
+/** The members of a response that a change does not take. A client may send them back as it has read them. */
+function readOnlyIn({
+  body,
+  response,
+}: Record<'body' | 'response', { schema: TSchema & { properties?: object } }>) {
+  const taken = body.schema.properties ?? {};
+  return Object.keys(response.schema.properties ?? {}).filter((name) => !Object.hasOwn(taken, name));
+}
+
+/** A body without these members. */
+function without(names: readonly string[], sent: unknown): unknown {
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return sent;
+  return Object.fromEntries(Object.entries(sent).filter(([name]) => !names.includes(name)));
+}
 
 const mountRemove: Mount = (app, { noun, operations: { remove } }, path, { authenticate }) => {
   const candidates = candidatesFor(path, (profile) => profile.remove);

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import type { ErrorBody } from '../http/error-bodies.ts';
-import { bodyValidator, serializer } from '../http/schema.ts';
+import { bodyValidator, closed, serializer } from '../http/schema.ts';
 import type { ListRules } from '../lists/list-request.ts';
 import type { Envelope } from '../lists/paging.ts';
 
@@ -76,9 +76,10 @@ export function view<T extends object, S extends TSchema, P extends keyof T & st
 /** A body that is validated against a schema, and converted to the input of the use case. */
 export function requestBody<S extends TSchema, T>(
   name: string,
-  schema: S,
+  open: S,
   options: { example: Static<S>; read: (body: Static<S>) => T; verbatim?: string },
 ): RequestBody<T> {
+  const schema = closed(open);
   const validate = bodyValidator(schema);
   return { ...options, name, schema, read: (input) => options.read(validate(input)) };
 }

@@ -1,5 +1,6 @@
 import {
   bodyValidator,
+  closed,
   documentedLimits,
   invalidFields,
   publishedSchema,
@@ -42,6 +43,23 @@ const GOOD_BODIES: [label: string, body: unknown, expected: unknown][] = [
 
 t.test('bodies that fit', async (t) => {
   for (const [label, body, expected] of GOOD_BODIES) t.strictSame(checkBody(body), expected, label);
+});
+
+t.test('a closed schema takes no other properties', async (t) => {
+  const Closed = closed(Type.Object({ ...Body.properties, properties: Type.Optional(Type.String()) }));
+  const check = bodyValidator(Closed);
+  t.match(check({ name: 'Ann', address: { city: 'x' }, properties: 'y' }), { name: 'Ann' });
+  for (const [more, field] of [
+    [{ nmae: 1 }, 'nmae'],
+    [{ address: { city: 'x', zip: '1' } }, 'address.zip'],
+    [{ ['x'.repeat(1000)]: 1 }, 'x'.repeat(100)],
+  ] as const) {
+    const details = [{ field, message: 'is not a known field' }];
+    t.throws(
+      () => check({ name: 'Ann', ...more }),
+      new ServiceError('invalid', `${field} is not a known field.`, { details }),
+    );
+  }
 });
 
 const BAD_BODIES: [label: string, body: unknown, message: string, fields: string[]][] = [

@@ -19,6 +19,7 @@ const app = createApp({
 });
 t.teardown(() => app.close());
 const Thing = shape('Thing', Type.Object({ size: Type.Integer() }));
+const NewThing = shape('NewThing', Type.Object({ size: Type.Integer() }));
 const things = mountEndpoints(
   app,
   async (request) => {
@@ -36,7 +37,7 @@ things.get('list', '/', {
 things.post('make', '/:id/parts', {
   operationId: 'make_part',
   summary: 'Make',
-  body: Thing,
+  body: NewThing,
   responses: { 202: { description: 'Soon.', shapes: [Thing] } },
   kinds: ['conflict'],
   admit({ params }) {

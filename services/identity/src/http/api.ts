@@ -1,13 +1,11 @@
 import { createEndpoints, type Endpoint } from '@gatehouse/api/endpoints/endpoints';
 import { v2Body } from '@gatehouse/api/http/error-bodies';
 import { JsonText } from '@gatehouse/api/http/json-body';
-import { bodyValidator, invalidFields } from '@gatehouse/api/http/schema';
 import type { Operation } from '@gatehouse/api/openapi/operation';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
 import type { Context } from 'koa';
-import type { Static, TObject } from 'typebox';
 import type { Operations } from '../openapi/operations.ts';
 import { readJson } from './request-body.ts';
 
@@ -58,22 +56,5 @@ export function createManagedApi<I extends { caller: Caller }>(
     errors: { body: v2Body },
     scopes: [MANAGE_APPS],
     identify,
-    validator: strictBodyValidator,
   });
-}
-
-/** Like bodyValidator, but refuses unknown fields: a misspelt one must not be ignored here. */
-function strictBodyValidator<S extends TObject>(schema: S): (body: unknown) => Static<S> {
-  const validate = bodyValidator(schema);
-  return (body: unknown) => {
-    const unknown = Object.keys(Object(body)).filter((name) => !Object.hasOwn(schema.properties, name));
-    if (unknown.length > 0 && !Array.isArray(body)) {
-      throw invalidFields(
-        unknown
-          .slice(0, 20)
-          .map((field) => ({ field: field.slice(0, 100), message: 'is not a known field' })),
-      );
-    }
-    return validate(body);
-  };
 }
