@@ -35,13 +35,16 @@ export function publishedSchema(schema: object): Record<string, unknown> {
   return JSON.parse(published) as Record<string, unknown>;
 }
 
-/** The same schema, by which an object has no other properties than those that it names: a misspelt one is not ignored. */
+/**
+ * The same schema, by which an object has no other properties than those that it names: a misspelt one is not ignored. An object that
+ * names none takes any.
+ */
 export function closed<S extends TSchema>(schema: S): S {
-  const isOpen = (value: object) => 'properties' in value && !('additionalProperties' in value);
   const text = JSON.stringify(schema, (_name, value: unknown) => {
-    const isObject =
-      typeof value === 'object' && value !== null && 'type' in value && value.type === 'object';
-    return isObject && isOpen(value) ? { ...value, additionalProperties: false } : value;
+    const { type, properties, additionalProperties } = Object(value);
+    const isOpen =
+      type === 'object' && additionalProperties === undefined && Object.keys(Object(properties)).length > 0;
+    return isOpen ? { ...Object(value), additionalProperties: false } : value;
   });
   return JSON.parse(text) as S;
 }

@@ -19,7 +19,7 @@ const WRONG: [string, unknown, RegExp][] = [
   ['no secret', [{ preset: 'google', client_id: 'us' }], /client_secret is required/],
   ['no label', [{ ...OWN, label: undefined }], /label is required/],
   ['a label of two lines', [{ ...OWN, label: 'Acme\r\nBcc: x@y.example' }], /label must be one line/],
-  ['a member that is misspelt', [{ ...OWN, domian: ['a.example'] }], /provider 1: .*additional properties/],
+  ['a member that is misspelt', [{ ...OWN, domian: ['a.example'] }], /provider 1: .*is not a known field/],
   ['an unknown preset', [{ preset: 'x', ...CLIENT }], /preset must be one of google/],
   ['plain HTTP', [{ ...OWN, issuer: 'http://id.acme.example' }], /begins with https/],
   ['the name of another way to sign in', [{ ...OWN, id: 'passkey' }], /id must not be passkey/],
