@@ -7,14 +7,12 @@ import type { MemberStore } from './member.ts';
 import { lowerRole } from './ownership.ts';
 import type { Trusts } from './trust.ts';
 
+type OfApplication = 'client_secret' | 'public_keys' | 'member' | 'member_invitation';
+
 /** The credentials and members of applications, which end when the person who gave them could no longer give them. */
 export type GivenCredentials = {
   /** Whether a credential of an application still holds. */
-  holds(
-    kind: 'client_secret' | 'public_keys' | 'member',
-    application: Application,
-    given: Given | undefined,
-  ): Promise<boolean>;
+  holds(kind: OfApplication, application: Application, given: Given | undefined): Promise<boolean>;
   /**
    * Revokes the tokens of a person's applications, except of those that stay trusted, that were issued before this epoch of
    * the person's account: the trust ends that no longer rests on the person, as an owner or as the admin who granted it. Removes what the person has given and cannot give any more, also in applications of others. Durable when
@@ -44,7 +42,7 @@ export function createGivenCredentials(options: {
 
   /** Whether a credential of an application still holds. */
   async function holds(
-    kind: 'client_secret' | 'public_keys' | 'member',
+    kind: OfApplication,
     application: Application,
     given: Given | undefined = givenByOwner(application),
   ): Promise<boolean> {
@@ -75,8 +73,10 @@ export function createGivenCredentials(options: {
     });
     if (application === false) return;
     for (const kind of options.keys) await kind.removeEnded(application);
-    for (const { userId, given } of await members.of(id)) {
-      if (await holds('member', application, given)) continue;
+    for (const { userId, given, isPending, invited } of await members.of(id)) {
+      const isInvited =
+        !isPending || invited === undefined || (await holds('member_invitation', application, invited));
+      if (isInvited && (await holds('member', application, given))) continue;
       isChanged = true;
       await members.remove(id, userId);
     }

@@ -12,6 +12,8 @@ export const MEMBER = {
   role: oneOf(MEMBER_ROLES),
   /** The person who added the member. */
   given: object(GIVEN),
+  /** The same person, with the authority that the invitation rests on until it is accepted. */
+  invited: object(GIVEN).optional(),
   createdAt: date(),
   /** Whether the person has not accepted yet. */
   isPending: boolean(),
@@ -43,7 +45,7 @@ export type MemberStore = {
    * person as may, from all or from this inviter.
    */
   put(
-    member: Pick<Member, 'clientId' | 'userId' | 'role'> & { given: Given },
+    member: Pick<Member, 'clientId' | 'userId' | 'role'> & Record<'given' | 'invited', Given>,
     inviter: { id: string; limit: number },
   ): Promise<void>;
   /** Changes who gave a membership, if there still is one. */

@@ -278,6 +278,24 @@ export const AUTHORITY = {
       },
     },
   },
+  member_invitation: {
+    name: 'Invitation to an application',
+    givenBy: 'the owner or an admin',
+    bound: 'one application, one person, the role of the invitation',
+    restsOn: ['epoch', 'authority_epoch', 'recovery_epoch'],
+    needs: 'owner',
+    cells: {
+      ends: {
+        [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
+        [ASKED]: ['credentials_ended', 'everything_ended'],
+        'its giver has another role': ['role_lowered'],
+        [GONE]: ['deactivated', 'deleted'],
+        [OTHER_OWNER]: ['transferred'],
+        [WITH_APPLICATION]: ['application_deleted'],
+      },
+      stays: { [LIVES]: ['sessions_ended', 'scopes_narrowed', 'redirect_uri_added'] },
+    },
+  },
   acceptance: {
     name: 'Acceptance of a membership',
     givenBy: 'the member',

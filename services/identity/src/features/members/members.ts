@@ -94,13 +94,17 @@ export function createMembers(options: MemberOptions): Members {
     async list(manager, clientId) {
       const application = await findManaged(options, manager, clientId, 'viewer');
       const credentials = await credentialsBy(manager, application);
+      const all = await members.of(clientId);
+      const inForce = await Promise.all(all.map((it) => isInForce(authority, it, application)));
       return Promise.all(
-        (await members.of(clientId)).map(async (member) => {
-          const account = await accounts.find(member.userId);
-          const made = credentials.get(member.userId) ?? [];
-          const isPending = !(await authority.hasAccepted(member));
-          return { ...member, isPending, username: account?.username ?? null, credentials: made };
-        }),
+        all
+          .filter((_, i) => inForce[i])
+          .map(async (member) => {
+            const account = await accounts.find(member.userId);
+            const made = credentials.get(member.userId) ?? [];
+            const isPending = !(await authority.hasAccepted(member));
+            return { ...member, isPending, username: account?.username ?? null, credentials: made };
+          }),
       );
     },
 
@@ -111,13 +115,15 @@ export function createMembers(options: MemberOptions): Members {
         const message = 'Enter a user other than the owner and yourself.';
         throw invalidFields([{ field: 'user', message }]);
       }
-      const before = await members.find(clientId, userId);
+      const found = await members.find(clientId, userId);
+      const before = found && (await isInForce(authority, found, application)) ? found : undefined;
       if (before === undefined && manager.role !== 'admin')
         await options.invited.count(`${manager.id} ${userId}`);
       await takeOver(manager, application, userId, takenOver);
       const given = await giverOf(authority, manager, application, { before, role });
       const limit = manager.role === 'admin' ? MAX_INVITED : MAX_INVITED_BY_ONE;
-      await members.put({ clientId, userId, role, given }, { id: manager.id, limit });
+      const invited = await authority.give('member_invitation', manager, application);
+      await members.put({ clientId, userId, role, given, invited }, { id: manager.id, limit });
       await recordBy(manager, audit, {
         action: 'member.added',
         client: clientId,
@@ -167,22 +173,28 @@ export function createMembers(options: MemberOptions): Members {
 
     ofPerson: ({ id }) => membershipsOf(options, id),
 
-    async accept(manager, clientId) {
-      const others = (await members.ofPerson(manager.id)).filter(
-        (it) => !it.isPending && it.clientId !== clientId,
-      );
-      if (others.length >= MAX_MEMBERSHIPS) {
-        const message = `You are a member of ${MAX_MEMBERSHIPS} applications already. Leave one first.`;
-        throw new ServiceError('conflict', message);
-      }
-      const accepted = await authority.give('acceptance', manager);
-      if (!(await members.accept(clientId, manager.id, accepted))) {
-        throw new ServiceError('not_found', 'There is no such invitation for you.');
-      }
-      await recordBy(manager, audit, { action: 'member.accepted', client: clientId });
-      await options.changed(clientId);
-    },
+    accept: (manager, clientId) => acceptMembership(options, manager, clientId),
   };
+}
+
+async function acceptMembership(options: MemberOptions, manager: Manager, clientId: string): Promise<void> {
+  const { members, authority, audit } = options;
+  const others = (await members.ofPerson(manager.id)).filter(
+    (it) => !it.isPending && it.clientId !== clientId,
+  );
+  if (others.length >= MAX_MEMBERSHIPS) {
+    const message = `You are a member of ${MAX_MEMBERSHIPS} applications already. Leave one first.`;
+    throw new ServiceError('conflict', message);
+  }
+  const accepted = await authority.give('acceptance', manager);
+  const member = await members.find(clientId, manager.id);
+  const application = await options.store.findNow(clientId);
+  const isOpen = member && application && (await isInForce(authority, member, application));
+  if (!isOpen || !(await members.accept(clientId, manager.id, accepted))) {
+    throw new ServiceError('not_found', 'There is no such invitation for you.');
+  }
+  await recordBy(manager, audit, { action: 'member.accepted', client: clientId });
+  await options.changed(clientId);
 }
 
 async function named(
@@ -260,6 +272,16 @@ async function giverOf(
   return holds ? kept : authority.give('member', manager, application);
 }
 
+/** Whether a membership has been accepted, or its inviter could still send the invitation. */
+async function isInForce(
+  authority: Authority,
+  { isPending, invited }: Pick<Member, 'isPending' | 'invited'>,
+  application: Application,
+): Promise<boolean> {
+  if (!isPending || invited === undefined) return true;
+  return (await authority.giverOf('member_invitation', invited, application)) !== undefined;
+}
+
 async function membershipsOf(
   { members, store, authority }: MemberOptions,
   userId: string,
@@ -269,8 +291,9 @@ async function membershipsOf(
     found.map(async (member) => {
       const { clientId, role, createdAt } = member;
       const application = await store.findNow(clientId);
+      if (application === undefined || !(await isInForce(authority, member, application))) return undefined;
       const isPending = !(await authority.hasAccepted(member));
-      return application && { clientId, role, createdAt, isPending, name: application.name };
+      return { clientId, role, createdAt, isPending, name: application.name };
     }),
   );
   return shown.filter((it) => it !== undefined);

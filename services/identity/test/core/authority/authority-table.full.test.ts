@@ -193,6 +193,7 @@ async function makeScene() {
   await ok('POST', `${pathOf(joined)}/members`, root, { user: names.owner, role: 'developer' });
   await ok('POST', `/api/v1/memberships/${joined.client_id}/accept`, owner);
 
+  await ok('POST', `${pathOf(web)}/members`, owner, { user: names.customer, role: 'developer' });
   const role = (it: typeof web) => async () => {
     const { status } = await call('PATCH', pathOf(it), await built.login(names.member), { name: 'Renamed' });
     return status === 200 ? 'developer' : status === 403 ? 'viewer' : undefined;
@@ -206,6 +207,13 @@ async function makeScene() {
     public_keys: byKeys,
     api_key: () => permissions(ownKey.api_key),
     member: role(web),
+    member_invitation: async () => {
+      const { body } = await call('GET', '/api/v1/memberships', customer);
+      const [invited] = (body.data as { client_id: string; status: string }[]).filter(
+        ({ client_id }) => client_id === web.client_id,
+      );
+      return invited?.status;
+    },
     acceptance: async () => {
       const { data } = await ok('GET', `${pathOf(joined)}/members`, root);
       const [member] = data as { username: string | null; status: string }[];

@@ -58,10 +58,10 @@ export function createMemberStore(connection: Connection): MemberStore {
         .map(read)
         .sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
     },
-    async put({ clientId, userId, role, given }, inviter) {
+    async put({ clientId, userId, role, given, invited }, inviter) {
       const known = { client_id: clientId, user_id: userId };
       const setRole = async () =>
-        (await members.updateOne(known, update({ role, given }))).matchedCount === 1;
+        (await members.updateOne(known, update({ role, given, invited }))).matchedCount === 1;
       if (await setRole()) return;
       const member = {
         id: newId('mbr'),
@@ -69,6 +69,7 @@ export function createMemberStore(connection: Connection): MemberStore {
         userId,
         role,
         given,
+        invited,
         createdAt: new Date(),
         isPending: true,
         accepted: undefined,
