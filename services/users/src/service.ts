@@ -115,13 +115,15 @@ export function createUsersService(
   });
 }
 
-/** The hook that authenticates, and takes a fresh sign-in for changes of what belongs to others. */
+/** The hook that authenticates, and takes a fresh sign-in for changes of what belongs to others, and for what ends one's own account or access. */
 function freshlyAuthenticate(authenticate: onRequestAsyncHookHandler): onRequestAsyncHookHandler {
   return async function (request, reply) {
     await authenticate.call(this, request, reply);
     const { id } = request.params as { id?: string };
     const caller = callerOf(request);
-    if (request.method !== 'GET' && actsForOthers(caller, id)) requireSignIn(caller, FRESH);
+    const isEnd = request.method === 'DELETE' || request.routeOptions.url?.endsWith('/revocations');
+    const takesFresh = actsForOthers(caller, id) || (isEnd && caller.person?.id === id);
+    if (request.method !== 'GET' && takesFresh) requireSignIn(caller, FRESH);
   };
 }
 

@@ -118,8 +118,12 @@ export function createPermissions(options: PermissionOptions) {
     const { clientId } = client;
     const isOfOthers = !isService(clientId) && !isFirstParty(clientId);
     // The owner's account must be active, whatever the token is for.
-    const { application } = (isOfOthers && (await permissions(ctx, clientId))) || {};
-    return resourceOfOthers(options.findResource, ctx, { resource, application });
+    const { application, givenBy } = (isOfOthers && (await permissions(ctx, clientId))) || {};
+    return resourceOfOthers(options.findResource, ctx, {
+      resource,
+      application,
+      isOfMember: givenBy !== undefined,
+    });
   }
 
   /** The format of an access token for a resource: a JWT for the API or for one service, which these can verify themselves. */
@@ -226,10 +230,14 @@ function requireConsentInForce({ oidc }: KoaContextWithOIDC, application: Applic
 async function resourceOfOthers(
   findResource: PermissionOptions['findResource'],
   ctx: KoaContextWithOIDC,
-  { resource, application }: { resource: string; application: Application | undefined },
+  {
+    resource,
+    application,
+    isOfMember,
+  }: { resource: string; application: Application | undefined; isOfMember: boolean },
 ) {
   const isMachine = ctx.oidc.params?.grant_type === 'client_credentials';
-  const found = application && (await findResource(resource, { ...application, isMachine }));
+  const found = application && (await findResource(resource, { ...application, isMachine, isOfMember }));
   if (found === undefined)
     throw new errors.InvalidTarget('no such resource, not for this application, or not verified yet');
   const { Grant: grant } = ctx.oidc.entities;

@@ -9,8 +9,14 @@ export type ProtectedResource = DescribedResource & {
   updatedAt: Date;
 };
 
-/** An application that asks for tokens for a resource; with `isMachine`, for itself and not for a person. */
-export type ResourceRequester = Pick<Application, 'id' | 'owner' | 'consentEpoch'> & { isMachine: boolean };
+/**
+ * An application that asks for tokens for a resource; with `isMachine`, for itself and not for a person. `isOfMember`: with a credential
+ * that somebody else than its owner gave.
+ */
+export type ResourceRequester = Pick<Application, 'id' | 'owner' | 'consentEpoch'> & {
+  isMachine: boolean;
+  isOfMember?: boolean;
+};
 
 /** Finds the resource with this identifier; with a `requester`, only if that may ask for it. */
 export type FindResource = (

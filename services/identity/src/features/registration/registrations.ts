@@ -230,18 +230,16 @@ function createTokenChecks({ registrations, applicationStore, authority }: Regis
         'invalid_token',
       );
     }
-    const { scopes, trusted, owner, registrableScopes = registration.scopes } = application;
+    const { scopes, owner, registrableScopes = registration.scopes } = application;
     const { ownerEpoch, ownerRole } = registration;
-    const { allowed: granted, giver } =
-      owner === null
-        ? { allowed: registrableScopes, giver: undefined }
-        : await grantable('registration_access_token', {
-            ...{ owner, ownerEpoch, ownerRole },
-            scopes: registrableScopes,
-          });
-    // It keeps what it has. Only an admin gives more to a trusted one.
-    const allowed = trusted ? scopes : [...new Set([...granted, ...scopes])];
-    return { registration, application, allowed, giver };
+    // One of nobody asks for what all such clients may. Another one keeps what it has: its owner, who alone gives it more, may have
+    // revoked the token for its registration.
+    if (owner === null) {
+      const allowed = [...new Set([...registrableScopes, ...scopes])];
+      return { registration, application, allowed, giver: undefined };
+    }
+    const { giver } = await grantable('registration_access_token', { owner, ownerEpoch, ownerRole, scopes });
+    return { registration, application, allowed: scopes, giver };
   }
 
   return { grantable, authenticate };

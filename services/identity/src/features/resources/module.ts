@@ -53,5 +53,5 @@ export function resources(
 function mayRequest(resource: Resource, requester: ResourceRequester): boolean {
   if (resource.applications !== null) return isListed(resource, requester);
   // No consent page bounds what a machine gets.
-  return !requester.isMachine || requester.owner === resource.owner;
+  return !requester.isMachine || (requester.owner === resource.owner && !requester.isOfMember);
 }

@@ -294,18 +294,25 @@ t.test('a consent to the scopes of a resource ends when they mean something else
 
 t.test('machines get tokens where they are listed, and those of the owner of a resource', async (t) => {
   const own = await built.createApplication(ann, { name: 'Own', type: 'machine', scopes: ['read:data'] });
+  const path = `/api/v1/applications/${own.client_id}`;
+  await built.createPerson('dev');
+  const dev = await built.login('dev');
+  await call('POST', `${path}/members`, ann, { user: 'dev', role: 'developer' });
+  await call('POST', `/api/v1/memberships/${own.client_id}/accept`, dev);
+  const made = (await call('POST', `${path}/secrets`, dev, { label: 'of a member' })).body;
+  const ofMember = { client_id: own.client_id, client_secret: String(made.client_secret) };
   for (const [applications, allowed] of [
     [null, [own]],
     [[MACHINE.client_id], [MACHINE]],
     [
       [MACHINE.client_id, own.client_id],
-      [MACHINE, own],
+      [MACHINE, own, ofMember],
     ],
     [[], []],
   ] as const) {
     const name = JSON.stringify(applications?.length ?? null);
     const { identifier } = await register({ identifier: `${origin}/machines/${name}`, applications });
-    for (const machine of [own, MACHINE, OTHER]) {
+    for (const machine of [own, MACHINE, OTHER, ofMember]) {
       const credentials = { client_id: machine.client_id, client_secret: machine.client_secret };
       const { status, body } = await form({
         grant_type: 'client_credentials',
@@ -313,7 +320,7 @@ t.test('machines get tokens where they are listed, and those of the owner of a r
         resource: identifier,
       });
       const expected = allowed.some((it) => it === machine) ? [200] : [400, 'invalid_target'];
-      t.match([status, body.error], expected, `${name} ${machine.client_id}`);
+      t.match([status, body.error], expected, `${name} ${machine.client_id} ${machine === ofMember}`);
     }
   }
 });
