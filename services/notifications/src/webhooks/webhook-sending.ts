@@ -27,7 +27,7 @@ export function createWebhookSending(options: {
     const webhook = await find(id, caller);
     if (webhook.status !== 'active')
       throw new ServiceError('conflict', 'The webhook is paused. Resume it first.');
-    await options.backlogs.requireRoom(deliveryOwnerOf(webhook));
+    await options.backlogs.requireRoom(webhook);
     return webhook;
   }
 

@@ -9,7 +9,7 @@ import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
 import {
-  personOf,
+  memberOf,
   WEBHOOK,
   WEBHOOK_LIMITS,
   type Webhook,
@@ -70,8 +70,8 @@ export function createWebhookStore(connection: Connection): WebhookStore {
       return found.map(webhookDocuments.read);
     },
     async insert(webhook, action) {
-      const { owner, basis } = webhook;
-      const giver = basis.giver?.id;
+      const { owner } = webhook;
+      const giver = memberOf(webhook);
       const taken = (filter: object) => async () => {
         const projection = { slot: 1, member_slot: 1 };
         const found = await collection
@@ -82,7 +82,7 @@ export function createWebhookStore(connection: Connection): WebhookStore {
       const ofOwner = { limit: WEBHOOK_LIMITS.perOwner, field: 'owner', taken: taken({}) };
       const insert = ({ perOwner, perMember = null }: { perOwner: number; perMember?: number | null }) =>
         store.insert({ ...webhook, slot: perOwner, memberSlot: perMember }, eventsOf(action));
-      if (giver == null || giver === personOf(webhook)) return insertInSlots({ perOwner: ofOwner }, insert);
+      if (giver === undefined) return insertInSlots({ perOwner: ofOwner }, insert);
       const ofMember = {
         limit: WEBHOOK_LIMITS.perMember,
         field: 'basis.giver.id',

@@ -113,10 +113,10 @@ export type WebhookAction = {
 };
 
 export function actionOn(webhook: Webhook, action: WebhookAction['action'], by: RequestedBy): WebhookAction {
-  const { id, url, events, status, basis } = webhook;
+  const { id, url, events, status } = webhook;
   const subject = personOf(webhook);
   const { host } = new URL(url);
-  const giver = basis.giver?.id === basis.owner ? undefined : basis.giver?.id;
+  const giver = memberOf(webhook);
   const details = {
     ...{ webhook: id, host },
     ...(action === 'webhook.removed' ? {} : { events, status, ...(giver && { given_by: giver }) }),
@@ -127,6 +127,12 @@ export function actionOn(webhook: Webhook, action: WebhookAction['action'], by: 
 /** The owner of the deliveries of a webhook, who takes turns with others: all applications of a person are one. */
 export const deliveryOwnerOf = ({ owner, basis }: Pick<Webhook, 'owner' | 'basis'>): string =>
   basis.owner ?? owner;
+
+/** Who gave the credential by which it was made, if that is not the person to whom it belongs. */
+export const memberOf = (webhook: Pick<Webhook, 'owner' | 'basis'>): string | undefined => {
+  const giver = webhook.basis.giver?.id ?? undefined;
+  return giver === personOf(webhook) ? undefined : giver;
+};
 
 /** The person to whom a webhook belongs, by way of an application or not. */
 export const personOf = ({ owner, basis }: Pick<Webhook, 'owner' | 'basis'>): string | undefined =>

@@ -1,12 +1,31 @@
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
-import { ANN, build, type Webhook } from './build.ts';
+import { ANN, build, SCOPES, type Webhook } from './build.ts';
 
-const { hooks, create, deliveries, delivered, publish, order, behave, issuer } = await build(t, {
+const { hooks, create, deliveries, delivered, publish, order, behave, issuer, origin } = await build(t, {
   backlog: 5,
   scale: 1,
 });
 const { taken } = issuer.queueActions;
+
+t.test('the webhook of a member leaves half of the room to the owner', async (t) => {
+  behave('/member', (_request, response) => response.writeHead(500).end());
+  const scopes = SCOPES.split(' ');
+  const of = { client_id: 'app_ann', scopes, trusted: false, owner: ANN, role: 'user' } as const;
+  const { key, id } = issuer.apiKey(of);
+  const epochs = { recovery: 0, authority: 0 };
+  const credentials = [{ ids: [id], given_by: 'usr_member', epoch: 0, role: 'user' as const, scopes }];
+  issuer.rights.set(ANN, { epochs, role: 'user' });
+  issuer.rights.set('app_ann', { epochs, person: ANN, client_ids: ['app_ann'], credentials, role: 'user' });
+  const draft = { url: `${origin}/member`, events: ['order.*'] };
+  const made = await hooks<Webhook>('POST', '', draft, key);
+  t.equal(made.status, 201, made.text);
+  const test = async () => (await hooks('POST', `/${made.body.id}/test`, undefined, key)).status;
+  t.same([await test(), await test(), await test(), await test()], [202, 202, 202, 429]);
+  const own = await create('/own');
+  t.equal((await hooks('POST', `/${own.id}/test`)).status, 202);
+  for (const it of [own.id, made.body.id]) await hooks('DELETE', `/${it}`);
+});
 
 t.test('an owner with too many pending deliveries', async (t) => {
   for (const path of ['/most', '/fewer']) behave(path, (_request, response) => response.writeHead(500).end());
