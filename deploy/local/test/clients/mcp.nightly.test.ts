@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -55,22 +55,25 @@ async function startMcpServer(t: Test): Promise<URL> {
     ...{ identifier: url.href, name: 'Dice' },
     scopes: [{ name: 'dice:roll', description: 'Roll dice in your name' }],
   });
+  await runProgram(t, 'mcp-server.mjs', {
+    GATEHOUSE: issuer,
+    MCP_SERVER: url.href,
+    GATEHOUSE_OWNER: owner,
+  })();
+  return url;
+}
+
+/** Runs a program of the guide as it is pasted; returns a function that reads its next line. */
+function runProgram(t: Test, name: string, env: Record<string, string>): () => Promise<string> {
   const dir = temporaryDir(t);
   symlinkSync(MODULES, join(dir, 'node_modules'));
-  const program = blocksOf(GUIDE).find(({ file }) => file === 'mcp-server.mjs');
-  writeFileSync(join(dir, 'mcp-server.mjs'), program?.text ?? '');
-  const child = spawn(process.execPath, ['mcp-server.mjs'], {
-    ...{ cwd: dir, stdio: ['ignore', 'pipe', 'inherit'] },
-    env: {
-      ...process.env,
-      GATEHOUSE: issuer,
-      MCP_SERVER: url.href,
-      GATEHOUSE_OWNER: owner,
-    },
+  writeFileSync(join(dir, name), blocksOf(GUIDE).find(({ file }) => file === name)?.text ?? '');
+  const child = spawn(process.execPath, [name], {
+    ...{ cwd: dir, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } },
   });
   t.teardown(() => child.kill());
-  await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
-  return url;
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]();
+  return async () => String((await lines.next()).value);
 }
 
 /** A client of the SDK that keeps in memory what it has to keep. */
@@ -176,6 +179,72 @@ t.test('five pairs of refreshes at once keep the person signed in', async (t) =>
     const both = await Promise.all([auth(agent, { serverUrl: url }), auth(agent, { serverUrl: url })]);
     t.strictSame(both, ['AUTHORIZED', 'AUTHORIZED']);
     t.not(agent.kept.tokens?.refresh_token, before);
+  }
+});
+
+t.test('the client of the guide, which nobody has registered, calls the tool', async (t) => {
+  const url = await startMcpServer(t);
+  const nextLine = runProgram(t, 'mcp-client.mjs', { MCP_SERVER: url.href });
+  const [, link = ''] = (await nextLine()).split(' ');
+  await fetch(await signInAndAllow(createFormBrowser(issuer), link, demo.user));
+  t.match(await nextLine(), new RegExp(`^${demo.user.user_id} rolled [1-6]$`));
+});
+
+/** A client of the SDK for Python (mcp 2 on PyPI): prints the link, reads where the browser was sent, and prints what the tool says. */
+const PYTHON_CLIENT = `import asyncio, os
+from urllib.parse import parse_qs, urlparse
+import httpx2
+from mcp.client.auth import OAuthClientProvider
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
+
+class Storage:
+    tokens = client = None
+    async def get_tokens(self): return self.tokens
+    async def set_tokens(self, tokens): self.tokens = tokens
+    async def get_client_info(self): return self.client
+    async def set_client_info(self, client): self.client = client
+
+async def redirect(url): print(url, flush=True)
+async def callback():
+    query = parse_qs(urlparse(await asyncio.to_thread(input)).query)
+    return AuthorizationCodeResult(**{name: query[name][0] for name in ("code", "state", "iss") if name in query})
+
+async def main():
+    url = os.environ["MCP_SERVER"]
+    metadata = OAuthClientMetadata(client_name="Snake", redirect_uris=[os.environ["CALLBACK"]])
+    auth = OAuthClientProvider(url, metadata, Storage(), redirect, callback, os.environ.get("METADATA_URL"))
+    async with httpx2.AsyncClient(auth=auth, follow_redirects=True) as http:
+        async with Client(streamable_http_client(url, http_client=http)) as client:
+            print((await client.call_tool("roll", {})).content[0].text, flush=True)
+
+asyncio.run(main())
+`;
+const python = process.env.PYTHON ?? 'python3';
+const noSdk = spawnSync(python, ['-c', 'import mcp.client.client']).status !== 0 && 'Python has no mcp here';
+
+t.test('the SDK for Python, with and without a metadata document', { skip: noSdk }, async (t) => {
+  const site = createServer(tls, (_request, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ client_id: document, client_name: 'Snake', redirect_uris: [CALLBACK] }));
+  });
+  const document = `https://localhost:${await listen(t, site as never)}/client.json`;
+  const url = await startMcpServer(t);
+  for (const more of [{}, { METADATA_URL: document }]) {
+    const child = spawn(python, ['-c', PYTHON_CLIENT], {
+      ...{
+        stdio: ['pipe', 'pipe', 'inherit'],
+        env: { ...process.env, MCP_SERVER: url.href, CALLBACK, ...more },
+      },
+    });
+    t.teardown(() => child.kill());
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    const link = String((await lines.next()).value);
+    t.equal(new URL(link).searchParams.get('client_id') === document, 'METADATA_URL' in more);
+    const response = await signInAndAllow(createFormBrowser(issuer), link, demo.user);
+    child.stdin.write(`${response}\n`);
+    t.match((await lines.next()).value, new RegExp(`^${demo.user.user_id} rolled [1-6]$`));
   }
 });
 
