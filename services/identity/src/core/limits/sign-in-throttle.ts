@@ -206,6 +206,21 @@ export function createSignInThrottle(options: {
       await store.reset(rowsOf(account));
     },
     abandoned: (attempt) => end(attempt, (pair, shared) => store.giveBack([pair, ...shared])),
+    ...createCodeAndMailCounts({ store, now, keyOf, mailCounters }),
+  };
+}
+
+/** The counts that no password is checked for. */
+function createCodeAndMailCounts({
+  store,
+  now,
+  keyOf,
+  mailCounters,
+}: Pick<ReturnType<typeof createCounterKeys>, 'keyOf' | 'mailCounters'> & {
+  store: SignInCounters;
+  now: () => number;
+}): Pick<SignInThrottle, 'countCode' | 'countMail'> {
+  return {
     async countCode({ id, epoch, isKnownDevice }) {
       const of = ['code', isKnownDevice ? 'known' : 'unknown', id];
       const row = keyOf('row', ...of, String(epoch));
