@@ -26,7 +26,7 @@ export const signUpSetting = described(
 );
 
 export const freshSignInSetting = described(
-  'With `on`, a change of somebody else’s account, the deletion of one’s own and the end of all its access, or a change of anything at identity, such as applications, credentials, members, identity providers and sessions, ' +
+  'With `on`, a change of somebody else’s account, the deletion of an account, the end of all its access, or a change of anything at identity, such as applications, credentials, members, identity providers and sessions, ' +
     'takes a token with a sign-in of the last five minutes (RFC 9470). The dashboard then asks people to sign in again.',
   oneOf('IDENTITY_FRESH_SIGN_IN', ['on', 'off'], 'off'),
 );

@@ -128,7 +128,7 @@ export function actionOn(webhook: Webhook, action: WebhookAction['action'], by: 
 export const deliveryOwnerOf = ({ owner, basis }: Pick<Webhook, 'owner' | 'basis'>): string =>
   basis.owner ?? owner;
 
-/** Who gave the credential by which it was made, if that is not the person to whom it belongs. */
+/** The member who gave the credential by which it was made; undefined if it was the person to whom it belongs. */
 export const memberOf = (webhook: Pick<Webhook, 'owner' | 'basis'>): string | undefined => {
   const giver = webhook.basis.giver?.id ?? undefined;
   return giver === personOf(webhook) ? undefined : giver;
