@@ -48,7 +48,8 @@ function patternOf(words: readonly string[]): RegExp | undefined {
   const alternatives = words.map(escaped).sort((a, b) => b.length - a.length);
   return alternatives.length === 0
     ? undefined
-    : new RegExp(`(?<![\\p{L}\\p{N}])(${alternatives.join('|')})`, 'iu');
+    : // Words are found without the s of a plural.
+      new RegExp(`(?<![\\p{L}\\p{N}])((?:${alternatives.join('|')})s?)`, 'iu');
 }
 
 function escaped(word: string): string {

@@ -346,7 +346,7 @@ export const AUTHORITY = {
   registration_access_token: {
     name: 'Registration access token of a client',
     givenBy: 'the person whose registration token it was',
-    bound: 'the scopes of the registration token that the owner has not removed since',
+    bound: 'the scopes that the client has',
     restsOn: ['authority_epoch', 'recovery_epoch'],
     needs: 'account',
     cells: {
@@ -354,11 +354,11 @@ export const AUTHORITY = {
         ...GIVEN_FOR_PRODUCTION,
         [STOPS_A_THIEF]: ['recovered', 'undone'],
       },
-      bounded: {
-        'it adds no scope that the present role does not allow': ['role_lowered'],
-        'the client cannot take back what its owner removed': ['scopes_narrowed'],
+      bounded: { 'the client cannot take back what its owner removed': ['scopes_narrowed'] },
+      stays: {
+        'it gives the client no scope': ['role_lowered'],
+        [LIVES]: ['password_changed', 'sessions_ended', 'redirect_uri_added'],
       },
-      stays: { [LIVES]: ['password_changed', 'sessions_ended', 'redirect_uri_added'] },
     },
   },
   set_up_link: {

@@ -18,9 +18,10 @@ async function resourceInForce(
 ): Promise<ProtectedResource | undefined> {
   const caller = options.callerOfHandle(String(ctx.oidc.params?.token));
   if (caller === undefined) return undefined;
-  const { subject, clientId, grantId, issuedAt, scopes } = caller;
+  const { subject, clientId, grantId, givenBy, issuedAt, scopes } = caller;
   const audience = String(token.aud);
-  const found = await options.findResource(audience, { ...application, isMachine: subject === clientId });
+  const requester = { ...application, isMachine: subject === clientId, isOfMember: givenBy !== undefined };
+  const found = await options.findResource(audience, requester);
   if (found === undefined || issuedAt < Math.floor(found.createdAt.getTime() / 1000)) return undefined;
   const grant = grantId === undefined ? undefined : await ctx.oidc.provider.Grant.find(grantId);
   if (grantId !== undefined && grant === undefined) return undefined;

@@ -93,8 +93,8 @@ export function createPermissions(options: PermissionOptions) {
     if (token.accountId === undefined) {
       const { id } = await credentialOf(ctx, application);
       const claims = machineClaims(application, permitted, id);
-      // Roles, profiles and credentials are those of our API.
-      const ofOurs = { given_by: undefined, credential_id: undefined, roles: undefined, profiles: undefined };
+      // Roles, profiles and credentials are those of our API; a member who gave the credential concerns all.
+      const ofOurs = { credential_id: undefined, roles: undefined, profiles: undefined };
       return isForOthers ? { ...claims, ...ofOurs } : claims;
     }
     const { account } = ctx.oidc.entities.Account as ProviderAccount;

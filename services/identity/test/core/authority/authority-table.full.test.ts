@@ -139,17 +139,13 @@ async function makeScene() {
     call('POST', '/oauth2/register', String(token), { redirect_uris: [REDIRECT], scope: all.join(' ') });
   const registered = (await register(registrationToken.token)).body;
   let accessToken = String(registered.registration_access_token);
-  /** The most that the client gives itself after it has given up what it had. */
+  /** The most that the client gives itself. */
   const registrationPower: Power = async () => {
-    let given: unknown;
-    for (const scope of ['openid', all.join(' ')]) {
-      const body = { client_id: registered.client_id, redirect_uris: [REDIRECT], scope };
-      const put = await call('PUT', `/oauth2/register/${registered.client_id}`, accessToken, body);
-      if (put.status !== 200) return undefined;
-      accessToken = String(put.body.registration_access_token);
-      given = put.body.scope;
-    }
-    return String(given);
+    const body = { client_id: registered.client_id, redirect_uris: [REDIRECT], scope: all.join(' ') };
+    const put = await call('PUT', `/oauth2/register/${registered.client_id}`, accessToken, body);
+    if (put.status !== 200) return undefined;
+    accessToken = String(put.body.registration_access_token);
+    return String(put.body.scope);
   };
   const resource = await ok('POST', '/api/v1/resources', owner, {
     ...{ identifier: `https://api${count}.example.org/`, name: 'Notes' },

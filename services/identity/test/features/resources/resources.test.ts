@@ -323,6 +323,16 @@ t.test('machines get tokens where they are listed, and those of the owner of a r
       t.match([status, body.error], expected, `${name} ${machine.client_id} ${machine === ofMember}`);
     }
   }
+  const listed = { identifier: `${origin}/machines/later`, applications: [own.client_id] };
+  const { id, identifier } = await register(listed);
+  const { body } = await form({ grant_type: 'client_credentials', ...ofMember, resource: identifier });
+  const token = String(body.access_token);
+  t.ok(decodeJwt(token).given_by, 'the API can tell whose credential it was');
+  const api = await built.createApplication(ann, { name: 'API', type: 'resource', scopes: [] });
+  const isActive = async () => (await form({ token, ...api }, {}, '/oauth2/introspect')).body.active;
+  t.equal(await isActive(), true);
+  await call('PATCH', `${PATH}/${id}`, ann, { applications: null });
+  t.equal(await isActive(), false, 'no longer listed');
 });
 
 const EVENTS = {
