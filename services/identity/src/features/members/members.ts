@@ -110,7 +110,8 @@ export function createMembers(options: MemberOptions): Members {
 
     async add(manager, clientId, { user, role, takenOver }) {
       const application = await findManaged(options, manager, clientId, 'owner');
-      const { id: userId, username } = await named(options, manager, user);
+      const isMember = (await members.find(clientId, user)) !== undefined;
+      const { id: userId, username } = await named(options, manager, user, isMember);
       if (userId === application.owner || userId === manager.id) {
         const message = 'Enter a user other than the owner and yourself.';
         throw invalidFields([{ field: 'user', message }]);
@@ -201,8 +202,10 @@ async function named(
   { accounts, attempts }: Pick<MemberOptions, 'accounts' | 'attempts'>,
   manager: Manager,
   user: string,
+  isMember: boolean,
 ): Promise<Account> {
-  if (manager.role !== 'admin') await attempts.count(manager.id);
+  // The id of a member says nothing new, and a lower role must not have to wait.
+  if (manager.role !== 'admin' && !isMember) await attempts.count(manager.id);
   // An id that an imported account brought along may look like a name.
   const found =
     (isUserId(user) ? await accounts.find(user) : undefined) ??
@@ -272,13 +275,10 @@ async function giverOf(
   return holds ? kept : authority.give('member', manager, application);
 }
 
-/** Whether a membership has been accepted, or its inviter could still send the invitation. */
-async function isInForce(
-  authority: Authority,
-  { isPending, invited }: Pick<Member, 'isPending' | 'invited'>,
-  application: Application,
-): Promise<boolean> {
-  if (!isPending || invited === undefined) return true;
+/** Whether a membership has been accepted, with the authority that its person has now, or its inviter could still send the invitation. */
+async function isInForce(authority: Authority, member: Member, application: Application): Promise<boolean> {
+  const { invited } = member;
+  if (invited === undefined || (await authority.hasAccepted(member))) return true;
   return (await authority.giverOf('member_invitation', invited, application)) !== undefined;
 }
 

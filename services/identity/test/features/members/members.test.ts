@@ -3,7 +3,7 @@ import { until } from '@gatehouse/testing/processes';
 import { decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import t from 'tap';
 import { MAX_INVITED, MAX_INVITED_BY_ONE } from '../../../src/core/applications/member.ts';
-import { build } from '../../build.ts';
+import { build, PASSWORD } from '../../build.ts';
 import { mailsOf } from '../../pages.ts';
 
 const built = await build(t);
@@ -317,6 +317,37 @@ t.test('invitations that wait for somebody are limited, also those that are sent
     role: 'viewer',
   });
   t.equal(more.status, 201, 'what was accepted or declined leaves its place');
+});
+
+t.test('a membership that asks again ends with what would end its invitation', async (t) => {
+  for (const role of ['viewer', 'developer']) {
+    const names = { inviter: `inviter-${role}`, invited: `invited-${role}` };
+    const inviterId = await built.createPerson(names.inviter);
+    const invitedId = await built.createPerson(names.invited);
+    const inviter = await built.login(names.inviter);
+    const { client_id } = await built.createApplication(inviter, { name: 'Asks', type: 'spa', ...SPA });
+    const path = `${APPLICATIONS}/${client_id}/members`;
+    t.equal((await call('POST', path, inviter, { user: invitedId, role })).status, 201);
+    const invited = await built.login(names.invited);
+    await accept(String(client_id), invited);
+    for (let i = 0; i < 25; i += 1)
+      t.equal(
+        (await call('POST', path, inviter, { user: invitedId, role })).status,
+        201,
+        'not counted as a name',
+      );
+    await call('POST', `/api/v1/users/${invitedId}/revocations`, invited, {});
+    await accept(String(client_id), await built.login(names.invited));
+    await call('POST', `/api/v1/users/${invitedId}/revocations`, await built.login(names.invited), {});
+    const passwords = { current_password: PASSWORD, new_password: 'another horse battery' };
+    t.equal((await call('PUT', `/v2/users/${inviterId}/password`, inviter, passwords)).status, 204);
+    const again = await call(
+      'POST',
+      `/api/v1/memberships/${client_id}/accept`,
+      await built.login(names.invited),
+    );
+    t.equal(again.status, 404);
+  }
 });
 
 t.test('a member who is added 16 times at once is one member', async (t) => {
