@@ -50,8 +50,8 @@ t.test('identity has received a change when it is answered', async (t) => {
 t.test('changes that are only recorded are sent to identity, and end nothing', async (t) => {
   const { id, path } = await created();
   const token = await issuer.person(id, 'user', 'read:users');
-  await call('PUT', path, machine, { name: 'Some Body', username: 'renamed' });
-  await call('PUT', path, machine, { name: 'Another' });
+  for (let i = 0; i < 2; i += 1)
+    t.equal((await call('PUT', path, machine, { username: 'renamed' })).status, 200);
   await call('PUT', `${path}/status`, machine, { status: 'active' });
   const by = { user_id: null, client_id: 'app_test', address: '127.0.0.1', user_agent: 'node' };
   await until(() => newsOf(id).length > 0, 5000);
