@@ -71,6 +71,14 @@ const STOPS_A_THIEF = 'somebody else may have given it';
 const ASKED = 'the person asked for it';
 const MEMBER_GONE =
   'its giver could no longer give it; the owner who removes the member, or makes them a viewer, can take it over';
+/** An offer to somebody who has not accepted it ends with the sign-in by which it was sent. */
+const NOT_ACCEPTED = {
+  [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
+  [ASKED]: ['credentials_ended', 'everything_ended'],
+  [GONE]: ['deactivated', 'deleted'],
+  [OTHER_OWNER]: ['transferred'],
+  [WITH_APPLICATION]: ['application_deleted'],
+} as const satisfies Cells;
 const KNOWN_TO_OWNER = 'production depends on it; the page after the new password offers to end it';
 
 /** Events that end the access that a person gave to programs and other people. */
@@ -286,12 +294,8 @@ export const AUTHORITY = {
     needs: 'owner',
     cells: {
       ends: {
-        [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
-        [ASKED]: ['credentials_ended', 'everything_ended'],
+        ...NOT_ACCEPTED,
         'its giver has another role': ['role_lowered'],
-        [GONE]: ['deactivated', 'deleted'],
-        [OTHER_OWNER]: ['transferred'],
-        [WITH_APPLICATION]: ['application_deleted'],
       },
       stays: { [LIVES]: ['sessions_ended', 'scopes_narrowed', 'redirect_uri_added'] },
     },
@@ -400,12 +404,8 @@ export const AUTHORITY = {
     needs: 'owner',
     cells: {
       ends: {
-        [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
-        [ASKED]: ['credentials_ended', 'everything_ended'],
+        ...NOT_ACCEPTED,
         'the recipient was shown another role': ['role_lowered'],
-        [GONE]: ['deactivated', 'deleted'],
-        [OTHER_OWNER]: ['transferred'],
-        [WITH_APPLICATION]: ['application_deleted'],
         'the recipient was shown another application': ['scopes_narrowed', 'redirect_uri_added'],
       },
       stays: { [LIVES]: ['sessions_ended'] },

@@ -20,7 +20,7 @@ type Attempt = {
   knownDevice: boolean;
   isKnownAddress: boolean;
 };
-/** Those who try an account, with a row of failures for each kind. */
+/** Each kind of attempt has a row of failures of its own. */
 type Kind = 'row' | 'row of known addresses' | 'row of known devices';
 
 /** A silent one does not refuse an attempt: once it is full, the account is closed. */

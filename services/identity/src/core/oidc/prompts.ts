@@ -21,7 +21,7 @@ export function ignoreUnknownPrompts(provider: Provider): void {
   });
 }
 
-/** Whether a request wants whoever signs in to prove all factors again. */
+/** Whether the person who signs in must prove all factors again. */
 export function asksForFreshSignIn({ prompt, params }: Interaction): boolean {
   const isFresh = params.max_age !== undefined || promptsOf(params).includes('login');
   // The choice of an account comes before the reasons to sign in are examined.

@@ -4,7 +4,7 @@ import { ALL_SCOPES } from '../../core/oidc/claims/scope-rules.ts';
 export const metadataDocumentSettings = {
   clientMetadata: described(
     'Whether clients that nobody has registered can ask people to sign in, with the URL of a Client ID Metadata Document as client_id, as MCP ' +
-      'clients do. People are told that nobody has checked who they are.',
+      'clients do. The consent page says that nobody has checked who they are.',
     oneOf('IDENTITY_CLIENT_METADATA', ['on', 'off'], 'off'),
   ),
   clientMetadataScopes: described(

@@ -20,7 +20,7 @@ export const REGISTRATION = {
   ownerRole: oneOf(['user', 'editor', 'admin']),
   /** Whether the client may be a machine. */
   machines: boolean(),
-  /** The most scopes that the client may ask for; its owner may have removed some since (`registrableScopes`). */
+  /** The scopes of the registration token. A client of nobody may ask for all of them, unless an admin has removed some (`registrableScopes`). */
   scopes: value<readonly string[]>(),
   authMethod: oneOf(AUTH_METHODS),
   /** Whether it is known that tokens were issued to it. */

@@ -4,7 +4,7 @@ import { OPEN_REGISTRATIONS } from '../../core/limits/bounds.ts';
 export const registrationSettings = {
   openRegistration: described(
     'Whether clients can register themselves without an initial access token (RFC 7591), as some MCP clients do. They can ask for the ' +
-      'scopes `openid`, `profile`, `email` and `read:profile`, and people are told that nobody has checked who they are. ' +
+      'scopes `openid`, `profile`, `email` and `read:profile`, and the consent page says that nobody has checked who they are. ' +
       'The metadata of the server has a `registration_endpoint` only with `on`.',
     oneOf('IDENTITY_OPEN_REGISTRATION', ['on', 'off'], 'off'),
   ),

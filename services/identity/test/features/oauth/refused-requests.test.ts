@@ -44,7 +44,7 @@ const KINDS: Record<string, () => Promise<Form>> = {
   },
 };
 
-/** What is wrong in a request: further fields, or headers. */
+/** The fields or headers that make a request wrong. */
 const REFUSALS: [error: string, change: Form, headers?: Form][] = [
   ['invalid_target', { resource: 'https://nowhere.example/' }],
   ['invalid_target', { resource: 'no-uri' }],
