@@ -10,9 +10,11 @@ import { selfSigned } from '@gatehouse/testing/self-signed';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import type { Test } from 'tap';
 
+type Teardown = { teardown(action: () => unknown): void };
+
 /** TLS before a server on this machine; returns the port. */
-export function startTls(t: Test, port: number): Promise<number> {
-  const server = createTlsServer(selfSigned(), (incoming, response) => {
+export function startTls(t: Teardown, port: number, certificate = selfSigned()): Promise<number> {
+  const server = createTlsServer(certificate, (incoming, response) => {
     const { method, url: path, headers } = incoming;
     const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': headers.host };
     const outgoing = request({ port, method, path, headers: { ...headers, ...forwarded } }, (from) => {

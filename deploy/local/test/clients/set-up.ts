@@ -24,8 +24,8 @@ export type Server = {
 export const EVERY_SCOPE = 'openid profile email read:profile read:users write:users read:data write:data';
 
 /** What npm start runs, for libraries to be the clients of. */
-export async function startServer(t: TestScope): Promise<Server> {
-  const { demo } = await startGatehouse(t, temporaryDir(t));
+export async function startServer(t: TestScope, env: Record<string, string> = {}): Promise<Server> {
+  const { demo } = await startGatehouse(t, temporaryDir(t), env);
   const issuer = demo.base_url;
   return {
     issuer,
