@@ -2,6 +2,7 @@ import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/ap
 
 import type { RateLimitStore } from '@gatehouse/api/http/rate-limit-store';
 import { requestInfo } from '@gatehouse/server/requests';
+import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { type CredentialVerifier, createCredentialVerifier } from '@gatehouse/tokens/credentials';
@@ -22,7 +23,7 @@ export type Authentication = {
   countUnauthenticated(ctx: Context): Promise<void>;
   /** A service that calls the internal routes. */
   authenticateService(ctx: Context): Promise<Caller>;
-  /** The caller by an access token for the API or for a resource of others, and which of these that is. */
+  /** The caller by an API key or by an access token for the API or for a resource of others, and which of these that is. */
   verifyForAnyResource(token: string): Promise<{ caller: Caller; audience: string }>;
   /** The caller by the value of an Authorization header alone, without a DPoP proof. */
   verifyCredential(authorization: string): Promise<Caller>;
@@ -103,6 +104,9 @@ export function createAuthentication(options: {
     },
     authenticateService: authenticateWith(internal),
     async verifyForAnyResource(token) {
+      if (token.startsWith(API_KEY_PREFIX)) {
+        return { caller: await credentials.callerBy(`ApiKey ${token}`), audience: api };
+      }
       const audience = audienceOf(token);
       const resource =
         audience === undefined || audience === api ? undefined : await options.findResource(audience);

@@ -11,6 +11,7 @@ import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
 import { sendPage } from '../../pages/page-response.ts';
+import { clientRequest } from '../oauth/client-request.ts';
 import {
   connectedPage,
   type DeviceRequest,
@@ -136,11 +137,15 @@ export function device(core: Ports<'tokens' | 'pages'>): IdentityModule {
   // oidc-provider would send the code on by itself: the person compares it first (RFC 8628 §3.3.1).
   router.get(PATH, (ctx, next) => {
     const { user_code: userCode, ...query } = ctx.query;
-    ctx.state.userCode = userCode;
+    ctx.state.userCode = inAscii(String(userCode ?? ''));
     ctx.query = query;
     return next();
   });
-  router.post(PATH, (_ctx, next) => next());
+  const prepare = (_ctx: Context, form: URLSearchParams) => {
+    const userCode = form.get('user_code');
+    if (userCode !== null) form.set('user_code', inAscii(userCode));
+  };
+  router.post(PATH, clientRequest({ accepts: ['form'], path: PATH, isPage: true, prepare }));
   return {
     routers: [router],
     pages: [PATH],
@@ -158,6 +163,9 @@ function requestOf(ctx: Context, { iat = 0, deviceInfo }: DeviceCode): DeviceReq
     isSameAddress: address === requestInfo(ctx.req).address,
   };
 }
+
+/** A code as some keyboards type it, with full-width letters, in those that it is made of. */
+const inAscii = (userCode: string) => userCode.normalize('NFKC');
 
 function xsrfOf({ oidc }: KoaContextWithOIDC): string {
   return String((oidc.session?.state as { secret?: string } | undefined)?.secret);

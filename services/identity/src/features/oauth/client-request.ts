@@ -19,6 +19,8 @@ export type ClientRequestOptions = {
   accepts: readonly ('json' | 'form')[];
   /** Where oidc-provider listens. */
   path: string;
+  /** Whether errors are pages. By default they are JSON whatever the caller accepts (RFC 6749 §5.2). */
+  isPage?: boolean;
   /** May change the request and the form before they are used. */
   prepare?(ctx: Context, form: URLSearchParams): void | Promise<void>;
   /** May change the form, or answer the request; `send` passes it on. */
@@ -29,13 +31,14 @@ export type ClientRequestOptions = {
  * Reads a client's request, such as a token request, in any of the accepted content types, and passes it on to
  * oidc-provider as the form of RFC 6749 §4.
  */
-export function clientRequest({ accepts, path, prepare, around }: ClientRequestOptions): Middleware {
+export function clientRequest(options: ClientRequestOptions): Middleware {
+  const { accepts, path, isPage = false, prepare, around } = options;
   return async (ctx, next) => {
     const form = await readForm(ctx, accepts);
     await prepare?.(ctx, form);
     const send = async () => {
       rememberRequestedPath(ctx);
-      replaceRequest(ctx, form.toString(), path);
+      replaceRequest(ctx, form.toString(), { path, isPage });
       await next();
     };
     await (around === undefined ? send() : around(ctx, form, send));
@@ -43,7 +46,11 @@ export function clientRequest({ accepts, path, prepare, around }: ClientRequestO
 }
 
 /** Replaces the request by one whose body can be read again: oidc-provider reads bodies itself. */
-function replaceRequest(ctx: Context, text: string, path: string): void {
+function replaceRequest(
+  ctx: Context,
+  text: string,
+  { path, isPage }: { path: string; isPage: boolean },
+): void {
   const inner = new IncomingMessage(ctx.req.socket);
   shareRequestInfo(ctx.req, inner);
   inner.method = 'POST';
@@ -52,8 +59,7 @@ function replaceRequest(ctx: Context, text: string, path: string): void {
     ...ctx.req.headers,
     'content-type': FORM,
     'content-length': String(Buffer.byteLength(text)),
-    // Errors are JSON whatever the caller accepts (RFC 6749 §5.2).
-    accept: JSON_TYPE,
+    ...(isPage ? {} : { accept: JSON_TYPE }),
   };
   delete inner.headers['transfer-encoding'];
   // Otherwise Node would take the end of this message for an abort, and destroy the socket.

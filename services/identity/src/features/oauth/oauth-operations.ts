@@ -183,7 +183,8 @@ const published = (operationId: string, summary: string, document: DocumentedRes
   summary,
   tag,
   errors,
-  responses: { 200: document },
+  conditional: 'read',
+  responses: { 200: { ...document, headers: { ETag: 'always' } } },
 });
 const discovery = response('The metadata.', metadata);
 

@@ -12,7 +12,8 @@ import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { MAX_REQUEST } from '../../core/limits/bounds.ts';
 import type { AccessTokenHandles } from '../../core/oidc/adapter/access-token-handles.ts';
 import { omitOfflineAccess } from '../../core/oidc/claims/scope-rules.ts';
-import { ROUTES } from '../../core/oidc/provider-routes.ts';
+import { cachedDocument, ROUTES } from '../../core/oidc/provider-routes.ts';
+import { openCors } from '../../http/routing.ts';
 import { type ClientRequestOptions, clientRequest } from './client-request.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
@@ -25,7 +26,7 @@ const NO_TOKEN = 'no-token';
 export function oauthRoutes(options: {
   issuer: string;
   handles: AccessTokenHandles;
-  /** Throws `unauthenticated` for a token that is not valid. */
+  /** Throws `unauthenticated` for a token or an API key that is not valid. */
   verify(token: string): Promise<{ caller: Caller; audience: string }>;
   audit: Pick<Audit, 'record'>;
   applications: Pick<Applications, 'find'>;
@@ -63,10 +64,11 @@ export function oauthRoutes(options: {
     await prepare(ctx, form);
   }
 
-  /** Replaces a JWT in the request by a handle for it. */
-  async function withHandle(_ctx: Context, form: URLSearchParams, send: () => Promise<void>): Promise<void> {
+  /** Replaces a JWT, or an API key that is introspected, by a handle for it. */
+  async function withHandle(ctx: Context, form: URLSearchParams, send: () => Promise<void>): Promise<void> {
     const token = form.get('token') ?? '';
-    if (!token.startsWith('eyJ')) return send();
+    const isKey = token.startsWith(API_KEY_PREFIX) && ctx.path === ROUTES.introspection;
+    if (!isKey && !token.startsWith('eyJ')) return send();
     const verified = await verify(token).catch((error: unknown) => {
       if (error instanceof ServiceError && error.kind === 'unauthenticated') return undefined;
       throw error;
@@ -87,10 +89,10 @@ export function oauthRoutes(options: {
   }
   router.post('/oauth2/revoke', refuseApiKeys, auditRevocation(options.audit));
 
-  router.get(RESOURCE_METADATA_PATH, (ctx) => {
-    ctx.set({ 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=3600' });
+  const metadata: Middleware = (ctx) => {
     ctx.body = resourceMetadata(options.issuer);
-  });
+  };
+  router.register(RESOURCE_METADATA_PATH, ['GET', 'OPTIONS'], [openCors, cachedDocument(), metadata]);
 
   router.post('/oauth2/logout/confirm', onlyToRegisteredUri);
   // OpenID Connect Core §3.1.2.1 has it as a form, too. It is passed on as a query, as browsers do not send our

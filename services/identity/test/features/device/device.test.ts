@@ -52,6 +52,10 @@ async function connect(visitor: ReturnType<typeof built.browser>, codes: Codes):
   return (await poll(codes.device_code)).body as Tokens;
 }
 
+/** As a Japanese keyboard may type it. */
+const fullWidth = (text: string) =>
+  text.replaceAll(/[!-~]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) + 0xfee0));
+
 t.test('a device is connected by somebody who signs in elsewhere, as openid-client has it', async (t) => {
   const response = await client.initiateDeviceAuthorization(config, { scope: 'openid read:data' });
   t.match(response.user_code, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
@@ -64,7 +68,7 @@ t.test('a device is connected by somebody who signs in elsewhere, as openid-clie
   t.equal(heading(linked), 'Connect a device', 'the code in the link is shown, and not used');
   t.match(linked.html, `value="${response.user_code}"`);
   const verify = await visitor.submit(linked, {
-    user_code: response.user_code.toLowerCase().replace('-', ' '),
+    user_code: fullWidth(response.user_code.toLowerCase().replace('-', ' ')),
   });
   t.equal(heading(verify), 'Is this your device?');
   for (const page of [verify]) {

@@ -26,6 +26,7 @@ t.test('preflights', async (t) => {
     ['/userinfo', 'GET', 'authorization,dpop'],
     ['/.well-known/openid-configuration', 'GET', 'x-request-id'],
     ['/.well-known/jwks.json', 'GET', 'x-request-id'],
+    ['/.well-known/oauth-protected-resource/api', 'GET', 'mcp-protocol-version'],
     ['/api/v1/auth/status', 'GET', 'authorization'],
     ['/api/v1/auth/login', 'POST', 'content-type'],
   ] as const) {

@@ -15,6 +15,24 @@ async function read(path: string) {
   return (await response.json()) as Record<string, unknown>;
 }
 
+t.test('caches keep the documents, and ask whether they have changed', async (t) => {
+  for (const [name, seconds] of [
+    ['openid-configuration', 3600],
+    ['oauth-authorization-server', 3600],
+    ['oauth-protected-resource/api', 3600],
+    ['jwks.json', 60],
+  ] as const) {
+    const url = `${base}/.well-known/${name}`;
+    const { headers } = await fetch(url);
+    t.equal(headers.get('cache-control'), `public, max-age=${seconds}`, name);
+    const etag = headers.get('etag') ?? '';
+    const again = await fetch(url, { headers: { 'if-none-match': etag } });
+    t.match([again.status, await again.text(), again.headers.get('etag')], [304, '', etag], name);
+    const changed = await fetch(url, { headers: { 'if-none-match': '"other"' } });
+    t.match(await changed.json(), {}, name);
+  }
+});
+
 t.test('OpenID Connect Discovery and RFC 8414 say the same', async (t) => {
   const openid = await read('/.well-known/openid-configuration');
   const oauth = await read('/.well-known/oauth-authorization-server');

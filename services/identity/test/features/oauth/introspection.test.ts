@@ -146,3 +146,30 @@ t.test('a resource server: the access tokens of the API that are sent to it (RFC
   );
   t.equal((await status('active')).status, 204);
 });
+
+t.test('an API key: for a resource server and for its own application', async (t) => {
+  const ann = await login('ann');
+  const resource = await built.createApplication(ann, { name: 'Our files', type: 'resource', scopes: [] });
+  const { client_id, client_secret } = await built.createApplication(ann, {
+    name: 'Nightly run',
+    type: 'machine',
+    scopes: ['read:data', 'write:data'],
+  });
+  const machine = { client_id, client_secret: String(client_secret) };
+  const keys = `/api/v1/applications/${client_id}/api-keys`;
+  const made = await call('POST', keys, ann, {
+    name: 'CI',
+    scopes: ['read:data'],
+  });
+  const { id, api_key: key } = made.body as { id: string; api_key: string };
+  for (const [name, client, expected] of [
+    ['a resource server', resource, { active: true, client_id, scope: 'read:data', aud: `${base}/api` }],
+    ['its application', machine, { active: true, sub: client_id, exp: Number }],
+    ['another application', web, { active: false }],
+  ] as const) {
+    t.match((await introspect(key, client)).body, expected, name);
+  }
+  t.same((await introspect(`${key.slice(0, -4)}AAAA`, resource)).body, { active: false }, 'an unknown key');
+  t.equal((await call('DELETE', `${keys}/${id}`, ann)).status, 204);
+  t.same((await introspect(key, resource)).body, { active: false }, 'revoked');
+});
