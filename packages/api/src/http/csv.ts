@@ -42,3 +42,8 @@ const FORMAT = {
 export function csvLines(records: readonly (readonly unknown[])[]): string {
   return stringify(records as unknown[][], FORMAT);
 }
+
+/** The first line of a file. The byte order mark makes Excel read the file as UTF-8. */
+export function csvHeader(columns: readonly string[]): string {
+  return `\ufeff${csvLines([columns])}`;
+}

@@ -1,4 +1,4 @@
-import { csvLines } from '@gatehouse/api/http/csv';
+import { csvHeader, csvLines } from '@gatehouse/api/http/csv';
 import { inSnakeCase } from '@gatehouse/domain/fields';
 import { type ApiPage, cursorOf } from '../api/pages.ts';
 import { retryAfterRateLimit } from '../api/retry-after-rate-limit.ts';
@@ -27,7 +27,7 @@ export function addExport<T extends { id: string }>(resource: Resource<T>, { raw
     // A refusal by the API is known before anything is sent; a later error breaks the connection.
     const first = await pageAt('');
     async function* lines(): AsyncGenerator<string> {
-      yield csvLines([columns.map(inSnakeCase)]) + linesOf(first);
+      yield csvHeader(columns.map(inSnakeCase)) + linesOf(first);
       for (let next = cursorOf(first.links?.next); next !== undefined; ) {
         const page = await pageAt(next);
         yield linesOf(page);

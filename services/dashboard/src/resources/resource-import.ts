@@ -1,4 +1,4 @@
-import { csvLines } from '@gatehouse/api/http/csv';
+import { csvHeader, csvLines } from '@gatehouse/api/http/csv';
 import { ApiError } from '../api/api-error.ts';
 import { readCsv } from '../http/csv-file.ts';
 import type { SentFile } from '../http/multipart.ts';
@@ -109,7 +109,7 @@ async function* refusedLines(
   rows: AsyncIterable<ImportRow>,
 ): AsyncGenerator<string> {
   const own = columns.filter((column) => !REFUSED_COLUMNS.some((name) => name === column));
-  yield csvLines([[...own, ...REFUSED_COLUMNS]]);
+  yield csvHeader([...own, ...REFUSED_COLUMNS]);
   for await (const { cells, line, problems = [] } of rows) {
     if (phase === 'check' && problems.length === 0) continue;
     const error = problems.join(' ') || 'The import ended before this row.';
