@@ -8,6 +8,8 @@ export type Brand = {
   name: string;
   /** A PNG picture in base64. */
   logo?: string | undefined;
+  /** The accent of mails as #rrggbb. */
+  primaryColor?: string | undefined;
   /** The paths of stylesheets that come after those of the page. */
   stylesheets?: readonly string[];
   /** Links at the end of pages, by their texts in English. */

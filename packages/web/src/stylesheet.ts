@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { type Asset, createAsset } from './asset.ts';
 
 /** The styles that all pages share. */
@@ -18,5 +19,16 @@ export function withThemes(css: string): string {
     DARK,
     (_, colours: string) =>
       `@media (prefers-color-scheme: dark) {:root:where(:not([data-theme="light"])) {${colours}}}\n:root:where([data-theme="dark"]) {${colours}}`,
+  );
+}
+
+/** The colours of the pages in one scheme, by the names of their custom properties without dashes. */
+export function tokensIn(scheme: 'light' | 'dark'): Readonly<Record<string, string>> {
+  const [light = '', dark = ''] = readFileSync(new URL('styles/tokens.css', import.meta.url), 'utf8').split(
+    '@media',
+  );
+  const css = scheme === 'light' ? light : dark;
+  return Object.fromEntries(
+    [...css.matchAll(/--([\w-]+): (#\w+);/g)].map(([, name, colour]) => [name, colour]),
   );
 }

@@ -1,4 +1,4 @@
-import { accessibilityViolations, inChromium } from '@gatehouse/testing/chromium';
+import { accessibilityViolations, inChromium, pixelsTooWide } from '@gatehouse/testing/chromium';
 import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import { readBrand } from '../../src/core/branding/read-brand.ts';
@@ -78,6 +78,41 @@ t.test('who manages an application sees how people will see it', async (t) => {
   }
   t.match((await built.browser().get(preview('consent'))).url.pathname, /^\/sign-in\//, 'nor for anybody');
 });
+
+t.test(
+  'mails have the accent in both schemes, fetch nothing, and admins see them before they are sent',
+  async (t) => {
+    const preview = (kind: string) => `/account/mails/${kind}/preview`;
+    const visitors = { admin: built.browser(), ann: built.browser() };
+    for (const [username, browser] of Object.entries(visitors)) {
+      await browser.submit(await browser.get('/account'), { username, password: PASSWORD });
+    }
+    for (const kind of ['verify-email', 'new-password', 'invitation', 'password-changed']) {
+      const { status, html, headers } = await visitors.admin.get(preview(kind));
+      t.equal(status, 200, kind);
+      t.match(html, /<p class="brand">Acme &amp; Söhne<\/p>\s*<h1>/);
+      t.match(html, /class="button" href="http/);
+      t.notMatch(html, /<(?:img|link|script)|url\(|@import/, 'nothing that tells its sender that it is read');
+      t.match(
+        headers.get('content-security-policy'),
+        /^default-src 'none'; style-src 'unsafe-inline'; sandbox/,
+      );
+    }
+    t.equal((await visitors.admin.get(preview('constructor'))).status, 404);
+    t.equal((await visitors.ann.get(preview('invitation'))).status, 404, 'not for others');
+
+    await inChromium(t, async (chromium) => {
+      const { html } = await visitors.admin.get(preview('password-changed'));
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const page = await chromium.newPage({ colorScheme, viewport: { width: 390, height: 800 } });
+        await page.setContent(html);
+        t.same(await accessibilityViolations(page), [], colorScheme);
+        t.equal(await pixelsTooWide(page), 0, colorScheme);
+        await page.close();
+      }
+    });
+  },
+);
 
 t.test('what is refused', async (t) => {
   const png = Buffer.from(PNG, 'base64');

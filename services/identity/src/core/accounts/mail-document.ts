@@ -2,6 +2,8 @@ import { brand } from '@gatehouse/web/brand';
 import { dateAndTimeText } from '@gatehouse/web/formatting';
 import { type Content, type Html, html, render } from '@gatehouse/web/html';
 import { language } from '@gatehouse/web/language';
+import { tokensIn } from '@gatehouse/web/stylesheet';
+import { accentPalettes } from '../../pages/colours.ts';
 import { t } from '../../texts/texts.ts';
 
 /** A mail without its addresses; `text` and `html` say the same. */
@@ -28,8 +30,8 @@ export function mail(subject: string, paragraphs: readonly Paragraph[]): Mail {
   const body = paragraphs.map((it) =>
     typeof it === 'string'
       ? html`<p>${it}</p>`
-      : html`<p><a href="${it.link}">${it.label}</a></p>
-<p>${it.link}</p>`,
+      : html`<p><a class="button" href="${it.link}">${it.label}</a></p>
+<p class="address">${it.link}</p>`,
   );
   return {
     subject: `${subject} – ${brand().name}`,
@@ -41,12 +43,37 @@ export function mail(subject: string, paragraphs: readonly Paragraph[]): Mail {
 function document(subject: string, body: Content): Html {
   return html`<!doctype html>
 <html lang="${language().tag}"${language().direction === 'rtl' && html` dir="rtl"`}>
-<head><meta charset="utf-8"><title>${subject}</title><meta name="color-scheme" content="light dark"><meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no"></head>
-<body><h1>${subject}</h1>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${subject}</title><style>${styles(brand().primaryColor)}</style><meta name="color-scheme" content="light dark"><meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no"></head>
+<body><main>
+<p class="brand">${brand().name}</p>
+<h1>${subject}</h1>
 ${body}
-</body>
+</main></body>
 </html>
 `;
+}
+
+/** The colours in values: mail programs know no custom properties. Without styles, a mail is text with links. */
+function styles(primaryColor: string | undefined): string {
+  const own = primaryColor === undefined ? undefined : accentPalettes(primaryColor);
+  const [light, dark] = (['light', 'dark'] as const).map((scheme) => {
+    const { ground, surface, ink, line, accent, ...more } = { ...tokensIn(scheme), ...own?.[scheme] };
+    return `body { background: ${ground}; color: ${ink} }
+main { background: ${surface}; border: 1px solid ${line} }
+.brand { color: ${accent} }
+.button { background: ${accent}; color: ${more['on-accent']} }
+.address { color: ${more['soft-ink']} }`;
+  });
+  return `body { margin: 0; padding: 24px 12px; font: 16px/1.5 system-ui, -apple-system, Roboto, sans-serif }
+main { display: block; max-width: 560px; margin: 0 auto; padding: 28px; border-radius: 10px }
+h1 { margin: 4px 0 20px; font-size: 22px; line-height: 1.25 }
+.brand { margin: 0; font-weight: 600 }
+.button { display: inline-block; padding: 11px 18px; border-radius: 6px; font-weight: 600; text-decoration: none }
+.address { font-size: 13px; word-break: break-all }
+${light}
+@media (prefers-color-scheme: dark) {
+${dark}
+}`;
 }
 
 /** The longest name in a mail, in characters: shorter than what would pass for a sentence of ours. */

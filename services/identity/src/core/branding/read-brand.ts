@@ -27,6 +27,7 @@ export function readBrand(value: unknown): Brand {
   return {
     name,
     logo: pictureOf({ logoUri }),
+    primaryColor,
     stylesheets: primaryColor === undefined ? [] : [brandStylesheet(primaryColor)],
     links: linksOf(appearance),
   };

@@ -1,4 +1,9 @@
+import { ServiceError } from '@gatehouse/core/errors';
 import type { Context } from 'koa';
+import { passwordChanged } from '../../core/accounts/account-notices.ts';
+import type { Mail } from '../../core/accounts/mail-document.ts';
+import { invitationMail, newPasswordMail, verifyEmailMail } from '../../core/accounts/mails.ts';
+import { writeNotice } from '../../core/accounts/notice.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import { hostOf } from '../../core/applications/redirect-uris.ts';
 import { originOf } from '../../core/audit/audit.ts';
@@ -10,14 +15,25 @@ import { consentPage } from './consent-page.ts';
 import { appearanceOf } from './interactions.ts';
 import { signInPage } from './sign-in-page.ts';
 
+/** Mails to look at, with values like those of real ones, by the last part of their path. */
+const MAILS: Readonly<Record<string, (sample: { link: string; username: string }) => Mail>> = {
+  'verify-email': verifyEmailMail,
+  'new-password': (sample) => newPasswordMail({ ...sample, minutes: 30 }),
+  invitation: (sample) => invitationMail({ ...sample, days: 7 }),
+  'password-changed': ({ link, username }) =>
+    writeNotice(passwordChanged({ at: new Date(), address: '192.0.2.7' }), { undo: link, username }),
+};
+/** A mail has its styles in itself, and its links lead nowhere. */
+const MAIL_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'";
+
 /** Leads nowhere: a preview can only be looked at. */
 const NOWHERE = '#';
 const FORM = { action: NOWHERE, csrf: '' };
 
-/** The pages of a sign-in to an application, for people who may manage it. */
+/** The pages of a sign-in to an application, for people who may manage it, and mails for admins. */
 export function addPreviewRoutes(
   { get }: Pick<AccountRouter, 'get'>,
-  { applications }: { applications: Pick<Applications, 'read'> },
+  { applications, issuer }: { applications: Pick<Applications, 'read'>; issuer: string },
 ): void {
   /** Throws `not_found` for the applications of others, too. */
   async function read(ctx: Context, { account: { id, role, epoch } }: SignedIn) {
@@ -38,5 +54,14 @@ export function addPreviewRoutes(
     const { account } = signedIn;
     const model = { ...(await read(ctx, signedIn)), account, form: FORM, links: {} };
     sendPage(ctx, consentPage({ ...model, isPreview: true }));
+  });
+
+  get('/account/mails/:kind/preview', (ctx, { signedIn: { account } }) => {
+    const { kind = '' } = ctx.params;
+    const write = account.role === 'admin' && Object.hasOwn(MAILS, kind) ? MAILS[kind] : undefined;
+    if (write === undefined) throw new ServiceError('not_found', 'There is no such mail.');
+    const link = `${issuer}/account/new-password?token=an-example`;
+    sendPage(ctx, write({ link, username: account.username }).html);
+    ctx.set('content-security-policy', MAIL_POLICY);
   });
 }

@@ -214,7 +214,7 @@ t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
       ),
     ];
     for (const { subject, text, html } of mails) {
-      const shown = html.replaceAll(/<[^>]+>/g, ' ');
+      const shown = html.replace(/<style>[^<]*<\/style>/, '').replaceAll(/<[^>]+>/g, ' ');
       for (const said of [subject, text, shown]) {
         const rest = said.replaceAll(LINK, '').replaceAll(LINK.replaceAll('&', '&amp;'), '');
         t.notMatch(rest, LINKABLE, JSON.stringify(name));
