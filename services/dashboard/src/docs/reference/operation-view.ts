@@ -12,7 +12,7 @@ import {
   resolve,
   type Schema,
 } from '../openapi/document.ts';
-import { curlOf } from './curl.ts';
+import { samplesOf } from './samples.ts';
 import { fieldView, type Place, schemaView, typeText } from './schema-view.ts';
 
 /** An operation with its place in the document. */
@@ -44,12 +44,21 @@ ${errorList(id, errors)}
 </div>
 <div class="operation-code">
 <h3>Request</h3>
-${codeBlock(`${id}-curl`, highlight(curlOf(document, method, path, operation), 'bash'))}
+${requestSamples(document, located)}
 <p><a class="button secondary" href="/dashboard/try/${encodeURIComponent(id)}">Try it<span class="visually-hidden">: ${summary}</span></a></p>
 ${requestBody !== undefined && furtherExamples(id, 'body', shapesOf(requestBody.content).slice(1))}
 ${successes.flatMap(({ status, response }) => responseExamples(id, status, response))}
 </div>
 </section>`;
+}
+
+/** The request in each language; the first one is open. */
+function requestSamples(document: OpenApiDocument, { method, path, operation }: Located): Markup {
+  const { operationId } = operation;
+  return samplesOf(document, method, path, operation).map(({ id, label, grammar, code }, i) => {
+    const block = codeBlock(`${operationId}-${id}`, highlight(code, grammar));
+    return i === 0 ? block : html`<details class="nested"><summary>${label}</summary>${block}</details>`;
+  });
 }
 
 /** The method and path on one line. */

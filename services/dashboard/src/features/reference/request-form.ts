@@ -2,8 +2,8 @@ import type { FieldProblem } from '@gatehouse/core/errors';
 import { type ProbeRequest, queryText } from '../../api/api.ts';
 import { ApiError } from '../../api/api-error.ts';
 import type { OpenApiDocument, Parameter } from '../../docs/openapi/document.ts';
-import { exampleBody, FORM_TYPE, isClient } from '../../docs/reference/curl.ts';
 import type { Located } from '../../docs/reference/operation-view.ts';
+import { exampleBody, FORM_TYPE, isClient } from '../../docs/reference/samples.ts';
 import {
   type FormRow,
   type FormValues,
