@@ -43,6 +43,22 @@ export type Caller = {
 };
 
 /**
+ * The id of the person or application that a request is charged to, in limits and in queues: the member who gave the credential,
+ * so that the owner of the application is not held up.
+ */
+export function chargedTo({
+  person,
+  clientId,
+  givenBy,
+}: {
+  person: { id: string } | undefined;
+  clientId: string;
+  givenBy?: string;
+}): string {
+  return person === undefined ? clientId : (givenBy ?? person.id);
+}
+
+/**
  * Whether a person uses Gatehouse itself, without an application between: the token of a login, or of our own pages. No
  * other credential can have the scope manage:apps.
  */

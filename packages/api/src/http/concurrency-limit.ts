@@ -1,6 +1,6 @@
 import { ServiceError, unavailable } from '@gatehouse/core/errors';
 import { createKeyedSemaphore } from '@gatehouse/core/keyed-semaphore';
-import type { Caller } from '@gatehouse/tokens/caller';
+import { type Caller, chargedTo } from '@gatehouse/tokens/caller';
 
 /** Runs work whose cost depends on how much is stored, such as searches, filtered lists and sums over time. */
 export type ConcurrencyLimit = {
@@ -54,8 +54,7 @@ export function createConcurrencyLimit(): ConcurrencyLimit {
 
   return {
     async run(caller, work) {
-      const { actor = '', clientId, person, givenBy } = caller;
-      const key = `${actor} ${person === undefined ? clientId : (givenBy ?? person.id)}`;
+      const key = `${caller.actor ?? ''} ${chargedTo(caller)}`;
       if (!(await callers.acquire(key, PER_CALLER.maxWaitMs))) {
         const message = `At most ${PER_CALLER.permits} searches or filtered lists run at a time for you: try again in 1 s.`;
         throw new ServiceError('rate_limited', message, { headers: { 'retry-after': '1' } });

@@ -4,7 +4,7 @@ import type { EarlierCreation, IdempotencyKey } from '@gatehouse/domain/idempote
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import type { NotificationType } from '@gatehouse/domain/notification-fields';
-import type { Caller } from '@gatehouse/tokens/caller';
+import { type Caller, chargedTo } from '@gatehouse/tokens/caller';
 import {
   ACCEPTED,
   change,
@@ -93,7 +93,7 @@ export function createNotificationService(options: {
         updatedAt: now,
       };
       // All applications of a person are one sender.
-      await store.add(notification, { sender: actor.person?.id ?? actor.clientId, senders, key });
+      await store.add(notification, { sender: chargedTo(actor), senders, key });
       return notification;
     },
 

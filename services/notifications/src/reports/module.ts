@@ -55,7 +55,7 @@ export function createReportsModule(
   const reports = createReportService({
     store,
     files,
-    announce: (report) => queue.announce(jobOf(report)),
+    announce: (report, asker) => queue.announce(jobOf(report, asker)),
     usageDays: config.usageDays,
   });
   const handler = createReportHandler({

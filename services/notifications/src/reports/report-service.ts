@@ -2,6 +2,7 @@ import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import type { ListSource } from '@gatehouse/domain/list-query';
+import { chargedTo } from '@gatehouse/tokens/caller';
 import { ROLES } from '@gatehouse/tokens/scopes';
 import {
   expireReport,
@@ -55,7 +56,7 @@ export function createReportService(options: {
   store: ReportStore;
   files: Pick<ReportFileStore, 'removeOthers'>;
   /** Announces the job of a report that was stored. */
-  announce: (report: Report) => void;
+  announce: (report: Report, asker: string) => void;
   /** How many days back a report of values by day may go. */
   usageDays: number;
 }): ReportService {
@@ -102,13 +103,14 @@ export function createReportService(options: {
         createdAt: now,
         updatedAt: now,
       };
-      if (!(await store.insert(report, requester.givenBy ?? owner))) {
+      const asker = chargedTo(requester);
+      if (!(await store.insert(report, asker))) {
         throw new ServiceError(
           'conflict',
           `${MAX_UNFINISHED} of your reports are not finished: wait for one, or cancel one.`,
         );
       }
-      announce(report);
+      announce(report, asker);
       return report;
     },
 

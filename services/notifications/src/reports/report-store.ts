@@ -91,15 +91,16 @@ export function createReportStore(
     findById: store.findById,
     insert: (report, asker) => insertUnfinished(reports, report, asker),
     async start(id) {
-      const found = await reports.findOne({ _id: id }, { projection: { requester: 1 } });
-      if (found === null) return undefined;
+      const found = await reports.findOne({ _id: id }, { projection: { unfinished: 1 } });
+      const { requester: asker } = Object(found?.unfinished) as { requester?: string };
+      if (asker === undefined) return undefined;
       try {
         return await change(id, UNFINISHED, {
           status: 'running',
           started_at: new Date(),
           progress: 0,
           rows: 0,
-          making: String(found.requester),
+          making: asker,
         });
       } catch (error) {
         if (duplicateKeyField(error) === 'making') return 'waits';
@@ -179,7 +180,7 @@ function insertUnfinished(reports: Reports, report: Report, asker: string) {
       reports.insertOne({
         ...fieldsOf(report),
         _id: report.id,
-        job: jobOf(report),
+        job: jobOf(report, asker),
         unfinished: { requester: asker, slot },
       } as unknown as StoredDocument),
   });
@@ -196,8 +197,8 @@ const ended = () => ({
 /** The lane of the reports. */
 export const LANE = 'all';
 
-export const jobOf = ({ requester, updatedAt }: Pick<Report, 'requester' | 'updatedAt'>) =>
-  newJob({ lane: LANE, priority: 'normal', owner: requester }, updatedAt);
+export const jobOf = ({ updatedAt }: Pick<Report, 'updatedAt'>, asker: string) =>
+  newJob({ lane: LANE, priority: 'normal', owner: asker }, updatedAt);
 
 function fieldsOf(report: Report): Omit<ReportDocument, '_id'> {
   return { ...write(report), expires_at: new Date(report.createdAt.getTime() + KEPT_MS) };

@@ -1,7 +1,7 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import { LRUCache } from 'lru-cache';
 import type { DeliveryStore } from './delivery-store.ts';
-import { deliveryOwnerOf, memberOf, type Webhook, type WebhookStore } from './webhook.ts';
+import { deliveryOwnerOf, type Webhook, type WebhookStore } from './webhook.ts';
 import type { WebhookAuthority } from './webhook-authority.ts';
 
 /** How many deliveries of an owner may be pending, unless a setting says otherwise. */
@@ -20,19 +20,17 @@ export function createBacklogs(options: {
   max: number;
 }) {
   const { webhooks, authority, deliveries, max } = options;
-  const half = Math.floor(max / 2);
   const counted = new LRUCache<string, true>(COUNTED);
   return {
     /** Whether the replays of an owner wait: those leave room for new events. */
-    isHalfFull: (owner: string): Promise<boolean> => deliveries.hasMorePending(owner, half),
+    isHalfFull: (owner: string): Promise<boolean> => deliveries.hasMorePending(owner, Math.floor(max / 2)),
     /**
      * Throws `rate_limited` (RFC 6585 §4) when the owner of a webhook, to which another delivery is to be sent, has too many that are
-     * pending. Those to webhooks of members leave half of the room to the owner.
+     * pending.
      */
     async requireRoom(webhook: Webhook): Promise<void> {
-      const limit = memberOf(webhook) === undefined ? max : half;
-      if (!(await deliveries.hasMorePending(deliveryOwnerOf(webhook), limit))) return;
-      const message = `More than ${limit} deliveries of your webhooks are pending. Try again when there are fewer.`;
+      if (!(await deliveries.hasMorePending(deliveryOwnerOf(webhook), max))) return;
+      const message = `More than ${max} deliveries of your webhooks are pending. Try again when there are fewer.`;
       throw new ServiceError('rate_limited', message, {
         headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
       });

@@ -124,15 +124,15 @@ export function actionOn(webhook: Webhook, action: WebhookAction['action'], by: 
   return { action, details, by, ...(subject && { subject }) };
 }
 
-/** The owner of the deliveries of a webhook, who takes turns with others: all applications of a person are one. */
-export const deliveryOwnerOf = ({ owner, basis }: Pick<Webhook, 'owner' | 'basis'>): string =>
-  basis.owner ?? owner;
-
 /** The member who gave the credential by which it was made; undefined if it was the person to whom it belongs. */
 export const memberOf = (webhook: Pick<Webhook, 'owner' | 'basis'>): string | undefined => {
   const giver = webhook.basis.giver?.id ?? undefined;
   return giver === personOf(webhook) ? undefined : giver;
 };
+
+/** The owner of the deliveries of a webhook, who takes turns with others: the member who made it, or the person with all applications. */
+export const deliveryOwnerOf = (webhook: Pick<Webhook, 'owner' | 'basis'>): string =>
+  memberOf(webhook) ?? webhook.basis.owner ?? webhook.owner;
 
 /** The person to whom a webhook belongs, by way of an application or not. */
 export const personOf = ({ owner, basis }: Pick<Webhook, 'owner' | 'basis'>): string | undefined =>

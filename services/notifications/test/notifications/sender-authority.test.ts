@@ -96,3 +96,15 @@ t.test('a message waits while identity cannot say, and is accepted then', async 
   say(owner, { role: 'editor' });
   t.match(await ended(body.id), { status: 'sent' });
 });
+
+t.test('messages that a member sends hold up none of the owner', async (t) => {
+  const { tokens } = await sender();
+  await pause(true);
+  const send = async (token: string) => (await call('POST', NOTIFICATIONS, token, MESSAGE)).body.id;
+  const ofMember = [];
+  for (let i = 0; i < 60; i += 1) ofMember.push(await send(tokens.member));
+  const own = await send(tokens.person);
+  await pause(false);
+  const sentAt = async (id: string) => Date.parse((await ended(id)).attempts[0]?.ended_at ?? '');
+  t.ok((await sentAt(own)) < (await sentAt(String(ofMember.at(-1)))), 'it waited behind none of them');
+});

@@ -8,7 +8,7 @@ const { store } = await startTestDatabase(t, {
   define: createReportStore,
 });
 
-async function add(requester: string): Promise<string> {
+async function add(requester: string, asker = requester): Promise<string> {
   const [id, now] = [newId('rpt'), new Date()];
   const report: Report = {
     ...{ id, requester, role: 'editor', delegation: 'handle' },
@@ -16,7 +16,7 @@ async function add(requester: string): Promise<string> {
     ...{ status: 'queued', progress: 0, rows: 0, bytes: null, fileId: null, error: null, version: 1 },
     ...{ createdAt: now, updatedAt: now, startedAt: null, completedAt: null, expiresAt: null },
   };
-  t.equal(await store.insert(report, requester), true);
+  t.equal(await store.insert(report, asker), true);
   return id;
 }
 
@@ -41,4 +41,14 @@ t.test('one report of each requester is made at a time, those of others beside i
     await end(first);
     t.match(await store.start(second), { id: second }, name);
   }
+});
+
+t.test('a report that a member asks for holds up none of the owner', async (t) => {
+  const [ofMember, next, own] = [
+    await add('owner', 'member'),
+    await add('owner', 'member'),
+    await add('owner'),
+  ];
+  t.match([await store.start(ofMember), await store.start(own)], [{ id: ofMember }, { id: own }]);
+  t.equal(await store.start(next), 'waits', 'but the next one of the same member');
 });

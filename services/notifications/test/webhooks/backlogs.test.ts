@@ -8,7 +8,7 @@ const { hooks, create, deliveries, delivered, publish, order, behave, issuer, or
 });
 const { taken } = issuer.queueActions;
 
-t.test('the webhook of a member leaves half of the room to the owner', async (t) => {
+t.test('the deliveries of a member use no room of the owner', async (t) => {
   behave('/member', (_request, response) => response.writeHead(500).end());
   const scopes = SCOPES.split(' ');
   const of = { client_id: 'app_ann', scopes, trusted: false, owner: ANN, role: 'user' } as const;
@@ -21,9 +21,11 @@ t.test('the webhook of a member leaves half of the room to the owner', async (t)
   const made = await hooks<Webhook>('POST', '', draft, key);
   t.equal(made.status, 201, made.text);
   const test = async () => (await hooks('POST', `/${made.body.id}/test`, undefined, key)).status;
-  t.same([await test(), await test(), await test(), await test()], [202, 202, 202, 429]);
+  for (let i = 0; i < 6; i += 1) t.equal(await test(), 202);
+  t.equal(await test(), 429);
+  behave('/own', (_request, response) => response.writeHead(500).end());
   const own = await create('/own');
-  t.equal((await hooks('POST', `/${own.id}/test`)).status, 202);
+  for (let i = 0; i < 6; i += 1) t.equal((await hooks('POST', `/${own.id}/test`)).status, 202);
   for (const it of [own.id, made.body.id]) await hooks('DELETE', `/${it}`);
 });
 
