@@ -11,7 +11,7 @@ const BODY_BYTES = 1024;
 const SLOTS = { permits: 4, maxWaiting: 1000, maxWaitingOfKey: 4 };
 const MAX_WAIT_MS = 1000;
 /** The longest pause of a delivery that was turned away. */
-const MAX_TURN_MS = 60_000;
+const MAX_BUSY_MS = 60_000;
 /** Endpoints whose circuits are known. */
 const MAX_ENDPOINTS = 20_000;
 const PROBE_MS = { first: 5000, max: 300_000 };
@@ -19,9 +19,9 @@ const PROBE_MS = { first: 5000, max: 300_000 };
 const MAX_RETRY_AFTER_MS = 12 * 3_600_000;
 
 /** The response of an endpoint, and the pause that it asks for. */
-export type Answer = { attempt: DeliveryAttempt; retryAfterMs?: number };
+export type EndpointResponse = { attempt: DeliveryAttempt; retryAfterMs?: number };
 /** The endpoint was not called; try again after `busyMs`. */
-export type Turn = { busyMs: number } | Answer;
+export type PostResult = { busyMs: number } | EndpointResponse;
 
 /** Sends to the endpoints of webhooks; each has slots and a circuit of its own, so that one that hangs delays no other. */
 export function createEndpoints(options: { networks: readonly string[]; timeoutMs: number }) {
@@ -38,10 +38,10 @@ export function createEndpoints(options: { networks: readonly string[]; timeoutM
     return known;
   }
 
-  function rejectBusy(id: string): Turn {
+  function rejectBusy(id: string): PostResult {
     const count = (rejections.get(id) ?? 0) + 1;
     rejections.set(id, count);
-    return { busyMs: Math.min(200 * count, MAX_TURN_MS) };
+    return { busyMs: Math.min(200 * count, MAX_BUSY_MS) };
   }
 
   return {
@@ -53,7 +53,7 @@ export function createEndpoints(options: { networks: readonly string[]; timeoutM
       id: string,
       { delivery, url, headers, body }: Request,
       { signal, onSend }: { signal: AbortSignal; onSend(): void },
-    ): Promise<Turn> {
+    ): Promise<PostResult> {
       const circuit = circuitOf(id);
       if (circuit.isOpen() || !(await slots.acquire(id, MAX_WAIT_MS))) return rejectBusy(id);
       try {
@@ -62,15 +62,15 @@ export function createEndpoints(options: { networks: readonly string[]; timeoutM
         if (busyMs !== undefined) return { busyMs };
         rejections.delete(id);
         onSend();
-        const answer = await send(outbound, { url, headers, body }, signal).catch((error: unknown) => {
+        const response = await send(outbound, { url, headers, body }, signal).catch((error: unknown) => {
           circuit.undecided();
           throw error;
         });
-        const { status, error } = answer.attempt;
+        const { status, error } = response.attempt;
         if (error === null) circuit.succeeded();
-        else if (status === 429 && answer.retryAfterMs) circuit.open(answer.retryAfterMs, error);
+        else if (status === 429 && response.retryAfterMs) circuit.open(response.retryAfterMs, error);
         else circuit.failed(delivery, error);
-        return answer;
+        return response;
       } finally {
         slots.release(id);
       }
@@ -84,7 +84,7 @@ async function send(
   outbound: Outbound,
   { url, headers, body }: Omit<Request, 'delivery'>,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<EndpointResponse> {
   const [startedAt, begun] = [new Date(), performance.now()];
   const attemptWith = (more: Partial<DeliveryAttempt>): DeliveryAttempt => ({
     ...{ url, startedAt, durationMs: Math.round(performance.now() - begun) },

@@ -76,18 +76,18 @@ export function createWebhookSender(options: {
       'webhook-timestamp': String(timestamp),
       'webhook-signature': options.secrets.sign(webhook, message),
     };
-    const turn = await endpoints.post(
+    const posted = await endpoints.post(
       webhook.id,
       { delivery: delivery.id, url: webhook.url, headers, body },
       { signal, onSend: () => note({ attempt: interrupted(webhook.url), reason: INTERRUPTED }) },
     );
-    if ('busyMs' in turn) {
+    if ('busyMs' in posted) {
       if (pauseAfter(delivery, { attempts: 1, scale }) !== undefined) {
-        throw new PostponedError('The endpoint is busy or failing.', turn.busyMs);
+        throw new PostponedError('The endpoint is busy or failing.', posted.busyMs);
       }
       return giveUp(delivery, webhook, note, {});
     }
-    const { attempt, retryAfterMs: least } = turn;
+    const { attempt, retryAfterMs: least } = posted;
     const { error, status } = attempt;
     if (error === null) {
       note({ attempt, status: 'succeeded' });

@@ -14,7 +14,7 @@ import {
 export type { ThrottlePolicy };
 
 /** One attempt to sign in, or a check of the current password, which has no login. */
-export type SignInAttempt = {
+export type PasswordAttempt = {
   /** The login as it was typed. */
   login?: string;
   /** The account that it names, if it names one. */
@@ -29,7 +29,7 @@ export type SignInAttempt = {
  * An attempt that has been counted. `isClosed`: the account has failed too often in a row under all of its names together, and
  * must answer as to a wrong password, whatever the password is.
  */
-export type CountedAttempt = SignInAttempt & { isClosed: boolean; isKnownAddress: boolean };
+export type CountedAttempt = PasswordAttempt & { isClosed: boolean; isKnownAddress: boolean };
 
 /**
  * Limits the guessing of passwords. Only failures count. Browsers that have signed in to the account before have limits of
@@ -47,7 +47,7 @@ export type SignInThrottle = {
    * Counts the attempt as a failure, before the password is checked. May take some seconds. Throws `rate_limited`
    * with Retry-After. Unless it throws, exactly one of the following three must be called.
    */
-  before(attempt: SignInAttempt): Promise<CountedAttempt>;
+  before(attempt: PasswordAttempt): Promise<CountedAttempt>;
   failed(attempt: CountedAttempt): Promise<void>;
   succeeded(attempt: CountedAttempt): Promise<void>;
   /** The password could not be checked: the attempt does not count. */

@@ -4,7 +4,7 @@ import t from 'tap';
 import { createSeenStore } from '../../../src/core/accounts/seen-store.ts';
 import {
   createSignInThrottle,
-  type SignInAttempt,
+  type PasswordAttempt,
   type SignInCounters,
 } from '../../../src/core/limits/sign-in-throttle.ts';
 import { createSignInThrottleStore } from '../../../src/core/limits/sign-in-throttle-store.ts';
@@ -31,7 +31,7 @@ function build(key = randomBytes(32)) {
       clock.now += ms;
     },
   });
-  const attempt = (over: Partial<SignInAttempt> = {}): SignInAttempt => ({
+  const attempt = (over: Partial<PasswordAttempt> = {}): PasswordAttempt => ({
     login: 'ann',
     account: undefined,
     address: '192.0.2.1',
@@ -39,7 +39,7 @@ function build(key = randomBytes(32)) {
     ...over,
   });
   /** Whether it was let through, and if not for how many seconds. */
-  async function fail(over: Partial<SignInAttempt> = {}): Promise<number> {
+  async function fail(over: Partial<PasswordAttempt> = {}): Promise<number> {
     try {
       await throttle.failed(await throttle.before(attempt(over)));
       return 0;
@@ -49,7 +49,7 @@ function build(key = randomBytes(32)) {
       return Number(headers['retry-after']);
     }
   }
-  async function succeed(over: Partial<SignInAttempt> = {}): Promise<void> {
+  async function succeed(over: Partial<PasswordAttempt> = {}): Promise<void> {
     await throttle.succeeded(await throttle.before(attempt({ account: ANN, ...over })));
   }
   return { throttle, clock, waits, attempt, fail, succeed };
@@ -231,7 +231,7 @@ t.test('an address that the account was signed in from is not closed with the re
     count += 1;
     return fail({ account: ANN, address: `198.51.${count >> 8}.${count & 255}` });
   };
-  const isLetIn = async (over: Partial<SignInAttempt>) => {
+  const isLetIn = async (over: Partial<PasswordAttempt>) => {
     const counted = await throttle.before(attempt({ account: ANN, address: HOME, ...over })).catch(() => {});
     if (counted !== undefined) await throttle.abandoned(counted);
     return counted?.isClosed === false;
@@ -244,7 +244,7 @@ t.test('an address that the account was signed in from is not closed with the re
     ['elsewhere', { address: '203.0.113.8' }, false],
     ['a known browser elsewhere', { address: '203.0.113.8', knownDevice: true }, true],
     ['after all sign-ins have ended', { account: { ...ANN, sign_in_epoch: 1 } }, false],
-  ] as [string, Partial<SignInAttempt>, boolean][]) {
+  ] as [string, Partial<PasswordAttempt>, boolean][]) {
     t.equal(await isLetIn(over), expected, name);
   }
 
@@ -265,7 +265,7 @@ t.test('an address that the account was signed in from is not closed with the re
 t.test('an account has a hundred failures under all of its names, and none shows at another', async (t) => {
   const { throttle, attempt, fail, succeed } = build();
   let count = 0;
-  const next = (login: string, more: Partial<SignInAttempt> = {}) => {
+  const next = (login: string, more: Partial<PasswordAttempt> = {}) => {
     count += 1;
     return attempt({ login, account: ANN, address: `198.51.${count >> 8}.${count & 255}`, ...more });
   };

@@ -10,7 +10,7 @@ import { notePolling } from './device-polling.ts';
 import type { Documents, OidcDocument } from './oidc-document.ts';
 import { usedOnce } from './pushed-requests.ts';
 import { authorizationChanges, knowingAuthorizations, type ReadSession } from './session-authorizations.ts';
-import { once, rotated } from './single-use.ts';
+import { consumeOnce, rotated } from './single-use.ts';
 
 type Spec = {
   collection: string;
@@ -176,7 +176,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
       if (name === 'Grant') return { ...adapter, destroy: endGrant };
       if (name === 'AuthorizationCode') {
         const { keepExchangedCode: keepSeconds } = options;
-        return { ...adapter, consume: once(documents, { keepSeconds, onReuse: endGrant }) };
+        return { ...adapter, consume: consumeOnce(documents, { keepSeconds, onReuse: endGrant }) };
       }
       if (name === 'RefreshToken') {
         const { reuseGrace: seconds, onRepeatedRefresh: onRepeated } = options;
@@ -187,7 +187,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
           ...adapter,
           // A reader of the database knows the hashes.
           find: async (id) => (isTokenRequest() && id.startsWith(BY_HASH) ? undefined : adapter.find(id)),
-          consume: once(documents, { onReuse: endGrant }),
+          consume: consumeOnce(documents, { onReuse: endGrant }),
         };
       }
       if (name === 'PushedAuthorizationRequest') return usedOnce(adapter, documents);

@@ -41,7 +41,7 @@ async function consumeInTime(consume: () => Promise<void>): Promise<void> {
  * with invalid_grant, after `onReuse` has ended the grant. Much later, oidc-provider finds it consumed and ends the grant: for
  * that it is kept for `keepSeconds`, or else until it expires.
  */
-export function once(
+export function consumeOnce(
   documents: Documents,
   { keepSeconds, onReuse }: { keepSeconds?: number; onReuse: (grantId: string) => Promise<void> },
 ) {
