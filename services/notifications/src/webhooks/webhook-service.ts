@@ -107,7 +107,9 @@ export function createWebhookService(options: {
     async remove(id: string, caller: Caller, ifVersion: IfVersion, request: RequestInfo): Promise<void> {
       const webhook = await find(id, caller);
       const by = requestedBy(caller, request);
-      await webhooks.remove(id, ifVersion, actionOn(webhook, 'webhook.removed', by));
+      // The owner may have made it, and a member remove it.
+      const removed = actionOn(webhook, 'webhook.removed', by, caller.givenBy ?? null);
+      await webhooks.remove(id, ifVersion, removed);
       await deliveries.removeAllOf(id);
       report(id);
     },

@@ -112,14 +112,19 @@ export type WebhookAction = {
   subject?: string;
 };
 
-export function actionOn(webhook: Webhook, action: WebhookAction['action'], by: RequestedBy): WebhookAction {
+/** `giver`: the member whose credential did it, if any; by default the one on whom the webhook rests. */
+export function actionOn(
+  webhook: Webhook,
+  action: WebhookAction['action'],
+  by: RequestedBy,
+  giver: string | null | undefined = memberOf(webhook),
+): WebhookAction {
   const { id, url, events, status } = webhook;
   const subject = personOf(webhook);
   const { host } = new URL(url);
-  const giver = memberOf(webhook);
   const details = {
-    ...{ webhook: id, host },
-    ...(action === 'webhook.removed' ? {} : { events, status, ...(giver && { given_by: giver }) }),
+    ...{ webhook: id, host, ...(giver && { given_by: giver }) },
+    ...(action === 'webhook.removed' ? {} : { events, status }),
   };
   return { action, details, by, ...(subject && { subject }) };
 }

@@ -23,7 +23,10 @@ async function owner(role: Role = 'user') {
     owner: id,
     role: 'user',
   } as const;
-  const [key, memberKey] = [issuer.apiKey({ ...resolved, role }), issuer.apiKey(resolved)];
+  const [key, memberKey] = [
+    issuer.apiKey({ ...resolved, role }),
+    issuer.apiKey({ ...resolved, given_by: member }),
+  ];
   const secret = newId('sec');
   const credential = (credentialId: string, given_by: string, role: Role) => ({
     ...{ ids: [credentialId], given_by, epoch: 0, role, scopes: SCOPES.split(' ') },
@@ -52,7 +55,7 @@ async function owner(role: Role = 'user') {
   say();
   const claims = { sub: app, client_id: app, owner: id, roles: ['user'], scope: SCOPES };
   return {
-    ...{ id, app, key, memberKey, secret, say, change },
+    ...{ id, member, app, key, memberKey, secret, say, change },
     token: await issuer.person(id, role, `${SCOPES} manage:apps`),
     secretToken: await issuer.sign({ ...claims, credential_id: secret }),
   };
@@ -309,7 +312,7 @@ t.test('a test that waits is not sent either', async (t) => {
 });
 
 t.test('identity has what is done to a webhook in its audit log', async (t) => {
-  const { id: person, app, token, key } = await owner();
+  const { id: person, app, token, key, member, memberKey } = await owner();
   const of = (id: string) =>
     taken.filter((it) => (it.details as { webhook?: string }).webhook === id).map(({ id: _, ...it }) => it);
   const draft = { url: 'http://127.0.0.1:9/secret?token=x', events: ['order.*'] };
@@ -329,6 +332,11 @@ t.test('identity has what is done to a webhook in its audit log', async (t) => {
     { action: 'webhook.removed', details: { webhook: id, host: '127.0.0.1:8' }, by: by('app_web') },
   ]);
   t.same(new Set(of(id).map(({ subject }) => subject)), new Set([person]));
+  t.notOk(of(id).some((it) => 'given_by' in it.details));
+  const other = (await hooks<Webhook>('POST', '', draft, key.key)).body.id;
+  await hooks('DELETE', `/${other}`, undefined, memberKey.key);
+  await until(() => of(other).length === 2, 10_000);
+  t.match(of(other)[1], { action: 'webhook.removed', details: { given_by: member } }, 'a member removed it');
   t.notMatch(JSON.stringify(of(id)), 'secret');
   await until(async () => (await stored.findOne({ _id: id })) === null, 10_000);
 });
