@@ -6,14 +6,19 @@ import type { Context } from 'koa';
 const MAX_DEVICE_MARKS = 8;
 const YEAR_MS = 365 * 86_400_000;
 
+type KnownAccount = { id: string; sign_in_epoch: number };
+
 /** A signed cookie by which a browser is recognised before anybody has signed in. */
 export type BrowserCookie = {
   /** The random id of this browser; sets the cookie when there is none. */
   id(ctx: Context): string;
-  /** Whether somebody has signed in to this account in this browser before; with a second factor, if that is said. */
-  isKnownDevice(ctx: Context, userId: string, factor?: 'second factor'): boolean;
+  /**
+   * Whether somebody has signed in to this account in this browser since all of its sign-ins ended last; with a second factor, if
+   * that is said.
+   */
+  isKnownDevice(ctx: Context, account: KnownAccount, factor?: 'second factor'): boolean;
   /** Once for a response: it writes what the request came with, and this. */
-  rememberDevice(ctx: Context, userId: string, factor?: 'second factor'): void;
+  rememberDevice(ctx: Context, account: KnownAccount, factor?: 'second factor'): void;
   /** The id of this browser if somebody has signed in to any account in it. */
   signedInBefore(ctx: Context): string | undefined;
 };
@@ -22,10 +27,10 @@ export type BrowserCookie = {
 export function createBrowserCookie(keys: KeyList): BrowserCookie {
   const read = (ctx: Context) => (ctx.cookies.get(nameOf(ctx), { signed: true }) ?? '').split('.');
   /** One for each key. By the id of the account: its names can change, and go to others. */
-  const marksOf = (browser: string, userId: string, factor?: 'second factor') =>
+  const marksOf = (browser: string, { id, sign_in_epoch: epoch }: KnownAccount, factor?: 'second factor') =>
     keys.map((key) =>
       createHmac('sha256', key)
-        .update(`device ${browser} ${userId}${factor === undefined ? '' : ` ${factor}`}`)
+        .update(`device ${browser} ${id} ${epoch}${factor === undefined ? '' : ` ${factor}`}`)
         .digest('base64url')
         .slice(0, 16),
     );
@@ -55,17 +60,17 @@ export function createBrowserCookie(keys: KeyList): BrowserCookie {
 
   return {
     id,
-    isKnownDevice(ctx, userId, factor) {
-      const marks = marksOf(id(ctx), userId, factor);
+    isKnownDevice(ctx, account, factor) {
+      const marks = marksOf(id(ctx), account, factor);
       return read(ctx)
         .slice(1)
         .some((mark) => marks.includes(mark));
     },
-    rememberDevice(ctx, userId, factor) {
+    rememberDevice(ctx, account, factor) {
       const browser = id(ctx);
       const marks = [
-        marksOf(browser, userId),
-        ...(factor === undefined ? [] : [marksOf(browser, userId, factor)]),
+        marksOf(browser, account),
+        ...(factor === undefined ? [] : [marksOf(browser, account, factor)]),
       ];
       const others = read(ctx)
         .slice(1)

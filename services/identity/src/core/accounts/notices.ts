@@ -36,7 +36,9 @@ export function createNotices(options: {
       const program = describeProgram(origin.userAgent);
       // A program has no cookie: it is known by its name, whatever the version, and where it is.
       const device = browser ?? `${program.split('/')[0]} ${addressKeys(origin.address)[0]}`;
-      const isNew = await seen.isNew(['device', account.id, device], DEVICE_SECONDS);
+      // An end of all sign-ins, such as a recovery, also forgets the device of a thief.
+      const parts = ['device', account.id, String(account.sign_in_epoch), device];
+      const isNew = await seen.isNew(parts, DEVICE_SECONDS);
       if (!isNew || isKnown) return;
       const { address } = origin;
       void mails.notify(account.id, signedInFromNewDevice({ device: program, address, at: new Date() }));

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
+import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import type { Account, Accounts } from '../accounts/account.ts';
 import { originOf } from '../audit/audit.ts';
 import type { OfAccount, OidcStore } from '../oidc/adapter/oidc-adapter.ts';
@@ -38,6 +39,7 @@ export function createBrowserSessions(options: {
   accounts: Pick<Accounts, 'find'>;
   store: Pick<OidcStore, 'sessionsOf'>;
   sessionEnds: Pick<SessionEnds, 'signOut' | 'discard'>;
+  browser: Pick<BrowserCookie, 'rememberDevice'>;
   lifetime: number;
 }): BrowserSessions {
   const { accounts, store, sessionEnds, lifetime } = options;
@@ -86,6 +88,7 @@ export function createBrowserSessions(options: {
       session.authorizations = {};
       await stamp(session, account).save(lifetime);
       setCookie(ctx, session.jti);
+      options.browser.rememberDevice(ctx, account);
     },
     async addFactors(ctx, accountId, amr) {
       const { session } = (await find(ctx)) ?? {};

@@ -3,7 +3,7 @@ import type { Logger } from '@gatehouse/core/logger';
 import { loginKey } from '@gatehouse/domain/folded-key';
 import { requestInfo } from '@gatehouse/server/requests';
 import type { Context } from 'koa';
-import type { Accounts } from '../accounts/account.ts';
+import type { Account, Accounts } from '../accounts/account.ts';
 import { type Audit, originOf } from '../audit/audit.ts';
 import type { SignInThrottle } from '../limits/sign-in-throttle.ts';
 import type { SecondFactor } from './second-factor.ts';
@@ -19,7 +19,7 @@ export type PasswordAttempt = {
   /** Whether it is to connect the account with this id to another method. */
   isConnecting?(userId: string): boolean;
   /** Whether somebody has signed in to the account with this id in this browser before. */
-  isKnownDevice(userId: string): boolean;
+  isKnownDevice(account: Account): boolean;
 };
 
 /**
@@ -59,7 +59,7 @@ export function createPasswordCheck(options: {
   return async (ctx, { login: typed, password, client, isConnecting, isKnownDevice }) => {
     const login = loginKey(typed);
     const known = await accounts.lookUp(login);
-    const knownDevice = known !== undefined && isKnownDevice(known.id);
+    const knownDevice = known !== undefined && isKnownDevice(known);
     // Asked for an unknown name as well, which must take as long.
     const generation = await generations.current(known?.id ?? login);
     const { address } = requestInfo(ctx.req);

@@ -140,10 +140,10 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     ctx: Context,
     details: Interaction,
     verified: Verified,
-    { isKnown = browser.isKnownDevice(ctx, verified.account.id) } = {},
+    { isKnown = browser.isKnownDevice(ctx, verified.account) } = {},
   ): Promise<void> {
     const { account, amr } = verified;
-    browser.rememberDevice(ctx, account.id, amr.includes('mfa') ? 'second factor' : undefined);
+    browser.rememberDevice(ctx, account, amr.includes('mfa') ? 'second factor' : undefined);
     const by = { origin: originOf(ctx), browser: browser.id(ctx), isKnown };
     await options.notices.signedIn(account, by);
     // Otherwise oidc-provider would sign the other account out, with a form that a script submits.
@@ -199,7 +199,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
           ...{ login, password },
           client: String(details.params.client_id),
           isConnecting: (userId) => connecting.includes(userId),
-          isKnownDevice: (userId) => browser.isKnownDevice(ctx, userId),
+          isKnownDevice: (account) => browser.isKnownDevice(ctx, account),
         });
         if (verified !== undefined) return await signIn(ctx, details, verified);
       } catch (error) {

@@ -104,7 +104,7 @@ export function addSecondFactorRoutes(router: Router, options: SecondFactorOptio
     const { account, factors } = held;
     const code = factors.map(({ name }) => fields.get(name)).find((it) => it !== undefined) ?? '';
     const client = String(details.params.client_id);
-    const isKnownDevice = browser.isKnownDevice(ctx, account.id, 'second factor');
+    const isKnownDevice = browser.isKnownDevice(ctx, account, 'second factor');
     try {
       const verified = await secondFactors.verify(ctx, held, { code, client, isKnownDevice });
       if (verified === undefined) {

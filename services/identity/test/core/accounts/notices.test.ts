@@ -283,3 +283,33 @@ t.test('each new password causes a mail, and remaining credentials can be ended'
     t.equal((await forgetful.submit(done, {}, 'end-credentials')).status, 400, 'once');
   });
 });
+
+t.test('an end of all sign-ins forgets the devices, but for the one in which it was done', async (t) => {
+  const admin = await built.login('admin');
+  const status = (value: string) =>
+    call('PUT', `/v1/users/${people.ann.id}/status`, admin, { status: value });
+  const [thief, owner] = [browser(), browser()];
+  const signIn = async (visitor: typeof thief) => {
+    await visitor.submit(await visitor.get('/account'), { username: 'ann', password });
+    const isNew = (await subjects(0)).includes(NEW_DEVICE);
+    await visitor.submit(await visitor.get('/account'), {}, '/account/sign-out');
+    return isNew;
+  };
+  for (const [name, end] of [
+    ['nothing', async () => {}],
+    ['all sessions', async () => call('DELETE', '/api/v1/sessions', await login('curl/8.5.0'))],
+    ['all access', () => call('POST', `/api/v1/users/${people.ann.id}/revocations`, admin)],
+    ['a deactivation', async () => [await status('inactive'), await status('active')]],
+  ] as const) {
+    await signIn(thief);
+    await end();
+    t.equal(await signIn(thief), name !== 'nothing', name);
+  }
+  await owner.submit(await owner.get('/account'), { username: 'ann', password });
+  const fields = { current_password: password, new_password: `${password} again` };
+  await owner.submit(await owner.get('/account/password'), fields, '/account/password');
+  password = fields.new_password;
+  await owner.submit(await owner.get('/account'), {}, '/account/sign-out');
+  await subjects(0);
+  t.same([await signIn(thief), await signIn(owner)], [true, false], 'a new password');
+});

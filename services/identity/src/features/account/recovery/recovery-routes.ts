@@ -151,9 +151,10 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       const next = fields.get('new_password') ?? '';
       const origin = originOf(ctx);
       try {
-        const used = await links.use(purpose, token, () =>
-          accounts.changePassword(id, { next, isRecovery: true, isSetUp: isReset }),
-        );
+        const used = await links.use(purpose, token, async () => {
+          const changed = await accounts.changePassword(id, { next, isRecovery: true, isSetUp: isReset });
+          options.browser.rememberDevice(ctx, changed);
+        });
         if (!used) return refuseLink(ctx);
       } catch (error) {
         if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
@@ -162,7 +163,6 @@ export function recoveryRoutes(options: RecoveryRoutesOptions): Router {
       if (isReset) await endMethods(id, origin);
       // A person who guesses passwords could otherwise close the account again before the person signs in.
       await options.throttle.forgive(account);
-      options.browser.rememberDevice(ctx, id);
       await audit.record({ action: isReset ? 'set_up_link.used' : 'password.changed', origin, subject: id });
       if (!isReset) {
         void options.mails.notify(id, recoveryUsed({ at: new Date(), address: origin.address }));
