@@ -27,7 +27,7 @@ const EVERYTHING =
   'Read all items, products, orders, messages, reports and usage figures, including those of other people';
 
 /** The permissions of each scope for a person of each role, as the services really allow them. */
-const SENTENCES: Record<Scope, Sentence> = {
+const SENTENCES: Record<Scope | 'offline_access', Sentence> = {
   openid: { topic: 'identity', sentence: 'Recognise you when you sign in' },
   profile: {
     topic: 'identity',
@@ -35,6 +35,11 @@ const SENTENCES: Record<Scope, Sentence> = {
   },
   email: { topic: 'identity', sentence: 'See your email address, and whether you have confirmed it' },
   roles: { topic: 'identity', sentence: 'See your role here: user, editor or admin' },
+  offline_access: {
+    topic: 'identity',
+    sentence:
+      'Stay signed in on the device where you allow this, also after you sign out, until you end its access',
+  },
   'read:profile': { topic: 'read', sentence: OWN_RECORD },
   'read:users': {
     topic: 'read',

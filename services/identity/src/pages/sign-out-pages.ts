@@ -20,6 +20,7 @@ export function signOutPage(model: SignOutModel): string {
     body: html`${username !== undefined && html`<p>${t('You are signed in to {product} as {username}.', { product: brand().name, username: named(username) })}</p>`}
 ${application !== undefined && html`<p>${t('{application} asks to sign you out.', { application: named(application) })}</p>`}
 <p>${t('Signing out ends your session in this browser. Other applications that you opened in this browser will ask you to sign in again.')}</p>
+<p class="hint">${t('Applications that you allowed to stay signed in on this device keep their access. You can end it under Applications in your account.')}</p>
 ${form(
   model.form,
   html`<div class="buttons"><button class="primary" name="logout" value="yes">${t('Sign out')}</button>

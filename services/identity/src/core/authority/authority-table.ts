@@ -6,6 +6,7 @@ export const ACCOUNT_EVENTS = {
   password_changed: 'the password is changed',
   recovered: 'a link for a new password is used',
   undone: '“This was not me” is used',
+  signed_out: 'the person signs out',
   sessions_ended: 'all sessions are ended',
   credentials_ended: 'all secrets and keys are ended',
   everything_ended: 'all access is revoked',
@@ -136,6 +137,7 @@ export const AUTHORITY = {
     cells: {
       ends: {
         ...GIVEN_BY_SIGN_IN,
+        [ASKED]: ['signed_out', ...GIVEN_BY_SIGN_IN[ASKED]],
         'it began with that, and is not the one in which the person does it': [
           'provider_unlinked',
           'passkey_removed',
@@ -180,6 +182,9 @@ export const AUTHORITY = {
       },
       bounded: {
         'it never exceeds the present role of the person': ['role_lowered'],
+        'those of native applications with offline_access, and of devices, stay until the person ends them': [
+          'signed_out',
+        ],
         [BY_SCOPES]: ['scopes_narrowed'],
       },
       stays: { 'it is no credential of the person’s own applications': ['credentials_ended'] },

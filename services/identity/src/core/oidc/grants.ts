@@ -3,6 +3,7 @@ import { type AdapterPayload, errors, type Grant, type KoaContextWithOIDC } from
 import type { Account } from '../accounts/account.ts';
 import { scopesOfClaims } from './claims/claims-parameter.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';
+import { isOffline, OFFLINE_ACCESS } from './claims/scope-rules.ts';
 import { DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
 import {
   consentEpochOf,
@@ -43,8 +44,12 @@ export function createGrants(
   const { refreshToken: refreshTokenSeconds } = options.lifetimes;
   const seconds = grantSeconds(options.lifetimes);
 
-  /** Leaves in the request what the person's role allows: nobody should be asked to allow what their role cannot have. */
-  function limitToRole({ oidc }: KoaContextWithOIDC, clientId: string, account: Account): void {
+  /**
+   * Leaves in the request what the person's role allows: nobody should be asked to allow what their role cannot have; and
+   * offline_access for a native application. A device needs none to stay signed in.
+   */
+  function limitToRole(ctx: KoaContextWithOIDC, clientId: string, account: Account): void {
+    const { oidc } = ctx;
     const { params } = oidc;
     const servers = Object.values(oidc.resourceServers ?? {});
     const ofOthers = new Set(
@@ -60,9 +65,12 @@ export function createGrants(
     };
     for (const server of servers) server.scope = allowed(server.scope);
     if (params?.scope === undefined) return;
+    const isKept =
+      oidc.client?.applicationType === 'native' && !isDeviceRequest(ctx) && isOffline(params.scope);
     params.scope = allowed(params.scope);
     if (params.scope === '')
       throw new errors.AccessDenied('the role of the person allows none of these scopes');
+    if (isKept) params.scope += ` ${OFFLINE_ACCESS}`;
   }
 
   /** Our own pages need no consent. */
@@ -107,6 +115,8 @@ export function createGrants(
       const grant = id === undefined ? undefined : await provider.Grant.find(id);
       // Those of our own pages, which nobody was asked for, are for any.
       const isAllowed = (it: Grant) =>
+        // One grant for both would keep signed in what the person has not allowed to stay.
+        isOffline(it.getOIDCScope()) === isOffline(params?.scope) &&
         isOfConsentEpoch(it, consentEpochOf(client)) &&
         (isFirstParty(clientId) || isForRedirectUri(it, params?.redirect_uri));
       if (grant !== undefined && isCurrent(grant, account) && isAllowed(grant)) {

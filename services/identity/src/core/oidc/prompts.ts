@@ -12,11 +12,16 @@ export function addAccountChoice(policy: interactionPolicy.DefaultPolicy): void 
   policy.add(new interactionPolicy.Prompt({ name: SELECT_ACCOUNT, requestable: true }), 0);
 }
 
-/** Ignores unknown values, as OpenID Connect Core §3.1.2.1 suggests; together with `none`, every other value is an error there. */
+/**
+ * Ignores unknown values, as OpenID Connect Core §3.1.2.1 suggests; together with `none`, every other value is an error there. A native
+ * application always gets a consent page (RFC 8252 §8.6), as if it had asked for one, which offline_access takes (Core §11).
+ */
 export function ignoreUnknownPrompts(provider: Provider): void {
   Object.defineProperty(provider.OIDCContext.prototype, 'prompts', {
     get(this: KoaContextWithOIDC['oidc']): Set<string> {
-      return new Set(promptsOf({ ...this.params }));
+      const names = promptsOf({ ...this.params });
+      const isNative = this.client?.applicationType === 'native';
+      return new Set(isNative && !names.includes('none') ? [...names, 'consent'] : names);
     },
   });
 }

@@ -61,7 +61,7 @@ export function createProvider(options: ProviderOptions): Provider {
   // The default looks for an earlier use and then stores this one, so that several at once pass.
   provider.ReplayDetection.unique = (issuer, jti, expiresAt) =>
     options.store.useOnce(`${issuer} ${jti}`, new Date((expiresAt + PROOF_WINDOW) * 1000));
-  endWithSession(provider, options);
+  noteAuthorizations(provider, options);
   redirectToKnownClients(provider);
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
     const { clientId } = ctx.oidc.client ?? {};
@@ -123,7 +123,7 @@ function configurationOf(
     extraTokenClaims: permissions.accessTokenClaims,
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: grants.rotateRefreshToken,
-    // A refresh token outlives the session's expiry, but not a sign-out (see endWithSession below).
+    // A refresh token outlives the session's expiry, but not a sign-out (see core/sessions/session-ends.ts).
     expiresWithSession: async () => false,
     loadExistingGrant: grants.loadExisting,
     ttl: {
@@ -239,12 +239,11 @@ function redirectToKnownClients(provider: Provider): void {
   });
 }
 
-/** Signing out ends what was issued in the session, although its expiry does not. */
-function endWithSession(provider: Provider, { store }: Pick<ProviderOptions, 'store'>): void {
+/** Notes in the session, and in the grant, what an application was issued, and where that went. */
+function noteAuthorizations(provider: Provider, { store }: Pick<ProviderOptions, 'store'>): void {
   provider.on('authorization.success', (ctx: KoaContextWithOIDC) => {
     const authorization = ctx.oidc.session?.authorizationFor(ctx.oidc.client?.clientId ?? '');
     if (authorization === undefined || isDeviceRequest(ctx)) return;
-    authorization.persistsLogout = false;
     const own = authorization as { consentEpoch?: number; redirectUri?: string; grantId?: string };
     own.consentEpoch = consentEpochOf(ctx.oidc.client);
     const redirectUri = String(ctx.oidc.params?.redirect_uri);

@@ -1,3 +1,4 @@
+import type { AdapterPayload } from 'oidc-provider';
 import type { Audit, AuditEntry } from '../audit/audit.ts';
 import type { OfAccount, OidcStore } from '../oidc/adapter/oidc-adapter.ts';
 import type { Logout, SignOuts } from '../oidc/epochs/sign-outs.ts';
@@ -7,7 +8,7 @@ import type { SignInGenerations } from './sign-in-generations.ts';
 
 /** The entry of the audit log for an end. */
 type Entry = Pick<AuditEntry, 'action' | 'origin' | 'actor' | 'details'>;
-type Authorization = { sid?: string; grantId?: string; consentEpoch?: number };
+type Authorization = { sid?: string; consentEpoch?: number };
 
 /**
  * The one place in which sessions end, whatever ends them: with the session, the grants made in it, and with them their
@@ -16,7 +17,7 @@ type Authorization = { sid?: string; grantId?: string; consentEpoch?: number };
 export type SessionEnds = SignOuts & {
   /** Ends a session, or a login at the API, of the account. Returns whether there was one. */
   end(accountId: string, id: string, entry: Entry): Promise<boolean>;
-  /** The same for those sessions that match. */
+  /** The same for those sessions that match, and for grants that have outlived the sign-out of one. */
   endSessions(accountId: string, matches: (session: OfAccount) => boolean, entry: Entry): Promise<void>;
   /** The same, and ends all sign-ins under way. The session with the uid `keep` remains. */
   endSignIns(
@@ -43,7 +44,13 @@ export type KeptSession = { uid: string; authorizations?: Readonly<Record<string
 export function createSessionEnds(options: {
   store: Pick<
     OidcStore,
-    'sessionsOf' | 'grantsOf' | 'endSession' | 'endGrant' | 'endGrantsBelow' | 'endGrantsOfSession'
+    | 'sessionsOf'
+    | 'grantsOf'
+    | 'endSession'
+    | 'endGrant'
+    | 'endGrantsBelow'
+    | 'endGrantsOfSession'
+    | 'keepOffline'
   >;
   programs: readonly Pick<ProgramSessions, 'end' | 'endAll' | 'endBelow'>[];
   logoutListeners: readonly ((logout: Logout) => Promise<void>)[];
@@ -58,18 +65,25 @@ export function createSessionEnds(options: {
     return false;
   }
 
-  /** When several calls end a session at the same time, one notifies. Returns the account of the session. */
-  async function endSession(uid: string, accountId?: string): Promise<string | undefined> {
+  /**
+   * When several calls end a session at the same time, one notifies. `keep` may keep some of its grants before they end. Returns the account
+   * of the session.
+   */
+  async function endSession(
+    uid: string,
+    accountId?: string,
+    keep?: (session: AdapterPayload) => Promise<void>,
+  ): Promise<string | undefined> {
     const ended = await store.endSession(uid, accountId);
     if (ended?.accountId === undefined) return undefined;
+    await keep?.(ended);
+    await store.endGrantsOfSession(ended.accountId, uid);
     const authorizations = Object.entries((ended.authorizations ?? {}) as Record<string, Authorization>);
-    for (const [clientId, { sid, grantId, consentEpoch = 0 }] of authorizations) {
-      if (grantId !== undefined) await store.endGrant(grantId);
+    for (const [clientId, { sid, consentEpoch = 0 }] of authorizations) {
       if (sid === undefined) continue;
       const logout = { clientId, accountId: ended.accountId, sid, consentEpoch };
       for (const notify of logoutListeners) await notify(logout);
     }
-    await store.endGrantsOfSession(ended.accountId, uid);
     return ended.accountId;
   }
 
@@ -80,12 +94,18 @@ export function createSessionEnds(options: {
       await endSession(session.id, accountId);
       isEnded = true;
     }
+    for await (const grant of store.grantsOf(accountId)) {
+      if (grant.session === undefined || !matches({ ...grant, payload: grant.session })) continue;
+      await store.endGrant(grant.id);
+      isEnded = true;
+    }
     if (isEnded) await audit.record({ ...entry, subject: accountId });
   };
 
   return {
-    async signOut(uid, by) {
-      const subject = await endSession(uid);
+    async signOut(uid, by, staysOffline = false) {
+      const keep = (session: AdapterPayload) => store.keepOffline(session, by.client);
+      const subject = await endSession(uid, undefined, staysOffline ? keep : undefined);
       if (subject !== undefined) await audit.record({ action: 'sign_out', subject, ...by });
     },
     endGrantsOfSession: store.endGrantsOfSession,

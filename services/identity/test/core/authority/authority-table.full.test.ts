@@ -10,9 +10,9 @@ import {
   MEMBER_EVENTS,
 } from '../../../src/core/authority/authority-table.ts';
 import { outcomeOf } from '../../../src/core/authority/standing-access.ts';
-import { authorizeUrl, build, PASSWORD, signInAndAllow, WEB } from '../../build.ts';
+import { authorizeUrl, build, NATIVE, PASSWORD, signInAndAllow, WEB } from '../../build.ts';
 import { isSignIn, linkTo, newPerson, responseOf, signedIn, UNDO } from '../../pages.ts';
-import { refresh, tokensFor } from '../../tokens.ts';
+import { refresh, type Tokens, tokensFor } from '../../tokens.ts';
 
 /** Kinds whose cells have tests of their own, since they take other services or browsers. */
 const TESTED_ELSEWHERE: Partial<Record<GivenCapability, string>> = {
@@ -61,12 +61,14 @@ const shown =
 let count = 0;
 
 /** An admin who has given everything that can be given, with a member and a customer of the own applications. */
-async function makeScene() {
+async function makeScene(event: AuthorityEvent) {
   count += 1;
   const names = { owner: `owner${count}`, member: `member${count}`, customer: `customer${count}` };
-  // Links to recover the account go to confirmed addresses.
-  const signedUp = await newPerson(built, names.owner);
-  await signedUp.submit(await signedUp.get(await linkTo(built, `${names.owner}@example.org`)), {});
+  // Links to recover the account go to confirmed addresses. From one network address, 20 accounts an hour are made.
+  if (event in ACCOUNT_EVENTS) {
+    const signedUp = await newPerson(built, names.owner);
+    await signedUp.submit(await signedUp.get(await linkTo(built, `${names.owner}@example.org`)), {});
+  } else await built.createPerson(names.owner);
   const root = await built.login('admin');
   const ids = {
     owner: String((await built.logIn(names.owner)).body.user_id),
@@ -161,6 +163,25 @@ async function makeScene() {
     ...{ browser: browsers.customer, client, username: names.customer },
     more: { scope: 'openid read:data read:users' },
   });
+  /** What the owner has allowed in the browser that is signed out; those that still get tokens. */
+  const allowed: { client: typeof WEB | typeof NATIVE; tokens: Tokens }[] = [];
+  for (const [client, scope] of [
+    [WEB, 'openid'],
+    [NATIVE, 'openid offline_access'],
+  ] as const) {
+    const options = { browser: browsers.owner, username: names.owner, client, more: { scope } };
+    allowed.push({ client, tokens: await tokensFor(built, options) });
+  }
+  const inBrowser = async () => {
+    const names: string[] = [];
+    for (const it of allowed) {
+      const { status, body } = await refresh(built, it.tokens.refresh_token, it.client);
+      if (status !== 200) continue;
+      names.push(it.client.client_id);
+      Object.assign(it.tokens, body);
+    }
+    return names.length === 0 ? undefined : names.join(' ');
+  };
   const silently = (more: Record<string, string>) => async () => {
     const { client_id } = web;
     const asked = { client_id, redirect_uri: REDIRECT, prompt: 'none', scope: 'openid', ...more };
@@ -246,6 +267,7 @@ async function makeScene() {
   const customersConsent: Power = async () =>
     permissions((await refresh(built, consent.refresh_token, client)).body.access_token);
   const consents: Partial<Record<AuthorityEvent, Power>> = {
+    signed_out: inBrowser,
     redirect_uri_added: silently({ redirect_uri: ADDED }),
     resource_redefined: silently(ofResource),
     resource_deleted: silently(ofResource),
@@ -253,7 +275,8 @@ async function makeScene() {
   const applications = [web, machine, keyed, offered, trusted, { client_id: String(registered.client_id) }];
   /** The capability of a kind that an event concerns. */
   function powerOf(kind: GivenCapability, event: AuthorityEvent): Power | undefined {
-    if (kind === 'consent' && !(event in ACCOUNT_EVENTS)) return consents[event] ?? customersConsent;
+    if (kind === 'consent' && consents[event] !== undefined) return consents[event];
+    if (kind === 'consent' && !(event in ACCOUNT_EVENTS)) return customersConsent;
     const by = event in MEMBER_EVENTS ? memberPowers : event === 'trust_withdrawn' ? trustedPowers : {};
     return by[kind] ?? powers[kind];
   }
@@ -285,6 +308,8 @@ const EVENTS: Partial<Record<AuthorityEvent, (scene: Scene) => Promise<unknown>>
     const undo = await linkTo(built, `${scene.names.owner}@example.org`, (link) => UNDO.test(link));
     await browser.submit(await browser.get(undo), {});
   },
+  signed_out: async ({ browsers }) =>
+    browsers.owner.submit(await browsers.owner.get('/account'), {}, '/account/sign-out'),
   sessions_ended: ({ ids, root }) => ok('DELETE', `/api/v1/sessions?user_id=${ids.owner}`, root),
   async credentials_ended({ names, browsers }) {
     const page = await browsers.owner.get('/account/applications');
@@ -340,7 +365,7 @@ for (const event of Object.keys(AUTHORITY_EVENTS) as AuthorityEvent[]) {
   const happen = EVENTS[event];
   if (happen === undefined) continue;
   t.test(AUTHORITY_EVENTS[event], async (t) => {
-    const scene = await makeScene();
+    const scene = await makeScene(event);
     const concerned = KINDS.filter(
       (kind) => !(kind in TESTED_ELSEWHERE) && outcomeOf(kind, event) !== undefined,
     );

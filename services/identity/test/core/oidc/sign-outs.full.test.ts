@@ -3,9 +3,9 @@ import { jsonRequest } from '@gatehouse/testing/json-request';
 import { until } from '@gatehouse/testing/processes';
 import { generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
-import { authorizeUrl, build, PASSWORD } from '../../build.ts';
-import { heading, linkOf, responseOf, send } from '../../pages.ts';
-import { tokensFor, untilDead } from '../../tokens.ts';
+import { authorizeUrl, build, NATIVE, PASSWORD } from '../../build.ts';
+import { heading, linkOf, responseOf, send, signedIn } from '../../pages.ts';
+import { pkce, refresh, type Tokens, tokensFor, untilDead } from '../../tokens.ts';
 
 const built = await build(t, { config: { openRegistration: 'on' } });
 const { base, browser, call, createApplication, form, people } = built;
@@ -257,3 +257,207 @@ for (const [name, query, decision] of [
     for (const token of tokens) t.ok(await isDead(token));
   });
 }
+
+const TV = await createApplication(admin, {
+  ...{ name: 'Television', type: 'native', scopes: ['openid'], device_flow: true },
+});
+const OFFLINE = { scope: 'openid offline_access' };
+/** What is tried, beside a device. */
+const CLIENTS = {
+  native: () => ({ client: NATIVE, more: OFFLINE }),
+  online: () => ({ client: NATIVE, more: { scope: 'openid' } }),
+  web: () => ({ client: CLIENT, more: { ...OFFLINE, prompt: 'consent' } }),
+};
+type Kept = keyof typeof CLIENTS | 'device';
+type Held = { client: Parameters<typeof refresh>[2]; tokens: Tokens };
+
+async function device(visitor: FormBrowser): Promise<Held> {
+  const client = { client_id: TV.client_id };
+  const { body } = await form({ ...client, scope: 'openid' }, {}, '/oauth2/device_authorization');
+  const { device_code, user_code } = body as Record<string, string>;
+  const verify = await visitor.submit(await visitor.get('/device'), { user_code: String(user_code) });
+  await visitor.submit(await visitor.submit(verify, {}), { decision: 'allow' });
+  const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+  return {
+    client,
+    tokens: (await form({ ...client, grant_type, device_code: String(device_code) })).body as Tokens,
+  };
+}
+
+/** Somebody new, with what all of these have got in one browser. */
+async function holder() {
+  count += 1;
+  const username = `holder${count}`;
+  const id = await built.createPerson(username);
+  const visitor = await signedIn(built, username);
+  const held = {} as Record<Kept, Held>;
+  for (const [name, request] of Object.entries(CLIENTS)) {
+    const { client, more } = request();
+    held[name as Kept] = {
+      client,
+      tokens: await tokensFor(built, { browser: visitor, username, client, more }),
+    };
+  }
+  held.device = await device(visitor);
+  return { username, id, visitor, held };
+}
+let count = 0;
+
+/** The names of those whose access and refresh tokens work; the others' have both ended. */
+async function works(held: Record<Kept, Held>): Promise<string> {
+  const names: string[] = [];
+  for (const [name, { client, tokens }] of Object.entries(held)) {
+    const refreshed = await refresh(built, tokens.refresh_token, client);
+    const isRefreshed = refreshed.status === 200;
+    const isValid = async () => (await call('GET', '/userinfo', tokens.access_token)).status === 200;
+    await until(async () => (await isValid()) === isRefreshed, 2000);
+    if (!isRefreshed) continue;
+    names.push(name);
+    Object.assign(tokens, refreshed.body);
+  }
+  return names.join(' ');
+}
+
+type Holder = Awaited<ReturnType<typeof holder>>;
+const account =
+  (which: string, fields = {}) =>
+  async ({ visitor, username }: Holder) => {
+    const page = await visitor.get(which.startsWith('/account/sessions') ? '/account/sessions' : '/account');
+    return visitor.submit(page, { current_password: PASSWORD, username, ...fields }, which);
+  };
+const byAdmin =
+  (method: string, path: (id: string) => string, body?: object) =>
+  ({ id }: Holder) =>
+    call(method, path(id), admin, body);
+const signOutAt =
+  (parameters: Record<string, string>, fields: Record<string, string> = { logout: 'yes' }) =>
+  async ({ visitor }: Holder) =>
+    visitor.submit(await visitor.get(logout(parameters)), fields);
+
+for (const [name, act, kept] of [
+  ['nothing', async () => {}, 'native online web device'],
+  ['a sign-out by a web application', signOutAt({ client_id: APP.client_id }), 'native device'],
+  ['a sign-out by nobody', signOutAt({}), 'native device'],
+  ['a sign-out by the native application itself', signOutAt({ client_id: NATIVE.client_id }), 'device'],
+  [
+    'an application that signs itself out',
+    signOutAt({ client_id: APP.client_id }, {}),
+    'native online device',
+  ],
+  ['a native one that signs itself out', signOutAt({ client_id: NATIVE.client_id }, {}), 'web device'],
+  ['a sign-out on /account', account('/account/sign-out'), 'native device'],
+  [
+    'another account signs in',
+    async ({ visitor }: Holder) =>
+      visitor.submit(await visitor.get(authorizeUrl({ prompt: 'login' })), {
+        username: 'ann',
+        password: PASSWORD,
+      }),
+    'device',
+  ],
+  ['its session is ended on /account', account('/account/sessions/end"'), 'device'],
+  ['all its sessions are ended', byAdmin('DELETE', (id) => `/api/v1/sessions?user_id=${id}`), ''],
+  [
+    'a new password',
+    byAdmin('PUT', (id) => `/v2/users/${id}/password`, { new_password: 'another battery staple' }),
+    '',
+  ],
+  ['all access is revoked', byAdmin('POST', (id) => `/api/v1/users/${id}/revocations`, {}), ''],
+  ['a deactivation', byAdmin('PUT', (id) => `/v2/users/${id}/status`, { status: 'inactive' }), ''],
+  [
+    'its consent is revoked',
+    byAdmin('DELETE', (id) => `/api/v1/consents/${NATIVE.client_id}?user_id=${id}`),
+    'web device',
+  ],
+] as [string, (by: Holder) => Promise<unknown>, string][]) {
+  t.test(`${name} leaves: ${kept}`, async (t) => {
+    const one = await holder();
+    await act(one);
+    t.equal(await works(one.held), kept);
+  });
+}
+
+t.test('what a sign-out has left is listed, and ends', async (t) => {
+  for (const [name, act] of [
+    ['with the other sessions of its device', account('/account/sessions/end-device', {})],
+    [
+      'on its own',
+      async ({ visitor }: Holder) =>
+        visitor.submit(await visitor.get('/account/applications'), {}, `value="${NATIVE.client_id}"`),
+    ],
+    [
+      'with a new password',
+      byAdmin('PUT', (id) => `/v2/users/${id}/password`, { new_password: 'another staple' }),
+    ],
+  ] as [string, (by: Holder) => Promise<unknown>][]) {
+    const one = await holder();
+    const another = await signedIn(built, one.username);
+    await account('/account/sign-out')(one);
+    t.match(
+      (await another.get('/account/applications')).html,
+      /Native[\s\S]*Stay signed in on the device/,
+      name,
+    );
+    const again = await signedIn(built, one.username);
+    const native = { native: one.held.native } as typeof one.held;
+    t.equal(await works(native), 'native', name);
+    await act({ ...one, visitor: again });
+    t.equal(await works(native), '', name);
+  }
+});
+
+t.test('offline_access of one request says nothing of another one', async (t) => {
+  for (const order of [
+    ['native', 'online'],
+    ['online', 'native'],
+    ['native', 'online', 'native'],
+  ] as const) {
+    const visitor = await signedIn(built, 'ann');
+    const held = [];
+    for (const name of order) {
+      const { client, more } = CLIENTS[name]();
+      held.push({ name, client, tokens: await tokensFor(built, { browser: visitor, client, more }) });
+      t.notMatch(held.at(-1)?.tokens.scope, 'offline_access', 'it is no scope of a token');
+    }
+    await visitor.submit(await visitor.get('/account'), {}, '/account/sign-out');
+    for (const { name, client, tokens } of held) {
+      const { status } = await refresh(built, tokens.refresh_token, client);
+      t.equal(status, name === 'native' ? 200 : 400, `${name} of ${order}`);
+    }
+  }
+});
+
+t.test('the consent page says that a native application stays signed in', async (t) => {
+  for (const [name, says] of [
+    ['native', true],
+    ['online', false],
+    ['web', false],
+  ] as const) {
+    const { client, more } = CLIENTS[name]();
+    const { client_id, redirect_uri } = client;
+    const visitor = await signedIn(built, 'ann');
+    const { challenge } = pkce();
+    const page = await visitor.get(authorizeUrl({ client_id, redirect_uri, ...challenge, ...more }));
+    t.match(page.url.pathname, '/consent/', name);
+    t.equal(page.html.includes('Stay signed in on the device where you allow this'), says, name);
+    // Before anybody has signed in, pushed, or with nothing else.
+    const stranger = browser();
+    const asked = { client_id, redirect_uri, ...challenge, response_type: 'code', ...more };
+    const secret = client === CLIENT ? { client_secret: CLIENT.client_secret } : {};
+    const { request_uri } = (await form({ ...asked, ...secret }, {}, '/oauth2/par')).body as Record<
+      string,
+      string
+    >;
+    const signIn = await stranger.get(
+      `/oauth2/authorize?${new URLSearchParams({ client_id, request_uri: String(request_uri) })}`,
+    );
+    const consent = await stranger.submit(signIn, { username: 'ann', password: PASSWORD });
+    t.equal(consent.html.includes('Stay signed in on the device'), says, `${name}, pushed`);
+    const scope = more.scope.replace(/^openid ?/, '');
+    const alone = await visitor.get(authorizeUrl({ ...asked, scope }));
+    t.equal(alone.html.includes('Stay signed in on the device'), says, `${name}, alone`);
+    t.match(alone.html, 'Recognise you when you sign in', `${name}, alone`);
+    const signedOut = await visitor.get(logout());
+    t.match(signedOut.html, 'allowed to stay signed in on this device');
+  }
+});

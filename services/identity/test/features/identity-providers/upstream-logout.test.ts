@@ -3,8 +3,9 @@ import { until } from '@gatehouse/testing/processes';
 import { recordingLogger } from '@gatehouse/testing/test-logger';
 import { decodeJwt, type JWTPayload, SignJWT } from 'jose';
 import t from 'tap';
-import { build, PASSWORD } from '../../build.ts';
+import { build, NATIVE, PASSWORD } from '../../build.ts';
 import { createAccount, heading, isSignIn, linkTo, send } from '../../pages.ts';
+import { refresh, tokensFor } from '../../tokens.ts';
 import { leave, respond, signInBy, startUpstream, verified } from './upstream.ts';
 
 // OpenID Connect Back-Channel Logout 1.0, as the relying party.
@@ -60,10 +61,18 @@ t.test(
     await asked.visitor.submit(asked.page, { username: 'cora', password: PASSWORD });
     const [first, other] = [await session('cora'), await session('cora')];
     t.not(first.sid, other.sid);
+    const left = await session('cora');
+    const native = { browser: left.visitor, client: NATIVE, more: { scope: 'openid offline_access' } };
+    const { refresh_token } = await tokensFor(built, native);
+    await left.visitor.submit(await left.visitor.get('/account'), {}, '/account/sign-out');
+    const kept = await refresh(built, refresh_token, NATIVE);
+    t.equal(kept.status, 200, 'a sign-out here leaves it');
     await upstream.signOut('cora', first.sid);
     t.strictSame([await first.isOpen(), await other.isOpen()], [false, true]);
     t.equal(await notify(await upstream.sign(claimsOf({ sub: 'cora' }))), 200);
     t.strictSame([await other.isOpen(), await asked.isOpen()], [false, true], 'all, but those by password');
+    const { status } = await refresh(built, String(kept.body.refresh_token), NATIVE);
+    t.equal(status, 400, 'also what a sign-out here has left');
     const admin = await built.login('admin');
     const ended = async () => built.call('GET', '/api/v1/audit?filter[action]=session.ended', admin);
     // The audit log is written in batches.

@@ -1,7 +1,7 @@
 import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { authorizeUrl, build, codeFor, PASSWORD, signInAndAllow, WEB } from '../../build.ts';
+import { authorizeUrl, build, codeFor, NATIVE, PASSWORD, signInAndAllow, WEB } from '../../build.ts';
 import {
   alertOf,
   createAccount,
@@ -231,6 +231,13 @@ t.test('the sessions that a removed passkey began end, except the one in which i
     const [finder, own] = [built.browser(), built.browser()];
     for (const it of [finder, own]) await signInWith(authenticator, {}, it);
     const { refresh_token } = await tokensFor(built, { browser: finder });
+    const left = built.browser();
+    await signInWith(authenticator, {}, left);
+    const more = { scope: 'openid offline_access' };
+    const native = await tokensFor(built, { browser: left, client: NATIVE, more });
+    await left.submit(await left.get('/account'), {}, '/account/sign-out');
+    const kept = await refresh(built, native.refresh_token, NATIVE);
+    t.equal(kept.status, 200, `${by}: a sign-out leaves it`);
     const remove = linkOf(await visitor.get('/account/passkeys'), 'Remove');
     if (by === 'admin') {
       const path = `/api/v1/factors/${remove.split('/').at(-2)}?user_id=${id}`;
@@ -241,6 +248,8 @@ t.test('the sessions that a removed passkey began end, except the one in which i
     }
     t.ok(isSignIn(await finder.get('/account')), by);
     t.equal((await refresh(built, refresh_token)).status, 400, `${by}: the tokens`);
+    const successor = String(kept.body.refresh_token);
+    t.equal((await refresh(built, successor, NATIVE)).status, 400, `${by}: what a sign-out left`);
     t.equal(isSignIn(await own.get('/account')), by !== 'passkey', by);
     t.ok(isSignIn(await own.get('/account/passkeys/add')), 'one that remains is not fresh');
     t.notOk(isSignIn(await visitor.get('/account/passkeys/add')), 'one by password goes on');

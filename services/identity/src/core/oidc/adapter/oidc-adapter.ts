@@ -6,6 +6,7 @@ import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { decodeJwt } from 'jose';
 import type { Connection } from 'mongoose';
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { isOffline } from '../claims/scope-rules.ts';
 import { notePolling } from './device-polling.ts';
 import type { Documents, OidcDocument } from './oidc-document.ts';
 import { usedOnce } from './pushed-requests.ts';
@@ -72,6 +73,8 @@ export type OfAccount = {
   expiresAt: Date | null;
   /** In a grant: the destination of its latest code or token. */
   redirectUri: string | undefined;
+  /** In a grant that has outlived the sign-out of its session: the payload of that. */
+  session: AdapterPayload | undefined;
 };
 
 /** The account that those of a page come after, or before where `isReverse`; with itself where `inclusive`. */
@@ -106,6 +109,8 @@ export type OidcStore = {
   endGrantsBelow(accountId: string, epoch: number): Promise<void>;
   /** Ends the grants of the account that were made in the session with this uid, of all applications or of one. */
   endGrantsOfSession(accountId: string, uid: string, clientId?: string): Promise<void>;
+  /** Keeps the offline grants of a session that has ended, but for those of a client: what ends by the beginning of a session finds them. */
+  keepOffline(session: AdapterPayload, exceptOf?: string): Promise<void>;
   /** Ends every grant of a client, and every pending authorization request. */
   endGrantsOfClient(clientId: string): Promise<void>;
 };
@@ -238,16 +243,15 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
   };
 }
 
-/** Finds sessions and grants by their accounts. */
+/** Finds sessions and grants by their accounts, and keeps some. */
 function accountQueries(
   collections: Record<'Session' | 'Grant', Documents>,
-): Pick<OidcStore, 'sessionsOf' | 'grantsOf' | 'grantsOfClient' | 'countAccounts'> {
+): Pick<OidcStore, 'sessionsOf' | 'grantsOf' | 'grantsOfClient' | 'countAccounts' | 'keepOffline'> {
   async function* ofAccount(kind: 'Session' | 'Grant', filter: { account_id: string; epoch?: object }) {
     for await (const document of collections[kind].find(filter).sort({ expires_at: -1 })) {
       const payload = payloadOf(document);
       if (payload === undefined) continue;
-      const { _id: id, expires_at: expiresAt, redirect_uri: redirectUri } = document;
-      yield { id, payload, expiresAt, redirectUri };
+      yield { ...ownFields(document), payload };
     }
   }
 
@@ -262,9 +266,15 @@ function accountQueries(
       for await (const document of found.sort({ account_id: isReverse ? -1 : 1 })) {
         const payload = payloadOf(document);
         if (payload === undefined) continue;
-        const { _id: id, expires_at: expiresAt, redirect_uri: redirectUri } = document;
-        yield { id, payload, expiresAt, redirectUri, accountId: String(document.account_id) };
+        yield { ...ownFields(document), payload, accountId: String(document.account_id) };
       }
+    },
+    async keepOffline({ authorizations: _, state: __, ...session }, exceptOf = '') {
+      const ofSession = { account_id: session.accountId, uid: String(session.uid) };
+      await collections.Grant.updateMany(
+        { ...ofSession, offline: true, client_id: { $ne: exceptOf } },
+        { $set: { session: JSON.stringify(session) }, $unset: { uid: 1 } },
+      );
     },
     async countAccounts(client_id) {
       const [counted] = await collections.Grant.aggregate<{ accounts: number }>(
@@ -277,6 +287,13 @@ function accountQueries(
       ).toArray();
       return counted?.accounts ?? 0;
     },
+  };
+}
+
+function ownFields({ _id: id, expires_at: expiresAt, redirect_uri: redirectUri, session }: OidcDocument) {
+  return {
+    ...{ id, expiresAt, redirectUri },
+    session: session === undefined ? undefined : (JSON.parse(session) as AdapterPayload),
   };
 }
 
@@ -313,7 +330,10 @@ function selectorOf(kind: Kind, id: string): { id_hash: string } | { _id: string
 function tombstone() {
   return {
     $set: { ended: true, payload: '{}', expires_at: new Date(Date.now() + TOMBSTONE_MS) },
-    $unset: { authorizations: 1, id_hash: 1, uid: 1, account_id: 1, client_id: 1, redirect_uri: 1, epoch: 1 },
+    $unset: {
+      ...({ authorizations: 1, id_hash: 1, uid: 1, account_id: 1, client_id: 1 } as const),
+      ...({ redirect_uri: 1, epoch: 1, session: 1 } as const),
+    },
   } as const;
 }
 
@@ -366,6 +386,7 @@ function documentAdapter(documents: Documents, kind: Kind): Adapter {
             grant_id: payload.grantId,
             uid: payload.uid ?? sessionUid,
             ...(ofAccount ? { account_id: accountId, client_id: clientId, epoch: epoch ?? 0 } : {}),
+            offline: isOffline((payload.openid as { scope?: string } | undefined)?.scope) || undefined,
             ...(pending ? { client_id: requestingClient(payload) } : {}),
             user_code: payload.userCode,
             expires_at:

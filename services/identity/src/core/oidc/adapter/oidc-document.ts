@@ -14,6 +14,10 @@ export type OidcDocument = {
   uid?: string | undefined;
   account_id?: string | undefined;
   client_id?: string | undefined;
+  /** In a grant: whether it outlives the sign-out that ends its session. */
+  offline?: boolean | undefined;
+  /** In a grant that has outlived it: the payload of that session. */
+  session?: string | undefined;
   /** In a grant: the destination of its latest code or token. */
   redirect_uri?: string | undefined;
   /** The account's sign_in_epoch when this was created; it has ended once the account's is higher. */

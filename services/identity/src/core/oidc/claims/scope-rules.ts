@@ -6,9 +6,14 @@ export const ALL_SCOPES = [...OIDC_SCOPES, ...API_SCOPES];
 
 /**
  * OpenID Connect Core §11: asks for a refresh token. Here the type of an application decides whether there is one, so the
- * scope is accepted where there is, and grants nothing.
+ * scope is accepted where there is. A native application that gets it outlives sign-outs; elsewhere it grants nothing.
  */
 export const OFFLINE_ACCESS = 'offline_access';
+
+/** Whether these scopes let an application stay signed in after a sign-out. */
+export function isOffline(scope: unknown): boolean {
+  return parseScope(String(scope ?? '')).includes(OFFLINE_ACCESS);
+}
 
 /** Removes offline_access from a refresh: it names no scope of the tokens, which RFC 6749 §6 would have it be. */
 export function omitOfflineAccess(form: URLSearchParams): void {
@@ -19,7 +24,7 @@ export function omitOfflineAccess(form: URLSearchParams): void {
 }
 
 /**
- * An authorization request that names no scope, or only offline_access, which grants nothing, asks for `byDefault` (RFC 6749 §3.3), if
+ * An authorization request that names no scope, or only offline_access, which reads nothing, asks for `byDefault` (RFC 6749 §3.3), if
  * its application may. Throws when it names none that there is.
  */
 export function requireKnownScope(
@@ -28,7 +33,9 @@ export function requireKnownScope(
   known: readonly string[] = ALL_SCOPES,
 ): void {
   const { params } = oidc;
-  if (params !== undefined && !params.scope) params.scope = byDefault.join(' ');
+  const named = parseScope(String(params?.scope ?? ''));
+  if (params !== undefined && named.every((name) => name === OFFLINE_ACCESS))
+    params.scope = [...byDefault, ...named].join(' ');
   if (parseScope(String(oidc.params?.scope ?? '')).some((name) => known.includes(name))) return;
   const description = `scope must name one or more of: ${known.join(' ')}`;
   throw new errors.CustomOIDCProviderError('invalid_scope', description);

@@ -8,8 +8,11 @@ export type Logout = { clientId: string; accountId: string; sid: string; consent
 
 /** The callback of RP-initiated logout when the person has confirmed it. */
 export type SignOuts = {
-  /** Ends the session with this uid, at the request of an application if it is known. */
-  signOut(uid: string, by: { origin: Origin; client?: string }): Promise<unknown>;
+  /**
+   * Ends the session with this uid, at the request of an application if it is known. With `staysOffline`, the person has signed out:
+   * native applications with offline_access stay signed in, but for the one that asks (Back-Channel Logout §2.7).
+   */
+  signOut(uid: string, by: { origin: Origin; client?: string }, staysOffline?: boolean): Promise<unknown>;
   /** Ends the grants of the session with this uid that this application has. Durable when it resolves. */
   endGrantsOfSession(accountId: string, uid: string, clientId: string): Promise<void>;
   /** Whether all sessions of the account have ended since the sign-in began. */
@@ -68,9 +71,14 @@ export function routeSignOuts(
   provider.Session.prototype.destroy = async function destroy(this: { uid: string; destroyed?: boolean }) {
     const { ctx } = Provider;
     if (ctx === undefined) throw new Error('a session is destroyed without a request');
-    const { clientId } = (ctx.oidc.session?.state ?? {}) as { clientId?: string };
+    const { clientId, postLogoutRedirectUri } = (ctx.oidc.session?.state ?? {}) as {
+      clientId?: string;
+      postLogoutRedirectUri?: string;
+    };
+    // It goes on with an authorization request when another account has signed in.
+    const isSwitch = postLogoutRedirectUri?.startsWith(ctx.oidc.urlFor('authorization')) === true;
     const client = clientId === undefined ? {} : { client: clientId };
-    await signOuts.signOut(this.uid, { origin: originOf(ctx), ...client });
+    await signOuts.signOut(this.uid, { origin: originOf(ctx), ...client }, !isSwitch);
     this.destroyed = true;
   };
 }

@@ -198,7 +198,7 @@ export function addAccessRoutes(
   });
 
   post('/account/sign-out', async (ctx, signedIn) => {
-    await sessionEnds.signOut(signedIn.session.uid, { origin: originOf(ctx) });
+    await sessionEnds.signOut(signedIn.session.uid, { origin: originOf(ctx) }, true);
     sessions.forget(ctx);
     return '/account/signed-out';
   });
