@@ -11,13 +11,13 @@ export type Filter = Record<string, unknown>;
  */
 export type ListField = { stored: string; index?: string } & (
   | { type: 'string' | 'number' | 'date'; unique?: true }
-  /** The foldedKey of a string. */
-  | { type: 'folded'; unique?: false }
+  /** The foldedKey of a string, or another key. */
+  | { type: 'folded'; unique?: false; key?: (text: string) => string }
   /**
    * `missingPrefix` begins the unique keys of documents without such a string. They sort first, but no comparison with a
    * value matches them.
    */
-  | { type: 'folded'; unique: true; missingPrefix?: string }
+  | { type: 'folded'; unique: true; missingPrefix?: string; key?: (text: string) => string }
   /** A field with a few possible values. `mostCommon` is the one that most documents have. */
   | { type: 'enum'; values: readonly string[]; mostCommon?: string }
   | { type: 'boolean'; mostCommon?: boolean }
@@ -66,7 +66,9 @@ export function normalize(field: ListField, conditions: readonly Condition[]): C
   const all = enumValues(field);
   if (all === undefined) {
     const keyOf = (value: FilterValue) => {
-      return field.type === 'folded' || field.type === 'words' ? foldedKey(String(value)) : value;
+      if (field.type !== 'folded' && field.type !== 'words') return value;
+      const key = ('key' in field && field.key) || foldedKey;
+      return key(String(value));
     };
     return conditions.map((condition) => ({ ...condition, values: condition.values.map(keyOf) }));
   }

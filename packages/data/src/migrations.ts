@@ -20,6 +20,8 @@ export type Migration = {
 
 export type MigrationContext = {
   connection: Connection;
+  /** For what an operator has to know of the documents. */
+  logger: Logger;
   /**
    * Calls `convert` with every document of a collection, in the order of their ids, and performs the writes that it returns,
    * BATCH documents at a time. After a crash it continues with the batch that was not completed. A write must have no effect
@@ -161,7 +163,7 @@ async function applyMigration(
   }
 
   try {
-    await run({ connection, convertEach });
+    await run({ connection, logger, convertEach });
     signal.throwIfAborted();
   } catch (error) {
     if (!signal.aborted) logger.error({ migration: name, err: error }, 'a migration failed');

@@ -46,6 +46,8 @@ export type ListUse = {
   /** The field of documents that is compared, if it is another one, such as one with foldedKeys. */
   stored?: string;
   type?: 'folded';
+  /** The key of a text, where that is not its foldedKey. */
+  key?: (text: string) => string;
   unique?: true;
   /** Begins the unique keys of documents without a value. */
   missingPrefix?: string;

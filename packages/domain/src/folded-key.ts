@@ -1,11 +1,26 @@
+import { asciiDomain } from './domain-name.ts';
+
 /**
- * The key by which usernames and emails are unique and sorted: toNFKC_Casefold(NFD(text)), by which identifiers match
+ * The key by which names are unique and sorted: toNFKC_Casefold(NFD(text)), by which identifiers match
  * whatever their case and Unicode form (The Unicode Standard §3.13, D147; UAX #31 §5). ß equals ss, ı is not i, and
  * characters that show nothing do not count.
  */
 export function foldedKey(text: string): string {
   if (/^\p{ASCII}*$/u.test(text)) return text.toLowerCase();
   return Array.from(text.normalize('NFD'), foldedCharacter).join('').normalize('NFC');
+}
+
+/** The last @, in any width. */
+const LAST_AT = /[@\ufe6b\uff20](?=[^@\ufe6b\uff20]*$)/u;
+
+/**
+ * The key of an email address, by which all addresses are compared: the foldedKey of what stands before the @, and the domain as
+ * A-labels (see asciiDomain). Of another text, it is the foldedKey.
+ */
+export function emailKey(address: string): string {
+  const [local = '', domain] = address.split(LAST_AT);
+  if (domain === undefined) return foldedKey(address);
+  return `${foldedKey(local)}@${asciiDomain(domain) ?? foldedKey(domain)}`;
 }
 
 /** More than any login in any spelling, in characters. */
@@ -17,7 +32,7 @@ const LONGEST_LOGIN = 1024;
  */
 export function loginKey(login: string): string {
   // Trimmed once it is folded: what shows nothing may stand around the spaces.
-  const key = login.length > LONGEST_LOGIN ? '' : foldedKey(login).trim();
+  const key = login.length > LONGEST_LOGIN ? '' : emailKey(login).trim();
   return key === '' ? NO_SUCH_LOGIN : key;
 }
 

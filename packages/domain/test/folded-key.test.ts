@@ -1,5 +1,6 @@
 import t from 'tap';
-import { foldedKey, loginKey } from '../src/folded-key.ts';
+import { asciiDomain } from '../src/domain-name.ts';
+import { emailKey, foldedKey, loginKey } from '../src/folded-key.ts';
 
 /** One character that becomes eighteen, which takes longest of all. */
 const LONGEST = '\ufdfa';
@@ -49,4 +50,46 @@ t.test('spellings of one text have the same key', async (t) => {
   for (const [a, b] of ['ann an', 'ı i', 'I ı', 'İ i'].map((pair) => pair.split(' '))) {
     t.not(foldedKey(a ?? ''), foldedKey(b ?? ''), `${a} ${b}`);
   }
+});
+
+t.test('domains of addresses are compared as A-labels (UTS #46, nontransitional)', async (t) => {
+  for (const [a, b] of [
+    ['x@bücher.example', 'X@XN--BCHER-KVA.example'],
+    ['x@bücher.example', 'x@BU\u0308CHER.Example.'],
+    ['x@bücher.example', 'x＠ｂü\u200dｃｈｅｒ．ｅｘａｍｐｌｅ'],
+    ['x@bücher.example', 'x@bücher。example'],
+    ['x@straße.de', 'x@straẞe.de'],
+    ['Straße@example.org', 'STRASSE@EXAMPLE.ORG.'],
+  ] as const) {
+    t.equal(emailKey(a), emailKey(b), `${a} ${b}`);
+    t.equal(loginKey(` ${a}\u3000`), emailKey(b));
+  }
+  for (const [a, b] of [
+    ['x@straße.de', 'x@strasse.de'],
+    ['x@example.org', 'x@example.org/'],
+    ['x@example.org', 'x@example.org:80'],
+    ['x@example.org', 'x@exampl%65.org'],
+    ['x@faß.de', 'x@fass.de'],
+  ] as const) {
+    t.not(emailKey(a), emailKey(b), `${a} ${b}`);
+  }
+  t.equal(loginKey('＠'), '@');
+  const none = [
+    '',
+    '.',
+    'a..b',
+    'a.1',
+    'a.٣',
+    'xn--a.de',
+    'xn--.de',
+    `${'ü'.repeat(60)}.de`,
+    'a_b.de',
+    'a/b.de',
+  ];
+  for (const domain of none) t.equal(asciiDomain(domain), undefined, domain);
+  const long = Array.from({ length: 1000 }, (_, i) => String.fromCodePoint(0x4e00 + 7 * i)).join('');
+  const before = performance.now();
+  loginKey(`x@${long}`);
+  loginKey('@'.repeat(1024));
+  t.ok(performance.now() - before < 50, 'a long one takes no time');
 });

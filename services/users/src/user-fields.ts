@@ -1,6 +1,7 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import { asciiDomain } from '@gatehouse/domain/domain-name';
 import { boolean, date, id, inSnakeCase, number, oneOf, text } from '@gatehouse/domain/fields';
-import { IGNORABLE } from '@gatehouse/domain/folded-key';
+import { emailKey, IGNORABLE } from '@gatehouse/domain/folded-key';
 import { keepsToOneScript } from './username-scripts.ts';
 
 export const USER_ROLES = ['user', 'editor', 'admin'] as const;
@@ -24,7 +25,7 @@ export const USER = {
   }),
   email: text()
     .default(null)
-    .list({ stored: 'email_key', type: 'folded', unique: true, missingPrefix: NO_ADDRESS }),
+    .list({ stored: 'email_key', type: 'folded', key: emailKey, unique: true, missingPrefix: NO_ADDRESS }),
   /** Whether the address is verified; an unverified one never identifies a user. */
   emailVerified: boolean().default(false),
   /** Null when it was not chosen: it is derived on each read, so that it follows its sources. */
@@ -112,14 +113,15 @@ const username: Rule = (value) => {
 const email: Rule = (value) => {
   if (!hasLength(value, 0, EMAIL_MAX)) return `must have at most ${EMAIL_MAX} characters`;
   // The addresses that mail systems accept in practice (RFC 5321 §4.1.2 without quoted strings and address literals;
-  // RFC 6531 for other scripts): dot-separated atoms, and a domain of two labels or more.
+  // RFC 6531 for other scripts): dot-separated atoms, and a domain of two labels or more, which has A-labels.
   const [local = '', domain = '', ...rest] = value.split('@');
   const valid =
     rest.length === 0 &&
     !INVISIBLE.test(value) &&
     hasLength(local, 1, 64) &&
     new RegExp(`^${ATOM}(?:\\.${ATOM})*$`, 'u').test(local) &&
-    new RegExp(`^${LABEL}(?:\\.${LABEL})+$`, 'u').test(domain);
+    new RegExp(`^${LABEL}(?:\\.${LABEL})+$`, 'u').test(domain) &&
+    asciiDomain(domain) !== undefined;
   return valid ? undefined : 'must be a valid email address';
 };
 
@@ -174,8 +176,8 @@ const PRINTABLE = String.raw`[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u20
 const SHOWN = String.raw`(?![\u115f\u1160\u2800\u3164\uffa0])[\p{L}\p{N}\p{P}\p{S}]`;
 
 /**
- * The rules above as JSON Schema keywords, as far as those can express them: not that a username keeps to one script, nor
- * that a password is not a common one. Patterns are of ECMA-262 with the u flag.
+ * The rules above as JSON Schema keywords, as far as those can express them: not that a username keeps to one script, nor that a
+ * domain has A-labels, nor that a password is not a common one. Patterns are of ECMA-262 with the u flag.
  */
 export const FIELD_LIMITS = {
   username: {

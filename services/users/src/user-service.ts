@@ -2,7 +2,7 @@ import type { RateLimiter } from '@gatehouse/api/http/rate-limit';
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
-import { loginKey } from '@gatehouse/domain/folded-key';
+import { foldedKey, loginKey } from '@gatehouse/domain/folded-key';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import type { RequestedBy } from '@gatehouse/server/requests';
@@ -362,7 +362,9 @@ export function createUserService({
 
 function loginOf(login: string): Login {
   const key = loginKey(login);
-  return key.includes('@') ? { emailKey: key } : { usernameKey: key };
+  if (!key.includes('@')) return { usernameKey: key };
+  const formerKey = foldedKey(login).trim();
+  return { emailKey: key, ...(formerKey !== key && { formerKey }) };
 }
 
 /** An upper bound of a password's length in any Unicode form; a longer one is wrong without being hashed. */

@@ -31,6 +31,8 @@ export type UserField = ListFieldOf<typeof USER> | 'text';
 export type Account = EntityOf<typeof ACCOUNT> & {
   /** Whether somebody else had the address before, and neither has confirmed it: the first to confirm it gets it. */
   emailContested?: boolean;
+  /** The key of the address from before domains were compared as A-labels, which the account keeps with the address. */
+  formerEmailKey?: string;
 };
 
 export function userOf(record: UserRecord): User {
@@ -143,8 +145,11 @@ export type UserEvent = {
   data: { user_id: string; version: number; changed?: string[] };
 };
 
-/** The key (see foldedKey) of what a person signs in with: a username, or an email address if it has an @. */
-export type Login = { usernameKey: string } | { emailKey: string };
+/**
+ * The key of what a person signs in with: a username, or an email address if it has an @. The `formerKey` is that of an address
+ * from before domains were compared as A-labels.
+ */
+export type Login = { usernameKey: string } | { emailKey: string; formerKey?: string };
 
 /**
  * The store as the use cases need it. Writes are durable when they resolve; they raise the version and updatedAt, and

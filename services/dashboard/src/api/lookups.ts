@@ -1,5 +1,5 @@
 import { isId, isUserId } from '@gatehouse/core/ids';
-import { foldedKey } from '@gatehouse/domain/folded-key';
+import { emailKey, foldedKey } from '@gatehouse/domain/folded-key';
 import type { Api } from './api.ts';
 import { ApiError } from './api-error.ts';
 import { type ApiApplication, type ApplicationPage, applicationPath } from './application-types.ts';
@@ -28,7 +28,7 @@ export async function userIdOf(api: Api, named: string): Promise<string> {
   if (isUserId(named) && (await usersWith('id')).data.length > 0) return named;
   const { data } = await usersWith(field);
   // A filter may also be a pattern.
-  const found = data.find((user) => foldedKey(user[field] ?? '') === foldedKey(named));
+  const found = data.find((user) => emailKey(user[field] ?? '') === emailKey(named));
   if (found !== undefined) return found.id;
   if (isUserId(named)) return named;
   throw new ApiError(

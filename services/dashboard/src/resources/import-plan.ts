@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FieldProblem } from '@gatehouse/core/errors';
-import { foldedKey } from '@gatehouse/domain/folded-key';
+import { emailKey, foldedKey } from '@gatehouse/domain/folded-key';
 import type { Api } from '../api/api.ts';
 import { ApiError } from '../api/api-error.ts';
 import { rowsWith } from '../api/rows-with.ts';
@@ -198,11 +198,12 @@ function addConflicts<T extends Entity>(
   field: string,
   { others, lines }: { others: readonly T[]; lines: Map<string, number> },
 ): void {
-  const owners = new Map(others.map((other) => [foldedKey(String(other[field as keyof T])), other.id]));
+  const keyOf = field === 'email' ? emailKey : foldedKey;
+  const owners = new Map(others.map((other) => [keyOf(String(other[field as keyof T])), other.id]));
   for (const draft of drafts) {
     const text = uniqueText(draft, field);
     if (text === undefined) continue;
-    const key = foldedKey(text);
+    const key = keyOf(text);
     const owner = owners.get(key);
     const line = lines.get(key);
     if (owner !== undefined && owner !== draft.current?.id) {

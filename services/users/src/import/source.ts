@@ -1,6 +1,6 @@
 import { bodyValidator, invalidFields } from '@gatehouse/api/http/schema';
 import { derivedId, isUserId } from '@gatehouse/core/ids';
-import { foldedKey } from '@gatehouse/domain/folded-key';
+import { emailKey } from '@gatehouse/domain/folded-key';
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import { hashOf } from '../hashes/hash-notations.ts';
 import type { Phc } from '../hashes/phc.ts';
@@ -58,10 +58,10 @@ const MAX_CLOCK_SKEW_MS = 3_600_000;
 export function importedAccount(from: string, { fields, hash }: ReturnType<Source['read']>) {
   const given = readFields(fields);
   const { email, role, status, first_name: firstName, last_name: lastName } = given;
-  const emailKey = email ? foldedKey(email) : undefined;
+  const addressKey = email ? emailKey(email) : undefined;
   // Where addresses are usernames, one is derived; so is a name.
   const chosen = (text: string | null | undefined) =>
-    text && foldedKey(text) !== emailKey ? text : undefined;
+    text && emailKey(text) !== addressKey ? text : undefined;
   const [username, name] = [chosen(given.username), chosen(given.name)];
   const texts = Object.entries({ username, email, name, firstName, lastName, role, status });
   const draft: NewUser = Object.fromEntries(texts.filter(([, text]) => text));

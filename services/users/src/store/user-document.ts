@@ -1,9 +1,10 @@
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { createListPlan } from '@gatehouse/data/list-plan';
 import type { Migration } from '@gatehouse/data/migrations';
 import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
-import { foldedKey } from '@gatehouse/domain/folded-key';
+import { emailKey, foldedKey } from '@gatehouse/domain/folded-key';
 import { nameWordsOf } from '@gatehouse/domain/search-words';
 import { type Account, type User, type UserField, userOf } from '../user.ts';
 import { ACCOUNT, NO_ADDRESS, USER } from '../user-fields.ts';
@@ -53,7 +54,9 @@ export function userOfDocument(document: StoredOf<typeof USER>): User {
 
 export function accountOf(document: UserDocument): Account {
   const emailContested = document.email !== null && document.email_key.includes(NO_ADDRESS);
-  return { ...accounts.read(document), emailContested };
+  const { email, email_key: key } = document;
+  const isFormer = email != null && key === foldedKey(email) && key !== emailKey(email);
+  return { ...accounts.read(document), emailContested, ...(isFormer && { formerEmailKey: key }) };
 }
 
 /** The stored fields, and those by which users are found. */
@@ -61,7 +64,7 @@ export function storedFields(account: Account): Omit<UserDocument, '_id'> {
   return {
     ...accounts.write(account),
     username_key: foldedKey(account.username),
-    email_key: emailKey(account),
+    email_key: uniqueEmailKey(account),
     ...searchFields(account),
   };
 }
@@ -102,9 +105,33 @@ export const USER_MIGRATIONS: readonly Migration[] = [
       });
     },
   },
+  {
+    version: 1,
+    name: 'domains of addresses are compared as A-labels',
+    async run({ connection, logger }) {
+      const collection = connection.collection<UserDocument>('users');
+      const kept: string[] = [];
+      for await (const document of collection.find({ email: /[^\0-\x7f]/ })) {
+        const { formerEmailKey, ...account } = accountOf(document);
+        if (formerEmailKey === undefined) continue;
+        const unchanged = { _id: document._id, email: account.email, email_key: formerEmailKey };
+        const update = { $set: { email_key: uniqueEmailKey(account) } };
+        await collection.updateOne(unchanged, update).catch((error: unknown) => {
+          if (duplicateKeyField(error) === undefined) throw error;
+          kept.push(document._id);
+        });
+      }
+      if (kept.length > 0)
+        logger.warn(
+          { count: kept.length, users: kept },
+          'the addresses of these users are those of others, too',
+        );
+    },
+  },
 ];
 
-function emailKey({ id, email, emailContested = false }: Account): string {
+function uniqueEmailKey({ id, email, emailContested = false, formerEmailKey }: Account): string {
   if (email === null) return NO_ADDRESS + id;
-  return emailContested ? foldedKey(email) + NO_ADDRESS + id : foldedKey(email);
+  if (emailContested) return emailKey(email) + NO_ADDRESS + id;
+  return formerEmailKey === foldedKey(email) ? formerEmailKey : emailKey(email);
 }

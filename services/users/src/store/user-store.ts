@@ -6,7 +6,7 @@ import { createFindById } from '@gatehouse/data/find-by-id';
 import { createListSource } from '@gatehouse/data/list-source';
 import { OUTBOX_INDEX } from '@gatehouse/data/outbox';
 import { createVersionedWrites } from '@gatehouse/data/versioned-write';
-import { foldedKey } from '@gatehouse/domain/folded-key';
+import { emailKey, foldedKey } from '@gatehouse/domain/folded-key';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import type { Connection } from 'mongoose';
 import {
@@ -124,7 +124,7 @@ export function createUserStore(connection: Connection, counts: Counts = createC
   /** The user who has the address, apart from those who contest it. */
   const holderOf = (email: string) =>
     collection.findOne<Pick<UserDocument, '_id' | 'email' | 'email_verified'>>(
-      { email_key: foldedKey(email) },
+      { email_key: emailKey(email) },
       { projection: { email: 1, email_verified: 1 } },
     );
   const isTakenEmail = (error: unknown) => error instanceof TakenError && error.field === 'email';
@@ -214,12 +214,17 @@ export function createUserStore(connection: Connection, counts: Counts = createC
     },
 
     async findByLogin(login) {
-      const filter =
-        'emailKey' in login
-          ? { email_key: login.emailKey, email_verified: true }
-          : { username_key: login.usernameKey };
       const projection = { ...PUBLIC_FIELDS, password_hash: 1 };
-      const document = await collection.findOne<UserDocument>(filter, { projection });
+      const find = (filter: object) => collection.findOne<UserDocument>({ ...filter }, { projection });
+      let document: UserDocument | null = null;
+      if ('usernameKey' in login) document = await find({ username_key: login.usernameKey });
+      else {
+        const verified = { email_verified: true };
+        // Two accounts from before domains were compared as A-labels are each found by their own spelling.
+        if (login.formerKey !== undefined) document = await find({ email_key: login.formerKey, ...verified });
+        if (document === null || emailKey(document.email ?? '') !== login.emailKey)
+          document = await find({ email_key: login.emailKey, ...verified });
+      }
       return document === null
         ? undefined
         : { user: userOfDocument(document), passwordHash: document.password_hash ?? null };
@@ -293,16 +298,16 @@ export function createUserStore(connection: Connection, counts: Counts = createC
 
     async findTaken({ username, email, claimsEmail }) {
       const usernameKey = username === undefined ? undefined : foldedKey(username);
-      const emailKey = typeof email === 'string' ? foldedKey(email) : undefined;
-      if (usernameKey === undefined && emailKey === undefined) return [];
-      const found = await findHolders(omitUndefined({ usernameKey, emailKey }));
+      const addressKey = typeof email === 'string' ? emailKey(email) : undefined;
+      if (usernameKey === undefined && addressKey === undefined) return [];
+      const found = await findHolders(omitUndefined({ usernameKey, emailKey: addressKey }));
       const isHeld = ({ held_username: held, username_held_until: until }: UserDocument) =>
         held === usernameKey && until != null && until > new Date();
       const isUsernameTaken =
         usernameKey !== undefined && found.some((it) => it.username_key === usernameKey || isHeld(it));
       const isEmailTaken = found.some(
         (it) =>
-          it.email_key === emailKey &&
+          it.email_key === addressKey &&
           claimsEmail !== 'any' &&
           (it.email_verified || claimsEmail === undefined),
       );

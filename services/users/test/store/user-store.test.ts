@@ -1,6 +1,7 @@
+import { domainToASCII } from 'node:url';
 import { ERASING_SERVICES } from '@gatehouse/core/services';
 import { OUTBOX_INDEX, type OutboxEvent } from '@gatehouse/data/outbox';
-import { foldedKey } from '@gatehouse/domain/folded-key';
+import { emailKey, foldedKey } from '@gatehouse/domain/folded-key';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import { explainQueries, monitored } from '@gatehouse/testing/explain';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
@@ -84,6 +85,21 @@ t.test('several users without an address, but no address twice', async (t) => {
   t.same(await store.findTaken({ username, email: null }), ['username']);
   t.same(await store.findTaken({ email }), ['email']);
   t.same(await store.findTaken({ email: null }), []);
+});
+
+t.test('an address is one account, however its domain is written', async (t) => {
+  const labels = 'ÜBER.example';
+  const email = `Ann@${labels}`;
+  const { id, ...rest } = userRecord({ email, emailVerified: true });
+  await store.insert({ id, ...rest });
+  const same = `ANN@${domainToASCII(labels)}`;
+  t.same(await store.findTaken({ email: same }), ['email']);
+  await t.rejects(store.insert(userRecord({ email: same })), new TakenError('email'));
+  t.match(await store.findByLogin({ emailKey: emailKey(same) }), { user: { id, email } }, 'as typed');
+  t.equal(await store.count([{ field: 'email', operator: 'eq', values: [same] }]), 1);
+  await store.update(id, { email: same });
+  await store.insert(userRecord({ email: 'x@straße.example' }));
+  await store.insert(userRecord({ email: 'x@strasse.example' }));
 });
 
 t.test('an update that conflicts with another user changes nothing', async (t) => {

@@ -74,7 +74,8 @@ export async function withLastSignIns(api: Api, page: ApiPage<ApiUser>): Promise
 
 function findBy(q: string): Record<string, string> {
   if (q === '') return {};
-  return q.includes('@') && !q.startsWith('@') ? beginsWith('email', q) : { q: q.replace(/^@/, '') };
+  // The beginning of a domain in another script is not that of its A-labels.
+  return /.@\p{ASCII}*$/u.test(q) ? beginsWith('email', q) : { q: q.replace(/^@/, '') };
 }
 
 /** One user, with the name, the role and the entity tag. */

@@ -58,13 +58,13 @@ export function createPasswordCheck(options: {
   const { accounts, throttle, generations, secondFactors, audit } = options;
   return async (ctx, { login: typed, password, client, isConnecting, isKnownDevice }) => {
     const login = loginKey(typed);
-    const known = await accounts.lookUp(login);
+    const known = await accounts.lookUp(typed);
     const knownDevice = known !== undefined && isKnownDevice(known);
     // Asked for an unknown name as well, which must take as long.
     const generation = await generations.current(known?.id ?? login);
     const { address } = requestInfo(ctx.req);
     const attempt = await throttle.before({ login, account: known, address, knownDevice });
-    const checked = await accounts.checkPassword(login, password).catch(async (error: unknown) => {
+    const checked = await accounts.checkPassword(typed, password).catch(async (error: unknown) => {
       await throttle.abandoned(attempt);
       throw error;
     });

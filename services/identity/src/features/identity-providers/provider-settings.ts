@@ -2,6 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { bodyValidator } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
+import { emailKey } from '@gatehouse/domain/folded-key';
 import { type Static, Type } from 'typebox';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 import { isOfManyOrganizations } from './upstream-identity.ts';
@@ -138,7 +139,7 @@ export function providerOf(entry: ProviderSettings): IdentityProvider {
     },
     refreshesProfile: entry.refresh_profile ?? false,
     trustsEmail: entry.trust_email ?? false,
-    domains: domains?.map((domain) => domain.toLowerCase()),
+    domains: domains?.map((domain) => emailKey(`@${domain}`).slice(1)),
     allowsPasswords: entry.passwords ?? true,
     signUp: entry.sign_up as IdentityProvider['signUp'],
     secondFactor: { amr: entry.second_factor?.amr ?? [], acr: entry.second_factor?.acr ?? [] },

@@ -1,3 +1,4 @@
+import { emailKey } from '@gatehouse/domain/folded-key';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 
 /** The identity of a person who has signed in at a provider, as the provider states it. */
@@ -43,7 +44,8 @@ export function isOfDomain(
   { domains }: Pick<IdentityProvider, 'domains'>,
   { email = '', isEmailVerified }: Pick<UpstreamIdentity, 'email' | 'isEmailVerified'>,
 ): boolean {
-  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
+  const key = emailKey(email);
+  const domain = key.slice(key.lastIndexOf('@') + 1);
   return domains === undefined || (isEmailVerified && domains.includes(domain));
 }
 

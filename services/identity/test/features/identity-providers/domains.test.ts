@@ -5,7 +5,7 @@ import { respond, signInBy, startUpstream, verified } from './upstream.ts';
 
 const upstream = await startUpstream(t);
 async function withDomain(settings: object = {}) {
-  const identityProviders = upstream.settings({ domains: ['acme.example'], ...settings });
+  const identityProviders = upstream.settings({ domains: ['acme.example', 'Bücher.example'], ...settings });
   const built = await build(t, { config: { identityProviders } });
   upstream.start(built.base);
   return built;
@@ -40,6 +40,8 @@ t.test('an address leads to the provider of its domain, whether there is an acco
   t.equal(new Set(seen).size, 1, 'alike');
   const { page } = await enter(built, 'yan@sub.acme.example', PASSWORD);
   t.match(alertOf(page), /do not match/, 'no other domain');
+  const written = await enter(built, 'yan@xn--bcher-kva.example', PASSWORD);
+  t.ok(linkOf(written.page, 'Continue to Acme'), 'in any script');
   t.match(page.html, /Leave it empty if your organization signs you in/);
 });
 
