@@ -140,11 +140,14 @@ export function createUserService({
   failuresInARow,
   takenPerUser,
 }: UserServiceDependencies): UserService {
-  /** The hash of a password that is set. Throws `invalid` for one of those that are guessed first. */
-  async function hashNew(password: string, field = 'password'): Promise<string> {
-    const message =
-      'is a common password, or only counts or repeats, and would be guessed first: choose another';
-    if (await isCommonPassword(password)) assertValid([{ field, message }]);
+  /** The hash of a password that is set for a user of these names. Throws `invalid` for one of those that are guessed first. */
+  async function hashNew(password: string, names: Names, field = 'password'): Promise<string> {
+    const message = (await isCommonPassword(password))
+      ? 'is a common password, or only counts or repeats, and would be guessed first: choose another'
+      : isOwnName(password, names)
+        ? 'is the username or the email address, and would be guessed first: choose another'
+        : undefined;
+    if (message !== undefined) assertValid([{ field, message }]);
     return passwords.hash(password);
   }
 
@@ -254,7 +257,7 @@ export function createUserService({
             ...omitUndefined({ email, claimsEmail }),
           });
           if (taken !== undefined) throw new TakenError(taken);
-          if (password !== undefined) passwordHash ??= await hashNew(password);
+          if (password !== undefined) passwordHash ??= await hashNew(password, record);
           const { accountChanges: events } = await store.insert(
             { ...record, passwordHash },
             omitUndefined({ claimsEmail }),
@@ -281,7 +284,8 @@ export function createUserService({
       assertValid(fieldProblems({ ...changes, ...omitUndefined({ password }) }));
       const checked =
         currentPassword === undefined ? {} : { currentHash: await checkCurrent(id, currentPassword, by) };
-      const hashed = password === undefined ? {} : { passwordHash: await hashNew(password) };
+      const names = password === undefined ? {} : { ...existing(await store.findById(id)), ...changes };
+      const hashed = password === undefined ? {} : { passwordHash: await hashNew(password, names) };
       const write = () =>
         store.update(
           id,
@@ -335,7 +339,8 @@ export function createUserService({
         typeof currentPassword === 'string'
           ? { currentHash: await checkCurrent(id, currentPassword, by) }
           : omitUndefined({ currentHash: currentPassword });
-      const passwordHash = await hashNew(newPassword, 'new_password');
+      const names = existing(await store.findById(id));
+      const passwordHash = await hashNew(newPassword, names, 'new_password');
       const change = { reason: 'password', passwordHash, isRecovery, isSetUp, ...checked } as const;
       const changed = await changeSecurity(id, change, ifVersion, by.changedBy);
       if (by.source === undefined) await forgive(id);
@@ -358,6 +363,14 @@ export function createUserService({
       return restored;
     },
   };
+}
+
+type Names = { username?: string; email?: string | null };
+
+/** Whether it is what others know the person by, in any spelling (NIST SP 800-63B §5.1.1.2: context-specific words). */
+function isOwnName(password: string, { username = '', email }: Names): boolean {
+  const names = [username, email ?? '', email?.split('@')[0] ?? ''].filter((name) => name !== '');
+  return names.map(loginKey).includes(loginKey(password));
 }
 
 function loginOf(login: string): Login {

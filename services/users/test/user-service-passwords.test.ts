@@ -119,6 +119,39 @@ t.test('no way of setting a password takes one of those that are guessed first',
   }
 });
 
+t.test('no way of setting a password takes a name of the account, in any spelling', async (t) => {
+  const message = 'is the username or the email address, and would be guessed first: choose another';
+  const [username, email] = ['Günther.Ünal', 'Ann.Other-1@BÜCHER.example'];
+  const names = [
+    'GÜNTHER.ÜNAL',
+    'gu\u0308nther.u\u0308nal',
+    'ann.other-1',
+    'ann.other-1@xn--bcher-kva.example',
+  ];
+  const { id } = await created({ username, email });
+  for (const password of names) {
+    const problem = { kind: 'invalid', details: [{ field: 'password', message }] };
+    const other = { username: `${username}2`, email: `2${email}` };
+    t.match(await failure(users.update(id, { password })), problem, password);
+    t.match(
+      await failure(users.changePassword(id, { newPassword: password })),
+      { kind: 'invalid', details: [{ field: 'new_password', message }] },
+      password,
+    );
+    await users.update(id, other);
+    t.match(await failure(users.update(id, { username, email, password })), problem, 'with the name');
+    await users.update(id, { username, email });
+  }
+  const own = { username: 'Second.One', email: 'second@example.net', password: 'SECOND.ONE' };
+  t.match(await failure(users.create(own)), { details: [{ field: 'password', message }] });
+  const derived = { email: 'Someone@example.net', password: 'SOMEONE@example.net' };
+  t.match(await failure(users.create(derived)), { details: [{ field: 'password', message }] });
+  t.match(await failure(users.create({ name: 'Some Body', password: 'some.body' })), {
+    details: [{ message }],
+  });
+  await users.changePassword(id, { newPassword: 'günther.ünal-and-more' });
+});
+
 t.test('one of several changes with the same current password succeeds', async (t) => {
   const { id, username } = await created();
   const names = ['one', 'two', 'three', 'four'].map((name) => `${name} horses`);

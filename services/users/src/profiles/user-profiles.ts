@@ -30,7 +30,7 @@ const Role = enumOf(USER_ROLES);
 const Status = enumOf(USER_STATUSES);
 
 export const PasswordInput = Type.String({
-  description: `${between(PASSWORD_LENGTH)} characters. Common passwords, and those that only count or repeat, are refused. Never returned.`,
+  description: `${between(PASSWORD_LENGTH)} characters. Common passwords, those that only count or repeat, and the username and the email address are refused. Never returned.`,
   ...documentedLimits(FIELD_LIMITS.password),
   examples: ['correct horse battery'],
 });

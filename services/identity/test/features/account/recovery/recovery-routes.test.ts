@@ -88,6 +88,8 @@ t.test('a forgotten password', async (t) => {
     const common = await visitor.submit(short, { new_password: 'Password1' });
     t.equal(common.status, 400);
     t.match(alertOf(common), /The new password is a common password/);
+    const own = await visitor.submit(short, { new_password: ANN.toUpperCase() });
+    t.match(alertOf(own), /The new password is the username or the email address/);
     t.equal(heading(await visitor.get(link)), 'Choose a new password', 'the mailed link still works');
 
     users.state.down = true;
