@@ -12,6 +12,11 @@ export function duplicateKeyField(error: unknown): string | undefined {
   return Object.keys(keyPattern ?? {})[0];
 }
 
+/** The value of that field that is taken. */
+export function duplicateKeyValue(error: unknown): unknown {
+  return Object.values((error as { keyValue?: object }).keyValue ?? {})[0];
+}
+
 /**
  * The indexes of the operations of a bulk write that violated a unique index. Throws an error that has any other cause, after
  * which it is not known which operations were done.

@@ -3,6 +3,7 @@ import type { Logger } from '@gatehouse/core/logger';
 import type mongoose from 'mongoose';
 import type { Connection } from 'mongoose';
 import type { StoredDocument } from './collection.ts';
+import { duplicateKeyOperations } from './duplicate-key.ts';
 import { holdLease } from './lease.ts';
 
 /** A step that brings the documents of a database to what a new version of the service stores. */
@@ -26,10 +27,13 @@ export type MigrationContext = {
    * Calls `convert` with every document of a collection, in the order of their ids, and performs the writes that it returns,
    * BATCH documents at a time. After a crash it continues with the batch that was not completed. A write must have no effect
    * on a document that has been written since it was read, or converted before. Once in a migration for each collection.
+   *
+   * @param taken converts a document whose write violated a unique index; without it, the migration fails
    */
   convertEach<D extends { _id: string }>(
     collection: string,
     convert: (document: D) => readonly Write[],
+    taken?: (document: D) => Promise<void>,
   ): Promise<void>;
 };
 
@@ -144,6 +148,7 @@ async function applyMigration(
   async function convertEach<D extends { _id: string }>(
     collectionName: string,
     convert: (document: D) => readonly Write[],
+    taken?: (document: D) => Promise<void>,
   ) {
     const collection = connection.collection<StoredDocument>(collectionName);
     let after = record?.converted_to?.[collectionName] ?? '';
@@ -152,8 +157,16 @@ async function applyMigration(
       const batch = await collection
         .find({ _id: { $gt: after } }, { sort: { _id: 1 }, limit: BATCH })
         .toArray();
-      const writes = batch.flatMap((document) => convert(document as unknown as D));
-      if (writes.length > 0) await collection.bulkWrite(writes);
+      const writes = batch.flatMap((it) => convert(it as unknown as D).map((write) => ({ it, write })));
+      const commands = writes.map(({ write }) => write);
+      if (commands.length > 0) {
+        await collection
+          .bulkWrite(commands, { ordered: taken === undefined })
+          .catch(async (error: unknown) => {
+            if (taken === undefined) throw error;
+            for (const i of duplicateKeyOperations(error)) await taken(writes[i]?.it as unknown as D);
+          });
+      }
       isFull = batch.length === BATCH;
       after = batch.at(-1)?._id ?? after;
       if (isFull) {

@@ -4,7 +4,7 @@ import { allowsVersion, type IfVersion } from '@gatehouse/domain/if-version';
 import { createBatches } from './batches.ts';
 import type { DocumentCollection, StoredDocument } from './collection.ts';
 import type { Counts } from './counts.ts';
-import { duplicateKeyField } from './duplicate-key.ts';
+import { duplicateKeyField, duplicateKeyValue } from './duplicate-key.ts';
 import { insertNew } from './insert-new.ts';
 import { type OutboxEvent, outboxEvent, type StoredEvents } from './outbox.ts';
 
@@ -87,7 +87,7 @@ export function createVersionedWrites<
   read: (document: D) => T;
   write: (aggregate: T) => Omit<D, keyof VersionedDocument>;
   counts: Counts;
-  duplicate?: (field: string) => Error | undefined;
+  duplicate?: (field: string, value: unknown) => Error | undefined;
 }): VersionedWrites<T> {
   const { collection, noun, read, write, counts, duplicate } = options;
   const serialized = createWriteQueue();
@@ -133,7 +133,7 @@ export function createVersionedWrites<
 
   function rethrowDuplicate(error: unknown): never {
     const field = duplicateKeyField(error);
-    throw (field === undefined ? undefined : duplicate?.(field)) ?? error;
+    throw (field === undefined ? undefined : duplicate?.(field, duplicateKeyValue(error))) ?? error;
   }
 
   function newDocument(aggregate: T, events: readonly DomainEvent[]) {

@@ -62,11 +62,11 @@ const HTTP_CLIENT_IMPORTERS: { files: RegExp; reason: string }[] = [
 
 /**
  * X-store.ts stores the aggregate X.ts, but where that is a use case; the store of analytics keeps buckets. A rule of
- * usernames has a file of its own.
+ * usernames has a file of its own, and so have look-alikes.
  */
 const STORED = /^services\/[^/]+\/src\/(?:.+\/)?([a-z-]+)-store\.ts$/;
 const NO_AGGREGATES = ['analytics', 'audit', 'session', 'sign-in-throttle'];
-const OTHER_AGGREGATES = ['bucket', 'given', 'username-scripts'];
+const OTHER_AGGREGATES = ['bucket', 'given', 'look-alikes', 'username-scripts'];
 const PURE = /^@gatehouse\/(?:(?:core|domain)\/|server\/requests$)/;
 /** The layers of a service: profiles/, and store/ or, in a small service, user-store.ts with its parts. */
 const PROFILE = /^\.\/(?:.+\/)?profiles\//;
@@ -122,7 +122,7 @@ function rolesOf(sources: readonly SourceFile[]): Role[] {
   return [
     {
       files: aggregate,
-      may: [aggregate, PURE, /^node:crypto$/],
+      may: [aggregate, PURE, /^node:crypto$/, /\.json$/],
       rule: 'an aggregate imports only core and domain',
     },
     {

@@ -2,8 +2,9 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { ERASING_SERVICES } from '@gatehouse/core/services';
 import { inSnakeCase } from '@gatehouse/domain/fields';
-import { foldedKey } from '@gatehouse/domain/folded-key';
+import { emailKey } from '@gatehouse/domain/folded-key';
 import type { RequestedBy } from '@gatehouse/server/requests';
+import { usernameLookAlike } from './look-alikes/look-alikes.ts';
 import {
   type Account,
   type AccountChanged,
@@ -108,7 +109,7 @@ function heldUsername(
   next: Account,
   { updatedAt }: Revision,
 ) {
-  const [before, after] = [foldedKey(username), foldedKey(next.username)];
+  const [before, after] = [usernameLookAlike(username), usernameLookAlike(next.username)];
   if (after === before) return {};
   if (after === heldUsername) return { heldUsername: null, usernameHeldUntil: null };
   const isHeld = usernameHeldUntil !== null && usernameHeldUntil > updatedAt;
@@ -186,10 +187,19 @@ export function verifyEmail(current: Account, email: string, revision: Revision)
   return updated(current, { ...current, emailVerified: true, emailContested: false }, revision);
 }
 
-/** Takes an address from an account that has not verified it; undefined when it has, or has it no longer. */
-export function releaseEmail(current: Account, email: string, revision: Revision): AccountUpdate | undefined {
+/**
+ * Takes an address from an account that has not verified it, since somebody else has `proven` it; one that only looks like that is
+ * contested from now on. Undefined when the account has verified it, or has it no longer.
+ */
+export function releaseEmail(
+  current: Account,
+  { email, proven }: { email: string; proven: string },
+  revision: Revision,
+): AccountUpdate | undefined {
   if (current.emailVerified || current.email !== email) return undefined;
-  return updated(current, { ...current, email: null, emailContested: false }, revision);
+  const isSame = emailKey(email) === emailKey(proven);
+  const address = isSame ? { email: null, emailContested: false } : { emailContested: true };
+  return updated(current, { ...current, ...address }, revision);
 }
 
 /**
@@ -322,7 +332,8 @@ function reasonsOf(current: Account, next: Account, revision: Revision): Reason[
     reasons.push({ reason: 'email', raises: [], ...previous, ...restorable });
   }
   if (next.username !== current.username) {
-    const held = next.heldUsername === foldedKey(current.username) ? { isRestorable: true as const } : {};
+    const held =
+      next.heldUsername === usernameLookAlike(current.username) ? { isRestorable: true as const } : {};
     reasons.push({ reason: 'username', raises: [], previousUsername: current.username, ...held });
   }
   if (next.role !== role) {

@@ -52,7 +52,7 @@ export const USER = {
   emailReplacedAt: date().default(null),
   /** When an admin last gave the account back: no link undoes an earlier change, except one of the address. */
   givenBackAt: date().default(null),
-  /** The key of a username that the account had, which nobody else gets until then. */
+  /** The key of all that looks like a username that the account had, which nobody else gets until then. */
   heldUsername: text().default(null),
   usernameHeldUntil: date().default(null),
   /** When the role was last lowered, or the account deactivated. */

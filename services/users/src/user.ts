@@ -33,6 +33,8 @@ export type Account = EntityOf<typeof ACCOUNT> & {
   emailContested?: boolean;
   /** The key of the address from before domains were compared as A-labels, which the account keeps with the address. */
   formerEmailKey?: string;
+  /** The keys of its names that another account had first, which looks like it: both are from before look-alikes were refused. */
+  sharedLookAlikes?: readonly string[];
 };
 
 export function userOf(record: UserRecord): User {

@@ -216,12 +216,54 @@ t.test('one of many concurrent confirmations gets the address', async (t) => {
   t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
-t.test('ı and i are two letters', async (t) => {
-  await created({ username: 'ilgin' });
-  await created({ username: 'ılgın' });
-  await t.rejects(created({ username: 'ILGIN' }), new TakenError('username'));
-  t.match(await users.lookUp('ılgın'), { username: 'ılgın' });
+t.test('a name that looks like that of another user is taken, and finds nobody', async (t) => {
+  const cyrillic = 'ѕсоре';
+  const { id } = await created({ username: 'Scope', email: 'scope@looks.example', emailVerified: true });
+  const other = await created();
+  for (const username of ['SCOPE', 'ｓcope', cyrillic, 'sc0pe']) {
+    await t.rejects(created({ username }), new TakenError('username'), username);
+    await t.rejects(users.update(other.id, { username }), new TakenError('username'));
+  }
+  for (const email of [`${cyrillic}@looks.example`, 'sсope@looks.example']) {
+    await t.rejects(created({ email }), new TakenError('email'));
+    await t.rejects(users.update(other.id, { email }), new TakenError('email'));
+    t.equal(await users.lookUp(email), undefined);
+    t.equal(await users.checkPassword(email, PASSWORD), undefined);
+  }
+  t.equal(await users.lookUp(cyrillic), undefined);
+  t.equal(await users.checkPassword('sc0pe', PASSWORD), undefined);
+  t.match(await users.checkPassword('SCOPE', PASSWORD), { id });
+  await created({ email: `${cyrillic}@other.example` });
+  const { username } = await users.create({ email: 'sc0pe@looks.example' });
+  t.match(username, /^sc0pe-/, 'ASCII looks like no other address');
+  await created({ username: 'admın' });
+  await t.rejects(created({ username: 'Admin' }), new TakenError('username'));
 });
+
+t.test('no name that looks like one that is held is free, but for its owner', async (t) => {
+  const { id } = await created({ username: 'ılgın' });
+  await users.update(id, { username: 'somebody-else' });
+  await t.rejects(created({ username: 'ilgin' }), new TakenError('username'));
+  for (const username of ['ilgin', 'ılgın']) t.match(await users.update(id, { username }), { username });
+});
+
+t.test(
+  'of addresses that look alike, the first that is confirmed stays, and none is taken away',
+  async (t) => {
+    const [latin, cyrillic] = ['pass@alike.example', 'раss@alike.example'];
+    const first = await created({ email: latin });
+    const second = await created({ email: cyrillic, claimsEmail: 'unconfirmed' });
+    t.match(await users.verifyEmail(second.id, cyrillic), { email: cyrillic, emailVerified: true });
+    t.match(await users.read(first.id), { email: latin, emailVerified: false });
+    t.match(await users.update(first.id, { name: 'First' }), { email: latin });
+    await t.rejects(users.verifyEmail(first.id, latin), new TakenError('email'));
+    await t.rejects(created({ email: latin, claimsEmail: 'unconfirmed' }), new TakenError('email'));
+    const third = await created({ email: latin, claimsEmail: 'any' });
+    await t.rejects(users.verifyEmail(third.id, latin), new TakenError('email'));
+    await users.remove(second.id);
+    t.match(await users.verifyEmail(first.id, latin), { emailVerified: true });
+  },
+);
 
 t.test('people who try which names and addresses are taken must wait after ten', async (t) => {
   const taken = await created();

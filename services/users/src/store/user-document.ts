@@ -6,6 +6,7 @@ import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import { emailKey, foldedKey } from '@gatehouse/domain/folded-key';
 import { nameWordsOf } from '@gatehouse/domain/search-words';
+import { emailLookAlike, usernameLookAlike } from '../look-alikes/look-alikes.ts';
 import { type Account, type User, type UserField, userOf } from '../user.ts';
 import { ACCOUNT, NO_ADDRESS, USER } from '../user-fields.ts';
 
@@ -14,6 +15,8 @@ export type UserDocument = StoredOf<typeof ACCOUNT> &
   VersionedDocument & {
     username_key: string;
     email_key: string;
+    /** Unique: the keys of what looks like the username, and like an address that is not contested. Absent in documents of earlier releases. */
+    look_alikes?: string[];
     /** Folded, one a line: the username, the names and the email address before its @. */
     search_text: string;
     /** The words of these and of the domain. */
@@ -56,7 +59,11 @@ export function accountOf(document: UserDocument): Account {
   const emailContested = document.email !== null && document.email_key.includes(NO_ADDRESS);
   const { email, email_key: key } = document;
   const isFormer = email != null && key === foldedKey(email) && key !== emailKey(email);
-  return { ...accounts.read(document), emailContested, ...(isFormer && { formerEmailKey: key }) };
+  const sharedLookAlikes = (document.look_alikes ?? [])
+    .filter((it) => it.includes(NO_ADDRESS))
+    .map((it) => it.slice(0, it.indexOf(NO_ADDRESS)));
+  const shared = sharedLookAlikes.length > 0 && { sharedLookAlikes };
+  return { ...accounts.read(document), emailContested, ...(isFormer && { formerEmailKey: key }), ...shared };
 }
 
 /** The stored fields, and those by which users are found. */
@@ -65,6 +72,7 @@ export function storedFields(account: Account): Omit<UserDocument, '_id'> {
     ...accounts.write(account),
     username_key: foldedKey(account.username),
     email_key: uniqueEmailKey(account),
+    look_alikes: lookAlikesOf(account),
     ...searchFields(account),
   };
 }
@@ -85,6 +93,12 @@ export function searchFields({
   const text = [...new Set([...names, local])].filter(Boolean).join('\n');
   return { search_text: text, search_words: nameWordsOf(`${text}\n${domain}`) };
 }
+
+/** Not of documents that an earlier release has written. */
+export const LOOK_ALIKES_INDEX = {
+  fields: { look_alikes: 1 },
+  options: { unique: true, sparse: true },
+} as const;
 
 /** In the order in which they are applied. */
 export const USER_MIGRATIONS: readonly Migration[] = [
@@ -128,7 +142,46 @@ export const USER_MIGRATIONS: readonly Migration[] = [
         );
     },
   },
+  {
+    version: 1,
+    name: 'names that look alike are taken',
+    async run({ connection, convertEach, logger }) {
+      const collection = connection.collection<UserDocument>('users');
+      await collection.createIndex(LOOK_ALIKES_INDEX.fields, LOOK_ALIKES_INDEX.options);
+      let count = 0;
+      const write = (document: UserDocument, sharedLookAlikes: readonly string[] = []) => {
+        const { _id, version = null, held_username: held } = document;
+        const $set = {
+          look_alikes: lookAlikesOf({ ...accountOf(document), sharedLookAlikes }),
+          ...(held && { held_username: usernameLookAlike(held) }),
+        };
+        return { filter: { _id, version, look_alikes: { $exists: false } }, update: { $set } };
+      };
+      await convertEach<UserDocument>(
+        'users',
+        // A tombstone has no username.
+        (document) => (document.username === undefined ? [] : [{ updateOne: write(document) as never }]),
+        async (document) => {
+          const keys = lookAlikesOf(accountOf(document));
+          const holders = await collection.find({ look_alikes: { $in: keys } }).toArray();
+          const shared = keys.filter((key) => holders.some((it) => it.look_alikes?.includes(key)));
+          const { filter, update } = write(document, shared);
+          await collection.updateOne(filter as never, update);
+          count += 1;
+          const users = [document._id, ...holders.map(({ _id }) => _id)];
+          logger.warn({ users }, 'the names of these users look alike');
+        },
+      );
+      if (count > 0) logger.warn({ count }, 'the names of users look like those of others');
+    },
+  },
 ];
+
+function lookAlikesOf({ id, username, email, emailContested = false, sharedLookAlikes = [] }: Account) {
+  const names = [usernameLookAlike(username)];
+  if (email !== null && !emailContested) names.push(emailLookAlike(email));
+  return names.map((it) => (sharedLookAlikes.includes(it) ? it + NO_ADDRESS + id : it));
+}
 
 function uniqueEmailKey({ id, email, emailContested = false, formerEmailKey }: Account): string {
   if (email === null) return NO_ADDRESS + id;

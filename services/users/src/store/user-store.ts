@@ -6,9 +6,10 @@ import { createFindById } from '@gatehouse/data/find-by-id';
 import { createListSource } from '@gatehouse/data/list-source';
 import { OUTBOX_INDEX } from '@gatehouse/data/outbox';
 import { createVersionedWrites } from '@gatehouse/data/versioned-write';
-import { emailKey, foldedKey } from '@gatehouse/domain/folded-key';
+import { emailKey } from '@gatehouse/domain/folded-key';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import type { Connection } from 'mongoose';
+import { emailLookAlike, usernameLookAlike } from '../look-alikes/look-alikes.ts';
 import {
   type Account,
   type EmailClaim,
@@ -29,6 +30,7 @@ import {
 import {
   ACTIVE_ADMINS,
   accountOf,
+  LOOK_ALIKES_INDEX,
   PUBLIC_FIELDS,
   storedAs,
   storedFields,
@@ -39,12 +41,14 @@ import {
 
 /** The unique fields, by their stored names. */
 const UNIQUE_FIELDS = { _id: 'id', username_key: 'username', email_key: 'email' } as const;
+const LOOK_ALIKES = Object.keys(LOOK_ALIKES_INDEX.fields)[0];
 
 /** Users in MongoDB; defines its collection on the connection. */
 export function createUserStore(connection: Connection, counts: Counts = createCounts()): UserStore {
   const collection = defineCollection(connection, 'users', [
     ...USER_LISTS.indexes,
     OUTBOX_INDEX,
+    LOOK_ALIKES_INDEX,
     { fields: { held_username: 1 }, options: { partialFilterExpression: { held_username: { $gt: '' } } } },
   ]);
   const findDocument = createFindById<UserDocument>(collection, PUBLIC_FIELDS);
@@ -62,8 +66,9 @@ export function createUserStore(connection: Connection, counts: Counts = createC
     read: accountOf,
     write: storedFields,
     counts,
-    duplicate(key) {
-      const field = UNIQUE_FIELDS[key as keyof typeof UNIQUE_FIELDS];
+    duplicate(key, value) {
+      const looksLike = String(value).includes('@') ? 'email' : 'username';
+      const field = key === LOOK_ALIKES ? looksLike : UNIQUE_FIELDS[key as keyof typeof UNIQUE_FIELDS];
       return field && new TakenError(field);
     },
   });
@@ -84,49 +89,50 @@ export function createUserStore(connection: Connection, counts: Counts = createC
       ),
   };
 
-  /** The condition of users who have one of these usernames, by their keys, or for whom one is held. */
-  const withUsername = (keys: readonly string[]) => [
-    { username_key: { $in: [...keys] } },
+  /** The condition of users who have names that look like these, by their keys, or for whom a username that does is held. */
+  const withLookAlikes = (keys: readonly string[]) => [
+    { look_alikes: { $in: [...keys] } },
     { held_username: { $in: [...keys] }, username_held_until: { $gt: new Date() } },
   ];
-  const USERNAMES = { username_key: 1, held_username: 1, username_held_until: 1 } as const;
+  const NAMES = { look_alikes: 1, held_username: 1, username_held_until: 1 } as const;
 
-  /** Which of these usernames, by their keys, other users have, or are held for them. */
+  /** Which of these keys of usernames are those of other users, or are held for them. */
   async function takenUsernames(keys: readonly string[], own?: string): Promise<Set<string>> {
     const others = own === undefined ? {} : { _id: { $ne: own } };
     const found = await collection
-      .find<UserDocument>({ $or: withUsername(keys), ...others }, { projection: USERNAMES })
+      .find<UserDocument>({ $or: withLookAlikes(keys), ...others }, { projection: NAMES })
       .toArray();
-    return new Set(found.flatMap((it) => [it.username_key, it.held_username ?? '']));
+    return new Set(found.flatMap((it) => [...(it.look_alikes ?? []), it.held_username ?? '']));
   }
 
   /** The users who have one of these keys, with those who are looked for at the same time. */
-  const findHolders = createBatches<{ usernameKey?: string; emailKey?: string }, readonly UserDocument[]>({
+  const findHolders = createBatches<readonly string[], readonly UserDocument[]>({
     max: 100,
     async run(items) {
-      const keysOf = (name: 'usernameKey' | 'emailKey') => items.flatMap((item) => item[name] ?? []);
-      const either = [...withUsername(keysOf('usernameKey')), { email_key: { $in: keysOf('emailKey') } }];
-      const projection = { ...USERNAMES, email_key: 1, email_verified: 1 };
-      const found = await collection.find<UserDocument>({ $or: either }, { projection }).toArray();
+      const filter = { $or: withLookAlikes(items.flat()) };
+      const projection = { ...NAMES, email_verified: 1 };
+      const found = await collection.find<UserDocument>(filter, { projection }).toArray();
       return items.map(() => found);
     },
   });
 
   /** Keeps a name that is held for somebody else from being taken by a change. */
   function withFreeUsername({ id, username }: Account, next: Account) {
-    const key = foldedKey(next.username);
-    if (key === foldedKey(username)) return undefined;
+    const key = usernameLookAlike(next.username);
+    if (key === usernameLookAlike(username)) return undefined;
     return async () => {
       if ((await takenUsernames([key], id)).size > 0) throw new TakenError('username');
     };
   }
 
-  /** The user who has the address, apart from those who contest it. */
-  const holderOf = (email: string) =>
-    collection.findOne<Pick<UserDocument, '_id' | 'email' | 'email_verified'>>(
-      { email_key: emailKey(email) },
-      { projection: { email: 1, email_verified: 1 } },
-    );
+  /** The users who have the address or one that looks like it, apart from those who contest it. */
+  const holdersOf = (email: string) =>
+    collection
+      .find<Pick<UserDocument, '_id' | 'email' | 'email_verified'>>(
+        { $or: [{ email_key: emailKey(email) }, { look_alikes: emailLookAlike(email) }] },
+        { projection: { email: 1, email_verified: 1 } },
+      )
+      .toArray();
   const isTakenEmail = (error: unknown) => error instanceof TakenError && error.field === 'email';
 
   /** Writes an address that somebody claims; `write` gets whether it is contested. */
@@ -137,19 +143,23 @@ export function createUserStore(connection: Connection, counts: Counts = createC
   ): Promise<T> {
     return write(false).catch(async (error: unknown) => {
       if (claimsEmail === undefined || !isTakenEmail(error) || typeof email !== 'string') throw error;
-      if (claimsEmail !== 'any' && (await holderOf(email))?.email_verified) throw error;
+      const isVerified = (await holdersOf(email)).some((it) => it.email_verified);
+      if (claimsEmail !== 'any' && isVerified) throw error;
       return write(true);
     });
   }
 
   /** Writes an address that somebody has proved to be theirs: an account that has it without proof loses it. */
-  async function proven<T>(email: string, write: () => Promise<T>): Promise<T> {
+  async function proven<T>(own: string, email: string, write: () => Promise<T>): Promise<T> {
     return write().catch(async (error: unknown) => {
-      const holder = isTakenEmail(error) ? await holderOf(email) : null;
-      if (holder?.email === null || holder?.email === undefined) throw error;
-      const { _id: id, email: held } = holder;
-      const released = await writes.update(id, (it, revision) => releaseEmail(it, held, revision));
-      if (released === undefined) throw error;
+      const found = isTakenEmail(error) ? await holdersOf(email) : [];
+      const holders = found.filter(({ _id }) => _id !== own);
+      if (holders.length === 0 || holders.some((it) => it.email_verified)) throw error;
+      for (const { _id: id, email: held } of holders) {
+        const address = { email: held ?? '', proven: email };
+        const released = await writes.update(id, (it, revision) => releaseEmail(it, address, revision));
+        if (released === undefined) throw error;
+      }
       return write();
     });
   }
@@ -186,8 +196,9 @@ export function createUserStore(connection: Connection, counts: Counts = createC
     },
 
     async insertFree(accounts) {
-      const taken = await takenUsernames(accounts.map(({ username }) => foldedKey(username)));
-      const isFree = accounts.map(({ username }) => !taken.has(foldedKey(username)));
+      const keys = accounts.map(({ username }) => usernameLookAlike(username));
+      const taken = await takenUsernames(keys);
+      const isFree = keys.map((key) => !taken.has(key));
       const free = accounts.filter((_, i) => isFree[i]);
       const entries = free.map((account) => ({ aggregate: account, events: createUser(account).events }));
       const inserted = entries.length === 0 ? [] : await versioned.insertFree(entries);
@@ -257,14 +268,14 @@ export function createUserStore(connection: Connection, counts: Counts = createC
     },
 
     async verifyEmail(id, email) {
-      const update = await proven(email, () =>
+      const update = await proven(id, email, () =>
         writes.update(id, (it, revision) => verifyEmail(it, email, revision)),
       );
       return userWithoutPassword(update.next);
     },
 
     async restoreEmail(id, email) {
-      const update = await proven(email, () =>
+      const update = await proven(id, email, () =>
         writes.update(id, (it, revision) => restoreEmail(it, email, revision)),
       );
       return { user: userWithoutPassword(update.next), events: update.accountChanges };
@@ -297,17 +308,19 @@ export function createUserStore(connection: Connection, counts: Counts = createC
     },
 
     async findTaken({ username, email, claimsEmail }) {
-      const usernameKey = username === undefined ? undefined : foldedKey(username);
-      const addressKey = typeof email === 'string' ? emailKey(email) : undefined;
-      if (usernameKey === undefined && addressKey === undefined) return [];
-      const found = await findHolders(omitUndefined({ usernameKey, emailKey: addressKey }));
+      const usernameKey = username === undefined ? undefined : usernameLookAlike(username);
+      const addressKey = typeof email === 'string' ? emailLookAlike(email) : undefined;
+      const keys = [usernameKey, addressKey].filter((key) => key !== undefined);
+      if (keys.length === 0) return [];
+      const found = await findHolders(keys);
       const isHeld = ({ held_username: held, username_held_until: until }: UserDocument) =>
         held === usernameKey && until != null && until > new Date();
       const isUsernameTaken =
-        usernameKey !== undefined && found.some((it) => it.username_key === usernameKey || isHeld(it));
+        usernameKey !== undefined && found.some((it) => it.look_alikes?.includes(usernameKey) || isHeld(it));
       const isEmailTaken = found.some(
         (it) =>
-          it.email_key === addressKey &&
+          addressKey !== undefined &&
+          it.look_alikes?.includes(addressKey) &&
           claimsEmail !== 'any' &&
           (it.email_verified || claimsEmail === undefined),
       );
@@ -323,6 +336,7 @@ function isActiveAdmin({ role, status }: Account): boolean {
   return role === 'admin' && status === 'active';
 }
 
-function userWithoutPassword({ passwordHash: _, emailContested: __, ...record }: Account) {
+function userWithoutPassword(account: Account) {
+  const { passwordHash, emailContested, formerEmailKey, sharedLookAlikes, ...record } = account;
   return userOf(record);
 }

@@ -15,10 +15,16 @@ async function migrated(t: Test, accounts: { username: string; email: string }[]
   const { connection } = await startTestDatabase(t, { uri, define: createUserStore });
   const records = accounts.map((account) => userRecord({ ...account, emailVerified: true }));
   const documents = records.map(({ id, ...record }) => ({
-    ...{ ...storedFields({ id, ...record }), _id: id, updated_at: record.updatedAt, version: 1 },
+    ...{
+      ...storedFields({ id, ...record }),
+      look_alikes: undefined,
+      _id: id,
+      updated_at: record.updatedAt,
+      version: 1,
+    },
     ...{ username_key: foldedKey(record.username), email_key: foldedKey(record.email ?? '') },
   }));
-  await connection.collection('users').insertMany(documents as never[]);
+  await connection.collection('users').insertMany(documents as never[], { ignoreUndefined: true });
   const { logger, lines } = recordingLogger('warn');
   const database = createDatabase({ uri, name: 'test', logger, migrations: USER_MIGRATIONS });
   t.teardown(() => database.stop());
@@ -49,7 +55,8 @@ t.test(
     const addresses = ['bo@xn--bcher-kva.example', 'bo@bücher.example'];
     const accounts = addresses.map((email, i) => ({ username: `bo-${i}`, email }));
     const { store, ids, lines } = await migrated(t, accounts);
-    t.match(lines, [{ count: 1, users: [ids[1]] }]);
+    const pair = { users: [ids[1], ids[0]] };
+    t.match(lines, [{ count: 1, users: [ids[1]] }, pair, { count: 1 }]);
     for (const [i, typed] of addresses.entries()) {
       const id = ids[i] ?? '';
       for (const phone of ['+49123456', '+49123457']) {
@@ -61,3 +68,34 @@ t.test(
     }
   },
 );
+
+t.test('of accounts whose names look alike, each keeps them, and nobody new gets either', async (t) => {
+  const names = ['testo', 'tеstо', 'test0', 'other'];
+  const accounts = names.map((username) => ({ username, email: `${username}@example.org` }));
+  const { store, ids, lines } = await migrated(t, accounts);
+  const pairs = [1, 2].map((i) => ({ users: [ids[i], ids[0]] }));
+  t.match(lines, [...pairs, { count: 2 }]);
+  t.equal(lines.length, 3);
+  for (const [i, username] of names.entries()) {
+    const [id, email] = [ids[i] ?? '', `${username}@example.org`];
+    for (const phone of ['+49123456', '+49123457'])
+      t.match(await store.update(id, { phone }), { user: { id } });
+    t.match(await store.findByLogin({ usernameKey: username }), { user: { id } });
+    t.match(await store.findByLogin(loginOf(email)), { user: { id } });
+    t.match(
+      await store.update(id, { username: username.toUpperCase() }),
+      { user: { id } },
+      'another spelling',
+    );
+    t.same(await store.findTaken({ username, email }), ['username', 'email']);
+    await t.rejects(store.insert(userRecord({ username })), new TakenError('username'));
+    await t.rejects(store.insert(userRecord({ email })), new TakenError('email'));
+  }
+  t.same(await store.insertFree([userRecord({ username: 'tеsto' }), userRecord()]), [false, true]);
+  await store.update(ids[1] ?? '', { username: 'elsewhere' });
+  await t.rejects(
+    store.update(ids[1] ?? '', { username: 'tеsto' }),
+    new TakenError('username'),
+    'once it is left',
+  );
+});
