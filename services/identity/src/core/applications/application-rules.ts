@@ -21,6 +21,7 @@ export type Settings = Omit<
   | 'epoch'
   | 'jwksGiven'
   | 'registrableScopes'
+  | 'lockedSettings'
   | 'createdAt'
   | 'updatedAt'
   | 'scopes'

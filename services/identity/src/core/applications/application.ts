@@ -129,6 +129,8 @@ export const APPLICATION = {
   consentEpoch: number().default(0),
   /** The most scopes that a client which manages its own registration may ask for (RFC 7592 §2.2). */
   registrableScopes: value<readonly string[]>().optional(),
+  /** The settings, without scopes, that its owner or an admin has changed since: such a client cannot change them any more. */
+  lockedSettings: value<readonly string[]>().optional(),
   createdAt: date(),
   updatedAt: date(),
 };
@@ -148,6 +150,7 @@ export type ApplicationChanges = Partial<
     | 'consentEpoch'
     | 'jwksGiven'
     | 'registrableScopes'
+    | 'lockedSettings'
     | 'createdAt'
     | 'updatedAt'
   >
@@ -155,7 +158,7 @@ export type ApplicationChanges = Partial<
 
 /** The fields that are written with the changes, and nobody can ask for. */
 export type AccompanyingChanges = Partial<
-  Pick<Application, 'trust' | 'jwksGiven' | 'registrableScopes' | 'secrets' | 'type'>
+  Pick<Application, 'trust' | 'jwksGiven' | 'registrableScopes' | 'lockedSettings' | 'secrets' | 'type'>
 >;
 
 export type ApplicationCache = {

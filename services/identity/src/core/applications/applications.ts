@@ -12,6 +12,7 @@ import type { Authority } from '../authority/authority.ts';
 import type { Given } from '../authority/given.ts';
 import { createLastUsedRecorder } from '../last-used.ts';
 import {
+  type AccompanyingChanges,
   type Application,
   type ApplicationChanges,
   type ApplicationStore,
@@ -154,8 +155,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
           ...changes,
           ...trust,
           ...('jwks' in changes ? { jwksGiven } : {}),
-          // The client cannot give itself again what is removed here.
-          ...(changes.scopes && before.registrableScopes ? { registrableScopes: changes.scopes } : {}),
+          ...(before.registrableScopes === undefined ? {} : lockedFor(before, changes)),
         });
         if (changed === undefined) return undefined;
         const application = grants ? await settled(changed) : changed;
@@ -251,4 +251,16 @@ async function giverOfKeys(
 ): Promise<Given | undefined> {
   if (isDeepStrictEqual(changes.jwks, before.jwks)) return before.jwksGiven;
   return changes.jwks && (await authority.give('public_keys', manager, before));
+}
+
+/** The limits of a client that manages its own registration: its scopes, and the settings that differ now and that it cannot change back. */
+function lockedFor(before: Application, changes: ApplicationChanges): AccompanyingChanges {
+  const { scopes, ...settings } = changes;
+  const different = Object.entries(settings).flatMap(([name, value]) =>
+    isDeepStrictEqual(value, before[name as keyof Application]) ? [] : [name],
+  );
+  return {
+    ...(scopes && { registrableScopes: scopes }),
+    lockedSettings: [...new Set([...(before.lockedSettings ?? []), ...different])],
+  };
 }

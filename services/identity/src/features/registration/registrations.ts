@@ -285,14 +285,20 @@ async function changedClient(
   const requested = readClientMetadata(metadata, { allowed, machines, isOfNobody: owner === null });
   const { type, authMethod } = requested;
   const isPublic = !isConfidential(before);
+  const { lockedSettings = [] } = before;
+  const locked = Object.fromEntries(
+    [...lockedSettings, ...(lockedSettings.includes('jwks') ? ['jwksGiven'] : [])].map((name) => [
+      name,
+      before[name as keyof Application],
+    ]),
+  );
   // A website that becomes a program is one from now on: people are asked about it each time (RFC 8252 §8.6).
   const settings = {
     ...requested.settings,
     type: before.type === 'spa' ? type : before.type,
-    // The client cannot loosen what its owner may have tightened.
-    dpopBound: before.dpopBound || requested.settings.dpopBound === true,
-    requirePushedRequests: before.requirePushedRequests || requested.settings.requirePushedRequests === true,
     jwksGiven: requested.settings.jwks && giver && authority.givenBy('public_keys', giver),
+    // RFC 7592 §2.2: the response says what it keeps.
+    ...locked,
   };
   const next = { ...before, ...settings };
   const problems: FieldProblem[] = [];

@@ -410,14 +410,45 @@ t.test('a client reads, changes and ends its registration (RFC 7592)', async (t)
   t.ok(changes.length >= 2 && changes.every((action) => action === 'application.changed'), changes.join());
 });
 
-t.test('a client does not loosen what its owner has tightened', async (t) => {
-  let registered = await register({ token_endpoint_auth_method: 'none' });
-  const tight = { dpop_bound_access_tokens: true, require_pushed_authorization_requests: true };
+t.test('a client does not change back what its owner has changed', async (t) => {
+  const own = {
+    ...{
+      client_name: 'Own',
+      redirect_uris: [CALLBACK, `${CALLBACK}/2`],
+      post_logout_redirect_uris: [CALLBACK],
+    },
+    backchannel_logout_uri: 'https://own.example.org/logout',
+    policy_uri: 'https://own.example.org/policy',
+  };
+  let registered = await register(own);
   const path = `/api/v1/applications/${registered.client_id}`;
-  t.equal((await call('PATCH', path, ann, tight)).status, 200);
-  registered = await change(registered, { token_endpoint_auth_method: 'none' });
-  t.match(registered, tight);
-  t.match((await call('GET', path, ann)).body, tight);
+  const before = (await call('GET', path, ann)).body;
+  // As the dashboard sends them: with what stays as it is.
+  const sent = { name: 'Own', policy_uri: own.policy_uri };
+  const changes = {
+    ...{ dpop_bound_access_tokens: true, require_pushed_authorization_requests: true },
+    ...{ redirect_uris: [CALLBACK], post_logout_redirect_uris: [], backchannel_logout_uri: null },
+  };
+  t.equal((await call('PATCH', path, ann, { ...sent, ...changes })).status, 200);
+  const { updated_at: _, ...owned } = (await call('GET', path, ann)).body;
+  t.notSame(owned.redirect_uris, before.redirect_uris);
+  registered = await change(registered, own);
+  t.match(registered, { redirect_uris: [CALLBACK], dpop_bound_access_tokens: true });
+  t.match((await call('GET', path, ann)).body, owned);
+  const free = { ...own, client_name: 'Renamed', policy_uri: 'https://own.example.org/other' };
+  t.match(await change(registered, free), { client_name: 'Renamed', policy_uri: free.policy_uri });
+});
+
+t.test('a client does not put back a public key that its owner has replaced', async (t) => {
+  const publicKey = async () => ({ keys: [await exportJWK((await generateKeyPair('ES256')).publicKey)] });
+  const [first, second] = [await publicKey(), await publicKey()];
+  const own = { token_endpoint_auth_method: 'private_key_jwt', jwks: first };
+  const registered = await register(own);
+  const path = `/api/v1/applications/${registered.client_id}`;
+  t.equal((await call('PATCH', path, ann, { jwks: second })).status, 200);
+  const { jwks } = (await call('GET', path, ann)).body;
+  await change(registered, own);
+  t.same((await call('GET', path, ann)).body.jwks, jwks);
 });
 
 t.test('of several changes with one token at once, one is made, and the others change nothing', async (t) => {
