@@ -86,7 +86,7 @@ const own = {
   ...featureSettings,
   brand: described(
     'The brand of the pages and mails: `name`, `primary_color` as #rrggbb, `logo_uri` (a PNG picture of at most 16 KiB as a `data:` URL), ' +
-      '`policy_uri`, `tos_uri` and `support_uri`. Colours that would be hard to read are made darker or lighter.',
+      '`client_uri`, `policy_uri`, `tos_uri` and `support_uri`. Colours that would be hard to read are made darker or lighter.',
     { ...optional(json('IDENTITY_BRAND', 'an object in JSON', readBrand)), isSecret: false },
     '{"name":"Acme","primary_color":"#0b5a4f","policy_uri":"https://acme.example/privacy"}',
   ),

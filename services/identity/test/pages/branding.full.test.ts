@@ -40,10 +40,14 @@ t.test('pages and mails have the name, the logo, the colour and the links of the
 });
 
 t.test('an application has its accent, its logo and its links in its box, and nowhere else', async (t) => {
-  const appearance = { primary_color: '#ffee00', logo_uri: LOGO, tos_uri: 'https://web.example/terms' };
+  const links = { client_uri: 'https://web.example/', tos_uri: 'https://web.example/terms' };
+  const appearance = { primary_color: '#ffee00', logo_uri: LOGO, ...links };
   t.match(await change(appearance), { status: 200, body: appearance });
   const { html } = await built.browser().get(authorizeUrl());
-  t.match(html, /<p class="asking"><img class="asking-logo"[\s\S]*Terms of service<\/a>[\s\S]*<\/p>/);
+  t.match(
+    html,
+    /<p class="asking"><img class="asking-logo"[\s\S]*Home page<\/a>[\s\S]*Terms of service<\/a>[\s\S]*<\/p>/,
+  );
   t.match(html, /brand\/7a1fa2\.css[\s\S]*accent\/ffee00\.css/);
   const accent = await (await fetch(`${built.base}/account/accent/ffee00.css`)).text();
   t.notMatch(accent, /wall|arch|ink/, 'the header keeps its colours');
@@ -51,7 +55,7 @@ t.test('an application has its accent, its logo and its links in its box, and no
   t.match(header, 'Acme &amp; Söhne');
   t.notMatch(header, /Web of Examples|terms/);
   t.notMatch((await built.browser().get('/account')).html, /ffee00|web\.example/);
-  const gone = { primary_color: null, logo_uri: null, tos_uri: null };
+  const gone = { primary_color: null, logo_uri: null, client_uri: null, tos_uri: null };
   const { body } = await change(gone);
   t.notOk(Object.keys(body).some((name) => name in gone));
 });
@@ -131,6 +135,7 @@ t.test('what is refused', async (t) => {
     ['logo_uri', data(png.subarray(0, 40)), /not a PNG/],
     ['primary_color', 'red', /#rrggbb/],
     ['primary_color', '#0057b8;}', /#rrggbb/],
+    ['client_uri', 'javascript:alert(1)', /https/],
     ['policy_uri', 'javascript:alert(1)', /https/],
     ['tos_uri', 'http://web.example/terms', /https/],
     ['support_uri', 'mailto:help@web.example', /https/],

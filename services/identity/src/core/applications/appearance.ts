@@ -8,6 +8,7 @@ export type Appearance = {
   primaryColor?: string | undefined;
   /** A PNG picture as a `data:` URL. */
   logoUri?: string | undefined;
+  clientUri?: string | undefined;
   policyUri?: string | undefined;
   tosUri?: string | undefined;
   supportUri?: string | undefined;
@@ -17,13 +18,15 @@ export type Appearance = {
 export const APPEARANCE_FIELDS = {
   primary_color: 'primaryColor',
   logo_uri: 'logoUri',
+  client_uri: 'clientUri',
   policy_uri: 'policyUri',
   tos_uri: 'tosUri',
   support_uri: 'supportUri',
 } as const satisfies Record<string, keyof Appearance>;
 
-const LINKS = ['policy_uri', 'tos_uri', 'support_uri'] as const;
+const LINKS = ['client_uri', 'policy_uri', 'tos_uri', 'support_uri'] as const;
 const LINK_TEXTS = {
+  client_uri: 'Home page',
   policy_uri: 'Privacy policy',
   tos_uri: 'Terms of service',
   support_uri: 'Support',
@@ -48,13 +51,18 @@ export function appearanceProblems(appearance: Appearance): FieldProblem[] {
     ...Object.fromEntries(
       LINKS.map((name) => {
         const uri = appearance[APPEARANCE_FIELDS[name]];
-        const message = uri && redirectUriProblem(uri, { type: 'web', legacyImplicit: false });
-        return [name, message];
+        return [name, uri && linkProblem(uri)];
       }),
     ),
   };
   return Object.entries(problems).flatMap(([field, message]) => (message ? [{ field, message }] : []));
 }
+
+const linkProblem = (uri: string) => redirectUriProblem(uri, { type: 'web', legacyImplicit: false });
+
+/** The home page that a client names, unless it could not be linked: a registration leaves it out (RFC 7591 §3.2.1). */
+export const homePageOf = ({ client_uri: uri }: { client_uri?: string | undefined }) =>
+  uri !== undefined && linkProblem(uri) === undefined ? uri : undefined;
 
 function logoProblem(uri: string): string | undefined {
   const text = uri.slice(PNG.length);

@@ -114,6 +114,7 @@ export const APPLICATION = {
   /** How it looks on pages, and where its links lead (see core/applications/appearance.ts). */
   primaryColor: text().optional(),
   logoUri: text().optional(),
+  clientUri: text().optional(),
   policyUri: text().optional(),
   tosUri: text().optional(),
   supportUri: text().optional(),

@@ -12,6 +12,7 @@ const CHANGED_BY = {
   profiles: 'developer',
   primaryColor: 'developer',
   logoUri: 'developer',
+  clientUri: 'developer',
   policyUri: 'developer',
   tosUri: 'developer',
   supportUri: 'developer',

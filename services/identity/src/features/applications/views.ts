@@ -82,6 +82,7 @@ export const ApplicationView = Type.Object({
   registered: Type.Boolean({ description: 'Whether the client manages its own registration (RFC 7592).' }),
   primary_color: Type.Optional(Type.String({ description: 'The accent of its pages, as #rrggbb.' })),
   logo_uri: Type.Optional(Type.String({ description: 'A PNG picture as a data: URL.' })),
+  client_uri: Type.Optional(Type.String({ description: 'Its home page.' })),
   policy_uri: Type.Optional(Type.String({ description: 'Its privacy policy.' })),
   tos_uri: Type.Optional(Type.String({ description: 'Its terms of service.' })),
   support_uri: Type.Optional(Type.String({ description: 'Where people get help with it.' })),
@@ -152,6 +153,7 @@ export function applicationView(application: Application) {
     ...omitUndefined({
       primary_color: application.primaryColor,
       logo_uri: application.logoUri,
+      client_uri: application.clientUri,
       policy_uri: application.policyUri,
       tos_uri: application.tosUri,
       support_uri: application.supportUri,

@@ -3,6 +3,7 @@ import { MAX_DETAILS, ServiceError } from '@gatehouse/core/errors';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { parseScope } from '@gatehouse/tokens/scopes';
 import { type Static, Type } from 'typebox';
+import { homePageOf } from '../../core/applications/appearance.ts';
 import { type Application, newApplication } from '../../core/applications/application.ts';
 import { settingsProblems } from '../../core/applications/application-rules.ts';
 import { isLoopback } from '../../core/applications/hosts.ts';
@@ -21,6 +22,7 @@ const Document = Type.Object({
   grant_types: Texts,
   response_types: Texts,
   scope: Text,
+  client_uri: Text,
   policy_uri: Text,
   tos_uri: Text,
   dpop_bound_access_tokens: Type.Optional(Type.Boolean()),
@@ -72,7 +74,11 @@ export function applicationOfDocument(
     redirectUris: metadata.redirect_uris,
     dpopBound: metadata.dpop_bound_access_tokens ?? false,
     requirePushedRequests: metadata.require_pushed_authorization_requests ?? false,
-    ...omitUndefined({ policyUri: metadata.policy_uri, tosUri: metadata.tos_uri }),
+    ...omitUndefined({
+      clientUri: homePageOf(metadata),
+      policyUri: metadata.policy_uri,
+      tosUri: metadata.tos_uri,
+    }),
   });
   const problems = settingsProblems(application).slice(0, MAX_DETAILS);
   const [first] = problems;

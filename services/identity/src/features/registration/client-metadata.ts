@@ -3,6 +3,7 @@ import type { FieldProblem } from '@gatehouse/core/errors';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { parseScope } from '@gatehouse/tokens/scopes';
 import { type Static, type TObject, Type } from 'typebox';
+import { homePageOf } from '../../core/applications/appearance.ts';
 import {
   type Application,
   type ApplicationChanges,
@@ -41,6 +42,7 @@ export const ClientMetadata = Type.Object({
     Type.Object({}, { additionalProperties: true, description: 'Public keys, for `private_key_jwt`.' }),
   ),
   logo_uri: Type.Optional(Type.String({ description: PNG_ONLY })),
+  client_uri: Text,
   policy_uri: Text,
   tos_uri: Text,
   backchannel_logout_uri: Text,
@@ -126,6 +128,7 @@ export function readClientMetadata(
       backchannelLogoutUri: isOfNobody ? undefined : metadata.backchannel_logout_uri,
       // Pictures of other sites are not shown, since their servers would see who signs in.
       logoUri: logo?.startsWith('data:') && !isOfNobody ? logo : undefined,
+      clientUri: homePageOf(metadata),
       policyUri: metadata.policy_uri,
       tosUri: metadata.tos_uri,
     },
@@ -164,6 +167,7 @@ export function clientInformation(application: Application, authMethod: AuthMeth
     scope: application.scopes.join(' '),
     ...omitUndefined({
       logo_uri: application.logoUri,
+      client_uri: application.clientUri,
       policy_uri: application.policyUri,
       tos_uri: application.tosUri,
     }),

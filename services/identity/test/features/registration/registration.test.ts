@@ -188,6 +188,13 @@ t.test('the metadata decides what the client is, and the response says what it h
       { logo_uri: undefined },
     ],
     [
+      'a home page that can be linked',
+      { client_uri: 'https://client.example.org/' },
+      'web',
+      { client_uri: 'https://client.example.org/' },
+    ],
+    ['any other', { client_uri: 'http://client.example.org/' }, 'web', { client_uri: undefined }],
+    [
       'further settings',
       {
         ...{ policy_uri: 'https://client.example.org/privacy', id_token_signed_response_alg: 'ES256' },
