@@ -2,7 +2,9 @@ import {
   addresses,
   described,
   integer,
+  json,
   oneOf,
+  optional,
   origin,
   type Setting,
   type SettingValues,
@@ -11,6 +13,7 @@ import {
   url,
 } from '@gatehouse/core/config';
 import { clientSecretSetting, type ServiceName } from '@gatehouse/core/services';
+import { readBrandFields } from '@gatehouse/web/branding';
 import { DEFAULT_LIMITS } from './connections.ts';
 
 // Settings that several services have, each with the same name and meaning everywhere.
@@ -23,6 +26,13 @@ export const natsUrlSetting = described(
 export const signUpSetting = described(
   'Whether people may create accounts for themselves.',
   oneOf('IDENTITY_SIGN_UP', ['on', 'off'], 'off'),
+);
+
+export const brandSetting = described(
+  'The brand of the pages and mails: `name`, `primary_color` as #rrggbb, `logo_uri` (a PNG picture of at most 16 KiB as a `data:` URL), ' +
+    '`client_uri`, `policy_uri`, `tos_uri` and `support_uri`. Colours that would be hard to read are made darker or lighter.',
+  { ...optional(json('IDENTITY_BRAND', 'an object in JSON', readBrandFields)), isSecret: false },
+  '{"name":"Acme","primary_color":"#0b5a4f","policy_uri":"https://acme.example/privacy"}',
 );
 
 export const freshSignInSetting = described(

@@ -9,6 +9,7 @@ import {
 import type { KeyList } from '@gatehouse/core/sealing';
 import { clientSecretSetting, DASHBOARD, SERVICE_NAMES } from '@gatehouse/core/services';
 import {
+  brandSetting,
   mongodbUriSetting,
   serverSettings,
   serviceSecretSetting,
@@ -16,6 +17,7 @@ import {
   signUpSetting,
 } from '@gatehouse/server/service-settings';
 import { tracingSettings } from '@gatehouse/server/tracing/tracing-settings';
+import type { BrandFields } from '@gatehouse/web/branding';
 import type { ServiceUrls } from './api/api.ts';
 
 export type DashboardConfig = {
@@ -35,6 +37,8 @@ export type DashboardConfig = {
   rateLimit: 'on' | 'off';
   /** Whether people may create accounts for themselves, at identity. */
   signUp: 'on' | 'off';
+  /** The brand of the pages of identity. */
+  brand?: BrandFields | undefined;
   /** Whether an admin may fill an empty deployment with samples: for one that somebody tries out. */
   sampleData?: boolean;
 };
@@ -50,6 +54,7 @@ const own = {
   ...tracingSettings,
   mongodbUri: mongodbUriSetting(DASHBOARD),
   clientSecret: serviceSecretSetting(DASHBOARD),
+  brand: brandSetting,
   signUp: signUpSetting,
   masterKeys: described(
     'The keys that seal tokens in the sessions and the files of imports, and protect forms. The first is used, all are accepted.',

@@ -1,7 +1,6 @@
 import {
   described,
   integer,
-  json,
   keys256,
   oneOf,
   optional,
@@ -17,6 +16,7 @@ import {
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
 import {
+  brandSetting,
   freshSignInSetting,
   mongodbUriSetting,
   natsUrlSetting,
@@ -27,8 +27,8 @@ import {
 } from '@gatehouse/server/service-settings';
 import { tracingSettings } from '@gatehouse/server/tracing/tracing-settings';
 import { API_SCOPES } from '@gatehouse/tokens/scopes';
+import { brandOf } from '@gatehouse/web/branding';
 import type { FirstApplication } from './core/applications/first-applications.ts';
-import { readBrand } from './core/branding/read-brand.ts';
 import { type CoreConfig, MAX_ACCESS_TOKEN_SECONDS } from './core/foundation/identity-config.ts';
 import type { ServiceClient } from './core/tokens/service-tokens.ts';
 import { SIGNING_ALGORITHMS } from './core/tokens/signing-algorithms.ts';
@@ -84,12 +84,7 @@ const own = {
   ),
   signUp: signUpSetting,
   ...featureSettings,
-  brand: described(
-    'The brand of the pages and mails: `name`, `primary_color` as #rrggbb, `logo_uri` (a PNG picture of at most 16 KiB as a `data:` URL), ' +
-      '`client_uri`, `policy_uri`, `tos_uri` and `support_uri`. Colours that would be hard to read are made darker or lighter.',
-    { ...optional(json('IDENTITY_BRAND', 'an object in JSON', readBrand)), isSecret: false },
-    '{"name":"Acme","primary_color":"#0b5a4f","policy_uri":"https://acme.example/privacy"}',
-  ),
+  brand: brandSetting,
   requireSecondFactor: described(
     'The accounts that need a second factor or a passkey: none, those of admins, or all. People who have neither set one up ' +
       'when they sign in. An application can require it as well.',
@@ -167,7 +162,7 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
     ...config,
     lifetimes: { accessToken, code, refreshToken, session },
     services,
-    ...omitUndefined({ brand }),
+    ...omitUndefined({ brand: brand && brandOf(brand) }),
     ...(smtpUrl === undefined || from === undefined ? {} : { mail: { smtpUrl, from } }),
     firstApplications,
   };

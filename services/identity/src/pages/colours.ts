@@ -4,9 +4,6 @@ import { withThemes } from '@gatehouse/web/stylesheet';
 type Palette = Readonly<Record<string, string>>;
 export type Palettes = { light: Palette; dark: Palette };
 
-/** An sRGB colour as #rrggbb. */
-export const COLOUR = /^#[\da-f]{6}$/;
-
 const BLACK = '#000000';
 const WHITE = '#ffffff';
 /** The backgrounds of accent text in each scheme, beside its own tint (packages/web/src/styles/tokens.css). */

@@ -1,7 +1,7 @@
 import { accessibilityViolations, inChromium, pixelsTooWide } from '@gatehouse/testing/chromium';
 import { until } from '@gatehouse/testing/processes';
+import { brandOf, readBrandFields } from '@gatehouse/web/branding';
 import t, { type Test } from 'tap';
-import { readBrand } from '../../src/core/branding/read-brand.ts';
 import { authorizeUrl, build, PASSWORD, WEB } from '../build.ts';
 import { mailsOf } from '../pages.ts';
 
@@ -13,7 +13,7 @@ const BRAND = {
   ...{ name: 'Acme & Söhne', primary_color: '#7a1fa2', logo_uri: LOGO },
   ...{ policy_uri: 'https://acme.example/privacy', support_uri: 'https://acme.example/help?a=1&b=2' },
 };
-const built = await build(t, { checkResponses: true, config: { brand: readBrand(BRAND) } });
+const built = await build(t, { checkResponses: true, config: { brand: brandOf(readBrandFields(BRAND)) } });
 const admin = await built.login('admin');
 const path = `/api/v1/applications/${WEB.client_id}`;
 const change = (body: object) => built.call('PATCH', path, admin, body);
@@ -145,12 +145,12 @@ t.test('what is refused', async (t) => {
     const { status, body } = await change({ [field]: value });
     t.equal(status, 400, `${field} ${String(value).slice(0, 40)}`);
     t.match(JSON.stringify(body), message);
-    t.throws(() => readBrand({ [field]: value }), `${field} in the setting`);
+    t.throws(() => readBrandFields({ [field]: value }), `${field} in the setting`);
   }
   for (const setting of [[], { nme: 'x' }, { name: '' }, { name: 'x'.repeat(41) }]) {
-    t.throws(() => readBrand(setting), JSON.stringify(setting));
+    t.throws(() => readBrandFields(setting), JSON.stringify(setting));
   }
-  t.equal(readBrand({}).name, 'Gatehouse');
+  t.equal(brandOf(readBrandFields({})).name, 'Gatehouse');
 });
 
 await inChromium(t, async (chromium) => {

@@ -1,7 +1,7 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { hasInvisibleCharacters } from '@gatehouse/domain/invisible-characters';
 import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
-import { appearanceProblems } from './appearance.ts';
+import { appearanceProblems } from '@gatehouse/web/branding';
 import { type Application, isConfidential, signsPeopleIn } from './application.ts';
 import { logoutUriProblem, MAX_REDIRECT_URIS, redirectUriProblem } from './redirect-uris.ts';
 import { securityProfileProblems } from './security-profile.ts';

@@ -1,19 +1,16 @@
 import { isIP } from 'node:net';
+import { isLoopback, uriProblem } from '@gatehouse/core/web-uris';
 import { isPublicHost } from '@gatehouse/outbound/public-address';
 import type { ApplicationType } from './application.ts';
-import { isLoopback } from './hosts.ts';
 
 export const MAX_REDIRECT_URIS = 20;
-const MAX_LENGTH = 2000;
-/** The characters of RFC 3986 §2, except `*`, which is meant as a wildcard. */
-const CHARACTERS = /^[\w\-.~:/?#[\]@!$&'()+,;=%]+$/;
 
 type OfApplication = { type: ApplicationType; legacyImplicit: boolean };
 
 /** The problem of a redirect URI or post-logout redirect URI, as the end of a sentence. RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §2.1. */
 export function redirectUriProblem(uri: string, application: OfApplication): string | undefined {
   const url = URL.parse(uri);
-  const problem = formProblem(uri, url);
+  const problem = uriProblem(uri, url);
   if (problem !== undefined || url === null) return problem;
   const loopback = isLoopback(url);
   const native = application.type === 'native';
@@ -85,32 +82,10 @@ export function hostOf(uri: string | undefined): string | undefined {
   return url !== null && /^https?:$/.test(url.protocol) ? url.host : undefined;
 }
 
-/** The problem of a URI for any use. */
-function formProblem(uri: string, url: URL | null): string | undefined {
-  if (uri.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters`;
-  if (uri.includes('*')) return 'must not have a wildcard';
-  if (!CHARACTERS.test(uri)) return 'has a character that does not belong in a URI';
-  if (/%(?![\da-f]{2})/i.test(uri)) return 'has a % that does not encode anything';
-  if (uri.includes('#')) return 'must not have a fragment';
-  if (url === null || !/^[a-z][a-z\d+.-]*:/i.test(uri)) return 'must be an absolute URI';
-  const [, authority = '', path = ''] = /^[^:]*:(?:\/\/([^/?]*))?([^?]*)/.exec(uri) ?? [];
-  // These have a meaning in a Content-Security-Policy, and none in a host name.
-  if (/[!$&'()+,;=]/.test(authority)) return 'has a character in its host that host names do not have';
-  if (authority.includes('@')) return 'must not have a user name or password';
-  if (/%(?:2f|5c)/i.test(path)) return 'must not have an encoded slash';
-  if (path.split('/').some((segment) => /^\.{1,2}$/.test(segment.replace(/%2e/gi, '.')))) {
-    return 'must not have . or .. in its path';
-  }
-  // URIs are compared as text, so one that browsers would write differently would never match.
-  const normal = path === '' ? uri.replace(/(?=\?|$)/, '/') : uri;
-  if (url.href !== uri && url.href !== normal) return `must be in its normal form, ${url.href.slice(0, 200)}`;
-  return undefined;
-}
-
 /** The problem of a URI that we call. The addresses of its host are checked when we connect (packages/outbound). */
 export function logoutUriProblem(uri: string): string | undefined {
   const url = URL.parse(uri);
-  const problem = formProblem(uri, url);
+  const problem = uriProblem(uri, url);
   if (problem !== undefined || url === null) return problem;
   if (url.protocol !== 'https:' || isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0) {
     return 'must use https and a host name';

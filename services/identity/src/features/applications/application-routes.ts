@@ -6,9 +6,9 @@ import { created, done, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
 import type { Caller } from '@gatehouse/tokens/caller';
+import { APPEARANCE_FIELDS } from '@gatehouse/web/branding';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
-import { APPEARANCE_FIELDS } from '../../core/applications/appearance.ts';
 import {
   APPLICATION_TYPES,
   type Application,

@@ -1,12 +1,12 @@
 import { bodyValidator } from '@gatehouse/api/http/schema';
 import { MAX_DETAILS, ServiceError } from '@gatehouse/core/errors';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { isLoopback } from '@gatehouse/core/web-uris';
 import { parseScope } from '@gatehouse/tokens/scopes';
+import { homePageOf } from '@gatehouse/web/branding';
 import { type Static, Type } from 'typebox';
-import { homePageOf } from '../../core/applications/appearance.ts';
 import { type Application, newApplication } from '../../core/applications/application.ts';
 import { settingsProblems } from '../../core/applications/application-rules.ts';
-import { isLoopback } from '../../core/applications/hosts.ts';
 
 /** As long as the client_id in a batch of usage may be. */
 const MAX_URL = 128;

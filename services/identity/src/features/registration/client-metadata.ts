@@ -2,8 +2,8 @@ import { bodyValidator, invalidFields } from '@gatehouse/api/http/schema';
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { parseScope } from '@gatehouse/tokens/scopes';
+import { homePageOf } from '@gatehouse/web/branding';
 import { type Static, type TObject, Type } from 'typebox';
-import { homePageOf } from '../../core/applications/appearance.ts';
 import {
   type Application,
   type ApplicationChanges,

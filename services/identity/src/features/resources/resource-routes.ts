@@ -3,6 +3,7 @@ import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes'
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { isLoopback } from '@gatehouse/core/web-uris';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import type { Context } from 'koa';
@@ -10,7 +11,7 @@ import { Type } from 'typebox';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { ApplicationStore } from '../../core/applications/application.ts';
 import { nameProblems } from '../../core/applications/application-rules.ts';
-import { isLoopback, isOnHostOf } from '../../core/applications/hosts.ts';
+import { isOnHostOf } from '../../core/applications/hosts.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';

@@ -1,9 +1,9 @@
 import { requestInfo } from '@gatehouse/server/requests';
+import { accentStylesheet, linksOf, pictureOf } from '@gatehouse/web/branding';
 import { switchLanguage } from '@gatehouse/web/language';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction, InteractionResults } from 'oidc-provider';
-import { accentStylesheet, linksOf, pictureOf } from '../../core/applications/appearance.ts';
 import type { Application } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import { hostOf } from '../../core/applications/redirect-uris.ts';

@@ -1,6 +1,6 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
-import { COLOUR } from '../../pages/colours.ts';
-import { redirectUriProblem } from './redirect-uris.ts';
+import { linkProblem } from '@gatehouse/core/web-uris';
+import type { Brand } from './brand.ts';
 
 /** How an application, or the deployment, looks on pages, and where its links lead (OpenID Connect Registration §2). */
 export type Appearance = {
@@ -32,10 +32,13 @@ const LINK_TEXTS = {
   support_uri: 'Support',
 } as const;
 
+/** An sRGB colour as #rrggbb. */
+export const COLOUR = /^#[\da-f]{6}$/;
+
 /** The size of a logo: it is part of every page. */
 const MAX_LOGO_BYTES = 16 * 1024;
 const MAX_LOGO_PIXELS = 512;
-const PNG = 'data:image/png;base64,';
+export const PNG = 'data:image/png;base64,';
 /** PNG (W3C, third edition) §5.2, and §11.2.1: the length and the name of the first chunk. */
 const PNG_BEGIN = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const PNG_END = Buffer.from('0000000049454e44ae426082', 'hex');
@@ -57,8 +60,6 @@ export function appearanceProblems(appearance: Appearance): FieldProblem[] {
   };
   return Object.entries(problems).flatMap(([field, message]) => (message ? [{ field, message }] : []));
 }
-
-const linkProblem = (uri: string) => redirectUriProblem(uri, { type: 'web', legacyImplicit: false });
 
 /** The home page that a client names, unless it could not be linked: a registration leaves it out (RFC 7591 §3.2.1). */
 export const homePageOf = ({ client_uri: uri }: { client_uri?: string | undefined }) =>
@@ -95,3 +96,45 @@ export function linksOf(appearance: Appearance) {
 export const brandStylesheet = (colour: string) => `/account/brand/${colour.slice(1)}.css`;
 /** That of an application, which changes the accent alone. */
 export const accentStylesheet = (colour: string) => `/account/accent/${colour.slice(1)}.css`;
+
+/** The brand of a deployment as its setting has it. */
+export type BrandFields = { name?: string } & { [K in keyof typeof APPEARANCE_FIELDS]?: string };
+
+/** The problems of its fields, as ends of sentences. */
+export function brandProblems({ name, ...fields }: BrandFields): FieldProblem[] {
+  const length = [...(name ?? 'Gatehouse').trim()].length;
+  const named =
+    length > 0 && length <= 40 ? [] : [{ field: 'name', message: 'must have 1 to 40 characters' }];
+  return [...named, ...appearanceProblems(appearanceOf(fields))];
+}
+
+const appearanceOf = (fields: BrandFields): Appearance =>
+  Object.fromEntries(
+    Object.entries(APPEARANCE_FIELDS).map(([field, own]) => [own, fields[field as keyof BrandFields]]),
+  );
+
+/** Reads the setting, a value in JSON. Throws an error that says what is wrong with it. */
+export function readBrandFields(value: unknown): BrandFields {
+  const fields = Object(value) as Record<string, unknown>;
+  const names = ['name', ...Object.keys(APPEARANCE_FIELDS)];
+  const unknown = Object.keys(fields).find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new Error(`must have no field but ${names.join(', ')}`);
+  const wrong = names.find((name) => fields[name] !== undefined && typeof fields[name] !== 'string');
+  if (wrong !== undefined || Array.isArray(value)) throw new Error(`must have texts for ${names.join(', ')}`);
+  const [problem] = brandProblems(fields);
+  if (problem !== undefined) throw new Error(`has a ${problem.field} that ${problem.message}`);
+  return fields;
+}
+
+/** The brand of pages and mails from its fields. */
+export function brandOf(fields: BrandFields): Brand {
+  const appearance = appearanceOf(fields);
+  const { primaryColor } = appearance;
+  return {
+    name: (fields.name ?? 'Gatehouse').trim(),
+    logo: pictureOf(appearance),
+    primaryColor,
+    stylesheets: primaryColor === undefined ? [] : [brandStylesheet(primaryColor)],
+    links: linksOf(appearance),
+  };
+}
