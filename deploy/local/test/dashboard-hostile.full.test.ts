@@ -77,7 +77,16 @@ await inChromium(t, async (browser) => {
       .concat(['/notifications', '/dead-letters', '/queues', '/signing-keys', '/applications/new'])
       .concat(['/reports/new', '/notifications/new', '/search', '/try/list_v2_products', '/preferences'])
       .concat(['/products/import', '/users/import']);
-    const ofApplication = ['', '/credentials', '/quick-start', '/usage', '/users', '/members', '/profiles'];
+    const ofApplication = [
+      '',
+      '/branding',
+      '/credentials',
+      '/quick-start',
+      '/usage',
+      '/users',
+      '/members',
+      '/profiles',
+    ];
     const pages = [
       ...lists,
       ...lists.map((path) => `${path}?${query}`),
@@ -123,7 +132,7 @@ await inChromium(t, async (browser) => {
   /** What of the planted text has become markup. */
   async function marks(page: Awaited<ReturnType<Browser['newPage']>>): Promise<string[]> {
     return page.evaluate<string[]>(`[
-      ...[...document.querySelectorAll('x-marked, [x-marked], [onerror], img')].map(({ outerHTML }) => outerHTML),
+      ...[...document.querySelectorAll('x-marked, [x-marked], [onerror], img[src]:not([src^="data:image/png;"])')].map(({ outerHTML }) => outerHTML),
       ...[...document.querySelectorAll(':is([href], [action], [src]):not(link)')]
         .flatMap((it) => ['href', 'action', 'src'].map((name) => it.getAttribute(name)))
         .filter((address) => /^\\s*(?:javascript|data|vbscript):/i.test(address ?? '')),

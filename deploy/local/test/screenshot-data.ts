@@ -295,6 +295,7 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     'new-application': '/applications/new?type=web',
     application: `/applications/${web.client_id}`,
     'application-machine': `/applications/${machine}`,
+    'application-branding': `/applications/${web.client_id}/branding`,
     credentials: `/applications/${machine}/credentials`,
     'quick-start': `/applications/${machine}/quick-start`,
     usage: `/applications/${machine}/usage`,

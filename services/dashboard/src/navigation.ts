@@ -1,3 +1,4 @@
+import type { BrandFields } from '@gatehouse/web/branding';
 import { auditLog } from './features/administration/audit-log.ts';
 import { deadLetters } from './features/administration/dead-letters.ts';
 import { identityProviders } from './features/administration/identity-providers.ts';
@@ -19,7 +20,12 @@ import { reports } from './features/reports/reports.ts';
 import { webhooks } from './features/webhooks/webhooks.ts';
 import type { Section } from './routes/dashboard-router.ts';
 
-type Config = { publicUrl: string; rateLimit?: 'on' | 'off'; sampleData?: boolean };
+type Config = {
+  publicUrl: string;
+  rateLimit?: 'on' | 'off';
+  sampleData?: boolean;
+  brand?: BrandFields | undefined;
+};
 
 /** The sections of the dashboard, in the order of the navigation. */
 export function dashboardSections(config: Config): [heading: string, sections: Section[]][] {

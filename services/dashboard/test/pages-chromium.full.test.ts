@@ -373,7 +373,7 @@ await inChromium(t, async (browser) => {
       scopes: ['read:data'],
     });
     const ofApplications = [web, spa, machine].flatMap(({ client_id: id }) =>
-      ['', '/credentials', '/quick-start', '/usage', '/users', '/members', '/profiles'].map(
+      ['', '/branding', '/credentials', '/quick-start', '/usage', '/users', '/members', '/profiles'].map(
         (it) => `/applications/${id}${it}`,
       ),
     );

@@ -9,7 +9,7 @@ const stylesheet = createStylesheet(DIRECTORY, own('style.css'));
 const chartStyle = createAsset(DIRECTORY, 'chart.css', [library('uplot/dist/uPlot.min.css')]);
 const docsStyle = createAsset(DIRECTORY, 'docs.css', [own('../docs/docs.css')], withThemes);
 const htmx = createAsset(DIRECTORY, 'htmx.js', [library('htmx.org/dist/htmx.min.js')]);
-const page = createAsset(DIRECTORY, 'page.js', [own('./browser/page.js')]);
+const page = createAsset(DIRECTORY, 'page.js', [own('./browser/page.js'), own('./browser/branding.js')]);
 const chart = createAsset(DIRECTORY, 'chart.js', [
   library('uplot/dist/uPlot.iife.min.js'),
   own('./browser/chart.js'),

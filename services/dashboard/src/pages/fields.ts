@@ -2,6 +2,7 @@ import type { FieldProblem } from '@gatehouse/core/errors';
 import { alertBox, field, labelled, problemSummary } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../api/api-error.ts';
+import { colourField, pictureField } from './brand-controls.ts';
 import { capital } from './parts.ts';
 
 /** The options: values, each with a text where it differs. */
@@ -19,7 +20,7 @@ export type FormField = {
   required?: boolean;
   type?: 'text' | 'email' | 'password' | 'url' | 'date';
   /** The type in the API, where it is no text; `several` of the options, each with a hint in place of a text. */
-  kind?: 'integer' | 'decimal' | 'lines' | 'flag' | 'several' | 'json';
+  kind?: 'integer' | 'decimal' | 'lines' | 'flag' | 'several' | 'json' | 'colour' | 'picture';
   maxlength?: number;
   autocomplete?: string;
   /** The height of a text of several lines. */
@@ -62,6 +63,8 @@ export function formField(it: FormField, value: string, problems: readonly Field
   const { ticked = kind === 'flag' ? YES : undefined, autocomplete = 'off' } = it;
   const problem = problemOf(problems, it);
   const common = { name, label, hint, problem, required: it.required ?? false };
+  if (kind === 'colour') return colourField(common, value);
+  if (kind === 'picture') return pictureField(common, value);
   if (options !== undefined && kind === 'several') return choices(it, value.split(' '), problem);
   if (options !== undefined) {
     return labelled(

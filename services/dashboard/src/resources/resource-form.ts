@@ -9,6 +9,7 @@ import { form, type PageForm } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../api/api-error.ts';
 import type { Fields } from '../http/forms.ts';
+import { sentColour, sentPicture } from '../pages/brand-controls.ts';
 import { type FormField, formField, formProblem, YES } from '../pages/fields.ts';
 import type { Visit } from '../routes/visit.ts';
 
@@ -71,6 +72,8 @@ export function initialValues(rows: readonly FormRow[], visit: Visit): FormValue
 export function sentValues(rows: readonly FormRow[], fields: Fields): FormValues {
   return valuesBy(rows, ({ name, type, kind }) => {
     if (kind === 'several') return textOf(kind, fields.all(name));
+    if (kind === 'colour') return sentColour(fields, name);
+    if (kind === 'picture') return sentPicture(fields, name);
     return type === 'password' ? (fields.all(name)[0] ?? '') : fields.text(name);
   });
 }
@@ -150,13 +153,14 @@ export function resourceForm(it: {
   error: ApiError | undefined;
   /** Whether the fields are beside each other. */
   inline?: boolean;
+  takesFiles?: boolean;
 }): Html {
-  const { target, rows, values, submit, error, inline } = it;
+  const { target, rows, values, submit, error, inline, takesFiles } = it;
   return html`${formProblem(error, fieldsOf(rows))}
 ${form(
   target,
   html`${formRows(rows, values, error?.details)}
 <div class="buttons"><button class="primary">${submit}</button></div>`,
-  { class: inline ? 'inline-form' : 'wide-form' },
+  { class: inline ? 'inline-form' : 'wide-form', ...(takesFiles && { enctype: 'multipart/form-data' }) },
 )}`;
 }

@@ -237,18 +237,24 @@ function partOf<T extends Entity>({ parts = {} }: Resource<T>, action: string): 
 
 function addActions<T extends Entity>(resource: Resource<T>, router: DashboardRouter): void {
   for (const [action, given] of Object.entries(resource.actions ?? {})) {
-    const [add, act] = typeof given === 'function' ? [router.post, given] : [router.postOnce, given.once];
+    const act = typeof given === 'function' ? given : 'once' in given ? given.once : given.act;
+    const options = typeof given === 'object' && 'form' in given ? given.form : {};
+    const add = typeof given === 'object' && 'once' in given ? router.postOnce : router.post;
     const part = partOf(resource, action);
-    add(`/${resource.name}/:id/${action}`, async (visit, fields) => {
-      const target = await targetOf(resource, visit);
-      try {
-        const outcome = await act(target, fields);
-        if (typeof outcome === 'string' || 'body' in outcome) return outcome;
-        return pageOf(resource, target, part, outcome);
-      } catch (error) {
-        return detailView(resource, target, part, { action: { action, fields, error: errorOf(error) } });
-      }
-    });
+    add(
+      `/${resource.name}/:id/${action}`,
+      async (visit, fields) => {
+        const target = await targetOf(resource, visit);
+        try {
+          const outcome = await act(target, fields);
+          if (typeof outcome === 'string' || 'body' in outcome) return outcome;
+          return pageOf(resource, target, part, outcome);
+        } catch (error) {
+          return detailView(resource, target, part, { action: { action, fields, error: errorOf(error) } });
+        }
+      },
+      options,
+    );
   }
 }
 

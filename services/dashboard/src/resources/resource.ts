@@ -5,7 +5,7 @@ import type { Api } from '../api/api.ts';
 import type { Names } from '../api/names.ts';
 import type { ApiPage } from '../api/pages.ts';
 import type { RefusedForm } from '../http/changes.ts';
-import type { Fields } from '../http/forms.ts';
+import type { Fields, FormOptions } from '../http/forms.ts';
 import type { View } from '../pages/view.ts';
 import type { DashboardRouter } from '../routes/dashboard-router.ts';
 import type { Visit } from '../routes/visit.ts';
@@ -155,9 +155,9 @@ export type Resource<T extends { id: string }> = Omit<
   };
   /**
    * The actions of the buttons and forms of its pages, by the last part of the path; of a further page, after its name.
-   * `once` are those that the API would do again for a form that is sent twice.
+   * `once` are those that the API would do again for a form that is sent twice; `form` is of a form that sends more than most.
    */
-  actions?: Readonly<Record<string, Act<T> | { once: Act<T> }>>;
+  actions?: Readonly<Record<string, Act<T> | { once: Act<T> } | { act: Act<T>; form: FormOptions }>>;
   /** The same for what cannot be undone and is asked before. */
   confirmed?: Readonly<
     Record<string, (target: Target<T>, sent?: SentForm) => ResourceQuestion | Promise<ResourceQuestion>>

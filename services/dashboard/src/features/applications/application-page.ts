@@ -1,10 +1,5 @@
 import { type Content, type Html, html } from '@gatehouse/web/html';
-import {
-  type ApiApplication,
-  type Application,
-  hasSetting,
-  isConfidential,
-} from '../../api/application-types.ts';
+import { type ApiApplication, type Application, isConfidential } from '../../api/application-types.ts';
 import type { Names } from '../../api/names.ts';
 import { copyable, facts, lastUsed, time, userLink } from '../../pages/parts.ts';
 import type { ResourceView } from '../../resources/resource.ts';
@@ -31,7 +26,6 @@ export async function applicationPage(page: ResourceView<Application>): Promise<
   ])}</section>
 <section><h2>Settings</h2>${!isOwner && settingsOfOwner(value)}${role !== 'viewer' && form}</section>
 ${value.registered && registrationSection(page)}
-${hasSetting(type, 'primary_color') && previews(id)}
 ${type === 'machine' && trustSection(page)}
 ${isOwner && (await transferSection(page))}
 ${isOwner && deletion}`;
@@ -47,15 +41,9 @@ function settingsOfOwner(application: Application): Html {
   return html`<p>${
     application.role === 'viewer'
       ? 'You are a viewer of this application: its owner changes its settings, and its developers change its name and look.'
-      : 'You are a developer of this application. You can change its name and look, and remove scopes. Only its owner adds scopes and changes its other settings.'
+      : 'You are a developer of this application. You can change its name and look (Branding), and remove scopes. Only its owner adds scopes and changes its other settings.'
   }</p>
 ${settings.length > 0 && html`<div class="panel">${facts(settings.map((it) => [it.label, shown(it)]))}</div>`}`;
-}
-
-/** The pages of identity on which people see the application. */
-function previews(id: string): Html {
-  const path = `/account/applications/${encodeURIComponent(id)}/preview`;
-  return html`<section><h2>Preview</h2><p>See the <a href="${path}/sign-in">sign-in page</a> and the <a href="${path}/consent">consent page</a> as people see them, with the settings that are saved.</p></section>`;
 }
 
 function authentication(application: ApiApplication): string {

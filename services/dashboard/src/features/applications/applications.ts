@@ -1,3 +1,4 @@
+import type { BrandFields } from '@gatehouse/web/branding';
 import { html } from '@gatehouse/web/html';
 import {
   type ApiApplication,
@@ -20,6 +21,7 @@ import type { Visit } from '../../routes/visit.ts';
 import { applicationPage, ownerText } from './application-page.ts';
 import { TYPES } from './application-texts.ts';
 import { applicationUserQuestions, applicationUsers } from './application-users.ts';
+import { branding, changeBranding } from './branding.ts';
 import { credentialActions, credentialQuestions, credentials, keepForCredentials } from './credentials.ts';
 import { addMember, memberQuestions, members, roleIn } from './members.ts';
 import { addMembershipRoutes, invitationNotice, membershipsOf } from './memberships.ts';
@@ -44,6 +46,7 @@ const KINDS = Object.entries(TYPES).map(([type, { name, description, how }]): Ki
   };
 });
 
+const TOO_LARGE = 'The picture is too large. Choose a PNG of at most 16 KiB.';
 const NOTICES = {
   saved: 'Your changes are saved. New scopes apply to tokens that are issued from now on.',
   created:
@@ -62,8 +65,10 @@ const NOTICES = {
   declined: 'You declined the application. It stays with its owner.',
 };
 
+type Config = { publicUrl: string; rateLimit?: 'on' | 'off'; brand?: BrandFields | undefined };
+
 /** Applications: their settings, credentials and owners, and how to use them. */
-export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'off' }): Section {
+export function applications(config: Config): Section {
   const { part: quickStartPart, act: tryRequest } = quickStart(config);
   return resourcePages<Application>({
     name: 'applications',
@@ -113,6 +118,7 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
     partTitle: 'Settings',
     view: applicationPage,
     parts: {
+      branding: branding(config),
       credentials: credentials(config),
       'quick-start': quickStartPart,
       usage: usage(config),
@@ -145,6 +151,7 @@ export function applications(config: { publicUrl: string; rateLimit?: 'on' | 'of
     },
     actions: {
       ...credentialActions,
+      branding: { act: changeBranding, form: { files: true, tooLarge: TOO_LARGE } },
       'quick-start': tryRequest,
       members: addMember,
       profiles: pinProfiles,

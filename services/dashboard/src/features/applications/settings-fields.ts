@@ -3,6 +3,7 @@ import { type Application, type AppType, hasSetting } from '../../api/applicatio
 import { YES } from '../../pages/fields.ts';
 import { currentValues, type FormRow, fieldsOf, type ResourceField } from '../../resources/resource-form.ts';
 import { SCOPES, USUAL_SCOPES } from './application-texts.ts';
+import { BRANDING } from './branding.ts';
 
 const REDIRECT_HINT: Partial<Record<AppType, string>> = {
   web: 'Where people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop. URIs are compared character by character.',
@@ -13,41 +14,6 @@ const REDIRECT_HINT: Partial<Record<AppType, string>> = {
 
 /** The fields that most applications leave as they are. */
 const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] = [
-  {
-    legend: 'Sign-in page',
-    fields: [
-      {
-        name: 'primary_color',
-        label: 'Colour',
-        hint: 'The colour of buttons and links while people sign in to the application, such as #0b5a4f. A colour that would be hard to read is made darker or lighter.',
-      },
-      {
-        name: 'logo_uri',
-        label: 'Logo',
-        rows: 2,
-        hint: html`A PNG picture of at most 16 KiB and 512 × 512 pixels, as a data URL: <code>data:image/png;base64,</code> and the output of <code>base64 -w0 logo.png</code>. It is shown beside the name of the application.`,
-      },
-      {
-        name: 'policy_uri',
-        label: 'Privacy policy',
-        subject: 'The address of the privacy policy',
-        type: 'url',
-      },
-      {
-        name: 'tos_uri',
-        label: 'Terms of service',
-        subject: 'The address of the terms of service',
-        type: 'url',
-      },
-      {
-        name: 'support_uri',
-        label: 'Support',
-        subject: 'The address of the support page',
-        type: 'url',
-        hint: 'People see these links, and the host that the application returns them to, on the sign-in and consent pages.',
-      },
-    ],
-  },
   {
     legend: 'Security profile',
     fields: [
@@ -212,13 +178,14 @@ export function applicationFields(type: AppType): readonly FormRow[] {
 }
 
 /** The settings that developers of an application change too. They only remove scopes. */
-const OF_DEVELOPERS: ReadonlySet<string> = new Set([
-  ...['name', 'scopes', 'primary_color', 'logo_uri', 'policy_uri', 'tos_uri', 'support_uri'],
-]);
+const OF_DEVELOPERS: ReadonlySet<string> = new Set([...BRANDING, 'scopes']);
 
-/** The form of the settings of an application, with those that the visitor may change. */
+/** The form of the settings of an application beside its branding, with those that the visitor may change. */
 export function settingsFields({ type, role, scopes }: Application): readonly FormRow[] {
-  const rows = applicationFields(type);
+  const all = applicationFields(type);
+  const isElsewhere = (row: FormRow) =>
+    'name' in row && BRANDING.has(row.name) && hasSetting(type, 'logo_uri');
+  const rows = all.filter((row) => !isElsewhere(row));
   if (role === 'owner') return rows;
   const present = ({ options = [], ...field }: ResourceField): ResourceField => {
     const kept = options.filter(([name = '']) => scopes.includes(name));
