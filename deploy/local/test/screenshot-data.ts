@@ -303,6 +303,7 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     members: `/applications/${machine}/members`,
     profiles: `/applications/${machine}/profiles`,
     requests: '/requests',
+    branding: '/branding',
     preferences: '/preferences',
     'try-a-request': '/try/create_api_v1_items',
     'try-a-search': '/try/list_v2_products',

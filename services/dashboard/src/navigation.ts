@@ -1,5 +1,6 @@
 import type { BrandFields } from '@gatehouse/web/branding';
 import { auditLog } from './features/administration/audit-log.ts';
+import { branding } from './features/administration/branding.ts';
 import { deadLetters } from './features/administration/dead-letters.ts';
 import { identityProviders } from './features/administration/identity-providers.ts';
 import { invitations } from './features/administration/invitations.ts';
@@ -44,6 +45,9 @@ export function dashboardSections(config: Config): [heading: string, sections: S
       ],
     ],
     ['Data', [items, products, orders, notifications]],
-    ['Administer', [users, invitations, identityProviders(config), signingKeys, queues, deadLetters]],
+    [
+      'Administer',
+      [users, invitations, identityProviders(config), branding(config), signingKeys, queues, deadLetters],
+    ],
   ];
 }

@@ -380,6 +380,7 @@ await inChromium(t, async (browser) => {
     const user = `/users/${built.people.ann.id}`;
     const others = ['', '/items', '/notifications', '/reports', '/queues', '/dead-letters'].concat([
       ...[user, `${user}/password-reset`],
+      '/branding',
       '/preferences',
       '/try/create_api_v1_items',
       '/try/oauth2_token',

@@ -19,6 +19,9 @@ export const LOOK: readonly FormField[] = [
   },
 ];
 
+/** Why a form with a picture is not read. */
+export const TOO_LARGE = 'The picture is too large. Choose a PNG of at most 16 KiB.';
+
 /** The links that people see beside the name. */
 export const LOOK_LINKS: readonly FormField[] = [
   ['client_uri', 'Home page'],
@@ -45,7 +48,7 @@ export function brandPreview(
   const inForce = deployment.logo
     ? html`<img class="mark" alt="" src="data:image/png;base64,${deployment.logo}">`
     : logo;
-  const header = html`<p class="brand">${application ? html`${inForce}${deployment.name}` : html`${picture}${name}`}</p>`;
+  const header = html`<p class="brand">${application ? html`${inForce}${deployment.name}` : html`${picture}${logo}${name}`}</p>`;
   const asking = application
     ? html`<div class="look-asking">${picture}<strong>${name}</strong><span>at ${application.host}</span>${links}</div>`
     : html`<div class="look-asking"><strong>An application</strong><span>at app.example</span></div>`;

@@ -11,6 +11,7 @@ import {
 } from '../../api/application-types.ts';
 import { USER_HINT, userIdOf } from '../../api/lookups.ts';
 import type { ApiPage } from '../../api/pages.ts';
+import { TOO_LARGE } from '../../pages/branding.ts';
 import { lastUsed, lastUseText, statusTag, time } from '../../pages/parts.ts';
 import type { Kind } from '../../resources/resource.ts';
 import { requestBody } from '../../resources/resource-form.ts';
@@ -46,7 +47,6 @@ const KINDS = Object.entries(TYPES).map(([type, { name, description, how }]): Ki
   };
 });
 
-const TOO_LARGE = 'The picture is too large. Choose a PNG of at most 16 KiB.';
 const NOTICES = {
   saved: 'Your changes are saved. New scopes apply to tokens that are issued from now on.',
   created:

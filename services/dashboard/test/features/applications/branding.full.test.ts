@@ -1,12 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import {
   accessibilityViolations,
   inChromium,
   openPage,
   pixelsTooWide,
   signInTo,
+  type Page as Tab,
 } from '@gatehouse/testing/chromium';
-import t from 'tap';
-import { build, heading, PASSWORD, textOf } from '../../build.ts';
+import type { Page } from '@gatehouse/testing/form-browser';
+import { readBrandFields } from '@gatehouse/web/branding';
+import t, { type Test } from 'tap';
+import { build, codeOf, heading, PASSWORD, textOf } from '../../build.ts';
 
 /** A red square of 8 × 8 pixels. */
 const PNG = Buffer.from(
@@ -25,6 +29,14 @@ const make = async (type: string) => {
 };
 const id = await make('web');
 const page = `/dashboard/applications/${id}/branding`;
+const FORM = 'name="client_uri"';
+/** The setting on a page, as a shell reads it. */
+const settingOf = (shown: Page) =>
+  JSON.parse(
+    execFileSync('sh', ['-c', `${codeOf(shown, 'brand')}\nprintf %s "$IDENTITY_BRAND"`], {
+      encoding: 'utf8',
+    }),
+  );
 const saved = async () => (await built.call('GET', `${API}/${id}`, 'ann')).body;
 
 t.test('the form works without a script', async (t) => {
@@ -43,7 +55,7 @@ t.test('the form works without a script', async (t) => {
     ['no picture', { 'logo_uri.removed': 'yes' }, { logo_uri: undefined, name: 'Tea house' }],
   ];
   for (const [name, fields, expected] of steps) {
-    const after = await browser.submit(await browser.get(page), fields, 'name="client_uri"');
+    const after = await browser.submit(await browser.get(page), fields, FORM);
     t.match([after.status, textOf(after)], [200, /Your changes are saved/], name);
     t.match(await saved(), expected, name);
   }
@@ -60,7 +72,7 @@ t.test('the form works without a script', async (t) => {
     [{ tos_uri: 'http://tea.example/' }, 400, /The link “Terms of service” must use https/],
   ];
   for (const [fields, status, message] of refusals) {
-    const refused = await browser.submit(await browser.get(page), fields, 'name="client_uri"');
+    const refused = await browser.submit(await browser.get(page), fields, FORM);
     t.match([refused.status, textOf(refused)], [status, message]);
     t.notMatch(refused.html, 'src="data:image/png;base64,/9j', 'what is no picture is not shown');
     if (fields.name) t.match(refused.html, /name="name"[^>]* value="Kept"/, 'the other fields are kept');
@@ -81,8 +93,41 @@ t.test('nothing stands twice, and a program has no branding', async (t) => {
   await built.call('POST', `/api/v1/memberships/${id}/accept`, 'editor');
   const viewer = await (await built.signedIn('editor')).browser.get(page);
   t.match([heading(viewer), textOf(viewer)], ['Tea house', /You are a viewer of this application/]);
-  t.notMatch(viewer.html, 'name="client_uri"');
+  t.notMatch(viewer.html, FORM);
 });
+
+t.test('an admin sees the brand in force, and gets the setting for another one', async (t) => {
+  const { browser } = await built.signedIn('admin');
+  const inForce = await browser.get('/dashboard/branding');
+  t.match(textOf(inForce), /In force.*IDENTITY_BRAND=/);
+  t.same(settingOf(inForce), { name: 'Acme', primary_color: '#7a1fa2', logo_uri: LOGO });
+  const fields = { name: "Anna's", tos_uri: 'https://tea.example/terms' };
+  const written = await browser.submit(inForce, { ...fields, 'logo_uri.removed': 'yes' }, FORM);
+  t.match([written.status, textOf(written)], [200, /Your new setting Nothing has changed yet/]);
+  t.same(settingOf(written), { primary_color: '#7a1fa2', ...fields });
+  t.strictSame(readBrandFields(settingOf(written)), settingOf(written), 'identity takes it');
+  for (const [wrong, message] of [
+    [{ name: ' ' }, 'The name must have 1 to 40 characters'],
+    [{ primary_color: 'blue' }, 'The colour must be #rrggbb'],
+    [{ 'logo_uri.file': file(Buffer.from('no picture')) }, 'The picture is not a PNG picture'],
+  ] as const) {
+    const refused = await browser.submit(await browser.get('/dashboard/branding'), wrong, FORM);
+    t.match([refused.status, textOf(refused)], [400, message]);
+    t.notMatch(textOf(refused), 'IDENTITY_BRAND=');
+  }
+  const { browser: editor, page: first } = await built.signedIn('editor');
+  t.notMatch(first.html, '/dashboard/branding');
+  t.equal((await editor.get('/dashboard/branding')).status, 403);
+});
+
+/** Holds a page to what all pages are held to, and takes its picture where one is wanted. */
+async function look(t: Test, tab: Tab, name: string): Promise<void> {
+  t.strictSame(await accessibilityViolations(tab), [], name);
+  t.equal(await pixelsTooWide(tab), 0, name);
+  const { GATEHOUSE_PICTURES: pictures } = process.env;
+  const { width } = tab.viewportSize() ?? {};
+  if (pictures) await tab.screenshot({ path: `${pictures}/${name}-${width}.png`, fullPage: true });
+}
 
 await inChromium(t, async (chromium) => {
   for (const [colorScheme, width] of [
@@ -92,13 +137,6 @@ await inChromium(t, async (chromium) => {
     t.test(`the preview follows the form: ${colorScheme}, ${width} pixels wide`, async (t) => {
       const viewport = { width, height: 900 };
       const { page: tab, complaints } = await openPage(t, chromium, { colorScheme, viewport });
-      const look = async (name: string) => {
-        t.strictSame(await accessibilityViolations(tab), [], name);
-        t.equal(await pixelsTooWide(tab), 0, name);
-        const { GATEHOUSE_PICTURES: pictures } = process.env;
-        if (pictures)
-          await tab.screenshot({ path: `${pictures}/${name}-${colorScheme}.png`, fullPage: true });
-      };
       await signInTo(tab, built.base + page, { username: 'ann', password: PASSWORD });
       await tab.fill('#name', 'Harbour Books');
       await tab.fill('[type=color]', '#c2185b');
@@ -118,7 +156,7 @@ await inChromium(t, async (chromium) => {
       await tab.setInputFiles('[type=file]', { name: 'photo.jpg', mimeType: 'image/jpeg', buffer: photo });
       await tab.getByText(/made to fit, as photo-\d+x\d+\.png/).waitFor();
       await tab.locator('.look-picture[src^="data:image/png"]').first().waitFor();
-      await look('branding');
+      await look(t, tab, 'branding');
       await tab.click('button:text-is("Save")');
       await tab.waitForURL('**/branding?done=saved');
       t.match(await saved(), {
@@ -131,6 +169,23 @@ await inChromium(t, async (chromium) => {
       await tab.setInputFiles('[type=file]', text);
       await tab.locator('[type=file]:invalid').waitFor();
       t.strictSame(complaints, [], 'the policy of the pages lets everything through');
+    });
+
+    t.test(`the brand of the deployment: ${colorScheme}, ${width} pixels wide`, async (t) => {
+      const { page: tab, complaints } = await openPage(t, chromium, {
+        ...{ colorScheme, viewport: { width, height: 900 } },
+      });
+      await signInTo(tab, `${built.base}/dashboard/branding`, { username: 'admin', password: PASSWORD });
+      await tab.fill('#name', 'Harbour');
+      await tab.fill('#primary_color', '#0057b8');
+      await tab.check('text=Remove the picture');
+      t.match(await tab.locator('.look .brand').allTextContents(), ['Harbour', 'Harbour']);
+      await tab.locator('.look svg').first().waitFor();
+      await look(t, tab, 'deployment');
+      await tab.click('button:text-is("Write the setting")');
+      await tab.locator('#brand').waitFor();
+      await look(t, tab, 'deployment-written');
+      t.strictSame(complaints, []);
     });
   }
 });

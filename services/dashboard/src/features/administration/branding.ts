@@ -1,0 +1,74 @@
+import { type BrandFields, brandProblems } from '@gatehouse/web/branding';
+import { html } from '@gatehouse/web/html';
+import { ApiError } from '../../api/api-error.ts';
+import type { Fields } from '../../http/forms.ts';
+import { brandPreview, LOOK, LOOK_LINKS, TOO_LARGE } from '../../pages/branding.ts';
+import { codeBlock } from '../../pages/parts.ts';
+import type { View } from '../../pages/view.ts';
+import {
+  currentValues,
+  type FormRow,
+  requestBody,
+  resourceForm,
+  sentValues,
+} from '../../resources/resource-form.ts';
+import type { Section } from '../../routes/dashboard-router.ts';
+import type { Visit } from '../../routes/visit.ts';
+
+const ROWS: readonly FormRow[] = [
+  {
+    name: 'name',
+    label: 'Name',
+    required: true,
+    maxlength: 40,
+    hint: 'In the header of every page, in titles and in mails.',
+  },
+  ...LOOK,
+  { legend: 'Links', fields: [LOOK_LINKS.slice(0, 2), LOOK_LINKS.slice(2)] },
+];
+
+/** How the pages of the deployment look: what is in force, and the value of the setting for another look. */
+export function branding({ brand = {} }: { brand?: BrandFields | undefined }): Section {
+  const inForce = currentValues(ROWS, { name: 'Gatehouse', ...brand });
+
+  function view({ person, csrf }: Visit, sent?: Fields): View {
+    if (person.role !== 'admin') throw new ApiError(403, 'Only an admin can see this page.');
+    const values = sent === undefined ? inForce : sentValues(ROWS, sent);
+    const given = Object.entries(requestBody(ROWS, values)).filter(([, value]) => value !== null);
+    const fields: BrandFields = Object.fromEntries(given);
+    const details = brandProblems(fields);
+    const error =
+      details.length > 0 ? new ApiError(400, 'Please check your entries.', { details }) : undefined;
+    const shown = details.some(({ field }) => field === 'logo_uri')
+      ? { ...values, logo_uri: inForce.logo_uri ?? '' }
+      : values;
+    // In single quotes, a shell and Docker Compose take the value as it is.
+    const setting = `IDENTITY_BRAND='${JSON.stringify(fields).replaceAll("'", '\\u0027')}'`;
+    const isSet = Object.keys(sent === undefined ? brand : fields).length > 0;
+    const result = html`<section class="${sent === undefined ? 'panel' : 'panel new-secret'}"><h2>${sent === undefined ? 'In force' : 'Your new setting'}</h2>
+<p${sent && html` role="status"`}>${sent === undefined ? (isSet ? 'The setting has this value now:' : 'The setting is not set: the pages have the name Gatehouse.') : html`Nothing has changed yet. Put this line into <code>.env</code> of Docker Compose, or its value into the ConfigMap or Secret of identity and the dashboard in Kubernetes, and restart both.`} <a href="/docs/guides/production#name-logo-and-colours">About this setting</a></p>
+${isSet && codeBlock('brand', setting)}</section>`;
+    return {
+      title: 'Branding',
+      section: 'branding',
+      failed: error !== undefined,
+      body: html`<p>The sign-in, consent and account pages and the mails have the brand of the deployment. It is a setting of the operator, <code>IDENTITY_BRAND</code>. This page checks your choice and writes the value.</p>
+${error === undefined && result}
+<div class="branding"><div class="stack">${resourceForm({
+        target: { action: '/dashboard/branding', csrf },
+        ...{ rows: ROWS, values: shown, submit: 'Write the setting', error, takesFiles: true },
+      })}</div>
+<section aria-labelledby="preview"><h2 id="preview">Preview</h2>${brandPreview(shown, { brand })}</section></div>`,
+    };
+  }
+
+  return {
+    name: 'branding',
+    title: 'Branding',
+    role: 'admin',
+    addRoutes({ get, post }) {
+      get('/branding', (visit) => view(visit));
+      post('/branding', async (visit, sent) => view(visit, sent), { files: true, tooLarge: TOO_LARGE });
+    },
+  };
+}
