@@ -33,7 +33,11 @@ function examplesIn(html: string): { code: (id: string) => string; text: string 
 /** The examples in an application's quick start, by their ids. */
 async function examplesOf(clientId: string): Promise<{ code: (id: string) => string; text: string }> {
   const path = `/dashboard/applications/${clientId}/quick-start`;
-  const { code, text } = examplesIn((await signInTo(server.browser(), path)).html);
+  const browser = server.browser();
+  const { html } = await signInTo(browser, path);
+  const tabs = [...html.matchAll(/href="([^"]*\/quick-start\?for=[^"#]*)/g)].map(([, href = '']) => href);
+  const pages = await Promise.all(tabs.map(async (href) => (await browser.get(href)).html));
+  const { code, text } = examplesIn(pages.join(''));
   return { code: (id) => code(`code-${id}`), text };
 }
 

@@ -156,6 +156,22 @@ t.test('the settings of applications', async (t) => {
     );
   });
 
+  await t.test('the quick start has tabs, and shows the last one again', async (t) => {
+    const draft = { name: 'Quick', type: 'web', scopes: ['openid'], device_flow: true };
+    const { body } = await built.call<{ client_id: string }>('POST', '/api/v1/applications', 'ann', draft);
+    const path = `/dashboard/applications/${body.client_id}/quick-start`;
+    const current = ({ html }: Page) => /\?for=([\w-]+)#code" aria-current="page"/.exec(html)?.[1];
+    t.equal(current(await browser.get(path)), 'next');
+    for (const id of ['django', 'curl', 'spring']) {
+      t.equal(current(await browser.get(`${path}?for=${id}`)), id);
+      t.equal(current(await browser.get(path)), id);
+    }
+    t.equal(current(await browser.get(`${path}?for=react`)), 'spring', 'not one of another type');
+    const redirect_uris = ['https://web.example.org/callback'];
+    await built.call('PATCH', `/api/v1/applications/${body.client_id}`, 'ann', { redirect_uris });
+    t.match((await browser.get(path)).html, 'https://web.example.org/login/oauth2/code/gatehouse</code>');
+  });
+
   await t.test('an admin trusts a machine, and who did it and when is shown', async (t) => {
     const fields = { name: 'Batch', scopes: 'read:data' };
     const made = await browser.submit(await newForm('machine'), fields, FORM);

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { stripTypeScriptTypes } from 'node:module';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
+import { FRAMEWORKS } from '../../../src/features/applications/quick-start/frameworks.ts';
 import type { Sample } from '../../../src/features/applications/quick-start/sample.ts';
 import { SNIPPETS } from '../../../src/features/applications/quick-start/snippets.ts';
 
@@ -29,13 +30,16 @@ const TEXTS: Record<string, (code: string) => string[]> = {
     return stderr.split('\n');
   },
   js(code) {
-    // Throws unless it is a module.
-    stripTypeScriptTypes(code);
     const literal = /'(?:[^'\\\n]|\\.)*'/g;
     if (code.replaceAll(literal, '').includes('pwned')) throw new Error(`it runs what it was given: ${code}`);
     return (code.match(literal) ?? []).map((text) => String(runInNewContext(text)));
   },
-  // Go and Java: of the values there, all that is escaped is escaped as in JSON.
+  module(code) {
+    // Throws unless it is a module.
+    stripTypeScriptTypes(code);
+    return TEXTS.js?.(code) ?? [];
+  },
+  // Go, Java and YAML: of the values there, all that is escaped is escaped as in JSON.
   quoted(code) {
     const literal = /"(?:[^"\\\n]|\\.)*"/g;
     if (code.replaceAll(literal, '').includes('pwned')) throw new Error(`it runs what it was given: ${code}`);
@@ -52,8 +56,26 @@ print(json.dumps([node.value for node in nodes if isinstance(node, ast.Constant)
   },
 };
 const LANGUAGES: Record<string, string> = { curl: 'sh', python: 'python', go: 'quoted', java: 'quoted' };
-const languageOf = (id: string) => LANGUAGES[id] ?? 'js';
+const languageOf = (id: string) => LANGUAGES[id] ?? 'module';
 const hasPython = spawnSync('python3', ['--version']).status === 0;
+
+const EXTENSIONS: Record<string, string> = {
+  js: 'js',
+  jsx: 'js',
+  py: 'python',
+  go: 'quoted',
+  java: 'quoted',
+  yml: 'quoted',
+};
+t.test('so it is in the files of the frameworks', async (t) => {
+  for (const { id, files } of FRAMEWORKS) {
+    const texts = Object.entries(files(SAMPLE)).flatMap(([name, code]) => {
+      const language = EXTENSIONS[name.split('.').at(-1) ?? ''] ?? '';
+      return language === 'python' && !hasPython ? [] : (TEXTS[language]?.(code.text) ?? []);
+    });
+    if (texts.length > 0) t.ok(texts.includes(SAMPLE.base) && texts.includes(SAMPLE.clientId), id);
+  }
+});
 
 t.test('a value in a snippet is one value of its program, whatever is in it', async (t) => {
   const seen = new Set<string>();
@@ -68,7 +90,7 @@ t.test('a value in a snippet is one value of its program, whatever is in it', as
       t.notMatch(textsOf(SAMPLE), SECRET, 'else the secret comes from the environment');
     }
   }
-  for (const language of ['sh', 'js', ...(hasPython ? ['python'] : [])]) {
+  for (const language of ['sh', 'module', ...(hasPython ? ['python'] : [])]) {
     for (const value of VALUES) t.ok(seen.has(`${language} ${value}`), `${language}: ${value}`);
   }
 });

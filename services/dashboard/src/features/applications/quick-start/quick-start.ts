@@ -4,9 +4,11 @@ import { ApiError } from '../../../api/api-error.ts';
 import { type Application, hasSetting, isConfidential } from '../../../api/application-types.ts';
 import { exchangeView } from '../../../pages/exchange.ts';
 import { errorOf, formField } from '../../../pages/fields.ts';
-import { copyable, entryOf, facts } from '../../../pages/parts.ts';
+import { copyable, entryOf, facts, tabs } from '../../../pages/parts.ts';
 import type { Act, Part, Target } from '../../../resources/resource.ts';
-import { SNIPPETS, sampleOf, snippetView } from './snippets.ts';
+import { FRAMEWORKS } from './frameworks.ts';
+import type { Sample } from './sample.ts';
+import { frameworkView, SNIPPETS, sampleOf, snippetView } from './snippets.ts';
 
 /** The chosen request, and its outcome. */
 type Try = { chosen: string; exchange?: Html; problem?: string | undefined };
@@ -19,6 +21,9 @@ const TRIES: Readonly<Record<string, { title: string; path: string }>> = {
   products: { title: 'Products: GET /v2/products?limit=2', path: '/v2/products?limit=2' },
   users: { title: 'Users: GET /v2/users?limit=2', path: '/v2/users?limit=2' },
 };
+
+/** Keeps the tab that was chosen last. */
+const COOKIE = 'gatehouse_quick_start';
 
 const BOUND =
   'The tokens of this application are bound to its own key (DPoP). The dashboard cannot use them.';
@@ -77,8 +82,28 @@ function content(target: Target<Application>, base: string, tried: Try): Html {
     ['Scope', hasSetting(type, 'scopes') && copyable('scope', sample.scope)],
     ['Discovery', copyable('discovery', `${base}/.well-known/openid-configuration`)],
   ])}</section>
-${SNIPPETS[type].map((snippet) => html`<section><h2>${snippet.title}</h2>${snippetView(`code-${snippet.id}`, snippet, sample)}</section>`)}
+${programs(target, sample, base)}
 ${type !== 'resource' && tryIt(target, tried)}`;
+}
+
+/** A tab for each framework and language, of which one is shown: the chosen one, or the last one that was chosen in this browser. */
+function programs({ value, visit, path }: Target<Application>, sample: Sample, base: string): Html {
+  const all = [...FRAMEWORKS.filter(({ types }) => types.includes(value.type)), ...SNIPPETS[value.type]];
+  const find = (id: string | undefined) => all.find((it) => it.id === id);
+  const asked = find(visit.query('for'));
+  const shown = asked ?? find(visit.ctx.cookies.get(COOKIE)) ?? all[0];
+  if (asked !== undefined) {
+    const secure = base.startsWith('https:') ? '; Secure' : '';
+    const cookie = `${COOKIE}=${asked.id}; Path=/dashboard; Max-Age=31536000; HttpOnly; SameSite=Lax${secure}`;
+    visit.ctx.append('set-cookie', cookie);
+  }
+  if (shown === undefined) return html``;
+  const href = (id: string) => `${path}/quick-start?for=${id}#code`;
+  const links = all.map(({ id, title }) => [href(id), title] as const);
+  const view =
+    'files' in shown ? frameworkView(shown, sample, value) : snippetView(`code-${shown.id}`, shown, sample);
+  return html`<section id="code"><h2>Code</h2>${tabs('Frameworks and languages', href(shown.id), links)}
+${view}</section>`;
 }
 
 function tryIt({ value, visit, path }: Target<Application>, { chosen, exchange, problem }: Try): Html {

@@ -1,12 +1,15 @@
 import { type Html, html } from '@gatehouse/web/html';
 import type { Application, AppType } from '../../../api/application-types.ts';
-import { codeBlock } from '../../../pages/parts.ts';
+import { codeBlock, copyable } from '../../../pages/parts.ts';
 import { API_KEY } from './api-key-snippets.ts';
+import type { Framework } from './frameworks.ts';
 import { MACHINE } from './machine.ts';
 import { BROWSER, NATIVE } from './public.ts';
 import { RESOURCE } from './resource.ts';
 import { type Sample, SET_SECRET, type Snippet } from './sample.ts';
 import { WEB } from './web.ts';
+
+const RUN = 'Run: ';
 
 /** Complete programs for each way to use an application of a type, and for an API key. */
 export const SNIPPETS: Readonly<Record<AppType | 'api_key', readonly Snippet[]>> = {
@@ -32,4 +35,19 @@ export function sampleOf(
 export function snippetView(elementId: string, { steps, code }: Snippet, sample: Sample): Html {
   const left = sample.secret === undefined ? steps : steps.filter((step) => step !== SET_SECRET);
   return html`${left.length > 0 && html`<ol>${left.map((step) => html`<li>${step}</li>`)}</ol>`}${codeBlock(elementId, code(sample).text)}`;
+}
+
+/** The files of an application in a framework, and what to do to run it. */
+export function frameworkView(
+  { steps, callback, files }: Framework,
+  sample: Sample,
+  { redirect_uris: uris }: Application,
+): Html {
+  const own = callback && URL.parse(callback, sample.redirectUri)?.href;
+  const added =
+    own &&
+    !uris.includes(own) &&
+    html`<li>Add the redirect URI of the framework to the settings of the application: ${copyable('own-redirect', own)}</li>`;
+  return html`<ol>${added}${steps.map((step) => html`<li>${step.startsWith(RUN) ? html`Run: <code>${step.slice(RUN.length)}</code>` : step}</li>`)}</ol>
+${Object.entries(files(sample)).map(([name, code], i) => html`<h3><code>${name}</code></h3>${codeBlock(`code-${i}`, code.text.trim())}`)}`;
 }
