@@ -41,6 +41,20 @@ export const freshSignInSetting = described(
   oneOf('IDENTITY_FRESH_SIGN_IN', ['on', 'off'], 'off'),
 );
 
+export const breachedPasswordsSetting = described(
+  'Where the users service looks for breached passwords, which it refuses: a service with the range API of Have I Been Pwned, or ' +
+    'a `file:` URL of the sorted file that its downloader writes. A person who signs in with such a password on the sign-in page is asked to change it. ' +
+    'A password that cannot be looked for is accepted.',
+  {
+    ...optional(
+      url('IDENTITY_BREACHED_PASSWORDS_URL', ['https:', 'http:', 'file:']),
+      'passwords are not looked for',
+    ),
+    isSecret: false,
+  },
+  'https://api.pwnedpasswords.com/range/',
+);
+
 export function mongodbUriSetting(service: ServiceName): Setting<string> {
   return described(
     `The database of the ${service} service. It may contain credentials.`,

@@ -17,6 +17,7 @@ import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { CLIENT_SERVICES, clientSecretSetting } from '@gatehouse/core/services';
 import {
   brandSetting,
+  breachedPasswordsSetting,
   freshSignInSetting,
   mongodbUriSetting,
   natsUrlSetting,
@@ -95,6 +96,7 @@ const own = {
     integer('SECOND_FACTOR_GRACE_DAYS', { min: 0, max: 365, default: 0 }),
   ),
   freshSignIn: freshSignInSetting,
+  breachedPasswordsUrl: breachedPasswordsSetting,
   auditDays: described(
     'For how many days the audit log is kept.',
     integer('IDENTITY_AUDIT_DAYS', { min: 1, max: 3650, default: 365 }),

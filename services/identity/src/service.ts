@@ -21,6 +21,7 @@ import { applications } from './features/applications/module.ts';
 import { auditLog } from './features/audit/module.ts';
 import { authenticatorApp } from './features/authenticator-app/module.ts';
 import { backchannelLogout } from './features/backchannel-logout/module.ts';
+import { breachedPasswords } from './features/breached-passwords/module.ts';
 import { clientMetadataDocuments } from './features/client-metadata-documents/module.ts';
 import { clientSecrets } from './features/client-secrets/module.ts';
 import { consents } from './features/consents/module.ts';
@@ -67,6 +68,7 @@ const FEATURES = [
   keys,
   internal,
   signIn,
+  breachedPasswords,
   device,
   clientMetadataDocuments,
   account,

@@ -157,6 +157,7 @@ export async function build(t: TestScope, options: BuildOptions = {}) {
       hashConcurrency: 2,
       hashMemoryKiB: 64,
       rateLimit: 'off',
+      breachedPasswordsUrl: options.config?.breachedPasswordsUrl,
       firstUsers: [
         { ...people.admin, password: PASSWORD, role: 'admin' },
         { ...people.ann, password: PASSWORD },

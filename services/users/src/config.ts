@@ -13,7 +13,11 @@ import {
 } from '@gatehouse/core/config';
 import { ERASING_SERVICES, type ServiceName } from '@gatehouse/core/services';
 import { PROFILE_PINS, type ProfilePins } from '@gatehouse/domain/profile-pins';
-import { freshSignInSetting, serviceUrlSetting } from '@gatehouse/server/service-settings';
+import {
+  breachedPasswordsSetting,
+  freshSignInSetting,
+  serviceUrlSetting,
+} from '@gatehouse/server/service-settings';
 import type { NewUser } from './user.ts';
 
 export type UsersConfig = ResourceConfig & {
@@ -25,6 +29,8 @@ export type UsersConfig = ResourceConfig & {
   hashMemoryKiB?: number;
   /** Whether a change of somebody else's account takes a sign-in of the last five minutes; off by default. */
   freshSignIn?: 'on' | 'off';
+  /** Where breached passwords are looked for (see breached-passwords.ts); nowhere by default. */
+  breachedPasswordsUrl?: string | undefined;
   /** Users to create at the first start. */
   firstUsers: readonly NewUser[];
   /** Which profile answers on /v1/users where neither a pin nor the request says so; A by default. */
@@ -57,6 +63,7 @@ const own = {
     fallback: 'the number of processors less one, from 1 to 3',
   },
   freshSignIn: freshSignInSetting,
+  breachedPasswordsUrl: breachedPasswordsSetting,
   v1Profile: profileSetting('USERS_V1_PROFILE', 'v1_users'),
   v2Profile: profileSetting('USERS_V2_PROFILE', 'v2_users'),
   adminUsername: described(

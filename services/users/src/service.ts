@@ -16,6 +16,7 @@ import { runProcess } from '@gatehouse/server/process';
 import type { Service } from '@gatehouse/server/service';
 import { FRESH, requireSignIn } from '@gatehouse/tokens/step-up';
 import type { onRequestAsyncHookHandler } from 'fastify';
+import { createBreachedPasswords } from './breached-passwords.ts';
 import { readUsersConfig, settings, USERS_DEFAULTS, type UsersConfig } from './config.ts';
 import { mountAccountRoutes } from './internal/account-routes.ts';
 import { createPasswords } from './passwords.ts';
@@ -80,12 +81,15 @@ export function createUsersService(
       logger: context.logger,
       transport,
     });
+    const url = config.breachedPasswordsUrl;
+    const breached = url === undefined ? undefined : createBreachedPasswords({ url, logger: context.logger });
     const users = createUserService({
       store: events.publishing(store),
       passwords: createPasswords({
         concurrency: config.hashConcurrency,
         memoryKiB: config.hashMemoryKiB,
       }),
+      isBreached: breached?.includes,
       publishAccountChange: events.publishAccountChange,
       failuresPerSource: createRateLimiter(FAILURES_PER_SOURCE, counters),
       failuresPerUser: createRateLimiter(FAILURES_PER_USER, counters),
@@ -111,6 +115,7 @@ export function createUsersService(
         }
       },
       background: [events],
+      ...(breached && { metrics: breached.metrics }),
     };
   });
 }

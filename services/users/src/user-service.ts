@@ -39,6 +39,8 @@ export type Passwords = {
 type UserServiceDependencies = {
   store: UserStore;
   passwords: Passwords;
+  /** Whether a password is known from a breach; without it, none is. */
+  isBreached?: ((password: string) => Promise<boolean>) | undefined;
   /** Ends the tokens and sessions concerned; resolves once that is done or takes too long. Never rejects. */
   publishAccountChange(event: AccountChanged): Promise<void>;
   /** Limits wrong current passwords per user and source of the requests, such as an application. */
@@ -78,6 +80,7 @@ export type UserService = {
    * themselves.
    */
   checkCurrentPassword(id: string, password: string): Promise<void>;
+  isBreachedPassword(password: string): Promise<boolean>;
   hasPassword(id: string): Promise<boolean>;
   /** Ends all tokens and sessions. Callers make sure that there is another way to sign in. */
   removePassword(id: string): Promise<User>;
@@ -134,6 +137,7 @@ type PasswordChange = Omit<Changer, 'own'> & {
 export function createUserService({
   store,
   passwords,
+  isBreached = async () => false,
   publishAccountChange,
   failuresPerSource,
   failuresPerUser,
@@ -146,8 +150,8 @@ export function createUserService({
       ? 'is a common password, or only counts or repeats, and would be guessed first: choose another'
       : isOwnName(password, names)
         ? 'is the username or the email address, and would be guessed first: choose another'
-        : undefined;
-    if (message !== undefined) assertValid([{ field, message }]);
+        : (await isBreached(password)) && 'is known from a data breach, and would be guessed: choose another';
+    if (message) assertValid([{ field, message }]);
     return passwords.hash(password);
   }
 
@@ -313,6 +317,8 @@ export function createUserService({
     async checkCurrentPassword(id, password) {
       await checkPasswordOf(id, password);
     },
+
+    isBreachedPassword: isBreached,
 
     async hasPassword(id) {
       const hash = await store.passwordHashOf(id);

@@ -9,6 +9,7 @@ import type { Logout } from './oidc/epochs/sign-outs.ts';
 import type { FindResource } from './oidc/protected-resource.ts';
 import type { ProviderExtension, RequestDetails } from './oidc/provider-options.ts';
 import type { AccountPageSection } from './sessions/account-router.ts';
+import type { PageAfterSignIn } from './sessions/after-sign-in.ts';
 import type { FactorList, SecurityPart } from './sessions/listed-factors.ts';
 import type { ProgramSessions } from './sessions/program-sessions.ts';
 import type { LostFactors, SecondFactorSource } from './sessions/second-factor.ts';
@@ -36,6 +37,8 @@ export type Extensions = {
   setUps: SetUp[];
   /** The parts of the page on how an account is signed in to, in their order there. */
   securityParts: SecurityPart[];
+  /** What somebody who has signed in sees before going on: the first page that is for them. */
+  pagesAfterSignIn: PageAfterSignIn[];
   signUpMethods: SignUpMethod[];
   /** The pages of an account in its navigation, in their order there. */
   accountSections: AccountPageSection[];
@@ -94,6 +97,7 @@ export function createExtensions(): Extensions {
     factors: [],
     setUps: [],
     securityParts: [],
+    pagesAfterSignIn: [],
     signUpMethods: [],
     accountSections: [],
     undoableChanges: [],

@@ -1,3 +1,4 @@
+import { invalidFields } from '@gatehouse/api/http/schema';
 import { PHISHING_RESISTANT } from '@gatehouse/tokens/acr';
 import type { Content } from '@gatehouse/web/html';
 import { PASSWORD_CHANGED, RECOVERY_USED } from '../../src/core/accounts/account-notices.ts';
@@ -38,6 +39,7 @@ import {
   setUpPage,
 } from '../../src/features/authenticator-app/authenticator-app-pages.ts';
 import { qrCode } from '../../src/features/authenticator-app/qr-code.ts';
+import { breachedPasswordPage } from '../../src/features/breached-passwords/breached-password-page.ts';
 import {
   connectedPage,
   deviceRequestDetails,
@@ -130,6 +132,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
   const form = { action: '/interaction/1', csrf: of('csrf'), hidden: { [of('token')]: of('secret') } };
   const application = { name: of('Lighthouse'), host: of('lighthouse.example') };
   const problem = (field: string) => ({ field, message: of(`about ${field}`) });
+  const breached = { form, application, username: of('ada'), next: '/oauth2/authorize/next' };
   const frame = {
     username: of('ada'),
     signOut: form,
@@ -288,6 +291,14 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       chooseAccountPage({ form, application, username: of('ada'), links: { useAnotherAccount: '/other' } }),
     ],
     ['sign in again', signInPage({ ...signIn, signedInAs: of('ada') })],
+    ['breached password', breachedPasswordPage(breached)],
+    [
+      'breached password, problems',
+      breachedPasswordPage({
+        ...breached,
+        error: invalidFields([problem('current_password'), problem('new_password')]),
+      }),
+    ],
     ['after signing in', afterSignInPage(messagesOf('Acme').linkedElsewhere, '/oauth2/authorize/next')],
     ...SIGN_IN_PROBLEMS.map((it): [string, string] => [
       `sign in, ${it.kind}`,

@@ -123,6 +123,10 @@ export function mountAccountRoutes(
     return sendAccountOrNull(reply, await users.checkPassword(login, password));
   });
 
+  app.post(`${PREFIX}/password-checks/breached`, guard, async (request) => ({
+    breached: await users.isBreachedPassword(readCurrent(request.body).password),
+  }));
+
   app.post(`${PREFIX}/account-lookups`, guard, async (request, reply) =>
     sendAccountOrNull(reply, await users.lookUp(readLookup(request.body).login)),
   );

@@ -43,6 +43,8 @@ export type Accounts = {
   checkPassword(login: string, password: string): Promise<Account | undefined>;
   /** Throws `forbidden` unless this is the password of the account with this id, whatever it is called by now. */
   checkCurrentPassword(id: string, password: string): Promise<void>;
+  /** Whether it is known from a breach; false where nobody looks for that. */
+  isBreachedPassword(password: string): Promise<boolean>;
   /** By username or verified email address. */
   lookUp(login: string): Promise<Account | undefined>;
   /**

@@ -43,6 +43,11 @@ export function createUsersClient(internal: InternalClient): Accounts {
       const response = await internal.request('POST', `${pathOf(id)}/password-checks`, { password });
       if (response.status >= 400) throw errorOf(response.status, response.body);
     },
+    async isBreachedPassword(password) {
+      const response = await internal.request('POST', '/password-checks/breached', { password });
+      if (response.status >= 400) throw errorOf(response.status, response.body);
+      return (response.body as { breached: boolean }).breached;
+    },
     lookUp: (login) => perhaps('/account-lookups', { login }),
     create: (draft) => required('POST', '/accounts', draft),
     update: (id, changes) => required('PATCH', pathOf(id), changes),

@@ -38,6 +38,8 @@ export type CoreConfig = {
   secondFactorGraceDays?: number;
   /** Whether dangerous requests to the API take a sign-in of the last five minutes; off by default. */
   freshSignIn?: 'on' | 'off';
+  /** Where the users service looks for breached passwords; nowhere by default. */
+  breachedPasswordsUrl?: string | undefined;
   auditDays: number;
   rateLimit: 'on' | 'off';
   /** Where requests are counted; in memory by default. */

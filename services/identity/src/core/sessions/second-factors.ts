@@ -85,7 +85,7 @@ export function createSecondFactors(options: {
     of,
     async verify(
       ctx,
-      { factors, account, generation, amr, provider, since, isUnconfirmed = false },
+      { factors, account, generation, amr, provider, since, isUnconfirmed = false, isBreached },
       { code, client, isKnownDevice },
     ) {
       const origin = originOf(ctx);
@@ -109,16 +109,16 @@ export function createSecondFactors(options: {
       for (const lost of options.lostFactors) await lost.stop(account.id, origin);
       const details = omitUndefined({ provider, second_factor: factor.name });
       await audit.record({ ...entry, action: 'sign_in.succeeded', details });
-      return { account, generation, amr: [...amr, ...factor.amr, 'mfa'], since, isUnconfirmed };
+      return { account, generation, amr: [...amr, ...factor.amr, 'mfa'], since, isUnconfirmed, isBreached };
     },
 
-    async hold(ctx, interaction: Held, { account, generation, amr, provider, isUnconfirmed }) {
+    async hold(ctx, interaction: Held, { account, generation, amr, provider, isUnconfirmed, isBreached }) {
       interaction[FIRST_FACTOR] = {
         accountId: account.id,
         epoch: account.sign_in_epoch,
         generation,
         amr: [...amr],
-        ...omitUndefined({ provider, isUnconfirmed }),
+        ...omitUndefined({ provider, isUnconfirmed, isBreached }),
         browser: browser.id(ctx),
         until: Date.now() + HELD_MS,
       };
@@ -138,7 +138,7 @@ export function createSecondFactors(options: {
       if (first === undefined && isStepUp(interaction)) return ofSession(ctx, interaction);
       if (first === undefined || first.until <= Date.now() || first.browser !== browser.id(ctx))
         return undefined;
-      const { accountId, epoch, generation, amr, provider, isUnconfirmed = false } = first;
+      const { accountId, epoch, generation, amr, provider, isUnconfirmed = false, isBreached } = first;
       const account: Account | undefined = await accounts.find(accountId);
       // A new password has ended the sign-in.
       if (account?.status !== 'active' || account.sign_in_epoch !== epoch) return undefined;
@@ -147,7 +147,7 @@ export function createSecondFactors(options: {
       // An admin may just have removed them: the password alone is then enough, but has to be entered again.
       return factors.length === 0
         ? undefined
-        : { account, generation, amr, provider, isUnconfirmed, factors };
+        : { account, generation, amr, provider, isUnconfirmed, isBreached, factors };
     },
   };
 }

@@ -17,6 +17,8 @@ export type Verified = {
   isUnconfirmed?: boolean;
   /** Whether the second factor was not asked for, as the browser is remembered. */
   isRemembered?: boolean;
+  /** Whether the password that proved it is known from a breach. */
+  isBreached?: boolean | undefined;
   /** When the sign-in began that this makes stronger, in seconds since the epoch. */
   since?: number | undefined;
 };

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '@gatehouse/core/errors';
+import type { FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import {
   alertBox,
   field,
@@ -12,6 +12,7 @@ import { duration } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
 import { type AccountFrame, accountDocument } from '../../pages/account/account-document.ts';
 import type { Question } from '../../pages/account/confirmation-pages.ts';
+import { formProblems } from '../../pages/page-errors.ts';
 import { t } from '../../texts/texts.ts';
 import { ACCOUNT_PAGES } from './account-pages.ts';
 
@@ -29,7 +30,7 @@ export type PasswordModel = {
   endCredentials?: string | undefined;
 };
 
-const FIELDS = ['current_password', 'new_password'];
+export const PASSWORD_FIELDS = ['current_password', 'new_password'];
 
 /** After a new password, which does not end what the person's own applications have. */
 export function offerToEndCredentials(way: Html): Html {
@@ -53,9 +54,15 @@ export const removePasswordQuestion = (): Question => ({
   back: ACCOUNT_PAGES.password,
 });
 
-export function passwordPage(model: PasswordModel): string {
-  const { problems = [], retryAfter } = model;
-  const focused = FIELDS.find((name) => problemOf(problems, name) !== undefined);
+/** The fields of a form that changes the password. */
+export function passwordFields({
+  hasPassword,
+  problems,
+}: {
+  hasPassword: boolean;
+  problems: readonly FieldProblem[];
+}): Html {
+  const focused = PASSWORD_FIELDS.find((name) => problemOf(problems, name) !== undefined);
   const common = (name: string) => ({
     name,
     type: 'password' as const,
@@ -63,6 +70,18 @@ export function passwordPage(model: PasswordModel): string {
     problem: problemOf(problems, name),
     autofocus: name === focused,
   });
+  return html`${hasPassword && field({ ...common('current_password'), label: t('Current password'), autocomplete: 'current-password' })}
+${field({ ...common('new_password'), label: t('New password'), hint: t('At least 8 characters. A few random words make a good password.'), autocomplete: 'new-password', minlength: 8 })}`;
+}
+
+/** The problems of these fields. */
+export function passwordProblems(error: ServiceError): readonly FieldProblem[] {
+  if (error.kind === 'forbidden') return [{ field: 'current_password', message: 'is not right' }];
+  return formProblems(error, (field) => (field === 'password' ? 'new_password' : field));
+}
+
+export function passwordPage(model: PasswordModel): string {
+  const { problems = [], retryAfter } = model;
   return accountDocument({
     title: t('Password'),
     failed: problems.length > 0 || retryAfter !== undefined,
@@ -71,12 +90,11 @@ export function passwordPage(model: PasswordModel): string {
     body: html`${model.endCredentials !== undefined && offerToEndCredentials(html`<p class="buttons"><a class="danger" href="${model.endCredentials}">${t('End all secrets and keys')}</a></p>`)}
 <p>${!model.hasPassword && html`${t('You have no password: you sign in without one.')} `}${t('A new password ends all your other sessions and the access of all applications that you have allowed.')}</p>
 ${retryAfter !== undefined && alertBox(t('Too many attempts'), html`<p>${t('Please wait {time}, then try again.', { time: duration(retryAfter) })}</p>`)}
-${problemSummary(problems, FIELDS)}
+${problemSummary(problems, PASSWORD_FIELDS)}
 ${form(
   model.form,
   html`${usernameForPasswordManagers(model.frame.username)}
-${model.hasPassword && field({ ...common('current_password'), label: t('Current password'), autocomplete: 'current-password' })}
-${field({ ...common('new_password'), label: t('New password'), hint: t('At least 8 characters. A few random words make a good password.'), autocomplete: 'new-password', minlength: 8 })}
+${passwordFields({ hasPassword: model.hasPassword, problems })}
 <div class="buttons"><button class="primary">${model.hasPassword ? t('Change password') : t('Set password')}</button></div>`,
 )}
 ${

@@ -15,7 +15,7 @@ import { sendPage } from '../../pages/page-response.ts';
 import type { OwnApplications } from './access/own-applications.ts';
 import { ACCOUNT_PAGES, END_CREDENTIALS } from './account-pages.ts';
 import type { AccountService } from './account-service.ts';
-import { passwordPage, removePasswordQuestion } from './password-page.ts';
+import { passwordPage, passwordProblems, removePasswordQuestion } from './password-page.ts';
 import { FIELDS, profilePage } from './profile-page.ts';
 
 /** The fields that cannot be removed, only changed. */
@@ -197,9 +197,4 @@ function requireCountryCode(phone: string | null | undefined): void {
   if (typeof phone !== 'string' || (/^\+[1-9]/.test(phone) && !phone.includes('(0)'))) return;
   const message = 'must begin with + and the code of the country, without (0), such as +49 30 1234567';
   throw invalidFields([{ field: 'phone', message }]);
-}
-
-function passwordProblems(error: ServiceError) {
-  if (error.kind === 'forbidden') return [{ field: 'current_password', message: 'is not right' }];
-  return formProblems(error, (field) => (field === 'password' ? 'new_password' : field));
 }

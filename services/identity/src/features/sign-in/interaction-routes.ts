@@ -14,6 +14,7 @@ import { signInOf } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import { asksForFreshSignIn, SELECT_ACCOUNT } from '../../core/oidc/prompts.ts';
 import { ANOTHER_ACCOUNT, SIGN_UP } from '../../core/oidc/provider-options.ts';
 import { isStepUp } from '../../core/oidc/strength.ts';
+import type { PageAfterSignIn } from '../../core/sessions/after-sign-in.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
 import { OtherMethodOnly, PASSWORD, type PasswordCheck } from '../../core/sessions/password-check.ts';
 import type { RememberedBrowsers } from '../../core/sessions/remembered-browser.ts';
@@ -35,6 +36,7 @@ import { formProblems } from '../../pages/page-errors.ts';
 import { seeOther, sendPage } from '../../pages/page-response.ts';
 import { redirectByPage } from '../../pages/redirect-page.ts';
 import { withLocales } from '../../texts/languages.ts';
+import { addAfterSignInRoutes, afterSignInPath } from './after-sign-in-routes.ts';
 import { createInteractions } from './interactions.ts';
 import { addSecondFactorRoutes, secondFactorPath } from './second-factor-routes.ts';
 import { afterSignInPage, chooseAccountPage, type SignInProblem, signInPage } from './sign-in-page.ts';
@@ -47,6 +49,7 @@ export type InteractionRoutesOptions = {
   checkPassword: PasswordCheck;
   /** Beside the password. */
   methods: readonly SignInMethod[];
+  pagesAfterSignIn: readonly PageAfterSignIn[];
   secondFactors: SecondFactors;
   lostFactors: readonly LostFactors[];
   remembered: RememberedBrowsers;
@@ -60,6 +63,8 @@ export type InteractionRoutesOptions = {
   forms: CsrfForms;
   /** Whether people may create accounts for themselves. */
   signUp: boolean;
+  /** Whether the users service looks for breached passwords. */
+  findsBreached: boolean;
   /** Counts an account created from this address; throws `rate_limited`. */
   countSignUp(address: string): Promise<unknown>;
 };
@@ -136,6 +141,13 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     return complete(ctx, details, { ...verified, isUnconfirmed: true, isRemembered: true });
   }
 
+  async function pageBefore(ctx: Context, { uid }: Interaction, verified: Verified) {
+    for (const page of options.pagesAfterSignIn) {
+      if (await page.isFor(ctx, verified)) return afterSignInPath(uid, page);
+    }
+    return undefined;
+  }
+
   async function complete(
     ctx: Context,
     details: Interaction,
@@ -155,7 +167,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     for (const method of options.methods) message ??= await method.signedIn?.(ctx, details, verified);
     const login = signInOf(ctx, { ...verified, browser: browser.id(ctx) });
     const next = await resultUrl(ctx, { login, [SELECT_ACCOUNT]: {} });
-    if (message === undefined) seeOther(ctx, next);
+    if (message === undefined) seeOther(ctx, (await pageBefore(ctx, details, verified)) ?? next);
     else sendPage(ctx, afterSignInPage(message, next));
   }
 
@@ -201,7 +213,14 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
           isConnecting: (userId) => connecting.includes(userId),
           isKnownDevice: (account) => browser.isKnownDevice(ctx, account),
         });
-        if (verified !== undefined) return await signIn(ctx, details, verified);
+        if (verified !== undefined) {
+          const isBreached =
+            options.findsBreached &&
+            // Once a session.
+            details.session?.accountId !== verified.account.id &&
+            (await accounts.isBreachedPassword(password).catch(() => false));
+          return await signIn(ctx, details, { ...verified, isBreached });
+        }
       } catch (error) {
         if (error instanceof OtherMethodOnly) return redirectToMethod(error.method);
         throw error;
@@ -337,6 +356,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
     await signInBy(ctx, await load(ctx), act, method.problem);
   });
 
+  addAfterSignInRoutes(router, { ...options, ...interactions });
   addSecondFactorRoutes(router, {
     ...{ ...options, ...interactions, formsOf, complete },
     restart: (ctx, details) => showSignIn(ctx, details, { problem: { kind: 'too_late' }, status: 400 }),

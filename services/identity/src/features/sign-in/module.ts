@@ -16,9 +16,11 @@ export function signIn(
   const routes = interactionRoutes({
     ...options,
     methods: core.extensions.signInMethods,
+    pagesAfterSignIn: core.extensions.pagesAfterSignIn,
     signUpMethods: core.extensions.signUpMethods,
     lostFactors: core.extensions.lostFactors,
     signUp: core.config.signUp === 'on',
+    findsBreached: core.config.breachedPasswordsUrl !== undefined,
     countSignUp: createAddressLimiter(SIGN_UPS, core.sharedLimits).count,
   });
   const { requestDetails } = core.extensions;

@@ -62,6 +62,7 @@ export type FirstFactor = Pick<SignIn, 'accountId' | 'epoch' | 'generation' | 'a
   /** See Verified. */
   provider?: string;
   isUnconfirmed?: boolean;
+  isBreached?: boolean;
   /** In milliseconds since the epoch. */
   until: number;
 };
