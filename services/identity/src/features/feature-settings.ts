@@ -4,6 +4,7 @@ import { factorRecoverySettings } from './factor-recovery/settings.ts';
 import { identityProviderSettings } from './identity-providers/settings.ts';
 import { loginSettings } from './login/settings.ts';
 import { oauthSettings } from './oauth/settings.ts';
+import { passkeySettings } from './passkeys/settings.ts';
 import { registrationSettings } from './registration/settings.ts';
 import { resourceSettings } from './resources/settings.ts';
 import { wellKnownSettings } from './well-known/settings.ts';
@@ -15,6 +16,7 @@ export const featureSettings = {
   ...logoutSettings,
   ...identityProviderSettings,
   ...metadataDocumentSettings,
+  ...passkeySettings,
   ...registrationSettings,
   ...resourceSettings,
   ...factorRecoverySettings,

@@ -6,7 +6,7 @@ import { createAsset } from '@gatehouse/web/asset';
 import Router from '@koa/router';
 import { FAILED_PASSKEYS, INTERACTION_SECONDS } from '../../core/limits/bounds.ts';
 import type { Device } from '../../core/oidc/epochs/sign-in-epochs.ts';
-import type { Ports } from '../../core/ports.ts';
+import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { FactorList } from '../../core/sessions/listed-factors.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { t } from '../../texts/texts.ts';
@@ -19,9 +19,12 @@ import { passkeySignUp } from './passkey-sign-up.ts';
 import { createPasskeyStore } from './passkey-store.ts';
 import { createPasskeys } from './passkeys.ts';
 import { createRecordPasskey, type RemovePasskey } from './record-passkey.ts';
+import type { passkeySettings } from './settings.ts';
 
 /** Signing in with passkeys (WebAuthn Level 3), and the pages on which people manage them. */
-export function passkeys(core: Ports<'accounts' | 'sessions' | 'tokens' | 'pages'>): IdentityModule {
+export function passkeys(
+  core: Ports<'accounts' | 'sessions' | 'tokens' | 'pages'> & WithSettings<typeof passkeySettings>,
+): IdentityModule {
   const { hostname: rpId, origin } = new URL(core.issuer);
   // Browsers have no passkeys for an IP address (WebAuthn Level 3 §5.1.3).
   if (isIP(rpId.replace(/^\[|\]$/g, '')) !== 0) return {};
@@ -80,8 +83,16 @@ export function passkeys(core: Ports<'accounts' | 'sessions' | 'tokens' | 'pages
     ctx.set('cache-control', 'public, max-age=31536000, immutable');
     ctx.body = script.text;
   });
+  const { relatedOrigins: origins = [] } = core.config;
+  if (origins.length > 0) {
+    router.get('/.well-known/webauthn', (ctx) => {
+      ctx.set('cache-control', 'public, max-age=3600');
+      ctx.body = { origins };
+    });
+  }
   return {
     routers: [router],
+    pages: ['/.well-known/webauthn'],
     extensions: {
       signInMethods: [method],
       signUpMethods: [passkeySignUp({ ...core, passkeys, script: script.path })],
