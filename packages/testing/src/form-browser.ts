@@ -50,7 +50,9 @@ export function createFormBrowser(base: string, headers: Readonly<Record<string,
     let send: { method: string; body: typeof body } = { method, body };
     for (let hops = 0; hops < 20; hops += 1) {
       if (url.origin !== origin) return { url, status: 0, html: '', headers: new Headers() };
-      const cookie = [...cookies(url.pathname)].map(([name, value]) => `${name}=${value}`).join('; ');
+      const pairs = [...cookies(url.pathname)].map(([name, value]) => `${name}=${value}`);
+      // Those that a script would have set come first.
+      const cookie = [...(headers.cookie === undefined ? [] : [headers.cookie]), ...pairs].join('; ');
       const response = await fetch(url, {
         method: send.method,
         redirect: 'manual',

@@ -1,4 +1,5 @@
 import type { Revocation } from '@gatehouse/tokens/revocations';
+import type { ScriptedPart } from '../pages/account/account-document.ts';
 import type { Account } from './accounts/account.ts';
 import type { UndoableChange } from './accounts/notice.ts';
 import type { Application } from './applications/application.ts';
@@ -42,6 +43,8 @@ export type Extensions = {
   signUpMethods: SignUpMethod[];
   /** The pages of an account in its navigation, in their order there. */
   accountSections: AccountPageSection[];
+  /** Parts without anything to see of the profile page, after a change of the account. */
+  savedProfileParts: ((account: Account) => ScriptedPart)[];
   /** The changes of how people sign in that a link in a mail undoes. */
   undoableChanges: UndoableChange[];
   /** The credentials of people beside the password, also where that is switched off. */
@@ -100,6 +103,7 @@ export function createExtensions(): Extensions {
     pagesAfterSignIn: [],
     signUpMethods: [],
     accountSections: [],
+    savedProfileParts: [],
     undoableChanges: [],
     credentials: [],
     auditListeners: [],

@@ -74,6 +74,7 @@ import {
   removePasskeyQuestion,
   signInFields,
   signUpFields,
+  upgradePage,
 } from '../../src/features/passkeys/passkey-pages.ts';
 import { rememberedBrowsersPart, securityPage } from '../../src/features/security/security-page.ts';
 import { consentPage } from '../../src/features/sign-in/consent-page.ts';
@@ -291,6 +292,10 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       chooseAccountPage({ form, application, username: of('ada'), links: { useAnotherAccount: '/other' } }),
     ],
     ['sign in again', signInPage({ ...signIn, signedInAs: of('ada') })],
+    [
+      'passkey upgrade',
+      upgradePage({ ...breached, options: { rp: of('rp') }, scripts: ['/account/passkey.js'] }),
+    ],
     ['breached password', breachedPasswordPage(breached)],
     [
       'breached password, problems',

@@ -20,7 +20,7 @@ import type { SecondFactors } from './second-factors.ts';
 /** Where the account begins. */
 const PROFILE = '/account';
 /** How old a sign-in may be, in seconds, for what gives lasting access to the account. */
-const FRESH_SECONDS = 300;
+export const FRESH_SECONDS = 300;
 
 /** The dependencies of every account page. */
 export type AccountPage = {

@@ -23,7 +23,10 @@ export function account(
   const { throttle, sessions, extensions, authorizedApplications: authorized, accountPages: pages } = core;
   const { applicationKeys, access: sources } = extensions;
   const own = createOwnApplications({ ...core, applicationKeys, sources });
-  addProfileRoutes(pages, { ...core, account: createAccountService(core), sessions, own });
+  addProfileRoutes(pages, {
+    ...{ ...core, sessions, own, account: createAccountService(core) },
+    savedParts: extensions.savedProfileParts,
+  });
   addDeletionRoutes(pages, { ...core, auditDays: core.config.auditDays });
   const { itemsUrl: items, commerceUrl: commerce, notificationsUrl: notifications } = core.config;
   const personalData = [

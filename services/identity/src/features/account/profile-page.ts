@@ -1,7 +1,11 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/web/form';
 import { html } from '@gatehouse/web/html';
-import { type AccountFrame, accountDocument } from '../../pages/account/account-document.ts';
+import {
+  type AccountFrame,
+  accountDocument,
+  type ScriptedPart,
+} from '../../pages/account/account-document.ts';
 import { t } from '../../texts/texts.ts';
 import { ACCOUNT_PAGES } from './account-pages.ts';
 
@@ -23,10 +27,12 @@ export type ProfileModel = {
   /** Sends the link that confirms the address again. */
   sendLinkAgain: PageForm;
   problems?: readonly FieldProblem[] | undefined;
+  /** Parts without anything to see. */
+  parts?: readonly ScriptedPart[];
 };
 
 export function profilePage(model: ProfileModel): string {
-  const { problems = [], values } = model;
+  const { problems = [], values, parts = [] } = model;
   const common = (name: (typeof FIELDS)[number]) => ({
     name,
     value: values[name] ?? '',
@@ -39,7 +45,8 @@ export function profilePage(model: ProfileModel): string {
     failed: problems.length > 0,
     frame: model.frame,
     current: ACCOUNT_PAGES.profile,
-    body: html`${problemSummary(problems, [...FIELDS, 'current_password'])}
+    scripts: parts.flatMap(({ scripts }) => scripts),
+    body: html`${parts.map(({ content }) => content)}${problemSummary(problems, [...FIELDS, 'current_password'])}
 ${form(
   model.form,
   html`<fieldset><legend>${t('Signing in')}</legend>

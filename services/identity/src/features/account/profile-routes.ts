@@ -1,7 +1,7 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Context } from 'koa';
-import type { AccountChanges, Accounts } from '../../core/accounts/account.ts';
+import type { Account, AccountChanges, Accounts } from '../../core/accounts/account.ts';
 import { originOf } from '../../core/audit/audit.ts';
 import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
 import type { BrowserSessions } from '../../core/sessions/browser-sessions.ts';
@@ -9,6 +9,7 @@ import type { LastWay } from '../../core/sessions/last-way.ts';
 import type { SecondFactors } from '../../core/sessions/second-factors.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import type { SignInGenerations } from '../../core/sessions/sign-in-generations.ts';
+import type { ScriptedPart } from '../../pages/account/account-document.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
 import { formProblems } from '../../pages/page-errors.ts';
 import { sendPage } from '../../pages/page-response.ts';
@@ -46,6 +47,8 @@ export function addProfileRoutes(
     sessionEnds: Pick<SessionEnds, 'isOver'>;
     own: Pick<OwnApplications, 'list'>;
     secondFactors: Pick<SecondFactors, 'of'>;
+    /** Parts of the page after a change. */
+    savedParts: readonly ((account: Account) => ScriptedPart)[];
   },
 ): void {
   const {
@@ -79,6 +82,7 @@ export function addProfileRoutes(
       export: ACCOUNT_PAGES.export,
       deletion: ACCOUNT_PAGES.deleteAccount,
       sendLinkAgain: form('/account/verification'),
+      parts: frame.notice === undefined ? [] : options.savedParts.map((part) => part(account)),
       problems: error && formProblems(error),
     });
     sendPage(ctx, html, { status: error?.status ?? 200 });

@@ -4,6 +4,7 @@ import { deriveKeys } from '@gatehouse/core/sealing';
 import { PHISHING_RESISTANT } from '@gatehouse/tokens/acr';
 import { createAsset } from '@gatehouse/web/asset';
 import Router from '@koa/router';
+import type { Account } from '../../core/accounts/account.ts';
 import { FAILED_PASSKEYS, INTERACTION_SECONDS } from '../../core/limits/bounds.ts';
 import type { Device } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import type { Ports, WithSettings } from '../../core/ports.ts';
@@ -11,13 +12,15 @@ import type { FactorList } from '../../core/sessions/listed-factors.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { t } from '../../texts/texts.ts';
 import { createChallenges } from './challenges.ts';
+import type { Passkey } from './passkey.ts';
 import { PASSKEY_CHANGES } from './passkey-notices.ts';
-import { ADD, PASSKEYS, passkeysPart } from './passkey-pages.ts';
+import { ADD, PASSKEYS, passkeysPart, signalsPart } from './passkey-pages.ts';
 import { addPasskeyRoutes } from './passkey-routes.ts';
 import { PASSKEY_METHOD, passkeySignIn } from './passkey-sign-in.ts';
 import { passkeySignUp } from './passkey-sign-up.ts';
 import { createPasskeyStore } from './passkey-store.ts';
-import { createPasskeys } from './passkeys.ts';
+import { passkeyUpgrade } from './passkey-upgrade.ts';
+import { createPasskeys, signalsOf } from './passkeys.ts';
 import { createRecordPasskey, type RemovePasskey } from './record-passkey.ts';
 import type { passkeySettings } from './settings.ts';
 
@@ -29,6 +32,9 @@ export function passkeys(
   // Browsers have no passkeys for an IP address (WebAuthn Level 3 §5.1.3).
   if (isIP(rpId.replace(/^\[|\]$/g, '')) !== 0) return {};
   const script = createAsset('/account', 'passkey.js', [new URL('passkey.js', import.meta.url)]);
+  const signalScript = createAsset('/account', 'passkey-signals.js', [
+    new URL('passkey-signals.js', import.meta.url),
+  ]);
   const passkeys = createPasskeys({
     ...core,
     rpId,
@@ -73,16 +79,22 @@ export function passkeys(
       return (by.actor === userId ? removeOwn : remove)(userId, passkey, by);
     },
   };
+  const signals = (account: Account, accepted?: readonly Passkey[]) => ({
+    content: signalsPart(signalsOf(rpId, account, accepted)),
+    scripts: [signalScript.path],
+  });
   addPasskeyRoutes(core.accountPages, {
-    ...{ ...core, passkeys, record, remove: removeOwn },
+    ...{ ...core, passkeys, record, remove: removeOwn, signals },
     script: script.path,
   });
   const router = new Router({ sensitive: true });
-  router.get(script.path, (ctx) => {
-    ctx.type = 'text/javascript; charset=utf-8';
-    ctx.set('cache-control', 'public, max-age=31536000, immutable');
-    ctx.body = script.text;
-  });
+  for (const { path, text } of [script, signalScript]) {
+    router.get(path, (ctx) => {
+      ctx.type = 'text/javascript; charset=utf-8';
+      ctx.set('cache-control', 'public, max-age=31536000, immutable');
+      ctx.body = text;
+    });
+  }
   const { relatedOrigins: origins = [] } = core.config;
   if (origins.length > 0) {
     router.get('/.well-known/webauthn', (ctx) => {
@@ -95,6 +107,7 @@ export function passkeys(
     pages: ['/.well-known/webauthn'],
     extensions: {
       signInMethods: [method],
+      pagesAfterSignIn: [passkeyUpgrade({ ...core, passkeys, record, script: script.path })],
       signUpMethods: [passkeySignUp({ ...core, passkeys, script: script.path })],
       credentials: [{ ...passkeys, name: 'passkeys' }],
       undoableChanges: PASSKEY_CHANGES,
@@ -112,6 +125,7 @@ export function passkeys(
           hint: () => t('You sign in with your fingerprint, your face or the PIN of your device.'),
         },
       ],
+      savedProfileParts: [signals],
       accountSections: [{ path: PASSKEYS, label: 'Passkeys' }],
       erasers: [(userId) => passkeys.removeAll(userId)],
     },

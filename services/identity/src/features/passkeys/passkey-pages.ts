@@ -1,10 +1,16 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { alertBox, field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/web/form';
-import { ago, dateAndTime } from '@gatehouse/web/formatting';
+import { ago, dateAndTime, named } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
 import { translated } from '@gatehouse/web/language';
-import { type AccountFrame, accountDocument } from '../../pages/account/account-document.ts';
+import {
+  type AccountFrame,
+  accountDocument,
+  type ScriptedPart,
+} from '../../pages/account/account-document.ts';
 import type { Question } from '../../pages/account/confirmation-pages.ts';
+import { standalonePage } from '../../pages/document.ts';
+import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
 import { t } from '../../texts/texts.ts';
 import type { Passkey } from './passkey.ts';
 
@@ -53,8 +59,14 @@ type PasskeyView = Pick<Passkey, 'id' | 'name' | 'isSynced' | 'isSyncable' | 'cr
   rename: PageForm;
 };
 
+/** The signals to password managers on a page, for its script. */
+export const signalsPart = (signals: object): Html =>
+  html`<div hidden data-passkey-signals="${JSON.stringify(signals)}"></div>`;
+
 export type PasskeysModel = {
   frame: AccountFrame;
+  /** Signals to password managers, after a change. */
+  signals?: ScriptedPart | undefined;
   passkeys: readonly PasskeyView[];
   /** The page on which one is added; undefined when there are as many as there can be. */
   add: string | undefined;
@@ -64,13 +76,21 @@ export type PasskeysModel = {
   problems?: readonly FieldProblem[] | undefined;
 };
 
-export function passkeysPage({ frame, passkeys, add, isOnlyWay, problems = [] }: PasskeysModel): string {
+export function passkeysPage({
+  frame,
+  signals,
+  passkeys,
+  add,
+  isOnlyWay,
+  problems = [],
+}: PasskeysModel): string {
   return accountDocument({
     title: t('Passkeys'),
     failed: problems.length > 0,
     frame,
     current: PASSKEYS,
-    body: html`<p>${t('A passkey signs you in with your fingerprint, your face, or the PIN of your device. It works on this site only, so no other site can steal it.')}</p>
+    scripts: signals?.scripts ?? [],
+    body: html`${signals?.content}<p>${t('A passkey signs you in with your fingerprint, your face, or the PIN of your device. It works on this site only, so no other site can steal it.')}</p>
 ${problemSummary(problems, [])}
 ${add === undefined ? html`<p>${t('You have as many passkeys as an account can have. Remove one to add another.')}</p>` : html`<p class="buttons"><a class="primary" href="${add}">${t('Add a passkey')}</a></p>`}
 ${passkeys.length === 0 ? html`<p>${t('You have no passkeys yet.')}</p>` : html`<ul class="cards">${passkeys.map((it) => card(it, isOnlyWay))}</ul>`}`,
@@ -134,13 +154,38 @@ ${failureBox(t('No passkey was added. Try again.'), t('This device already has a
   });
 }
 
+export type UpgradeModel = {
+  form: PageForm;
+  application?: RequestingApplication | undefined;
+  username: string;
+  /** PublicKeyCredentialCreationOptionsJSON */
+  options: object;
+  scripts: readonly string[];
+};
+
+/** The browser creates a passkey or none, and the script goes on. */
+export function upgradePage({ form: target, application, username, options, scripts }: UpgradeModel): string {
+  return standalonePage({
+    application,
+    title: t('Signing you in'),
+    scripts,
+    body: html`<p class="before-asking">${t('to continue to')}</p>${requestingApplication(application)}
+<p>${t('Your browser may add a passkey for {username}, so that you need no password next time.', { username: named(username) })}</p>
+${form(
+  target,
+  html`<input type="hidden" name="passkey" data-passkey="upgrade" data-options="${JSON.stringify(options)}">
+<div class="buttons"><button class="primary">${t('Continue')}</button></div>`,
+)}`,
+  });
+}
+
 /** Before a passkey is removed. */
 export function removePasskeyQuestion({ name, lastUsedAt }: Passkey): Question {
   const passkey = html`<strong><bdi>${name}</bdi></strong>`;
   return {
     title: t('Remove this passkey?'),
     lost: html`<p>${lastUsedAt === null ? t('The passkey {passkey}, never used, no longer signs you in. Sessions that began with it end, except this one. All other ways to sign in stay.', { passkey }) : t('The passkey {passkey}, last used {time}, no longer signs you in. Sessions that began with it end, except this one. All other ways to sign in stay.', { passkey, time: ago(lastUsedAt) })}</p>
-<p>${t('The passkey remains on your device, where you can delete it as well.')}</p>`,
+<p>${t('The passkey may remain on your device, where you can delete it as well.')}</p>`,
     submit: t('Remove passkey'),
     back: PASSKEYS,
   };

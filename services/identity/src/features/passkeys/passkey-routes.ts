@@ -2,15 +2,17 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { deviceName } from '@gatehouse/web/formatting';
 import { describeUserAgent } from '@gatehouse/web/user-agent';
 import type { Context } from 'koa';
+import type { Account } from '../../core/accounts/account.ts';
 import { originOf } from '../../core/audit/audit.ts';
 import type { AccountPage, AccountRouter } from '../../core/sessions/account-router.ts';
 import type { BrowserSessions, SignedIn } from '../../core/sessions/browser-sessions.ts';
 import type { LastWay } from '../../core/sessions/last-way.ts';
 import { afterSetUp } from '../../core/sessions/set-up.ts';
+import type { ScriptedPart } from '../../pages/account/account-document.ts';
 import { CsrfError } from '../../pages/csrf-forms.ts';
 import { formProblems } from '../../pages/page-errors.ts';
 import { sendPage } from '../../pages/page-response.ts';
-import { amrOf, MAX_PASSKEYS } from './passkey.ts';
+import { amrOf, MAX_PASSKEYS, type Passkey } from './passkey.ts';
 import { ADD, addPasskeyPage, PASSKEYS, passkeysPage, removePasskeyQuestion } from './passkey-pages.ts';
 import { PASSKEY_METHOD } from './passkey-sign-in.ts';
 import type { Passkeys } from './passkeys.ts';
@@ -32,6 +34,8 @@ export function addPasskeyRoutes(
     sessions: Pick<BrowserSessions, 'find' | 'addFactors'>;
     lastWay: Pick<LastWay, 'hasOther'>;
     script: string;
+    /** Signals to password managers what has changed. */
+    signals(account: Account, accepted?: readonly Passkey[]): ScriptedPart;
   },
 ): void {
   const { passkeys, record } = options;
@@ -42,8 +46,11 @@ export function addPasskeyRoutes(
     error?: ServiceError,
   ): Promise<void> {
     const list = await passkeys.list(account.id);
+    // Only here, where it was removed: elsewhere it may have been somebody else, and its owner can still restore it.
+    const accepted = ctx.query.done === 'removed' ? list : undefined;
     const html = passkeysPage({
       frame,
+      signals: frame.notice === undefined ? undefined : options.signals(account, accepted),
       passkeys: list.map((it) => ({ ...it, rename: form(`${PASSKEYS}/${it.id}/rename`) })),
       add: list.length < MAX_PASSKEYS ? ADD : undefined,
       isOnlyWay: list.length === 1 && !(await options.lastWay.hasOther(account.id, PASSKEY_METHOD)),

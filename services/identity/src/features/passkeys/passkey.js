@@ -4,6 +4,8 @@ const { form } = field;
 const kind = field.dataset.passkey;
 const failure = form.querySelector('[data-other]');
 const passwordPart = form.querySelector('[data-password-part]');
+/** How long somebody waits for a passkey that they have not asked for. */
+const UPGRADE_MS = 2000;
 let pending;
 
 /** Calls the authenticator in place of a call that may still wait. */
@@ -27,6 +29,7 @@ async function call(more = {}) {
   return navigator.credentials.create({
     publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options),
     signal,
+    ...more,
   });
 }
 
@@ -49,6 +52,19 @@ async function offer() {
   }
 }
 
+/** Notes for the server, for some seconds, that the browser creates passkeys without asking. */
+function noteCapability(seconds) {
+  const secure = location.protocol === 'https:' ? '; secure' : '';
+  // biome-ignore lint/suspicious/noDocumentCookie: few browsers have the Cookie Store API.
+  document.cookie = `gatehouse_creates_passkeys=yes; path=/sign-in; max-age=${seconds}; samesite=lax${secure}`;
+}
+
+/** Lets the browser create a passkey without asking, and goes on soon, with or without one. */
+async function upgrade() {
+  setTimeout(() => pending.abort(), UPGRADE_MS);
+  await call({ mediation: 'conditional' }).then(send, () => form.submit());
+}
+
 /** Shows one of the two ways to create an account. The fields of the other are neither checked nor sent. */
 function choose(isPassword) {
   for (const it of form.querySelectorAll('[data-passkey-part]')) it.hidden = isPassword;
@@ -57,11 +73,16 @@ function choose(isPassword) {
   for (const it of passwordPart.querySelectorAll('input')) it.disabled = !isPassword;
 }
 
-if (window.PublicKeyCredential?.parseCreationOptionsFromJSON) {
+if (kind === 'upgrade') upgrade();
+else if (window.PublicKeyCredential?.parseCreationOptionsFromJSON) {
+  if (kind === 'get') {
+    PublicKeyCredential.getClientCapabilities?.().then((it) => it.conditionalCreate && noteCapability(600));
+  }
   const hasChosenPassword = passwordPart?.querySelector('.field-problem') != null;
   choose(hasChosenPassword);
   form.querySelector('[data-use-password]')?.addEventListener('click', () => {
     choose(true);
+    noteCapability(0);
     passwordPart.querySelector('input').focus();
   });
   document.querySelector('[data-no-passkey]')?.remove();

@@ -15,9 +15,14 @@ import { MAX_NAME, MAX_PASSKEYS, type Passkey, type PasskeyStore } from './passk
 export type Passkeys = {
   /**
    * PublicKeyCredentialCreationOptionsJSON (WebAuthn Level 3 §5.1.8), also for an account that is being created. `context` is the
-   * page, which the response has to name.
+   * page, which the response has to name. With `isConditional`, the browser creates it without asking, so that nobody need be present
+   * or verified (§7.1); whoever signs in with it is.
    */
-  creationOptions(account: Pick<Account, 'id' | 'username' | 'name'>, context: string): Promise<object>;
+  creationOptions(
+    account: Pick<Account, 'id' | 'username' | 'name'>,
+    context: string,
+    how?: { isConditional?: boolean },
+  ): Promise<object>;
   /**
    * Adds what the browser made of creationOptions(). Throws `invalid` when it is not valid, or the account has MAX_PASSKEYS,
    * and `conflict` when it has been added before.
@@ -26,6 +31,7 @@ export type Passkeys = {
     account: Pick<Account, 'id'>,
     sent: { name: string; response: string },
     context: string,
+    how?: { isConditional?: boolean },
   ): Promise<Passkey>;
   /** PublicKeyCredentialRequestOptionsJSON (§5.1.10): for any account, so that nobody learns which ones there are. */
   requestOptions(context: string): object;
@@ -75,6 +81,8 @@ const readUsed = bodyValidator(Used);
 
 /** ES256, RS256 and EdDSA (RFC 9053), the preferred one first; Windows Hello has RS256 only. */
 const ALGORITHMS = [-7, -257, -8];
+/** A passkey that a browser creates without asking. */
+const UNATTENDED = { requireUserPresence: false, requireUserVerification: false };
 /** How long a browser waits for the person, in milliseconds. */
 const TIMEOUT_MS = 300_000;
 /** §14.6.1: the id of a user, without personal data. */
@@ -96,26 +104,25 @@ export function createPasskeys(options: {
   const expected = { expectedOrigin: origin, expectedRPID: rpId, requireUserVerification: true };
 
   return {
-    async creationOptions({ id, username, name }, context) {
+    async creationOptions({ id, username, name }, context, { isConditional = false } = {}) {
       const known = await store.list(id);
       return creationOptionsOf({
         rpId,
         user: { id, username, name },
         challenge: challenges.issue(context),
         known,
+        userVerification: isConditional ? 'preferred' : 'required',
       });
     },
 
-    async add({ id: userId }, { name, response: text }, context) {
+    async add({ id: userId }, { name, response: text }, context, { isConditional = false } = {}) {
       const chosen = nameOf(name);
       const response = validated(readCreated, text);
       if (response === undefined)
         throw new ServiceError('invalid', 'The browser sent no passkey.' satisfies PageText);
       const challenge = await useChallenge(challenges, response.response.clientDataJSON, context);
-      const verified =
-        challenge === undefined
-          ? undefined
-          : await verifyCreated(response, { ...expected, expectedChallenge: challenge });
+      const how = { ...expected, ...(isConditional && UNATTENDED) };
+      const verified = await verifyCreated(response, challenge, how);
       if (
         verified?.registrationInfo === undefined ||
         verified.registrationInfo.credential.id !== response.id
@@ -194,15 +201,31 @@ export function createPasskeys(options: {
   };
 }
 
+/**
+ * What password managers learn of an account after a change (WebAuthn Level 3, signal methods): its names and, where they are given, its
+ * passkeys, so that all others are forgotten.
+ */
+export function signalsOf(
+  rpId: string,
+  { id, username, name }: Pick<Account, 'id' | 'username' | 'name'>,
+  passkeys?: readonly Passkey[],
+): object {
+  const accepted = passkeys?.map(({ credentialId }) => credentialId);
+  return { rpId, userId: userHandleOf(id), name: username, displayName: name, accepted };
+}
+
 /** Verifies a new passkey (WebAuthn §7.1); undefined if it is not valid. */
 async function verifyCreated(
   response: Static<typeof Created>,
-  expected: Omit<VerifyRegistrationResponseOpts, 'response'>,
+  challenge: string | undefined,
+  expected: Omit<VerifyRegistrationResponseOpts, 'response' | 'expectedChallenge'>,
 ) {
+  if (challenge === undefined) return undefined;
   if (!(await isWithoutAttestation(response.response.attestationObject))) return undefined;
   const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
   return verifyRegistrationResponse({
     ...expected,
+    expectedChallenge: challenge,
     // It reads no others.
     response: { ...response, clientExtensionResults: {} } as never,
     supportedAlgorithmIDs: ALGORITHMS,
@@ -215,8 +238,9 @@ function creationOptionsOf(it: {
   user: { id: string; username: string; name: string };
   challenge: string;
   known: readonly Passkey[];
+  userVerification: 'required' | 'preferred';
 }) {
-  const { rpId, user, challenge, known } = it;
+  const { rpId, user, challenge, known, userVerification } = it;
   return {
     rp: { id: rpId, name: brand().name },
     user: { id: userHandleOf(user.id), name: user.username, displayName: user.name },
@@ -231,7 +255,7 @@ function creationOptionsOf(it: {
     authenticatorSelection: {
       residentKey: 'required',
       requireResidentKey: true,
-      userVerification: 'required',
+      userVerification,
     },
     attestation: 'none',
   };

@@ -8,6 +8,9 @@ import { htmlDocument } from '../document.ts';
 /** An account page that the navigation of all of them leads to. */
 export type AccountSection = { path: string; label: string };
 
+/** A part of a page that needs scripts. */
+export type ScriptedPart = { content: Content; scripts: readonly string[] };
+
 /** The frame of every account page. `notice` says which change was made. */
 export type AccountFrame = {
   username: string;

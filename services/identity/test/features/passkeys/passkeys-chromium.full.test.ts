@@ -7,6 +7,7 @@ import {
   pixelsTooWide,
   WALKED_SCREENS,
 } from '@gatehouse/testing/chromium';
+import { until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import { build, PASSWORD } from '../../build.ts';
 
@@ -16,9 +17,24 @@ await inChromium(t, async (chromium) => {
   const built = await build(t, { host: 'localhost' });
   const url = (path: string) => new URL(path, built.base).href;
 
+  /** Virtual authenticators do not respond to requests that ask nobody, so the browser says that it makes none. */
+  const WITHOUT_MANAGER = 'delete PublicKeyCredential.getClientCapabilities';
+  /** Decides as a password manager that has just filled in the password would: the authenticator then creates the passkey. */
+  const AS_MANAGER = `{
+    const create = CredentialsContainer.prototype.create;
+    CredentialsContainer.prototype.create = function ({ mediation, ...options }) {
+      sessionStorage.setItem('mediation', mediation);
+      return create.call(this, options);
+    };
+  }`;
+
   /** A browser with an authenticator: the device itself, or a security key. */
-  async function device(t: Test, options: { transport?: 'internal' | 'usb'; isUserVerified?: boolean } = {}) {
+  async function device(
+    t: Test,
+    options: { transport?: 'internal' | 'usb'; isUserVerified?: boolean; isManager?: boolean } = {},
+  ) {
     const { page, complaints } = await openPage(t, chromium as Browser);
+    await page.addInitScript(options.isManager ? AS_MANAGER : WITHOUT_MANAGER);
     const cdp = await page.context().newCDPSession(page);
     await cdp.send('WebAuthn.enable', { enableUI: false });
     const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
@@ -98,6 +114,51 @@ await inChromium(t, async (chromium) => {
     t.strictSame(complaints, []);
   });
 
+  t.test('a browser that has filled in the password creates a passkey by itself', async (t) => {
+    await built.createPerson('upgraded');
+    const { page, complaints, credentials } = await device(t, { isManager: true });
+    await signIn(page, 'upgraded');
+    t.equal(await page.evaluate("sessionStorage.getItem('mediation')"), 'conditional');
+    t.equal((await credentials())[0]?.userName, 'upgraded');
+    await page.goto(url('/account/passkeys'));
+    t.equal(await page.locator('.card').count(), 1);
+    await signOut(page);
+    await page.goto(url('/account'));
+    // The virtual authenticator chooses the passkey by itself.
+    await page.waitForURL(url('/account'));
+    t.strictSame(complaints, []);
+  });
+
+  t.test('a browser that creates none goes on at once', async (t) => {
+    const { page, complaints } = await openPage(t, chromium);
+    const visited: string[] = [];
+    page.on('framenavigated', (frame) => visited.push(new URL(frame.url()).pathname));
+    await signIn(page);
+    t.ok(visited.some((path) => /^\/sign-in\/[^/]+\/after\/passkey$/.test(path)));
+    t.equal(await title(page), 'Profile');
+    t.strictSame(complaints, []);
+  });
+
+  t.test('password managers learn of another name and a removed passkey', async (t) => {
+    await built.createPerson('signalled');
+    const { page, complaints, credentials } = await device(t);
+    await signIn(page, 'signalled');
+    await addPasskey(page, 'Signalled');
+    await page.goto(url('/account'));
+    await page.fill('#username', 'renamed');
+    await page.fill('#name', 'Somebody Else');
+    await page.click('button.primary');
+    await page.waitForURL('**/account?done=saved');
+    await until(async () => (await credentials())[0]?.userName === 'renamed', 5000);
+    t.equal((await credentials())[0]?.userDisplayName, 'Somebody Else');
+    await page.goto(url('/account/passkeys'));
+    await page.click('text=Remove');
+    await page.click('button.danger');
+    await page.waitForURL('**?done=removed');
+    await until(async () => (await credentials()).length === 0, 5000);
+    t.strictSame(complaints, []);
+  });
+
   t.test('a second device has a passkey of its own, and one that is removed no longer works', async (t) => {
     const [first, second] = [await device(t), await device(t, { transport: 'usb' })];
     await signIn(first.page, 'admin');
@@ -158,7 +219,9 @@ await inChromium(t, async (chromium) => {
     await signOut(page);
     t.strictSame(complaints, []);
 
-    const other = await device(t);
+    const other = await device(t, { isManager: true });
+    await other.page.goto(url('/account'));
+    await other.page.waitForFunction("document.cookie.includes('gatehouse_creates_passkeys')");
     await openSignUp(other.page, 'worded');
     await other.page.click('text=Use a password instead');
     await other.page.fill('#password', 'short');
