@@ -15,6 +15,14 @@ import {
 import type { Section } from '../../routes/dashboard-router.ts';
 import type { Visit } from '../../routes/visit.ts';
 
+/** Pages of identity that show mails. */
+const MAILS = [
+  ['verify-email', 'Confirm an address'],
+  ['new-password', 'Choose a new password'],
+  ['invitation', 'Invitation'],
+  ['password-changed', 'A changed password'],
+] as const;
+
 const ROWS: readonly FormRow[] = [
   {
     name: 'name',
@@ -58,7 +66,9 @@ ${error === undefined && result}
         target: { action: '/dashboard/branding', csrf },
         ...{ rows: ROWS, values: shown, submit: 'Write the setting', error, takesFiles: true },
       })}</div>
-<section aria-labelledby="preview"><h2 id="preview">Preview</h2>${brandPreview(shown, { brand })}</section></div>`,
+<section aria-labelledby="preview"><h2 id="preview">Preview</h2>${brandPreview(shown, { brand })}
+<h3>Mails, as they are sent now</h3>
+<ul>${MAILS.map(([kind, title]) => html`<li><a href="/account/mails/${kind}/preview">${title}</a></li>`)}</ul></section></div>`,
     };
   }
 
