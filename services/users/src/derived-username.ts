@@ -1,7 +1,7 @@
 import { newId } from '@gatehouse/core/ids';
 import { foldedKey } from '@gatehouse/domain/folded-key';
+import { USERNAME_LENGTH } from '@gatehouse/domain/user-inputs';
 import type { NewUser } from './user.ts';
-import { USERNAME_LENGTH } from './user-fields.ts';
 import { keepsToOneScript } from './username-scripts.ts';
 
 /** The number of random characters at the end, by attempt. */

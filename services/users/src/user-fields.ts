@@ -2,6 +2,13 @@ import type { FieldProblem } from '@gatehouse/core/errors';
 import { asciiDomain } from '@gatehouse/domain/domain-name';
 import { boolean, date, id, inSnakeCase, number, oneOf, text } from '@gatehouse/domain/fields';
 import { emailKey, IGNORABLE } from '@gatehouse/domain/folded-key';
+import {
+  EMAIL_MAX,
+  NAME_MAX,
+  PHONE_DIGITS,
+  USER_INPUTS,
+  USERNAME_LENGTH,
+} from '@gatehouse/domain/user-inputs';
 import { keepsToOneScript } from './username-scripts.ts';
 
 export const USER_ROLES = ['user', 'editor', 'admin'] as const;
@@ -17,22 +24,25 @@ export const NO_ADDRESS = '\0';
 /** The fields of a user as stored, but for those that are never returned. */
 export const USER = {
   id: id(),
-  username: text().list({
+  username: USER_INPUTS.username.list({
     stored: 'username_key',
     type: 'folded',
     unique: true,
     index: 'living_username_key',
   }),
-  email: text()
-    .default(null)
-    .list({ stored: 'email_key', type: 'folded', key: emailKey, unique: true, missingPrefix: NO_ADDRESS }),
+  email: USER_INPUTS.email.list({
+    stored: 'email_key',
+    type: 'folded',
+    key: emailKey,
+    unique: true,
+    missingPrefix: NO_ADDRESS,
+  }),
   /** Whether the address is verified; an unverified one never identifies a user. */
   emailVerified: boolean().default(false),
-  /** Null when it was not chosen: it is derived on each read, so that it follows its sources. */
-  name: text().default(null),
-  firstName: text().default(null),
-  lastName: text().default(null),
-  phone: text().default(null),
+  name: USER_INPUTS.name,
+  firstName: USER_INPUTS.firstName,
+  lastName: USER_INPUTS.lastName,
+  phone: USER_INPUTS.phone,
   picture: text().default(null),
   role: oneOf(USER_ROLES).list({ mostCommon: 'user' }),
   status: oneOf(USER_STATUSES).list({ mostCommon: 'active' }),
@@ -75,14 +85,9 @@ export const ACCOUNT = {
 /** Checks a value; returns the problem, worded to follow the field's name, or undefined. */
 type Rule = (value: string) => string | undefined;
 
-/** Lengths in characters (code points), inclusive. */
-export const USERNAME_LENGTH = { min: 3, max: 64 };
+/** In characters (code points), inclusive. */
 export const PASSWORD_LENGTH = { min: 8, max: 256 };
-export const EMAIL_MAX = 254;
-export const NAME_MAX = 200;
 const PICTURE_MAX = 2000;
-/** E.164 allows at most 15 digits; the shortest numbers in use have 5. */
-const PHONE_DIGITS = { min: 5, max: 15 };
 
 /** Invisible characters, which would let two different names look the same (UAX #31 §2.3). */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;

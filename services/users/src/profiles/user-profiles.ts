@@ -4,18 +4,10 @@ import { bareArray, offsetEnvelope, pageEnvelope, pageEnvelopeWithPages } from '
 import { createEntityProfile, type PropertyShape } from '@gatehouse/api/resource/entity-profile';
 import { type Profile, view } from '@gatehouse/api/resource/profile';
 import { inSnakeCase } from '@gatehouse/domain/fields';
+import { EMAIL_MAX, NAME_MAX, USERNAME_LENGTH } from '@gatehouse/domain/user-inputs';
 import { Type } from 'typebox';
 import type { NewUser, User, UserField, UserUpdate } from '../user.ts';
-import {
-  EMAIL_MAX,
-  FIELD_LIMITS,
-  NAME_MAX,
-  PASSWORD_LENGTH,
-  USER,
-  USER_ROLES,
-  USER_STATUSES,
-  USERNAME_LENGTH,
-} from '../user-fields.ts';
+import { FIELD_LIMITS, PASSWORD_LENGTH, USER, USER_ROLES, USER_STATUSES } from '../user-fields.ts';
 
 export type UserTypes = { entity: User; field: UserField; draft: NewUser; changes: UserUpdate };
 type UserProfile = Profile<UserTypes>;

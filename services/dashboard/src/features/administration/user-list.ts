@@ -13,6 +13,7 @@ export type ApiUser = {
   role?: string;
   status?: string;
   createdAt?: string;
+  profile?: { first_name: string | null; last_name: string | null; phone?: string };
   /** In the list of an admin, as far back as the audit log goes. */
   lastSignIn?: string;
 };
@@ -78,12 +79,12 @@ function findBy(q: string): Record<string, string> {
   return /.@\p{ASCII}*$/u.test(q) ? beginsWith('email', q) : { q: q.replace(/^@/, '') };
 }
 
-/** One user, with the name, the role and the entity tag. */
+/** One user, with the name, the role, the parts of the profile and the entity tag. */
 export async function findUser(api: Api, id: string): Promise<ApiUser & { etag: string | null }> {
   const [{ value: user, etag }, { data }, named] = await Promise.all([
     api.read<ApiUser & { created_at: string }>(`/v2/users/${encodeURIComponent(id)}`),
     api.get<ApiPage<ApiUser>>('/kb/api/v1/users', { cursor: '', ...filters({ id }) }),
     rowsWith<ApiUser>(api, '/users', 'id', [id]),
   ]);
-  return { ...named[0], ...data[0], ...user, createdAt: user.created_at, etag };
+  return { ...named[0], ...data[0], ...user, ...user.profile, createdAt: user.created_at, etag };
 }

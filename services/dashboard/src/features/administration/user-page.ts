@@ -9,6 +9,7 @@ import { copyable, facts, notAvailable, statusTag, time } from '../../pages/part
 import { type Column, table } from '../../pages/table.ts';
 import type { ResourceView } from '../../resources/resource.ts';
 import { hasRole } from '../../sessions/session.ts';
+import { applicationSection, type UserApplications } from './user-applications.ts';
 import { type ConsentList, consentSection } from './user-consents.ts';
 import { type FactorList, factorSection, newLink, type SetUpLink } from './user-factors.ts';
 import type { ApiUser } from './user-list.ts';
@@ -26,13 +27,20 @@ export type ApiSession = {
 
 /** A user, with the sessions, the factors and the applications with access for admins. */
 export type User = ApiUser & {
+  applications?: Outcome<UserApplications> | undefined;
   sessions?: Outcome<{ data: ApiSession[] }> | undefined;
   factors?: Outcome<FactorList> | undefined;
   consents?: Outcome<ConsentList> | undefined;
 };
 
 /** The facts about a user and, for admins, the forms that change the account. */
-export async function userPage({ value: user, visit, path, deletion }: ResourceView<User>): Promise<Html> {
+export async function userPage({
+  value: user,
+  visit,
+  path,
+  form,
+  deletion,
+}: ResourceView<User>): Promise<Html> {
   const { csrf, person } = visit;
   const isSelf = user.id === person.id;
   const links = user.factors === undefined ? [] : await visit.takeFlashes();
@@ -43,12 +51,15 @@ export async function userPage({ value: user, visit, path, deletion }: ResourceV
     ['Role', user.role ?? '–'],
     ['Status', user.status === undefined ? '–' : statusTag(user.status)],
     ['Created', time(user.createdAt)],
+    ['Last sign-in', hasRole(person, 'admin') && time(user.lastSignIn, 'none in the audit log')],
   ])}</section>
 ${
   hasRole(person, 'admin') &&
   html`${linksTo(user.id)}
+<section><h2>Details</h2>${isSelf ? html`<p>Change your own on the page <a href="/account">Profile</a> of your account.</p>` : form}</section>
 ${authority(user, { path, csrf, isSelf })}`
 }
+${user.applications !== undefined && applicationSection(user.applications, { id: user.id, path })}
 ${user.factors !== undefined && factorSection(user.factors, { path, isSelf, user })}
 ${user.consents !== undefined && consentSection(user.consents, path)}
 ${user.sessions !== undefined && sessionSection(user.sessions, { path, csrf })}

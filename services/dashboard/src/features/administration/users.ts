@@ -1,14 +1,19 @@
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { USER_INPUTS } from '@gatehouse/domain/user-inputs';
 import { isConfirmed } from '@gatehouse/web/confirmation';
 import { html } from '@gatehouse/web/html';
 import { ApiError } from '../../api/api-error.ts';
 import { attempt } from '../../api/attempt.ts';
+import { namesOfApplications } from '../../api/names.ts';
 import { changes } from '../../http/changes.ts';
 import { statusTag, time } from '../../pages/parts.ts';
 import { questionView } from '../../resources/confirmed.ts';
 import type { ResourceQuestion, Target } from '../../resources/resource.ts';
+import { inputFields } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { DashboardRouter } from '../../routes/dashboard-router.ts';
 import type { Visit } from '../../routes/visit.ts';
+import { applicationsOf } from './user-applications.ts';
 import { type ConsentList, consentQuestions, consentsPath } from './user-consents.ts';
 import type { FactorList } from './user-factors.ts';
 import { factorQuestions, factorsPath } from './user-factors.ts';
@@ -17,6 +22,12 @@ import { findUser, listUsers, withLastSignIns } from './user-list.ts';
 import { type ApiSession, openText, type User, userPage } from './user-page.ts';
 import { accessQuestions, grantedTrust } from './user-revocation.ts';
 import { ROLES, roleQuestion } from './user-role.ts';
+
+const { username, email, name, firstName, lastName, phone } = inputFields(USER_INPUTS, {
+  email: { subject: 'The email address', type: 'email' },
+  name: { hint: 'Until it is set, it follows the others.' },
+  phone: { hint: 'Such as +49 30 1234567' },
+});
 
 /** Users, for editors to see and for admins to manage. */
 export const users = resourcePages<User>({
@@ -76,38 +87,52 @@ export const users = resourcePages<User>({
   empty: html`<p><strong>There are no users yet.</strong></p>`,
   async read(visit) {
     const isAdmin = visit.person.role === 'admin';
-    const [{ etag, ...user }, sessions, factors, consents] = await Promise.all([
-      findUser(visit.api, visit.id('usr')),
+    const id = visit.id('usr');
+    const found = findUser(visit.api, id);
+    const [{ etag, ...user }, seen, applications, sessions, factors, consents] = await Promise.all([
+      found,
+      isAdmin ? found.then((it) => withLastSignIns(visit.api, { data: [it] })) : undefined,
+      isAdmin ? applicationsOf(visit.api, id) : undefined,
       isAdmin ? sessionsOf(visit) : undefined,
       isAdmin ? attempt(visit.api.get<FactorList>(factorsPath(visit))) : undefined,
       isAdmin ? attempt(visit.api.get<ConsentList>(consentsPath(visit))) : undefined,
     ]);
-    return { value: { ...user, sessions, factors, consents }, etag };
+    const lastSignIn = seen?.data[0]?.lastSignIn;
+    const value = { ...user, ...omitUndefined({ lastSignIn }), applications, sessions, factors, consents };
+    return { value, etag };
   },
   title: ({ id, username }) => username ?? id,
   view: userPage,
-  fields: [
-    { name: 'username', label: 'Username', required: true, maxlength: 64 },
-    {
-      name: 'email',
-      label: 'Email',
-      subject: 'The email address',
-      type: 'email',
-      required: true,
-      maxlength: 254,
-    },
-    {
-      name: 'password',
-      label: 'Password',
-      type: 'password',
-      required: true,
-      autocomplete: 'new-password',
-      hint: 'At least 8 characters. The person can change the password.',
-    },
-    { name: 'role', label: 'Role', required: true, options: ROLES, initial: 'user' },
+  fields: (user) => [
+    [username, { ...email, required: user.email !== null, hint: 'The person has to confirm a new one.' }],
+    [name, phone],
+    [firstName, lastName],
   ],
+  update: {
+    role: 'admin',
+    async send({ visit, etag, apiPath }, { name, first_name, last_name, phone, ...account }) {
+      const profile = omitUndefined({ first_name, last_name, phone });
+      const changed = { ...account, ...(Object.keys(profile).length > 0 && { profile }) };
+      if (Object.keys(changed).length > 0) await visit.api.send('PUT', apiPath, changed, etag);
+      // The other profile has no names.
+      if (name !== undefined) await visit.api.send('PATCH', `/v1/users/${visit.id('usr')}`, { name });
+    },
+  },
   create: {
     role: 'admin',
+    fields: [
+      username,
+      { ...email, required: true },
+      {
+        name: 'password',
+        label: 'Password',
+        type: 'password',
+        required: true,
+        autocomplete: 'new-password',
+        hint: 'At least 8 characters. The person can change the password.',
+      },
+      { name: 'role', label: 'Role', required: true, options: ROLES, initial: 'user' },
+    ],
     async send({ api }, { role, ...account }) {
       // This profile names the fields that are wrong, and has no roles.
       const { id } = await api.send<{ id: string }>('POST', '/v2/users', account);
@@ -124,7 +149,8 @@ export const users = resourcePages<User>({
     async warning({ visit, value }) {
       anotherPerson(visit);
       const open = openText(value.sessions ?? (await sessionsOf(visit)));
-      return html`${open}${await grantedTrust(visit.api, value)}`;
+      const owned = [...(await namesOfApplications(visit.api, value.id)).values()];
+      return html`${open} ${owned.length > 0 && html`These applications stop working: ${owned.map((it, i) => html`${i > 0 && ', '}<bdi>${it}</bdi>`)}.`}${await grantedTrust(visit.api, value)}`;
     },
   },
   confirmed: {

@@ -8,7 +8,7 @@ import type { DashboardRouter } from '../../routes/dashboard-router.ts';
 import type { Visit } from '../../routes/visit.ts';
 
 /** An application of somebody else, as the API lists it for a member. */
-type Membership = {
+export type Membership = {
   client_id: string;
   name: string;
   role: MemberRole;
@@ -18,6 +18,9 @@ type Membership = {
 
 const API = '/api/v1/memberships';
 const LIST = '/dashboard/applications';
+
+/** The path in the API of the memberships of a user, whom only an admin names. */
+export const membershipsPath = (id: string) => `${API}?${new URLSearchParams({ user_id: id })}`;
 
 /** The memberships of the person, and the invitations; none if they cannot be had. */
 export async function membershipsOf(api: Api): Promise<readonly Membership[]> {

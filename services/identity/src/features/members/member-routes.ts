@@ -2,8 +2,10 @@ import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes'
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
+import type { Accounts } from '../../core/accounts/account.ts';
 import { MAX_MEMBERS, MEMBER_ROLES } from '../../core/applications/member.ts';
 import type { Api } from '../../http/api.ts';
+import { userParameter } from '../../http/person-api.ts';
 import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
 import type { Members, Membership, NamedMember } from './members.ts';
 
@@ -74,11 +76,17 @@ const membershipView = ({ clientId, name, role, createdAt, ...member }: Membersh
 /** The members of an application. Errors are thrown. */
 export function memberRoutes(options: {
   members: Members;
+  accounts: Pick<Accounts, 'find'>;
   authenticate(ctx: Context): Promise<Caller>;
 }): Api[] {
   const { members } = options;
   const api = createManagerApi(APPLICATIONS, options.authenticate);
   const own = createManagerApi('/api/v1/memberships', options.authenticate);
+  const user = userParameter(options.accounts, {
+    description:
+      'The user whose memberships these are; by default the caller. Only admins may name another user.',
+    forbidden: 'Only an admin may see the memberships of others.',
+  });
 
   api.get('list_members', '/:client_id/members', {
     summary: 'List the members of an application',
@@ -129,8 +137,13 @@ export function memberRoutes(options: {
     summary: 'List your memberships',
     description:
       'Your memberships of other people’s applications, and the invitations that you have not accepted.',
+    query: user.query,
     responses: ok('The memberships, the oldest first.', listOf('Memberships', membershipShape)),
-    handle: async ({ manager }) => ({ data: (await members.ofPerson(manager)).map(membershipView) }),
+    kinds: ['not_found'],
+    async handle({ manager, query }) {
+      const { id } = await user.accountOf(manager, query);
+      return { data: (await members.ofPerson(id)).map(membershipView) };
+    },
   });
 
   own.post('accept', '/:client_id/accept', {

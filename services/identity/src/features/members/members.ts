@@ -65,8 +65,8 @@ export type Members = {
    * credentials end. Throws `invalid` if one is not the member's.
    */
   remove(manager: Manager, clientId: string, userId: string, takenOver: readonly string[]): Promise<void>;
-  /** The person's own memberships, with those that wait to be accepted. */
-  ofPerson(manager: Manager): Promise<Membership[]>;
+  /** The memberships of a person, with those that wait to be accepted. */
+  ofPerson(userId: string): Promise<Membership[]>;
   /** Also accepts again what ended with the person's authority. Throws `conflict` when they are a member of MAX_MEMBERSHIPS others. */
   accept(manager: Manager, clientId: string): Promise<void>;
 };
@@ -172,7 +172,7 @@ export function createMembers(options: MemberOptions): Members {
         void mails.notify(application.owner, memberLeft(application, userId));
     },
 
-    ofPerson: ({ id }) => membershipsOf(options, id),
+    ofPerson: (userId) => membershipsOf(options, userId),
 
     accept: (manager, clientId) => acceptMembership(options, manager, clientId),
   };
