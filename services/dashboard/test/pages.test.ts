@@ -433,7 +433,18 @@ t.test('pages of the dashboard', async (t) => {
     t.match(saved.html, /id="domains"[^>]*>\s*acme\.example\s*</);
     t.match(saved.html, /id="passwords"(?![^>]*checked)/);
     t.match(saved.html, /id="client_id"[^>]*value="us"/, 'the rest stays');
-    const gone = await admin.browser.confirm(saved, '/delete', { confirmation: 'GitHub of Acme' });
+    t.match(saved.html, /<details class="panel advanced"><summary>.*id="issuer"/s, 'a preset has its issuer');
+    const local = { issuer: 'https://127.0.0.1:9/login/oauth', client_secret: 'another' };
+    const moved = await admin.browser.submit(saved, local, 'name="client_secret"');
+    const tested = await admin.browser.submit(moved, {}, '/test"');
+    t.match(textOf(tested), /Its token endpoint .*: the host is not on the public internet\./);
+    const asked = await admin.browser.get(`${saved.url.pathname}/turn-off`);
+    t.match(textOf(asked), /Turn off “GitHub of Acme”\? .*No account is connected .* can use a password/);
+    const off = await admin.browser.confirm(moved, '/turn-off');
+    t.match([noticeOf(off), textOf(off)], [/^The identity provider is off\./, /Status off/]);
+    const on = await admin.browser.submit(off, {}, '/turn-on"');
+    t.match([noticeOf(on), textOf(on)], [/^The identity provider is on\./, /Status active/]);
+    const gone = await admin.browser.confirm(on, '/delete', { confirmation: 'GitHub of Acme' });
     t.match(textOf(gone), /So far, people can sign in only with accounts of this deployment/);
   });
 

@@ -22,6 +22,7 @@ const GOOD = new Set([
 const BAD = new Set(['stopped', 'failed', 'failing', 'error', 'rejected', 'refunded']);
 const QUIET = new Set([
   'inactive',
+  'off',
   'cancelled',
   'expired',
   'unconfigured',

@@ -1,18 +1,28 @@
+import { form as pageForm } from '@gatehouse/web/form';
 import { type Content, html } from '@gatehouse/web/html';
+import { ApiError } from '../../api/api-error.ts';
 import { matching } from '../../api/matching.ts';
 import type { ApiPage } from '../../api/pages.ts';
-import { copyable, exactTime, facts, number, time } from '../../pages/parts.ts';
-import type { Kind, ResourceView } from '../../resources/resource.ts';
-import { type FormRow, type ResourceField, requestBody } from '../../resources/resource-form.ts';
+import { formProblem } from '../../pages/fields.ts';
+import { copyable, exactTime, facts, number, statusTag, time } from '../../pages/parts.ts';
+import type { Kind, Resource, ResourceView } from '../../resources/resource.ts';
+import {
+  currentValues,
+  type FormRow,
+  type ResourceField,
+  requestBody,
+} from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 
 type IdentityProvider = {
   id: string;
   preset: string | null;
   source: 'setting' | 'api';
+  enabled: boolean;
   label: string;
   issuer: string;
   domains: readonly string[] | null;
+  passwords: boolean;
   redirect_uri: string;
   backchannel_logout_uri: string;
   connected_accounts: number;
@@ -41,6 +51,10 @@ const ID: ResourceField = {
   maxlength: 32,
   hint: 'The name in the redirect URI: letters a to z, digits and hyphens. It cannot be changed later.',
 };
+const ISSUER: ResourceField = {
+  ...{ name: 'issuer', label: 'Issuer', type: 'url', required: true },
+  hint: 'The URL to which /.well-known/openid-configuration is added. It is read when you save.',
+};
 const secret = (name: string, label: string, isNew: boolean): ResourceField => ({
   ...{ name, label, type: 'password', required: isNew },
   hint: isNew
@@ -62,7 +76,8 @@ const CLAIMS: readonly ResourceField[] = [
   },
 ];
 
-function fieldsOf(preset: Preset, isNew: boolean): readonly FormRow[] {
+function fieldsOf(preset: Preset, current?: IdentityProvider): readonly FormRow[] {
+  const isNew = current === undefined;
   const isOpenId = preset === 'openid';
   const initial = isNew && !isOpenId ? { initial: PRESETS[preset].title } : {};
   return [
@@ -71,14 +86,7 @@ function fieldsOf(preset: Preset, isNew: boolean): readonly FormRow[] {
       ...{ name: 'label', label: 'Name', required: true, maxlength: 100, ...initial },
       hint: 'People see it on the button, as in “Sign in with Acme”.',
     },
-    ...(isOpenId || !isNew
-      ? [
-          {
-            ...{ name: 'issuer', label: 'Issuer', type: 'url' as const, required: true },
-            hint: 'The URL to which /.well-known/openid-configuration is added. It is read when you save.',
-          },
-        ]
-      : []),
+    ...(isOpenId ? [ISSUER] : []),
     { name: 'client_id', label: 'Client ID', required: true, hint: 'From the provider.' },
     ...(preset === 'apple'
       ? [
@@ -130,13 +138,20 @@ function fieldsOf(preset: Preset, isNew: boolean): readonly FormRow[] {
         },
         ...(isNew
           ? []
-          : ([
+          : unchanged(current, [
+              ...(isOpenId ? [] : [ISSUER]),
               { name: 'scope', label: 'Scope', hint: 'Separated by spaces.' },
               ...(preset === 'github' ? [] : CLAIMS),
-            ] satisfies ResourceField[])),
+            ])),
       ],
     },
   ];
+}
+
+/** Fields that keep their group folded as long as they are as they were. */
+function unchanged(it: IdentityProvider, fields: readonly ResourceField[]): ResourceField[] {
+  const values = currentValues(fields, it);
+  return fields.map((field) => ({ ...field, initial: values[field.name] ?? '' }));
 }
 
 const presetOf = ({ preset }: IdentityProvider) => (preset ?? 'openid') as Preset;
@@ -147,7 +162,7 @@ function kindsAt(publicUrl: string): readonly Kind[] {
     about:
       'Register this deployment as an application at the provider, with the redirect URI ' +
       `${publicUrl}/sign-in/providers/${name === 'openid' ? '{ID}' : name}/callback, and enter what you get there.`,
-    fields: fieldsOf(name as Preset, true),
+    fields: fieldsOf(name as Preset),
   }));
 }
 
@@ -156,6 +171,31 @@ function filled(body: Readonly<Record<string, unknown>>): Record<string, unknown
   const isFilled = (value: unknown) => value !== null && !(Array.isArray(value) && value.length === 0);
   return Object.fromEntries(Object.entries(body).filter(([, value]) => isFilled(value)));
 }
+
+const ACTIONS: NonNullable<Resource<IdentityProvider>['actions']> = {
+  async test({ visit, path, apiPath }) {
+    const { problem } = await visit.api.send<{ problem: string | null }>('POST', `${apiPath}/test`);
+    if (problem !== null) throw new ApiError(409, problem);
+    return `${path}?done=tested`;
+  },
+  async 'turn-on'({ visit, path, apiPath }) {
+    await visit.api.send('PATCH', apiPath, { enabled: true });
+    return `${path}?done=on`;
+  },
+};
+
+const QUESTIONS: NonNullable<Resource<IdentityProvider>['confirmed']> = {
+  'turn-off': ({ visit, value, path, apiPath }) => ({
+    title: `Turn off “${value.label}”?`,
+    lost: html`<p>Nobody can sign in with it until it is on again. ${warning(value)}</p>
+${value.passwords === false && html`<p>Meanwhile, people of its email domains can use a password.</p>`}`,
+    submit: 'Turn off',
+    async act() {
+      await visit.api.send('PATCH', apiPath, { enabled: false });
+      return `${path}?done=off`;
+    },
+  }),
+};
 
 /** Other providers by which people can sign in. */
 export const identityProviders = (config: { publicUrl: string }) =>
@@ -178,6 +218,7 @@ export const identityProviders = (config: { publicUrl: string }) =>
         below: ({ id }) => html`<br><code class="below">${id}</code>`,
       },
       { title: 'Issuer', show: ({ issuer }) => html`<bdi>${issuer}</bdi>` },
+      { title: 'Status', show: ({ enabled }) => statusTag(enabled ? 'active' : 'off') },
       { title: 'Email domains', show: ({ domains }) => domains?.join(', ') ?? 'All' },
       { title: 'Connected accounts', number: true, show: (it) => number(it.connected_accounts) },
       {
@@ -186,10 +227,15 @@ export const identityProviders = (config: { publicUrl: string }) =>
       },
     ],
     empty: html`<p><strong>So far, people can sign in only with accounts of this deployment.</strong> Add an identity provider, such as Google or the OpenID provider of your organization, and they can sign in with the account that they have there.</p>`,
-    notices: { created: 'The identity provider is added. People can sign in with it now.' },
+    notices: {
+      created: 'The identity provider is added. People can sign in with it now.',
+      tested: 'The test succeeded: the metadata, the signing keys, the client ID and the secret are right.',
+      on: 'The identity provider is on. People can sign in with it now.',
+      off: 'The identity provider is off. Connected accounts stay connected.',
+    },
     title: ({ label }) => label,
     view,
-    fields: (it) => (it.source === 'setting' ? [] : fieldsOf(presetOf(it), false)),
+    fields: (it) => (it.source === 'setting' ? [] : fieldsOf(presetOf(it), it)),
     create: {
       invitation: 'Add an identity provider',
       submit: 'Add identity provider',
@@ -208,26 +254,38 @@ export const identityProviders = (config: { publicUrl: string }) =>
         await visit.api.send('PATCH', apiPath, { ...changed, ...domains, ...secrets });
       },
     },
+    actions: ACTIONS,
+    confirmed: QUESTIONS,
     remove: {
       lost: 'Nobody can sign in with it any more.',
-      warning: ({ value: { connected_accounts: count } }) =>
-        count === 0
-          ? 'No account is connected to it.'
-          : html`${number(count)} ${count === 1 ? 'account is' : 'accounts are'} connected to it. People who have no other way to sign in have to ask for a new password. Sessions stay until they end.`,
+      warning: ({ value }) => warning(value),
     },
   });
 
-function view({ value: it, form, deletion }: ResourceView<IdentityProvider>): Content {
-  return html`<section class="panel">${facts([
+const warning = ({ connected_accounts: count }: IdentityProvider): Content =>
+  count === 0
+    ? 'No account is connected to it.'
+    : html`${number(count)} ${count === 1 ? 'account is' : 'accounts are'} connected to it. People who have no other way to sign in have to ask for a new password. Sessions stay until they end.`;
+
+function view({ value: it, visit, path, form, deletion, refused }: ResourceView<IdentityProvider>): Content {
+  const button = (action: string, text: string) =>
+    pageForm(
+      { action: `${path}/${action}`, csrf: visit.csrf },
+      html`<button class="secondary">${text}</button>`,
+    );
+  const isStored = it.source === 'api';
+  return html`${formProblem(refused?.error)}<section class="panel">${facts([
     ['Redirect URI', copyable('redirect-uri', it.redirect_uri)],
     ['Back-channel logout URI', copyable('logout-uri', it.backchannel_logout_uri)],
     ['Type', PRESETS[presetOf(it)].title],
+    ['Status', statusTag(it.enabled ? 'active' : 'off')],
     ['Connected accounts', number(it.connected_accounts)],
     ['Added', it.created_at !== null && exactTime(it.created_at)],
     ['Changed', it.updated_at !== it.created_at && it.updated_at !== null && exactTime(it.updated_at)],
-  ])}<p>Register the redirect URI at the provider. If it supports back-channel logout, register that URI as well: a sign-out there then ends the sessions that began there.</p></section>
+  ])}<p>Register the redirect URI at the provider. If it supports back-channel logout, register that URI as well: a sign-out there then ends the sessions that began there.</p>
+<div class="row-buttons">${button('test', 'Test')}${isStored && (it.enabled ? html`<a class="button danger" href="${path}/turn-off">Turn off</a>` : button('turn-on', 'Turn on'))}</div></section>
 ${
-  it.source === 'setting'
+  !isStored
     ? html`<p>This identity provider is part of the setting <code>IDENTITY_PROVIDERS</code>, and can only be changed there.</p>`
     : html`<section><h2>Settings</h2>${form}</section>\n${deletion}`
 }`;

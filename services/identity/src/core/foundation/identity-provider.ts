@@ -2,6 +2,8 @@
 export type IdentityProvider = {
   /** Its name in paths. The redirect URI that is registered there contains it. */
   id: string;
+  /** Whether people can sign in with it and connect it. The accounts that are connected stay so. */
+  isEnabled: boolean;
   /** The well-known provider that it is, for which the settings have defaults. */
   preset: string | undefined;
   /** Its name for people. */

@@ -17,7 +17,7 @@ export type ActiveProvider = {
   stored?: StoredProvider;
 };
 
-/** The providers by which people can sign in now: those of the setting, and those that admins have added. */
+/** The providers of the setting, and those that admins have added. People can sign in by those that are enabled. */
 export type ActiveProviders = {
   /** Those of the setting first. */
   list(): readonly ActiveProvider[];
@@ -45,7 +45,8 @@ export function createActiveProviders(options: {
   function replace(next: readonly ActiveProvider[]): void {
     const former = new Set(active.map(({ method }) => method));
     const others = signInMethods.filter((method) => !former.has(method));
-    signInMethods.splice(0, signInMethods.length, ...others, ...next.map(({ method }) => method));
+    const enabled = next.filter(({ provider }) => provider.isEnabled).map(({ method }) => method);
+    signInMethods.splice(0, signInMethods.length, ...others, ...enabled);
     active = next;
   }
 

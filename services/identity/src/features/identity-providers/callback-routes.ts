@@ -28,7 +28,7 @@ export function callbackRoutes(options: {
 
   function passOn(ctx: Context, response: URLSearchParams): void {
     const provider = String(ctx.params.provider);
-    if (options.active.find(provider) === undefined)
+    if (!options.active.find(provider)?.provider.isEnabled)
       throw new ServiceError('not_found', 'There is no such provider.');
     const path = options.states.returnTo(response.get('state') ?? '', provider);
     if (path === undefined) throw new SignInExpired();

@@ -42,21 +42,23 @@ export function addConnectedAccountRoutes(
   ): Promise<void> {
     if (active.list().length === 0)
       throw new ServiceError('not_found', 'There are no other providers to sign in with.');
-    const shown = active.list().map(async ({ provider: { id, label }, linked }) => ({
-      ...{ id, label, linked: await linked.of(account.id) },
+    const all = active.list().map(async ({ provider: { id, label, isEnabled }, linked }) => ({
+      ...{ id, label, isEnabled, linked: await linked.of(account.id) },
       isOnlyWay: !(await lastWay.hasOther(account.id, id)),
       connect: form(`${CONNECTED_ACCOUNTS}/${id}/connect`),
     }));
-    const html = connectedAccountsPage({ frame, problem, providers: await Promise.all(shown) });
+    const providers = (await Promise.all(all)).filter(({ isEnabled, linked }) => isEnabled || linked);
+    const html = connectedAccountsPage({ frame, problem, providers });
     sendPage(ctx, html, { status: problem === undefined ? 200 : 400 });
   }
   pages.get(CONNECTED_ACCOUNTS, (ctx, page) => show(ctx, page), NOTICES);
 
   const PATH = `${CONNECTED_ACCOUNTS}/:provider`;
   const pathOf = ({ provider }: ActiveProvider) => `${CONNECTED_ACCOUNTS}/${provider.id}`;
-  function providerOf(ctx: Context): ActiveProvider {
+  function providerOf(ctx: Context, isConnecting = false): ActiveProvider {
     const found = active.find(String(ctx.params.provider));
-    if (found === undefined) throw new ServiceError('not_found', 'There is no such provider.');
+    if (found === undefined || (isConnecting && !found.provider.isEnabled))
+      throw new ServiceError('not_found', 'There is no such provider.');
     return found;
   }
   const purposeOf = (ctx: Context, { provider }: ActiveProvider, { session }: SignedIn) => ({
@@ -67,7 +69,7 @@ export function addConnectedAccountRoutes(
 
   // A connected account lets its owner come back at any time: an open session alone must not be enough to connect one.
   pages.post(`${PATH}/connect`, async (ctx, signedIn) => {
-    const chosen = providerOf(ctx);
+    const chosen = providerOf(ctx, true);
     const { provider, client } = chosen;
     if (!(await pages.isFresh(ctx, signedIn, CONNECTED_ACCOUNTS))) return undefined;
     const more = { returnTo: `${pathOf(chosen)}/connect`, isFresh: false };
@@ -83,7 +85,7 @@ export function addConnectedAccountRoutes(
 
   /** The reason why it was not connected; undefined once it is. */
   async function connect(ctx: Context, signedIn: SignedIn): Promise<SignInMessage | undefined> {
-    const chosen = providerOf(ctx);
+    const chosen = providerOf(ctx, true);
     const { provider, client, linked } = chosen;
     const response = new Map(new URLSearchParams(ctx.querystring));
     const state = response.get('state') ?? '';

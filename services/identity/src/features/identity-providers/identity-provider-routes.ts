@@ -34,6 +34,10 @@ const providerShape = shape(
       enum: ['setting', 'api'],
       description: 'Those of the setting `IDENTITY_PROVIDERS` can only be changed there.',
     }),
+    enabled: Type.Boolean({
+      description:
+        'Whether people can sign in with it and connect it. Without, connected accounts stay, and it refuses its callback.',
+    }),
     label: Type.String(),
     issuer: Type.String(),
     client_id: Type.String(),
@@ -60,7 +64,14 @@ const providerShape = shape(
     updated_at: Time,
   }),
   {
-    ...{ id: 'acme', preset: null, source: 'api', label: 'Acme', issuer: 'https://id.acme.example' },
+    ...{
+      id: 'acme',
+      preset: null,
+      source: 'api',
+      enabled: true,
+      label: 'Acme',
+      issuer: 'https://id.acme.example',
+    },
     ...{ client_id: 'gatehouse', token_endpoint_auth_method: null, team_id: null, key_id: null },
     scope: 'openid email profile',
     claims: { email: 'email', email_verified: 'email_verified', name: 'name', picture: 'picture' },
@@ -71,6 +82,14 @@ const providerShape = shape(
     connected_accounts: 120,
     ...{ created_at: '2026-11-02T09:30:00.000Z', updated_at: '2026-11-02T09:30:00.000Z' },
   },
+);
+const testShape = shape(
+  'IdentityProviderTest',
+  Type.Object({
+    ok: Type.Boolean(),
+    problem: Nullable(Type.String({ description: 'A sentence about the first problem that was found.' })),
+  }),
+  { ok: false, problem: 'Its metadata cannot be read: the server refused the connection.' },
 );
 /** The settings that can be changed: the id is in the redirect URI, and the preset decides the meaning of the rest. */
 const changes = Object.fromEntries(
@@ -99,6 +118,7 @@ export function identityProviderRoutes(options: {
     const { id, authentication: by, claims } = provider;
     return {
       ...{ id, preset: provider.preset ?? null, source: stored === undefined ? 'setting' : 'api' },
+      enabled: provider.isEnabled,
       ...{ label: provider.label, issuer: provider.issuer, client_id: provider.clientId },
       token_endpoint_auth_method: by.method === 'apple' ? null : (by.method ?? null),
       ...(by.method === 'apple' ? { team_id: by.teamId, key_id: by.keyId } : { team_id: null, key_id: null }),
@@ -136,11 +156,13 @@ export function identityProviderRoutes(options: {
     );
   }
 
-  /** The id of a provider with these settings. Throws `invalid` when they are wrong, or the provider does not respond as they say. */
+  /** The id of a provider with these settings. Throws `invalid` when they are wrong, or an enabled provider does not respond as they say. */
   async function check(entry: ProviderSettings): Promise<string> {
     const provider = providerOf(entry);
     const problems = nameProblems(provider.label).map((it) => ({ ...it, field: 'label' }));
     if (problems.length > 0) throw invalidFields(problems);
+    // One that is away can be turned off.
+    if (!provider.isEnabled) return provider.id;
     try {
       await options.activate(provider).client.load();
     } catch (error) {
@@ -242,6 +264,17 @@ export function identityProviderRoutes(options: {
       await record(ctx, 'changed', person.id, { provider: stored.id, fields: Object.keys(body) });
       await active.reload();
       return view(await find(stored.id));
+    },
+  });
+
+  api.post('test', '/:id/test', {
+    summary: 'Test an identity provider',
+    description:
+      'Fetches its metadata and signing keys, and asks its token endpoint whether it accepts the client ID and the secret. Nobody is signed in.',
+    responses: ok('The result.', testShape),
+    async handle({ params }) {
+      const problem = await (await find(params.id)).client.test();
+      return { ok: problem === undefined, problem: problem ?? null };
     },
   });
 

@@ -14,6 +14,7 @@ export const ProviderSettings = Type.Object(
   {
     preset: Type.Optional(Type.String({ enum: ['google', 'microsoft', 'github', 'apple'] })),
     id: Text,
+    enabled: Type.Optional(Type.Boolean()),
     label: Text,
     issuer: Text,
     client_id: Type.String({ minLength: 1 }),
@@ -126,6 +127,7 @@ export function providerOf(entry: ProviderSettings): IdentityProvider {
   if (entry.sign_up === 'domains' && !domains?.length)
     throw wrong('domains', 'must have at least one domain, as new accounts are for these only');
   return {
+    isEnabled: entry.enabled ?? true,
     ...{ id, preset: entry.preset, label, issuer, protocol: preset.protocol, clientId: entry.client_id },
     authentication: authenticationOf(entry),
     scope: entry.scope ?? preset.scope,

@@ -28,6 +28,8 @@ import {
 export type UpstreamClient = {
   /** Reads the metadata of the provider. Throws an UpstreamError when it cannot be reached, or they are not its own. */
   load(): Promise<void>;
+  /** A sentence about the first thing that keeps people from signing in by the provider; undefined if nothing does. */
+  test(): Promise<string | undefined>;
   /** Where the browser is sent. Throws an UpstreamError when the provider cannot be reached. */
   authorizationUrl(
     state: string,
@@ -98,6 +100,24 @@ export function createUpstreamClient(
   return {
     load: async () => void (await loadOrFail()),
 
+    async test() {
+      let doing = 'Its metadata cannot be read';
+      try {
+        const loaded = await fetchMetadata(provider, authenticate, ask);
+        // OpenID Connect Discovery 1.0 §3 requires it of those with ID tokens.
+        if (provider.protocol === 'openid') {
+          doing = 'Its signing keys cannot be read';
+          await readKeys(loaded.config.serverMetadata().jwks_uri, ask);
+        }
+        doing = 'Its token endpoint does not respond as it should';
+        return (await isClientRefused(loaded, authenticate, { redirectUri, ask }))
+          ? 'It does not accept the client ID or the secret.'
+          : undefined;
+      } catch (error) {
+        return `${doing}: ${failureOf(error).message}.`;
+      }
+    },
+
     async authorizationUrl(state, { verifier, nonce, isFresh }, { isOther = false, loginHint } = {}) {
       const { oauth, config } = await loadOrFail();
       // OpenID Connect Core 1.0 §3.1.2.1. Every provider has `login`, and some have errors for others.
@@ -153,6 +173,44 @@ export function createUpstreamClient(
       }
     },
   };
+}
+
+/** Throws an UpstreamError unless there are keys at this address. */
+async function readKeys(uri: string | undefined, ask: Ask): Promise<void> {
+  if (uri === undefined) throw new UpstreamError('refused', 'its metadata has no jwks_uri');
+  const response = await ask(uri);
+  if (!response.ok) throw new UpstreamError('unavailable', `the server responded with ${response.status}`);
+  const { keys } = Object(await response.json().catch(() => undefined)) as { keys?: unknown };
+  if (!Array.isArray(keys) || keys.length === 0)
+    throw new UpstreamError('refused', 'the response has no keys');
+}
+
+/** Errors by which a provider refuses a client; the last is GitHub's. */
+const CLIENT_REFUSED = ['invalid_client', 'unauthorized_client', 'incorrect_client_credentials'];
+
+/**
+ * Whether the token endpoint refuses us as a client. It is asked with a code that nobody has issued: its error names the client if that is
+ * wrong, and otherwise the code (RFC 6749 §5.2).
+ */
+async function isClientRefused(
+  { oauth, config }: Pick<Loaded, 'oauth' | 'config'>,
+  authenticate: ReturnType<typeof clientAuthentication>,
+  { redirectUri, ask }: { redirectUri: string; ask: Ask },
+): Promise<boolean> {
+  const code = { grant_type: 'authorization_code', code: 'test', redirect_uri: redirectUri };
+  const body = new URLSearchParams({ ...code, code_verifier: oauth.randomPKCECodeVerifier() });
+  const headers = new Headers({
+    accept: 'application/json',
+    'content-type': 'application/x-www-form-urlencoded',
+  });
+  const server = config.serverMetadata();
+  await (await authenticate(oauth))(server, config.clientMetadata(), body, headers);
+  const response = await ask(server.token_endpoint ?? '', { method: 'POST', headers, body: String(body) });
+  if (response.status === 401) return true;
+  const { error } = Object(await response.json().catch(() => undefined)) as { error?: unknown };
+  if (typeof error !== 'string')
+    throw new UpstreamError('refused', `the server responded with ${response.status}`);
+  return CLIENT_REFUSED.includes(error);
 }
 
 type Tokens = Awaited<ReturnType<typeof import('openid-client').authorizationCodeGrant>>;

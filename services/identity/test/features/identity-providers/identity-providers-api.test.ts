@@ -9,7 +9,7 @@ import { sealedProviderSecrets } from '../../../src/features/identity-providers/
 import { keysCommand } from '../../../src/keys/keys-command.ts';
 import { build } from '../../build.ts';
 import { heading } from '../../pages.ts';
-import { signInBy, startUpstream, verified } from './upstream.ts';
+import { leave, respond, signInBy, startUpstream, verified } from './upstream.ts';
 
 const LOOPBACK = ['127.0.0.0/8'];
 const SECRET = 'the-secret-of-gatehouse-at-the-other-provider';
@@ -177,6 +177,97 @@ t.test(
   },
 );
 
+t.test('a provider that is off shows no button and refuses its callback, and its links stay', async (t) => {
+  await call('POST', PATH, admin, entry);
+  const visitor = built.browser();
+  t.equal(heading(await signInBy(upstream, visitor, verified('joan'))), 'Profile');
+  const away = built.browser();
+  const url = await leave(away, await away.get('/account'));
+  const { connected_accounts } = (await call('GET', `${PATH}/acme`, admin)).body;
+
+  upstream.state.isDown = true;
+  const off = await call('PATCH', `${PATH}/acme`, admin, { enabled: false });
+  upstream.state.isDown = false;
+  t.match([off.status, off.body], [200, { enabled: false, connected_accounts }], 'also while it is away');
+  t.strictSame(await signInPage(), ['Sign in with Fixed']);
+  const back = await respond(upstream, url);
+  t.equal((await away.get(back.href)).status, 404, 'a sign-in that had begun');
+  const straight = back.search;
+  const page = await away.get('/account');
+  t.equal((await away.get(`${page.url.pathname}/methods/acme${straight}`)).status, 404);
+  const connected = await visitor.get('/account/connected-accounts');
+  t.match(connected.html, /<h2>Acme<\/h2>/, 'the connected account is listed, and the session goes on');
+  for (const path of ['connect', `connect${straight}`]) {
+    t.equal((await visitor.get(`/account/connected-accounts/acme/${path}`)).status, 404, path);
+  }
+  t.notMatch((await built.browser().get('/account')).html, 'acme');
+
+  t.match((await call('PATCH', `${PATH}/acme`, admin, { enabled: true })).body, { enabled: true });
+  t.equal(
+    heading(await signInBy(upstream, built.browser(), verified('joan'))),
+    'Profile',
+    'the same account',
+  );
+  t.match((await call('GET', `${PATH}/acme`, admin)).body, { connected_accounts });
+  await call('DELETE', `${PATH}/acme`, admin);
+});
+
+t.test('a test says in a sentence what is wrong', async (t) => {
+  const metadata = (issuer: string, more = {}) => ({
+    ...{ issuer, authorization_endpoint: 'https://id.example/authorize', jwks_uri: `${issuer}/keys` },
+    ...{ token_endpoint: `${issuer}/token`, ...more },
+  });
+  type Reply = { status?: number; body?: unknown };
+  let replies: Record<string, Reply> = {};
+  const other = createServer((request, response) => {
+    const { status = 200, body = '' } = replies[request.url ?? ''] ?? { status: 404 };
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  const issuer = `http://127.0.0.1:${await listen(t, other)}`;
+  const DISCOVERY = '/.well-known/openid-configuration';
+  const good = {
+    [DISCOVERY]: { body: metadata(issuer) },
+    '/keys': { body: { keys: [{ kty: 'EC' }] } },
+    '/token': { status: 400, body: { error: 'invalid_grant' } },
+  };
+  replies = good;
+  await call('POST', PATH, admin, { ...entry, id: 'tried', issuer });
+  const cases: [replies: Record<string, Reply>, problem: RegExp | null][] = [
+    [{}, null],
+    [{ [DISCOVERY]: { status: 503 } }, /^Its metadata cannot be read: .*\.$/],
+    [{ [DISCOVERY]: { body: metadata('https://x.example') } }, /^Its metadata cannot be read: .*issuer/],
+    [
+      { [DISCOVERY]: { body: metadata(issuer, { jwks_uri: undefined }) } },
+      /^Its signing keys cannot be read: its metadata has no jwks_uri\.$/,
+    ],
+    [{ '/keys': { status: 500 } }, /^Its signing keys cannot be read: the server responded with 500\.$/],
+    [{ '/keys': { body: { keys: [] } } }, /^Its signing keys cannot be read: the response has no keys\.$/],
+    [{ '/token': { status: 401 } }, /^It does not accept the client ID or the secret\.$/],
+    [{ '/token': { body: { error: 'incorrect_client_credentials' } } }, /^It does not accept/],
+    [
+      { '/token': { status: 502 } },
+      /^Its token endpoint does not respond as it should: the server responded with 502\.$/,
+    ],
+  ];
+  for (const [changed, problem] of cases) {
+    replies = { ...good, ...changed };
+    const { status, body } = await call('POST', `${PATH}/tried/test`, admin);
+    t.match([status, body.ok], [200, problem === null], String(problem));
+    if (problem === null) t.equal(body.problem, null);
+    else t.match(body.problem, problem);
+    t.notMatch(JSON.stringify(body), SECRET);
+  }
+  await call('DELETE', `${PATH}/tried`, admin);
+  t.strictSame(
+    (await call('POST', `${PATH}/fixed/test`, admin)).body,
+    { ok: true, problem: null },
+    'a real one',
+  );
+  upstream.state.isDown = true;
+  t.match((await call('POST', `${PATH}/fixed/test`, admin)).body, { ok: false, problem: /^Its metadata/ });
+  upstream.state.isDown = false;
+});
+
 t.test('only admins see and change providers, after a fresh sign-in where that is needed', async (t) => {
   const ann = await built.login('ann');
   for (const [method, path, body] of [
@@ -185,6 +276,7 @@ t.test('only admins see and change providers, after a fresh sign-in where that i
     ['GET', `${PATH}/fixed`],
     ['PATCH', `${PATH}/fixed`, { label: 'Mine' }],
     ['DELETE', `${PATH}/fixed`],
+    ['POST', `${PATH}/fixed/test`],
   ] as const) {
     t.equal((await call(method, path, ann, body)).status, 403, `${method} ${path}`);
     t.equal((await call(method, path, undefined, body)).status, 401);
