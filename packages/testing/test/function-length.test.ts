@@ -19,6 +19,7 @@ const REASONS: Readonly<Record<string, string>> = {
   createUserStore: 'a list of short queries and writes of one collection',
   identityProviderRoutes: 'a list of declared endpoints',
   interactionRoutes: 'the pages of one sign-in, each of which can lead to each other',
+  invitationRoutes: 'a list of declared endpoints',
   providerSignIn: 'the outcomes of one sign-in, which share what the interaction keeps',
   recoveryRoutes: 'a list of short handlers',
   resourceRoutes: 'a list of declared endpoints',

@@ -363,6 +363,21 @@ t.test('pages of the dashboard', async (t) => {
     const form = await admin.browser.get('/dashboard/invitations/new');
     const refused = await admin.browser.submit(form, { email: 'admin@example.org' }, 'name="email"');
     t.match([refused.status, textOf(refused)], [400, /Somebody with this address has an account/]);
+    const machine = { name: 'Invited to', type: 'machine', scopes: ['read:data'] };
+    const { body } = await built.call('POST', '/api/v1/applications', 'ann', machine);
+    const sent = { email: 'new@example.org', role: 'editor', member_role: 'developer' };
+    const unknown = await admin.browser.submit(form, { ...sent, application: 'Nothing' }, 'name="email"');
+    t.match([unknown.status, textOf(unknown)], [400, /no application with the name “Nothing”/]);
+    const joined = await admin.browser.submit(
+      unknown,
+      { ...sent, application: 'Invited to' },
+      'name="email"',
+    );
+    t.equal(noticeOf(joined), 'The invitation is on its way.');
+    t.match(textOf(joined), /Role editor Member of Invited to , as a developer/);
+    t.match(joined.html, `/dashboard/applications/${body.client_id}`);
+    await built.call('DELETE', `/api/v1/applications/${body.client_id}`, 'ann');
+    t.notMatch(textOf(await admin.browser.get(joined.url.pathname)), 'Member of');
     const made = await admin.browser.submit(form, { email: 'new@example.org' }, 'name="email"');
     t.equal(noticeOf(made), 'The invitation is on its way.');
     t.match(textOf(await admin.browser.get('/dashboard/invitations')), 'new@example.org');

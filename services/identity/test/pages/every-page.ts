@@ -389,7 +389,10 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       createAccountPage({
         form,
         ...signUp,
-        invitedEmail: of('ada@x.example'),
+        invited: {
+          ...{ email: of('ada@x.example'), role: 'editor', membership: { role: 'viewer' } },
+          application: { name: of('Shop') },
+        },
         links: { signIn: '/account' },
       }),
     ],

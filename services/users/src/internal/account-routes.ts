@@ -8,8 +8,8 @@ import { inSnakeCase } from '@gatehouse/domain/fields';
 import { requireInternalAccess } from '@gatehouse/tokens/internal-access';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
-import type { User } from '../user.ts';
-import { CHANGEABLE_FIELDS, USER } from '../user-fields.ts';
+import type { User, UserRole } from '../user.ts';
+import { CHANGEABLE_FIELDS, USER, USER_ROLES } from '../user-fields.ts';
 import type { UserService } from '../user-service.ts';
 
 const PREFIX = internalPrefix('users');
@@ -54,6 +54,7 @@ const readNew = bodyValidator(
     email: Text,
     password: Type.Optional(Text),
     name: Type.Optional(Text),
+    role: Type.Optional(Type.Unsafe<UserRole>({ type: 'string', enum: [...USER_ROLES] })),
   }),
 );
 /** The fields that a person may remove from their account. */
@@ -132,10 +133,11 @@ export function mountAccountRoutes(
   );
 
   app.post(`${PREFIX}/accounts`, guard, async (request, reply) => {
-    const { id, username, email, password, name } = readNew(request.body);
+    const { id, username, email, password, name, role } = readNew(request.body);
     if (id !== undefined && !isId('usr', id)) throw new ServiceError('invalid', 'This is no id of a user.');
-    // Field by field: the body may hold others, such as a role.
-    const draft = { email, ...omitUndefined({ id, username, password, name }), claimsEmail: 'any' as const };
+    // Field by field: the body may hold others, such as an epoch.
+    const fields = omitUndefined({ id, username, password, name, role });
+    const draft = { email, ...fields, claimsEmail: 'any' as const };
     return sendAccount(reply.code(201), await users.create(draft));
   });
 

@@ -1,10 +1,26 @@
 import { html } from '@gatehouse/web/html';
+import { ApiError } from '../../api/api-error.ts';
+import type { MemberRole } from '../../api/application-types.ts';
+import { clientIdsOf } from '../../api/lookups.ts';
 import { matching } from '../../api/matching.ts';
+import { namesOfApplications } from '../../api/names.ts';
 import type { ApiPage } from '../../api/pages.ts';
-import { exactTime, facts, time, userLink } from '../../pages/parts.ts';
+import { applicationLink, exactTime, facts, time, userLink } from '../../pages/parts.ts';
+import { requestBody } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
+import { MEMBER_ROLES } from '../applications/members.ts';
 
-type Invitation = { id: string; email: string; invited_by: string; created_at: string; expires_at: string };
+type Invitation = {
+  id: string;
+  email: string;
+  invited_by: string;
+  role: string;
+  application: { client_id: string; role: MemberRole } | null;
+  created_at: string;
+  expires_at: string;
+};
+
+import { ROLES } from './user-role.ts';
 
 const API = '/api/v1/invitations';
 
@@ -21,6 +37,7 @@ export const invitations = resourcePages<Invitation>({
     matching(await api.get<ApiPage<Invitation>>(API), text, ({ email }) => [email]),
   columns: [
     { title: 'Email', show: ({ email }) => html`<bdi>${email}</bdi>` },
+    { title: 'Role', show: ({ role }) => role },
     { title: 'Sent', show: ({ created_at: at }) => time(at) },
     { title: 'Expires', show: ({ expires_at: at }) => exactTime(at) },
   ],
@@ -28,13 +45,23 @@ export const invitations = resourcePages<Invitation>({
   notices: { created: 'The invitation is on its way.' },
   title: ({ email }) => email,
   people: ({ invited_by: by }) => [by],
-  view: ({ value, people, deletion }) => html`${facts([
-    ['Email', html`<bdi>${value.email}</bdi>`],
-    ['Invited by', userLink(value.invited_by, people)],
-    ['Sent', exactTime(value.created_at)],
-    ['Expires', exactTime(value.expires_at)],
-  ])}
-${deletion}`,
+  async view({ value, visit, people, deletion }) {
+    const { application } = value;
+    const names = application === null ? new Map() : await namesOfApplications(visit.api);
+    return html`${facts([
+      ['Email', html`<bdi>${value.email}</bdi>`],
+      ['Role', value.role],
+      [
+        'Member of',
+        application !== null &&
+          html`${applicationLink(application.client_id, names)}, as a ${application.role}`,
+      ],
+      ['Invited by', userLink(value.invited_by, people)],
+      ['Sent', exactTime(value.created_at)],
+      ['Expires', exactTime(value.expires_at)],
+    ])}
+${deletion}`;
+  },
   fields: [
     {
       name: 'email',
@@ -44,7 +71,23 @@ ${deletion}`,
       required: true,
       hint: 'The mail has a link that works once, for 7 days. The address counts as confirmed when the account is created. Another invitation to the same address replaces this one.',
     },
+    {
+      ...{ name: 'role', label: 'Role', required: true, options: ROLES, initial: 'user' },
+      hint: 'It ends with the invitation if you are no longer an admin before the account is created.',
+    },
+    { name: 'application', label: 'Application', hint: 'The name or client ID, for a member of it' },
+    { name: 'member_role', label: 'Role in the application', options: MEMBER_ROLES, initial: 'viewer' },
   ],
-  create: { invitation: 'Invite somebody', submit: 'Send invitation', once: true },
+  create: {
+    ...{ invitation: 'Invite somebody', submit: 'Send invitation', once: true },
+    async send({ api }, values, { fields }) {
+      const { application: named, member_role: memberRole, ...sent } = requestBody(fields, values);
+      const [client_id, ...others] = await clientIdsOf(api, String(named ?? ''));
+      if (others.length > 0)
+        throw new ApiError(400, 'Several applications have this name. Enter a client ID.');
+      const application = client_id === undefined ? {} : { application: { client_id, role: memberRole } };
+      return api.send<{ id: string }>('POST', API, { ...sent, ...application });
+    },
+  },
   remove: { lost: 'The link in the mail no longer works. An account that was created with it stays.' },
 });

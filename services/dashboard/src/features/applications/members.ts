@@ -26,7 +26,7 @@ type Member = {
   created_at: string;
 };
 
-const ROLES = [
+export const MEMBER_ROLES = [
   ['viewer', 'Viewer: sees the application, its requests and usage'],
   ['developer', 'Developer: also changes its name and look, and creates secrets and API keys'],
 ] as const;
@@ -35,7 +35,7 @@ const FIELDS: readonly FormRow[] = [
     ...{ name: 'user', label: 'User', required: true, maxlength: 254 },
     hint: 'Their username, confirmed email address, or user ID. Inviting a member again changes the role.',
   },
-  { name: 'role', label: 'Role', required: true, options: ROLES },
+  { name: 'role', label: 'Role', required: true, options: MEMBER_ROLES },
 ];
 
 /** The members of the application at a path in the API, and those who are invited. */

@@ -57,6 +57,8 @@ export type Accounts = {
     email: string;
     password?: string;
     name?: string;
+    /** For an invitation by somebody who may give it. */
+    role?: Role;
   }): Promise<Account>;
   hasPassword(id: string): Promise<boolean>;
   /** Ends tokens and sessions. Callers make sure that there is another way to sign in. */

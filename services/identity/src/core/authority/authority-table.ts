@@ -389,7 +389,7 @@ export const AUTHORITY = {
   invitation: {
     name: 'Invitation to create an account',
     givenBy: 'an admin',
-    bound: 'one account with the role user, once, 7 days',
+    bound: 'one account with the role of the invitation, once, 7 days',
     restsOn: ['epoch', 'authority_epoch', 'recovery_epoch', 'admin_epoch'],
     needs: 'admin',
     cells: {
@@ -399,6 +399,20 @@ export const AUTHORITY = {
         'only an admin can give it': ['role_lowered'],
       },
       stays: { 'the admin is still an admin': ['sessions_ended'] },
+    },
+  },
+  invitation_membership: {
+    name: 'Membership of an application in such an invitation',
+    givenBy: 'an admin; the person accepts it by creating the account',
+    bound: 'one application with its present owner, the role of the membership; that of the invitation',
+    restsOn: ['epoch', 'authority_epoch', 'recovery_epoch'],
+    needs: 'owner',
+    cells: {
+      ends: {
+        ...NOT_ACCEPTED,
+        'it ends with the invitation': ['role_lowered'],
+      },
+      stays: { [LIVES]: ['sessions_ended', 'scopes_narrowed', 'redirect_uri_added'] },
     },
   },
   transfer: {

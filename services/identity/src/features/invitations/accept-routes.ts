@@ -12,19 +12,21 @@ import { sendPage } from '../../pages/page-response.ts';
 import type { Invitation, InvitationStore } from './invitation.ts';
 import { invitationAcceptedPage, invitationInvalidPage } from './invitation-pages.ts';
 import { hashOfToken, INVITATION_PAGE, isGiven } from './invitation-routes.ts';
+import type { MembershipOffers } from './membership-offers.ts';
 
 const CORRECTABLE = new Set(['invalid', 'conflict']);
 
 /** The page that the mailed link of an invitation leads to, on which somebody creates their account. */
 export function acceptRoutes(options: {
   store: InvitationStore;
+  offers: MembershipOffers;
   accounts: Pick<Accounts, 'create' | 'verifyEmail'>;
   signUpMethods: readonly SignUpMethod[];
   audit: Audit;
   authority: Authority;
   forms: CsrfForms;
 }): Router {
-  const { store, accounts, signUpMethods, audit, authority, forms } = options;
+  const { store, offers, accounts, signUpMethods, audit, authority, forms } = options;
   const router = new Router({ sensitive: true });
   const contextOf = ({ id }: Invitation) => `invitation ${id}`;
   const refuse = (ctx: Context) => sendPage(ctx, invitationInvalidPage(), { status: 400 });
@@ -40,10 +42,11 @@ export function acceptRoutes(options: {
     } = {},
   ): Promise<void> {
     const { values, error, refused } = shown;
+    const { email, role, membership } = invitation;
     const html = createAccountPage({
       form: forms.form(ctx, { action: INVITATION_PAGE, context: INVITATION_PAGE, hidden: { token } }),
       values,
-      invitedEmail: invitation.email,
+      invited: { email, role, membership, application: await offers.applicationOf(membership) },
       problems: error && formProblems(error),
       links: { signIn: '/account' },
       methods: await Promise.all(
@@ -69,7 +72,7 @@ export function acceptRoutes(options: {
     if (invitation === undefined || !(await isGiven(invitation, authority))) return refuse(ctx);
     const value = (name: string) => (fields.get(name) ?? '').trim();
     const values = { username: value('username'), name: value('name') };
-    const { id, email, invitedBy } = invitation;
+    const { id, email, invitedBy, role } = invitation;
     let discard: (() => Promise<unknown>) | undefined;
     let isCreated = false;
     try {
@@ -79,11 +82,13 @@ export function acceptRoutes(options: {
       const account = await accounts.create({
         ...{ username: values.username, email },
         ...(values.name === '' ? {} : { name: values.name }),
+        ...(role === 'user' ? {} : { role }),
         ...(prepared === undefined ? { password: fields.get('password') ?? '' } : { id: prepared.id }),
       });
       isCreated = true;
-      const details = { ...prepared?.details, invitation: id, invited_by: invitedBy };
+      const details = { ...prepared?.details, invitation: id, invited_by: invitedBy, role };
       await audit.record({ action: 'account.created', origin: originOf(ctx), subject: account.id, details });
+      await offers.begin(invitation, account, originOf(ctx));
       // The holder of the link reads the mail. If users does not respond, the address is confirmed later, as usual.
       const verified = await accounts.verifyEmail(account.id, email).catch((error: unknown) => {
         // Somebody else has confirmed it since: the account is there all the same, and the invitation must not make another.

@@ -6,16 +6,19 @@ import { newId } from '@gatehouse/core/ids';
 import { loginKey } from '@gatehouse/domain/folded-key';
 import { hasInvisibleCharacters } from '@gatehouse/domain/invisible-characters';
 import type { Caller } from '@gatehouse/tokens/caller';
+import { ROLES } from '@gatehouse/tokens/scopes';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { Accounts } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import { MEMBER_ROLES } from '../../core/applications/member.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { personApi } from '../../http/person-api.ts';
 import { INVITATION_DAYS, type Invitation, type InvitationStore, MAX_INVITATIONS } from './invitation.ts';
+import type { MembershipOffers } from './membership-offers.ts';
 
 const PREFIX = '/api/v1/invitations';
 /** The page that an invitation leads to. */
@@ -23,6 +26,11 @@ export const INVITATION_PAGE = '/account/invitation';
 /** A rough pattern of an address; users decides in the end. */
 const ADDRESS = '^[^@\\s]{1,64}@[^@\\s]{1,189}$';
 
+const Role = Type.Unsafe<(typeof ROLES)[number]>({ type: 'string', enum: [...ROLES] });
+const Membership = Type.Object({
+  client_id: Type.String(),
+  role: Type.Unsafe<(typeof MEMBER_ROLES)[number]>({ type: 'string', enum: [...MEMBER_ROLES] }),
+});
 const Time = Type.String({ format: 'date-time' });
 const invitationShape = shape(
   'Invitation',
@@ -30,6 +38,10 @@ const invitationShape = shape(
     id: Type.String(),
     email: Type.String(),
     invited_by: Type.String({ description: 'The id of the admin.' }),
+    role: Role,
+    application: Type.Union([Membership, Type.Null()], {
+      description: 'The membership that begins with the account; null for none, and once it has ended.',
+    }),
     created_at: Time,
     expires_at: Time,
   }),
@@ -37,15 +49,12 @@ const invitationShape = shape(
     id: 'inv_01m7g9w2k0000c4v8x3r6t5n1z',
     email: 'ada@example.com',
     invited_by: 'usr_01m7g9v7d0000a3b9e5k2m8p4q',
+    role: 'user',
+    application: { client_id: 'app_01m7g9w2k0000c4v8x3r6t5n1z', role: 'developer' },
     created_at: '2026-11-02T09:30:00.000Z',
     expires_at: '2026-11-09T09:30:00.000Z',
   },
 );
-
-const view = ({ id, email, invitedBy, createdAt, expiresAt }: Invitation) => ({
-  ...{ id, email, invited_by: invitedBy },
-  ...{ created_at: createdAt, expires_at: expiresAt },
-});
 
 export const hashOfToken = (token: string) => hash('sha256', token, 'base64url');
 
@@ -61,14 +70,24 @@ export async function isGiven(
 export function invitationRoutes(options: {
   issuer: string;
   store: InvitationStore;
+  offers: MembershipOffers;
   accounts: Pick<Accounts, 'lookUp'>;
   mails: Pick<AccountMails, 'sendInvitation'>;
   audit: Audit;
   authority: Authority;
   authenticate(ctx: Context): Promise<Caller>;
 }): Api {
-  const { issuer, store, accounts, mails, audit, authority } = options;
+  const { issuer, store, offers, accounts, mails, audit, authority } = options;
   const api = personApi(PREFIX, options.authenticate, 'Invitations', requireFirstPartyAdmin);
+
+  async function view({ id, email, invitedBy, role, membership, createdAt, expiresAt }: Invitation) {
+    const isOpen = (await offers.applicationOf(membership)) !== undefined;
+    return {
+      ...{ id, email, invited_by: invitedBy, role },
+      application: isOpen && membership ? { client_id: membership.clientId, role: membership.role } : null,
+      ...{ created_at: createdAt, expires_at: expiresAt },
+    };
+  }
 
   /** Those that can still be accepted. Ended ones do not count towards MAX_INVITATIONS: nobody could see and revoke them. */
   async function waiting(): Promise<Invitation[]> {
@@ -85,25 +104,37 @@ export function invitationRoutes(options: {
     summary: 'Invite somebody',
     description:
       `A mail leads them to a page on which they create their account, also where people cannot create accounts for themselves. ` +
-      `The invitation can be accepted for ${INVITATION_DAYS} days; another one to the same address replaces it.`,
-    body: shape('NewInvitation', Type.Object({ email: Type.String({ pattern: ADDRESS }) }), {
-      email: 'ada@example.com',
-    }),
+      `The invitation can be accepted for ${INVITATION_DAYS} days; another one to the same address replaces it. ` +
+      'The account has the `role`, and is a member of the `application`. Both end with the invitation; the membership also when the application has another owner.',
+    body: shape(
+      'NewInvitation',
+      Type.Object({
+        email: Type.String({ pattern: ADDRESS }),
+        role: Type.Optional(Role),
+        application: Type.Optional(Membership),
+      }),
+      {
+        ...{ email: 'ada@example.com', role: 'editor' },
+        application: { client_id: 'app_01m7g9w2k0000c4v8x3r6t5n1z', role: 'developer' },
+      },
+    ),
     responses: created('The invitation is on its way.', invitationShape),
     kinds: ['conflict'],
-    async handle({ ctx, caller, person, body: { email } }) {
+    async handle({ ctx, caller, person, body: { email, role = 'user', application } }) {
       if (hasInvisibleCharacters(email)) {
         throw invalidFields([{ field: 'email', message: 'must not contain invisible characters' }]);
       }
       if ((await accounts.lookUp(email)) !== undefined) {
         throw new ServiceError('conflict', 'Somebody with this address has an account.');
       }
-      const given = await authority.give('invitation', { id: person.id, epoch: caller.epoch.subject });
+      const giver = { id: person.id, epoch: caller.epoch.subject };
+      const given = await authority.give('invitation', giver);
+      const membership = application && (await offers.give(giver, application.client_id, application.role));
       const token = randomBytes(32).toString('base64url');
       const now = Date.now();
       const invitation: Invitation = {
         ...{ id: newId('inv'), email, emailKey: loginKey(email), tokenHash: hashOfToken(token) },
-        ...{ invitedBy: person.id, given },
+        ...{ invitedBy: person.id, given, role, membership },
         createdAt: new Date(now),
         expiresAt: new Date(now + INVITATION_DAYS * 86_400_000),
       };
@@ -114,7 +145,7 @@ export function invitationRoutes(options: {
           `${MAX_INVITATIONS} invitations are waiting. Revoke some of them.`,
         );
       }
-      const details = { invitation: invitation.id };
+      const details = { invitation: invitation.id, role, ...(application && { application }) };
       await audit.record({ action: 'invitation.created', origin: originOf(ctx), actor: person.id, details });
       await mails.sendInvitation(email, `${issuer}${INVITATION_PAGE}?token=${token}`, INVITATION_DAYS);
       ctx.set('location', `${PREFIX}/${invitation.id}`);
@@ -128,7 +159,7 @@ export function invitationRoutes(options: {
       'Those that can still be accepted, the latest first.',
       listOf('Invitations', invitationShape),
     ),
-    handle: async () => ({ data: (await waiting()).map(view) }),
+    handle: async () => ({ data: await Promise.all((await waiting()).map(view)) }),
   });
 
   api.get('read', '/:id', {

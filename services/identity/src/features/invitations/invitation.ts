@@ -1,4 +1,5 @@
-import { date, type EntityOf, id, object, text } from '@gatehouse/domain/fields';
+import { date, type EntityOf, id, object, oneOf, text } from '@gatehouse/domain/fields';
+import { MEMBER_ROLES } from '../../core/applications/member.ts';
 import { GIVEN } from '../../core/authority/given.ts';
 
 /** An address that may create an account, also where nobody else may. */
@@ -12,6 +13,17 @@ export const INVITATION = {
   /** The id of the admin. */
   invitedBy: text(),
   given: object(GIVEN).optional(),
+  /** That of the account. */
+  role: oneOf(['user', 'editor', 'admin']).default('user'),
+  /** In an application, with its owner at the time: another one did not give it. */
+  membership: object({
+    clientId: text(),
+    role: oneOf(MEMBER_ROLES),
+    owner: text().default(null),
+    given: object(GIVEN),
+    /** The authority that it rests on until it begins. */
+    invited: object(GIVEN),
+  }).optional(),
   createdAt: date(),
   expiresAt: date(),
 };

@@ -197,7 +197,9 @@ async function makeScene(event: AuthorityEvent) {
   );
   const link = await ok('POST', '/api/v1/factors/set-up-links', owner, { user_id: ids.customer });
   const invited = `invited${count}@example.org`;
-  await ok('POST', '/api/v1/invitations', owner, { email: invited });
+  const sent = await ok('POST', '/api/v1/invitations', owner, {
+    ...{ email: invited, role: 'editor', application: { client_id: web.client_id, role: 'developer' } },
+  });
   const invitation = new URL(await linkTo(built, invited));
   await ok('POST', `${pathOf(offered)}/transfer`, owner, { to: names.customer });
 
@@ -245,6 +247,10 @@ async function makeScene(event: AuthorityEvent) {
     registration_access_token: registrationPower,
     set_up_link: shown(new URL(String(link.url)).pathname + new URL(String(link.url)).search),
     invitation: shown(invitation.pathname + invitation.search),
+    invitation_membership: async () => {
+      const { body } = await call('GET', `/api/v1/invitations/${sent.id}`, root);
+      return (body.application as { role: string } | null | undefined)?.role;
+    },
     transfer: async () => {
       const received = await call('GET', '/api/v1/transfers', customer);
       return (received.body.data as unknown[]).length > 0 ? 'offered' : undefined;
