@@ -11,6 +11,7 @@ export type PageForm = {
 
 /** The properties of every labelled control. Its id is `name`; `problem` is the sentence that says what is wrong with the value. */
 export type Labelled = {
+  autofocus?: boolean;
   name: string;
   label: string;
   hint?: Content;
@@ -28,7 +29,6 @@ export type Field = Labelled & {
   value?: string | undefined;
   autocomplete: string;
   inputmode?: string | undefined;
-  autofocus?: boolean;
   minlength?: number;
   maxlength?: number | undefined;
 };
@@ -74,6 +74,7 @@ export function labelled(it: Labelled, control: (attributes: Content) => Html): 
 ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
 ${control([
+  it.autofocus && html` autofocus`,
   it.required && html` required`,
   (problem !== undefined || it.invalid) && html` aria-invalid="true"`,
   described.length > 0 && html` aria-describedby="${described.join(' ')}"`,
@@ -97,7 +98,6 @@ export function field(it: Field): Html {
     type === 'text' && html` dir="auto"`,
     minlength !== undefined && html` minlength="${minlength}"`,
     maxlength !== undefined && html` maxlength="${maxlength}"`,
-    it.autofocus && html` autofocus`,
   ];
   return labelled(
     it,

@@ -36,18 +36,17 @@ export function dashboardSections(config: Config): [heading: string, sections: S
       [
         overview({ ...config, invitationNotice }),
         applications(config),
-        registrationTokens,
-        resources,
+        webhooks,
         requests,
         auditLog,
-        webhooks,
-        reports,
+        resources,
+        registrationTokens,
       ],
     ],
-    ['Data', [items, products, orders, notifications]],
     [
       'Administer',
       [users, invitations, identityProviders(config), branding(config), signingKeys, queues, deadLetters],
     ],
+    ['Data', [orders, products, items, notifications, reports]],
   ];
 }

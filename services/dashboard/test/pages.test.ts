@@ -8,8 +8,9 @@ const HOSTILE = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;</
 
 const noticeOf = ({ html }: Page) => /class="notice"[^>]*>(.*?)<\/p>/s.exec(html)?.[1];
 const alertOf = ({ html }: Page) =>
-  /role="alert"[^>]*>([\s\S]*?)<\/div>/
-    .exec(html)?.[1]
+  /role="alert"[^>]*>[\s\S]*?<\/div>|class="field-problem"[^>]*>[^<]*</
+    .exec(html)?.[0]
+    .replace(/^[^>]*>/, '')
     ?.replaceAll(/<[^>]+>/g, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim();
@@ -140,7 +141,7 @@ t.test('pages of the dashboard', async (t) => {
     const sentence =
       /Redirect URI 2 must use https\. http is allowed for 127\.0\.0\.1, \[::1\] and localhost only\.(?!\.)/;
     t.match(textOf({ ...refused, html: alertOf(refused) ?? '' }), sentence);
-    t.match(refused.html, '<a href="#redirect_uris">');
+    t.match(refused.html, /<textarea id="redirect_uris"[^>]* autofocus/);
     const several = {
       name: 'Web',
       redirect_uris: 'https://a.example/cb\r\n\r\nhttps://b c/cb\r\nhttp://d.example/cb',

@@ -62,7 +62,8 @@ export function formField(it: FormField, value: string, problems: readonly Field
   const { name, label, hint, options, rows, kind, type = 'text' } = it;
   const { ticked = kind === 'flag' ? YES : undefined, autocomplete = 'off' } = it;
   const problem = problemOf(problems, it);
-  const common = { name, label, hint, problem, required: it.required ?? false };
+  const autofocus = problem !== undefined && problems.length === 1;
+  const common = { name, label, hint, problem, autofocus, required: it.required ?? false };
   if (kind === 'colour') return colourField(common, value);
   if (kind === 'picture') return pictureField(common, value);
   if (options !== undefined && kind === 'several') return choices(it, value.split(' '), problem);
@@ -83,7 +84,16 @@ ${value}</textarea>`,
     );
   }
   if (ticked !== undefined) {
-    return checkbox({ id: name, name, label, hint, value: ticked, checked: value === ticked, problem });
+    return checkbox({
+      id: name,
+      name,
+      label,
+      hint,
+      value: ticked,
+      checked: value === ticked,
+      problem,
+      autofocus,
+    });
   }
   const inputmode = kind === 'integer' ? 'numeric' : kind === 'decimal' ? kind : undefined;
   return field({ ...common, type, value, autocomplete, inputmode, maxlength: it.maxlength });
@@ -125,13 +135,14 @@ export function checkbox(it: {
   checked: boolean;
   type?: 'checkbox' | 'radio';
   problem?: string | undefined;
+  autofocus?: boolean;
 }): Html {
-  const { name, value, label, hint, checked, type = 'checkbox', problem } = it;
+  const { name, value, label, hint, checked, type = 'checkbox', problem, autofocus } = it;
   const { id = `${name}-${value || 'none'}` } = it;
   const described = [problem !== undefined && `${id}-problem`, hint !== undefined && `${id}-hint`]
     .filter((part) => part !== false)
     .join(' ');
-  return html`<div class="check"><input type="${type}" id="${id}" name="${name}" value="${value}"${checked && html` checked`}${problem !== undefined && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}><label for="${id}">${label}</label>${problem !== undefined && html`<p class="field-problem" id="${id}-problem">${problem}</p>`}${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}</div>`;
+  return html`<div class="check"><input type="${type}" id="${id}" name="${name}" value="${value}"${checked && html` checked`}${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}><label for="${id}">${label}</label>${problem !== undefined && html`<p class="field-problem" id="${id}-problem">${problem}</p>`}${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}</div>`;
 }
 
 /** Whole sentences about fields, each with the name of the one in the form that it is about. */
@@ -148,11 +159,13 @@ export function fieldSentences(
   });
 }
 
-/** The error of a form as a whole: the problems of its fields, or the message. */
+/** The error of a form as a whole: links to the problems of its fields, or the message. A single problem is at its field, which has the focus. */
 export function formProblem(error: ApiError | undefined, fields: readonly FormField[] = []): Html | false {
   if (error === undefined) return false;
   const problems = fieldSentences(error.details, fields);
   const names = fields.map(({ name }) => name);
+  const single = problems.length === 1 ? fields.find(({ name }) => name === problems[0]?.field) : undefined;
+  if (single !== undefined && single.kind !== 'several') return false;
   return problems.length > 0 ? problemSummary(problems, names) : alertBox(error.message);
 }
 

@@ -3,7 +3,7 @@ import { ago, moment } from '@gatehouse/web/formatting';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { ApiError } from '../api/api-error.ts';
 import type { LastUse } from '../api/application-types.ts';
-import { OUR_CLIENTS } from '../api/names.ts';
+import { type Names, OUR_CLIENTS } from '../api/names.ts';
 
 const GOOD = new Set([
   'active',
@@ -167,10 +167,12 @@ export function choiceLinks(
 }
 
 /** A link to a person, by name if it is known; somebody whose account is deleted has no page. */
-export function userLink(id: string, names: ReadonlyMap<string, string>): Html {
+export function userLink(id: string, names: Names): Html {
   if (id === DELETED_USER_ID) return html`deleted account`;
   const name = names.get(id);
-  return html`<a href="/dashboard/users/${encodeURIComponent(id)}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
+  const text = name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`;
+  if (names.isUnlinked) return html`<span title="${id}">${text}</span>`;
+  return html`<a href="/dashboard/users/${encodeURIComponent(id)}" title="${id}">${text}</a>`;
 }
 
 /** A link to an application, by name if it is known; parts of Gatehouse itself have no page. */

@@ -1,6 +1,6 @@
 import { type Html, html } from '@gatehouse/web/html';
 import { attempt } from '../api/attempt.ts';
-import { type Names, namesOfUsers } from '../api/names.ts';
+import { type Names, namesOfUsers, withoutLinks } from '../api/names.ts';
 import { changes, type RefusedForm, shownFields } from '../http/changes.ts';
 import { errorOf } from '../pages/fields.ts';
 import { capital, choiceLinks, entryOf, notAvailable, tabs } from '../pages/parts.ts';
@@ -146,7 +146,7 @@ async function peopleOf<T extends Entity>(
   { api, person }: Visit,
   rows: readonly T[],
 ): Promise<Names> {
-  if (people === undefined || !hasRole(person, 'editor')) return new Map();
+  if (people === undefined || !hasRole(person, 'editor')) return withoutLinks();
   return namesOfUsers(api, rows.flatMap(people));
 }
 

@@ -2,7 +2,7 @@ import { AUDIT_ACTIONS, type AuditAction } from '@gatehouse/domain/audit-actions
 import { type Content, html } from '@gatehouse/web/html';
 import { describeProgram } from '@gatehouse/web/user-agent';
 import { clientIdsOf, USER_HINT, userIdOf } from '../../api/lookups.ts';
-import { type Names, namesOfApplications, namesOfUsers } from '../../api/names.ts';
+import { type Names, namesOfApplications, namesOfUsers, withoutLinks } from '../../api/names.ts';
 import { type ApiPage, filters } from '../../api/pages.ts';
 import { applicationLink, exactTime, facts, userLink } from '../../pages/parts.ts';
 import { type ListQuery, listSection } from '../../resources/resource-list.ts';
@@ -44,12 +44,13 @@ export const auditLog = listSection<Entry>({
   find: entriesOf,
   async names({ api, person }, rows) {
     const ids = rows.flatMap((it) => [it.actor, it.subject, memberIn(it)]);
+    const isEditor = hasRole(person, 'editor');
     const [people, applications] = await Promise.all([
-      // Others may not list users.
-      hasRole(person, 'editor') ? namesOfUsers(api, ids) : new Map([[person.id, person.name]]),
+      isEditor ? namesOfUsers(api, ids) : new Map([[person.id, person.name]]),
       namesOfApplications(api),
     ]);
-    return new Map([...people, ...applications]);
+    const names = new Map([...people, ...applications]);
+    return isEditor ? names : withoutLinks(names);
   },
   columns: [
     { title: 'Action', show: actionOf },

@@ -4,7 +4,7 @@ import type { Names } from '../../api/names.ts';
 import { copyable, facts, lastUsed, time, userLink } from '../../pages/parts.ts';
 import type { ResourceView } from '../../resources/resource.ts';
 import type { ResourceField } from '../../resources/resource-form.ts';
-import { hasRole, type Person } from '../../sessions/session.ts';
+import type { Person } from '../../sessions/session.ts';
 import { TYPES } from './application-texts.ts';
 import { registrationSection } from './registered-client.ts';
 import { ownerSettings } from './settings-fields.ts';
@@ -61,6 +61,5 @@ export function ownerText(it: {
 }): Content {
   if (it.owner === null) return 'the operator';
   if (it.owner === it.person.id) return 'you';
-  // Others may not see the page of a user.
-  return hasRole(it.person, 'editor') ? userLink(it.owner, it.people) : html`<code>${it.owner}</code>`;
+  return userLink(it.owner, it.people);
 }

@@ -3,7 +3,7 @@ import { isConfirmed } from '@gatehouse/web/confirmation';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { ApiApplication, Application, MemberRole } from '../../api/application-types.ts';
 import { keysOf, secretsOf } from '../../api/credentials.ts';
-import { namesOfUsers } from '../../api/names.ts';
+import { namesOfUsers, withoutLinks } from '../../api/names.ts';
 import type { Fields } from '../../http/forms.ts';
 import { checkbox } from '../../pages/fields.ts';
 import { lastUseText, statusTag, time } from '../../pages/parts.ts';
@@ -69,7 +69,7 @@ export const members: Part<Application> = {
     const [list, people] = await Promise.all([
       membersOf(visit, apiPath),
       // Others may not list users.
-      hasRole(person, 'editor') ? namesOfUsers(api, [value.owner]) : new Map(),
+      hasRole(person, 'editor') ? namesOfUsers(api, [value.owner]) : withoutLinks(),
     ]);
     const isOwner = role === 'owner';
     const columns: Column<Member>[] = [

@@ -4,7 +4,7 @@ import type { Api } from '../../api/api.ts';
 import type { ApiError } from '../../api/api-error.ts';
 import type { ApiApplication, Application } from '../../api/application-types.ts';
 import { attempt } from '../../api/attempt.ts';
-import { namesOfUsers } from '../../api/names.ts';
+import { namesOfUsers, withoutLinks } from '../../api/names.ts';
 import { errorOf, formProblem } from '../../pages/fields.ts';
 import { facts, lastUseText, time, userLink } from '../../pages/parts.ts';
 import type { View } from '../../pages/view.ts';
@@ -69,7 +69,7 @@ export async function transferSection({ visit, path, apiPath }: ResourceView<App
     return html`<section class="panel"><h2>Transfer</h2><p>Another person becomes the owner, and you lose access.</p>
 <p><a class="button secondary" href="${path}/transfer">Transfer application</a></p></section>`;
   }
-  const people = person.role === 'user' ? new Map() : await namesOfUsers(api, [transfer.to]);
+  const people = person.role === 'user' ? withoutLinks() : await namesOfUsers(api, [transfer.to]);
   return html`<section class="panel"><h2>Transfer</h2><p>This application is offered to ${userLink(transfer.to, people)} until ${time(transfer.expires_at)}. It stays yours until they accept.</p>
 ${form({ action: `${path}/transfer/cancel`, csrf }, html`<div class="buttons"><button class="secondary">Cancel offer</button></div>`)}</section>`;
 }

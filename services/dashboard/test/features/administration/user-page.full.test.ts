@@ -47,10 +47,15 @@ t.test('a refused value is said once, at its field, and the others stay', async 
   ] as const) {
     const refused = await admin.submit(await admin.get(PAGE), { [field]: value, first_name: 'Kept' }, EDIT);
     t.equal(refused.status >= 400, true, field);
-    t.match(refused.html, new RegExp(`id="${field}-problem"`), field);
-    t.match(textOf(refused), message);
+    const [, said = ''] = new RegExp(`id="${field}-problem">([^<]*)<`).exec(refused.html) ?? [];
+    t.match(said, message);
+    t.equal(refused.html.split(said).length, 2, 'once');
+    t.match(refused.html, new RegExp(`id="${field}"[^>]* autofocus`));
     t.match(refused.html, 'value="Kept"');
   }
+  const both = await admin.submit(await admin.get(PAGE), { phone: 'none', email: 'ann' }, EDIT);
+  t.match(both.html, /<a href="#email">.*<a href="#phone">/s, 'several are listed, with links');
+  t.notMatch(both.html, ' autofocus');
 });
 
 t.test(

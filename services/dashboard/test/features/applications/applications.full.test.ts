@@ -116,7 +116,7 @@ t.test('the settings of applications', async (t) => {
       const refused = await browser.submit(form, { name: 'Wrong', ...uris, ...fields }, FORM);
       t.equal(refused.status, 400, at);
       t.match(problemAt(refused, at), message);
-      t.match(refused.html, `<a href="#${at}">`, 'the summary leads to it');
+      t.match(refused.html, new RegExp(`id="${at}"[^>]* autofocus|<a href="#${at}">`), 'it is led to');
       t.ok(isUnfolded(refused));
       t.match(refused.html, 'https://web.example.org/callback');
       if (fields.jwks !== undefined) t.equal(codeOf(refused, 'jwks')?.trim(), fields.jwks);
