@@ -29,6 +29,13 @@ export function startOfDay(day: string, timeZone: string): Date {
   return dayOf(first) >= day ? first : second;
 }
 
+/** When clocks in a time zone show this day and time (yyyy-mm-ddThh:mm); one of the two moments, where they show it twice. */
+export function clockTime(text: string, timeZone: string): Date {
+  const inUtc = Date.parse(`${text}Z`);
+  // The offset may change between there and here.
+  return new Date(inUtc - offsetAt(inUtc - offsetAt(inUtc, timeZone), timeZone));
+}
+
 /** How far the clocks of a time zone are ahead of UTC at a time; both in milliseconds. */
 function offsetAt(ms: number, timeZone: string): number {
   const parts = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' }).formatToParts(ms);

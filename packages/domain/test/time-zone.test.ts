@@ -1,4 +1,4 @@
-import { dayIn, isTimeZone, startOfDay } from '@gatehouse/domain/time-zone';
+import { clockTime, dayIn, isTimeZone, startOfDay } from '@gatehouse/domain/time-zone';
 import t from 'tap';
 
 t.test('a day begins at its first moment in the time zone', async (t) => {
@@ -27,6 +27,20 @@ t.test('a day begins at its first moment in the time zone', async (t) => {
       dayIn(zone)(at) >= day && dayIn(zone)(new Date(at.getTime() - 1)) < day,
       'nothing earlier is of the day',
     );
+  }
+});
+
+t.test('a time on the clocks of a time zone', async (t) => {
+  for (const [text, zone, time] of [
+    ['2026-01-31T12:30', 'UTC', '2026-01-31T12:30:00.000Z'],
+    ['2026-07-01T00:15', 'Asia/Kathmandu', '2026-06-30T18:30:00.000Z'],
+    ['2026-03-29T01:59', 'Europe/Berlin', '2026-03-29T00:59:00.000Z'],
+    ['2026-03-29T03:00', 'Europe/Berlin', '2026-03-29T01:00:00.000Z'],
+    ['2026-10-25T01:59', 'Europe/Berlin', '2026-10-24T23:59:00.000Z'],
+    ['2026-10-25T03:00', 'Europe/Berlin', '2026-10-25T02:00:00.000Z'],
+    ['2026-11-01T23:30', 'America/New_York', '2026-11-02T04:30:00.000Z'],
+  ] as const) {
+    t.equal(clockTime(text, zone).toISOString(), time, `${text} in ${zone}`);
   }
 });
 

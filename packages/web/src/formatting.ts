@@ -1,33 +1,56 @@
+import { timeZone } from './appearance.ts';
 import { type Html, html } from './html.ts';
 import { language, t, translated } from './language.ts';
 
-/** The date and time in words, in UTC. */
+/** The date and time in words, in UTC: for mails, as a request may cause one to somebody elsewhere. */
 export function dateAndTimeText(date: Date): string {
   return t('{time} UTC', { time: language().formats.dateAndTime.format(date) });
 }
 
-/** The same as markup. */
+/** The date and time in words, in the zone of the page, which is named. */
 export function dateAndTime(date: Date): Html {
-  return html`<time datetime="${date.toISOString()}">${dateAndTimeText(date)}</time>`;
+  return html`<time datetime="${date.toISOString()}">${zonedText(date, 'dateAndTime')}</time>`;
 }
 
-/** The date in words, in UTC. */
+/** The date in words, in the zone of the page, which is named. */
 export function day(date: Date): Html {
-  return html`<time datetime="${date.toISOString()}">${t('{time} UTC', { time: language().formats.date.format(date) })}</time>`;
+  return html`<time datetime="${date.toISOString()}">${zonedText(date, 'date')}</time>`;
+}
+
+function zonedText(date: Date, style: 'date' | 'dateAndTime'): string {
+  const zone = timeZone();
+  const inUtc = language().formats[style];
+  if (zone === 'UTC') return t('{time} UTC', { time: inUtc.format(date) });
+  const { locale, dateStyle, timeStyle } = inUtc.resolvedOptions();
+  const named = formatIn(zone, locale, { timeZoneName: 'short' }).formatToParts(date);
+  const name = named.find(({ type }) => type === 'timeZoneName')?.value;
+  return `${formatIn(zone, locale, { dateStyle, timeStyle }).format(date)} ${name}`;
+}
+
+const MAX_FORMATS = 50;
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** A format, of which the last few are kept: the rows of a list have the same one. */
+function formatIn(zone: string, locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = JSON.stringify([zone, locale, options]);
+  const known = formats.get(key);
+  if (known !== undefined) return known;
+  const format = new Intl.DateTimeFormat(locale, { ...options, timeZone: zone });
+  if (formats.size >= MAX_FORMATS) formats.clear();
+  formats.set(key, format);
+  return format;
 }
 
 const MOMENTS = {
-  day: new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }),
-  minute: new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }),
-  second: new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
-};
+  day: { dateStyle: 'medium' },
+  minute: { dateStyle: 'medium', timeStyle: 'short' },
+  second: { dateStyle: 'medium', timeStyle: 'medium' },
+} as const;
 
-/**
- * The date and time in a few characters, for tables, in UTC. Pages that have a script for it show minutes and seconds in the zone
- * of the reader.
- */
+/** The date and time in a few characters, for tables: in the zone of the page, which is named elsewhere on it. Days are those of UTC. */
 export function moment(date: Date, precision: keyof typeof MOMENTS = 'minute'): Html {
-  return html`<time class="moment" data-precision="${precision}" datetime="${date.toISOString()}">${MOMENTS[precision].format(date)}</time>`;
+  const format = formatIn(precision === 'day' ? 'UTC' : timeZone(), 'en-GB', MOMENTS[precision]);
+  return html`<time class="moment" data-precision="${precision}" datetime="${date.toISOString()}">${format.format(date)}</time>`;
 }
 
 /** A time to wait in words, rounded up: 90 is "1 minute 30 seconds". Without seconds from an hour on. */
@@ -68,7 +91,7 @@ export function ago(date: Date, now = new Date()): Html {
     found === undefined
       ? t('less than a minute ago')
       : language().formats.ago.format(-Math.floor(seconds / found[1]), found[0]);
-  return html`<time datetime="${date.toISOString()}" title="${dateAndTimeText(date)}">${text}</time>`;
+  return html`<time datetime="${date.toISOString()}" title="${zonedText(date, 'dateAndTime')}">${text}</time>`;
 }
 
 /** The description of a device by describeUserAgent, such as "Firefox on Windows", in the current language. */

@@ -1,4 +1,5 @@
 import type { Role } from '@gatehouse/tokens/scopes';
+import { timeZone } from '@gatehouse/web/appearance';
 import { htmlDocument, PRODUCT } from '@gatehouse/web/document';
 import { form, notice } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
@@ -43,7 +44,7 @@ ${trail.length > 0 && html`<nav class="trail" aria-label="Where you are"><ol>${t
 <div class="heading"><h1>${title}</h1>${actions !== undefined && html`<div class="actions">${actions}</div>`}</div>
 ${notice(view.notice)}
 ${view.body}
-<p class="time-zone hint">Time zone: <span>UTC</span> <a href="/dashboard/preferences">Change</a></p>
+<p class="time-zone hint">Times are in the zone <span>${timeZone()}</span>. <a href="/dashboard/preferences">Change</a></p>
 </main>
 </div>
 </body>`,

@@ -1,6 +1,8 @@
 import { API_SCOPES, OIDC_SCOPES, ROLES } from '@gatehouse/tokens/scopes';
-import { dateAndTime, day, duration } from '@gatehouse/web/formatting';
+import { inAppearance, readAppearance } from '@gatehouse/web/appearance';
+import { ago, dateAndTime, dateAndTimeText, day, duration, moment } from '@gatehouse/web/formatting';
 import { html, render } from '@gatehouse/web/html';
+import { createLanguage, inLanguage } from '@gatehouse/web/language';
 import { describeProgram, describeUserAgent } from '@gatehouse/web/user-agent';
 import t from 'tap';
 import { permissionGroups } from '../../src/features/sign-in/consent-page.ts';
@@ -32,6 +34,36 @@ t.test('moments are in UTC and say so', async (t) => {
   t.equal(render(dateAndTime(date)), `${tag}5 March 2026 at 23:59 UTC</time>`);
   t.equal(render(day(date)), `${tag}5 March 2026 UTC</time>`);
 });
+
+t.test(
+  'times on pages are in the chosen zone, else in that of the browser, and say so; those of mails are in UTC',
+  async (t) => {
+    const date = new Date('2026-03-05T23:59:59.999Z');
+    const shown = () => [dateAndTime(date), day(date), moment(date), ago(date)].map(render).join();
+    for (const [cookies, time, name, short] of [
+      ['gatehouse_time_zone=Asia/Tokyo', '6 March 2026 at 08:59', 'GMT+9', '6 Mar 2026, 08:59'],
+      ['gatehouse_browser_zone=Asia/Calcutta', '6 March 2026 at 05:29', 'GMT+5:30', '6 Mar 2026, 05:29'],
+      [
+        'gatehouse_browser_zone=Asia/Tokyo; gatehouse_time_zone=UTC',
+        '5 March 2026 at 23:59',
+        'UTC',
+        '5 Mar 2026, 23:59',
+      ],
+      ['gatehouse_browser_zone=<script>', '5 March 2026 at 23:59', 'UTC', '5 Mar 2026, 23:59'],
+    ] as const) {
+      inAppearance(readAppearance(cookies), () => {
+        for (const text of [`>${time} ${name}<`, `title="${time} ${name}"`, `>${short}<`])
+          t.ok(shown().includes(text), text);
+        t.match(render(day(date)), `>${time.split(' at ')[0]} ${name}<`);
+        t.match(render(moment(date, 'day')), '>5 Mar 2026<', 'analytics have days of UTC');
+        t.equal(dateAndTimeText(date), '5 March 2026 at 23:59 UTC');
+      });
+    }
+    const german = createLanguage('de', {});
+    const inBerlin = () => inLanguage(german, () => render(dateAndTime(date)));
+    t.match(inAppearance({ timeZone: 'Europe/Berlin' }, inBerlin), '>6. März 2026 um 00:59 MEZ<');
+  },
+);
 
 t.test('a program on the same device is distinguished from a site', async (t) => {
   for (const host of ['127.0.0.1:49152', '[::1]:1', 'localhost']) {

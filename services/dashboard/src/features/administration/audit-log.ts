@@ -1,6 +1,7 @@
 import { AUDIT_ACTIONS, type AuditAction } from '@gatehouse/domain/audit-actions';
 import { type Content, html } from '@gatehouse/web/html';
 import { describeProgram } from '@gatehouse/web/user-agent';
+import { dayEndOf, instantOf } from '../../api/instants.ts';
 import { clientIdsOf, USER_HINT, userIdOf } from '../../api/lookups.ts';
 import { type Names, namesOfApplications, namesOfUsers, withoutLinks } from '../../api/names.ts';
 import { type ApiPage, filters } from '../../api/pages.ts';
@@ -38,8 +39,8 @@ export const auditLog = listSection<Entry>({
     { name: 'subject', label: 'Account', hint: USER_HINT, role: 'admin' },
     { name: 'client', label: 'Application', hint: 'Name or client ID' },
     { name: 'address', label: 'Address', hint: 'IP address', role: 'admin' },
-    { name: 'from', label: 'Since (UTC)', type: 'date' },
-    { name: 'to', label: 'Until (UTC)', type: 'date' },
+    { name: 'from', label: 'Since', type: 'date' },
+    { name: 'to', label: 'Until', type: 'date' },
   ],
   find: entriesOf,
   async names({ api, person }, rows) {
@@ -68,7 +69,7 @@ export const auditLog = listSection<Entry>({
 });
 
 async function entriesOf({ api }: Visit, query: ListQuery): Promise<ApiPage<Entry>> {
-  const { from, to, actor = '', subject = '', client = '', cursor, ...equal } = query;
+  const { from = '', to = '', actor = '', subject = '', client = '', cursor, ...equal } = query;
   const [actorId, subjectId, clients] = await Promise.all([
     userIdOf(api, actor),
     userIdOf(api, subject),
@@ -80,8 +81,8 @@ async function entriesOf({ api }: Visit, query: ListQuery): Promise<ApiPage<Entr
       ...equal,
       actor: actorId,
       subject: subjectId,
-      'created_at][gte': from,
-      'created_at][lte': to,
+      'created_at][gte': instantOf(from),
+      'created_at][lt': dayEndOf(to),
     }),
     ...(clients.length === 0 ? {} : { 'filter[client][in]': clients.join(',') }),
   });

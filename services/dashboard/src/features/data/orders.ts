@@ -6,6 +6,7 @@ import {
 } from '@gatehouse/domain/order-status';
 import { form } from '@gatehouse/web/form';
 import { type Html, html } from '@gatehouse/web/html';
+import { instantOf } from '../../api/instants.ts';
 import { userIdOf } from '../../api/lookups.ts';
 import { namesOfProducts } from '../../api/names.ts';
 import { beginsWith, filters } from '../../api/pages.ts';
@@ -88,14 +89,14 @@ export const orders = resourcePages<Order>({
   filters: [
     { name: 'q', label: ({ role }) => (role === 'user' ? 'Order ID' : 'Order ID or customer') },
     { name: 'status', label: 'Status', options: ORDER_STATUSES },
-    { name: 'from', label: 'Placed since (UTC)', type: 'date' },
+    { name: 'from', label: 'Placed since', type: 'date' },
   ],
-  async find({ api }, { q = '', status, from, cursor }) {
+  async find({ api }, { q = '', status, from = '', cursor }) {
     const isOrder = q.startsWith('ord_');
     const user_id = isOrder ? '' : await userIdOf(api, q);
     return api.get(API, {
       cursor,
-      ...filters({ status, user_id, 'created_at][gte': from }),
+      ...filters({ status, user_id, 'created_at][gte': instantOf(from) }),
       ...(isOrder && beginsWith('id', q)),
       ...(!isOrder && !from && { sort: 'created_at', order: 'desc' }),
     });

@@ -2,6 +2,7 @@ import { WEBHOOK_STATUSES } from '@gatehouse/domain/webhook-fields';
 import { form } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { attempt } from '../../api/attempt.ts';
+import { instantOf } from '../../api/instants.ts';
 import { matching } from '../../api/matching.ts';
 import { type ApiPage, filters } from '../../api/pages.ts';
 import { copyable, exactTime, facts, number, statusTag, time } from '../../pages/parts.ts';
@@ -164,7 +165,7 @@ const linesOf = (text = '') =>
     .filter(Boolean);
 
 async function replay({ visit, apiPath, path }: Target<Webhook>, fields: Parameters<Act<Webhook>>[1]) {
-  await visit.api.send('POST', `${apiPath}/replay`, { from: fields.required('from') });
+  await visit.api.send('POST', `${apiPath}/replay`, { from: instantOf(fields.required('from')) });
   return `${path}/deliveries?done=replayed`;
 }
 
@@ -213,7 +214,7 @@ ${
   html`<section><h2>Replay</h2><p>Sends all events since the day that you choose again, whether they were delivered before or not. Events are kept for 30 days. The deliveries are made some at a time, and a pause of the webhook ends the replay.</p>
 ${form(
   { action: `${path}/replay`, csrf },
-  html`<div class="field narrow"><label for="from">Since (UTC)</label><input id="from" name="from" type="date" required></div><div class="buttons"><button class="secondary">Replay events</button></div>`,
+  html`<div class="field narrow"><label for="from">Since</label><input id="from" name="from" type="date" required></div><div class="buttons"><button class="secondary">Replay events</button></div>`,
   { class: 'inline-form' },
 )}</section>`
 }

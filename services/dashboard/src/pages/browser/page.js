@@ -157,7 +157,7 @@ document.addEventListener('htmx:configRequest', ({ detail: { elt, headers } }) =
   if (elt.getAttribute('hx-trigger')?.startsWith('every')) headers['X-Polling'] = 'true';
 });
 
-// Times come in UTC. They are shown in the zone that was chosen, else in that of the reader.
+// Times come in the zone that was chosen, else in that of the browser, which later pages know from a cookie.
 const zone = document.documentElement.dataset.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 document.documentElement.dataset.timeZone = zone;
 function showTimes(root) {
@@ -170,8 +170,13 @@ function showTimes(root) {
     time.textContent = formats[time.dataset.precision].format(date);
     time.title = full.format(date);
   }
-  const name = document.querySelector('.time-zone span');
-  if (name) name.textContent = zone;
+}
+const zoneName = document.querySelector('.time-zone span');
+if (zoneName && zoneName.textContent !== zone) {
+  zoneName.textContent = zone;
+  const secure = location.protocol === 'https:' ? '; Secure' : '';
+  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is missing in some browsers.
+  document.cookie = `gatehouse_browser_zone=${zone}; Path=/; Max-Age=31536000; SameSite=Lax${secure}`;
 }
 
 document.addEventListener('htmx:load', ({ detail: { elt } }) => {

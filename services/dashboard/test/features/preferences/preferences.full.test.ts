@@ -20,6 +20,8 @@ t.test('a theme and a time zone are chosen, kept, and taken back', async (t) => 
     t.equal(rootOf(html), '<html lang="en" data-theme="dark" data-time-zone="Asia/Tokyo">', path);
     t.match(html, '<meta name="color-scheme" content="dark">');
   }
+  t.match(textOf(saved), 'Times are in the zone Asia/Tokyo .');
+  t.match(textOf(await browser.get('/account/sessions')), /Last seen \S+ \S+ \d{4} at \d\d:\d\d GMT\+9/);
   const docs = await browser.get('/docs');
   t.equal(rootOf(docs.html), '<html lang="en" data-theme="dark">', 'kept pages have no time zone');
   t.match(docs.headers.get('vary'), /cookie/i);
@@ -80,6 +82,8 @@ t.test('in a browser', chromium === undefined ? { skip: NO_CHROMIUM } : {}, asyn
       await page.goto(`${built.base}/dashboard/applications`);
       const zone = await page.evaluate<string>('document.documentElement.dataset.timeZone');
       t.equal(zone, theme === 'dark' ? 'Asia/Tokyo' : 'Europe/Berlin');
+      await page.goto(`${built.base}/account/sessions`);
+      t.match(await page.textContent('main'), theme === 'dark' ? /GMT\+9/ : /CES?T/, 'the same zone there');
     }
     await context.close();
   }
