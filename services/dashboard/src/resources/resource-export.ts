@@ -3,8 +3,7 @@ import { inSnakeCase } from '@gatehouse/domain/fields';
 import { type ApiPage, cursorOf } from '../api/pages.ts';
 import { retryAfterRateLimit } from '../api/retry-after-rate-limit.ts';
 import type { DashboardRouter } from '../routes/dashboard-router.ts';
-import type { Resource } from './resource.ts';
-import { filterValues } from './resource-list.ts';
+import { filterValues, type ResourceList } from './resource-list.ts';
 import { sendCsv } from './send-csv.ts';
 
 /** The most rows that the API returns at once. */
@@ -13,7 +12,10 @@ const PAGE_ROWS = '100';
 const MAX_WAIT_MS = 90_000;
 
 /** The rows of the list as CSV, as its filters are, page by page as they are received. */
-export function addExport<T extends { id: string }>(resource: Resource<T>, { raw }: DashboardRouter): void {
+export function addExport<T>(
+  resource: Pick<ResourceList<T>, 'name' | 'filters' | 'csv'>,
+  { raw }: Pick<DashboardRouter, 'raw'>,
+): void {
   const { name, csv } = resource;
   if (csv === undefined) return;
   const { columns, find } = csv;

@@ -13,14 +13,16 @@ import type { Section } from '../routes/dashboard-router.ts';
 import type { Visit } from '../routes/visit.ts';
 import { hasRole, type Person } from '../sessions/session.ts';
 
-/** A field of the search: a choice where it has options, which may be asked for, else a date or a text. */
+/** A field of the search: a choice where it has options, which may be asked for, else a date, a time or a text. */
 export type Filter = {
   name: string;
   label: string | ((person: Person) => string);
   hint?: string;
   /** The lowest role that sees it. */
   role?: Role;
-  type?: 'date';
+  type?: 'date' | 'datetime-local';
+  /** Texts to choose from, by what distinguishes them; others may be entered. */
+  suggested?: (api: Api) => Promise<Names>;
   options?: Options | ((api: Api) => Promise<Options>);
   /** The text of the default, for an order of the rows, which is no search. */
   none?: string;
@@ -162,13 +164,14 @@ async function searchField({ api, person }: Visit, it: Filter, value: string): P
   const { name, hint, type, none = 'Any' } = it;
   const label = typeof it.label === 'function' ? it.label(person) : it.label;
   const options = typeof it.options === 'function' ? await it.options(api) : it.options;
+  const names = await it.suggested?.(api);
   const id = `search-${name}`;
   const input =
     options !== undefined
       ? html`<select id="${id}" name="${name}"><option value="">${none}</option>${optionTags(options, value)}</select>`
-      : type === 'date'
-        ? html`<input id="${id}" name="${name}" type="date" value="${value}">`
-        : html`<input id="${id}" name="${name}" type="search" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"${hint !== undefined && html` placeholder="${hint}"`}>`;
+      : type !== undefined
+        ? html`<input id="${id}" name="${name}" type="${type}" value="${value}">`
+        : html`<input id="${id}" name="${name}" type="search" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"${hint !== undefined && html` placeholder="${hint}"`}${names && html` list="${id}-names"`}>${names && html`<datalist id="${id}-names">${[...names].map(([about, text]) => html`<option value="${text}" label="${about}">`)}</datalist>`}`;
   const isNarrow = options !== undefined || type !== undefined;
   return html`<div class="field${isNarrow ? ' narrow' : ''}"><label for="${id}">${label}</label>${input}</div>`;
 }

@@ -68,6 +68,8 @@ const plain: Profile<RequestTypes> = {
         client_id: { field: 'client', type: 'string', operators: ['eq', 'in'] },
         request_id: { field: 'requestId', type: 'string', operators: ['eq'] },
         status: { field: 'status', type: 'number', operators: ['eq', 'gte', 'lt'] },
+        path: { field: 'path', type: 'string', operators: ['gte', 'lt'] },
+        duration_ms: { field: 'ms', type: 'number', operators: ['gte', 'lt'] },
         code: { field: 'code', type: 'string', operators: ['eq', 'in'] },
         id: { field: 'id', type: 'string', operators: ['gt', 'lt'] },
       },

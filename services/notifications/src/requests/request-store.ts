@@ -32,13 +32,16 @@ type RequestDocument = StoredOf<typeof REQUEST> & { expires_at: Date };
 
 const { projection, read, write, listFields } = createDocumentMapper(REQUEST);
 const LISTS = createListPlan({ fields: listFields });
+/** These have ranges only, with which no list begins: the requests of the own applications are read, and left out. */
+const UNINDEXED = ['path', 'ms'];
+const INDEXES = LISTS.indexes.filter(({ fields }) => !UNINDEXED.some((field) => field in fields));
 
 /** The requests of the last days in MongoDB; defines their collection on the connection. */
 export function createRequestStore(connection: Connection, settings: RequestLogSettings): RequestStore {
   const { days, rows, successPercent } = settings;
   const maxNamedOnly = Math.min(rows, MAX_NAMED_ONLY);
   const collection = defineCollection<RequestDocument>(connection, REQUESTS, [
-    ...LISTS.indexes,
+    ...INDEXES,
     { fields: { expires_at: 1 }, options: { name: 'expires_at' } },
     {
       fields: { client: 1, authenticated: 1, _id: 1 },

@@ -10,9 +10,9 @@ export const REQUEST = {
   authenticated: boolean().default(true),
   service: text(),
   method: text(),
-  path: text(),
+  path: text().list(),
   status: number().list(),
-  ms: number(),
+  ms: number().list(),
   requestId: text().list(),
   credential: text().default(null),
   /** Empty if there was no error. */

@@ -94,9 +94,15 @@ t.test('filters, and pages by cursor', async (t) => {
     ['filter[status][lt]=400', 0],
     ['filter[code]=forbidden', 1],
     ['filter[code]=not_found', 0],
+    ['filter[path][gte]=/v2/p', 0],
+    ['filter[path][gte]=/v2/o&filter[path][lt]=/v2/p', 1],
+    ['filter[duration_ms][gte]=1.5', 1],
+    ['filter[duration_ms][lt]=1.5', 0],
   ] as const) {
     t.equal((await list(ann, query)).length, count, query);
   }
+  const admin = await issuer.person('usr_admin', 'admin', SCOPES);
+  t.equal((await list(admin, 'filter[path][gte]=/v2/o&filter[duration_ms][gte]=1')).length, 2, 'of all');
   await send([logged(), logged(), logged()]);
   const first = await call('GET', '/api/v1/requests?limit=3', ann);
   const next = await call('GET', String(first.body.links.next), ann);

@@ -37,7 +37,7 @@ export const auditLog = listSection<Entry>({
     { name: 'action', label: 'Action', options: Object.entries(AUDIT_ACTIONS) },
     { name: 'actor', label: 'Actor', hint: USER_HINT, role: 'admin' },
     { name: 'subject', label: 'Account', hint: USER_HINT, role: 'admin' },
-    { name: 'client', label: 'Application', hint: 'Name or client ID' },
+    { name: 'client', label: 'Application', hint: 'Name or client ID', suggested: namesOfApplications },
     { name: 'address', label: 'Address', hint: 'IP address', role: 'admin' },
     { name: 'from', label: 'Since', type: 'date' },
     { name: 'to', label: 'Until', type: 'date' },

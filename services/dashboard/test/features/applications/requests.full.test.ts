@@ -1,9 +1,12 @@
+import { newId } from '@gatehouse/core/ids';
 import { jsonRequest } from '@gatehouse/testing/json-request';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build, textOf } from '../../build.ts';
 
 type Logged = {
+  id: string;
+  duration_ms: number;
   path: string;
   status: number;
   code: string | null;
@@ -83,4 +86,47 @@ t.test('a developer finds why each call of an application failed', async (t) => 
   const page = textOf(await browser.get('/dashboard/requests?status=failed'));
   for (const { text } of failures) t.match(page, text.split(' ').at(-1));
   t.match(page, 'Add a scope to the application');
+
+  const { id, path: asked, duration_ms: ms } = forbidden as Logged;
+  const { body: key } = await built.call<{ api_key: string }>(
+    'POST',
+    `/api/v1/applications/${machine.client_id}/api-keys`,
+    'ann',
+    { name: 'nightly', scopes: ['read:data'] },
+  );
+  await jsonRequest('GET', `${built.base}/v2/orders/${newId('ord')}`, { token: key.api_key });
+  const byKey = async () => (await logged(machine)).find((it) => it.path.startsWith('/v2/orders/'));
+  await until(async () => (await byKey()) !== undefined, 30_000);
+  for (const [entry, words] of [
+    [
+      forbidden,
+      [`POST ${asked}`, '403', `${ms} ms`, 'Failing', 'Access token, ending in', 'write:data', id],
+    ],
+    [await byKey(), ['API key nightly , ending in', 'commerce', '404']],
+  ] as const) {
+    const shown = textOf(await browser.get(`/dashboard/requests/${entry?.id}`));
+    for (const word of words) t.ok(shown.includes(word), `${entry?.path}: ${word}`);
+  }
+  const { browser: other } = await built.signedIn('editor');
+  t.equal((await other.get(`/dashboard/requests/${id}`)).status, 404, 'others do not see it');
+
+  const minute = (away: number) => new Date(Date.now() + away * 60_000).toISOString().slice(0, 16);
+  for (const [query, isListed] of [
+    ['path=/api/v1/it', true],
+    ['path=/v2', false],
+    ['slow=100000', false],
+    [`from=${minute(-10)}&to=${minute(2)}`, true],
+    [`from=${minute(2)}`, false],
+    [`to=${minute(-10)}`, false],
+    ['from=nonsense', false],
+  ] as const) {
+    const { html, status } = await browser.get(`/dashboard/requests?${query}`);
+    t.equal(status, 200, query);
+    t.equal(html.includes(`/dashboard/requests/${id}`), isListed, query);
+  }
+  const { html: hers } = await browser.get('/dashboard/requests');
+  t.match(hers, `<option value="Failing" label="${machine.client_id}">`, 'the own applications are offered');
+  const csv = await browser.get('/dashboard/requests/export.csv?path=/api/v1/items');
+  t.match(csv.html, /^id,time,method,path,status,duration_ms,client_id/);
+  t.match(csv.html, new RegExp(`^${id},.*,POST,/api/v1/items,403,`, 'm'));
 });
