@@ -385,7 +385,7 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
   };
 }
 
-/** Puts usage of the last day where services count it, as nobody waits a day for a picture. */
+/** Puts usage of the last two days where services count it, as nobody waits for them for a picture. */
 export async function seedUsage(uri: string, clientId: string): Promise<void> {
   const logger = createLogger({ name: 'screenshots', level: 'warn', readable: true });
   const database = createDatabase({ uri: databaseUri(uri, 'notifications'), name: 'usage', logger });
@@ -394,9 +394,10 @@ export async function seedUsage(uri: string, clientId: string): Promise<void> {
   const now = Date.now();
   const rows = (['minute', 'hour'] as const).flatMap((interval) => {
     const length = interval === 'minute' ? 60_000 : 3_600_000;
-    const first = now - (now % length) - (interval === 'minute' ? 62 : 25) * length;
-    return Array.from({ length: interval === 'minute' ? 62 : 25 }, (_, i) => {
-      const start = new Date(first + i * length);
+    const shown = interval === 'minute' ? 62 : 25;
+    return Array.from({ length: 2 * shown }, (_, at) => {
+      const i = at - shown;
+      const start = new Date(now - (now % length) + (i - shown) * length);
       return ['*', clientId].flatMap((client) =>
         Object.entries(entriesAt(i, length / 60_000, client === '*' ? 1 : 0.4)).map(([source, entries]) => ({
           ...{ _id: `seed ${interval} ${source} ${client} ${start.toISOString()}`, interval, source, client },
@@ -449,7 +450,7 @@ function entriesAt(i: number, minutes: number, share: number) {
     },
   };
   return {
-    commerce: [route],
+    commerce: [route, { labels: { counter: 'rate_limited' }, counts: [isIncident ? some(3) : 0] }],
     identity: [
       { labels: { counter: 'tokens_issued' }, counts: [some(22)] },
       { labels: { counter: 'logins' }, counts: [some(7)] },

@@ -57,7 +57,8 @@ export async function build(
   // A mail may still be on its way into it.
   t.teardown(() => rm(outbox, { recursive: true, force: true, maxRetries: 5 }));
   const secret = randomBytes(32).toString('base64url');
-  const transport = { broadcast, ...(notifications && { events: createLocalEvents({ logger }) }) };
+  const events = notifications ? createLocalEvents({ logger }) : undefined;
+  const transport = { broadcast, ...(events && { events }) };
   const identity = createIdentityService(
     {
       publicUrl: base,
@@ -154,6 +155,8 @@ export async function build(
     base,
     config,
     people,
+    /** Those between the services; undefined without the notifications service. */
+    events,
     /** Of the mails that identity has sent. */
     links,
     browser: (headers: Record<string, string> = {}) => createFormBrowser(base, headers),

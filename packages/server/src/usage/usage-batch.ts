@@ -1,5 +1,5 @@
 /** The counters beside those of requests. */
-export const USAGE_COUNTERS = ['tokens_issued', 'logins'] as const;
+export const USAGE_COUNTERS = ['tokens_issued', 'logins', 'rate_limited'] as const;
 export type UsageCounter = (typeof USAGE_COUNTERS)[number];
 
 /** Stands for the clients, and for the routes, beyond the number that is counted one by one. */

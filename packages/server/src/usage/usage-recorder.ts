@@ -17,6 +17,7 @@ import {
 const MAX_CLIENTS = 1000;
 /** Series in memory, of some 400 bytes each. */
 const MAX_SERIES = 20_000;
+const TOO_MANY_REQUESTS = 429;
 /** Series of one batch, of some 250 bytes each: NATS takes messages of up to 1 MB. */
 const MAX_SERIES_IN_BATCH = 1500;
 
@@ -77,6 +78,14 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
       keys.set(id, { minute, client, key, count: 1 });
   }
 
+  function countEvent(counter: UsageCounter, minute: number, client: string | null, method?: string): void {
+    const key = `${minute} ${client ?? ''} ${counter} ${method ?? ''}`;
+    const known = counters.get(key);
+    if (known === undefined)
+      counters.set(key, { minute, counter, client, ...omitUndefined({ method }), count: 1 });
+    else known.count += 1;
+  }
+
   function dropOld(minute: number): void {
     for (const [key, old] of series) {
       if (old.minute >= minute - MAX_USAGE_AGE_MINUTES) break;
@@ -92,6 +101,7 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
       const limitedClient = limited(client, minute);
       if (info?.keyId !== undefined) countKey(minute, limitedClient, info.keyId);
       const { statuses, latency } = seriesOf(minute, route, limitedClient);
+      if (status === TOO_MANY_REQUESTS) countEvent('rate_limited', minute, limitedClient);
       const kind = Math.min(3, Math.max(0, Math.floor(status / 100) - 2));
       statuses[kind] = (statuses[kind] as number) + 1;
       const bucket = latencyBucket(ms);
@@ -102,14 +112,7 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
       // People sign in to the dashboard, which is a service, too.
       if (counter !== 'logins' && isInternal(client)) return;
       const minute = minuteOf(now());
-      const limitedClient = limited(client, minute);
-      const key = `${minute} ${limitedClient ?? ''} ${counter} ${method ?? ''}`;
-      let entry = counters.get(key);
-      if (entry === undefined) {
-        entry = { minute, counter, client: limitedClient, ...omitUndefined({ method }), count: 0 };
-        counters.set(key, entry);
-      }
-      entry.count += 1;
+      countEvent(counter, minute, limited(client, minute), method);
     },
     take() {
       dropOld(minuteOf(now()));

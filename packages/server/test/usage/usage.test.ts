@@ -27,6 +27,7 @@ t.test('requests are counted by minute, route, client and status, with their lat
   recorder.count('logins', 'app_1', 'password');
   recorder.count('logins', 'app_1', 'password');
   recorder.count('logins', 'app_1', 'passkey');
+  for (const client of ['app_2', undefined]) recorder.observe(request({ client, status: 429 }));
   // Not usage: one service asks another.
   recorder.observe(request({ route: 'GET /internal/users/existence/:id', client: undefined }));
   recorder.observe(request({ client: 'commerce' }));
@@ -47,10 +48,16 @@ t.test('requests are counted by minute, route, client and status, with their lat
         ...{ minute: 101, route: 'GET /items', client: 'app_1', statuses: [4, 0, 0, 0] },
         latency: [latencyBucket(3), 4],
       },
+      ...['app_2', null].map((client) => ({
+        ...{ minute: 101, route: 'GET /items', client, statuses: [0, 0, 1, 0] },
+        latency: [latencyBucket(3), 1],
+      })),
     ],
     counters: [
       { minute: 101, counter: 'logins', client: 'app_1', method: 'password', count: 2 },
       { minute: 101, counter: 'logins', client: 'app_1', method: 'passkey', count: 1 },
+      { minute: 101, counter: 'rate_limited', client: 'app_2', count: 1 },
+      { minute: 101, counter: 'rate_limited', client: null, count: 1 },
       { minute: 101, counter: 'logins', client: 'dashboard', count: 1 },
     ],
     keys: [

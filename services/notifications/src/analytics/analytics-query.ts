@@ -12,6 +12,8 @@ export type AnalyticsQuery = {
   interval: Interval;
   group: Group | undefined;
   client: string | undefined;
+  /** Where the period before, of the same length, begins: if its total is asked for, and its values are kept. */
+  previousFrom?: Date | undefined;
 };
 
 /** Intervals of one response. */
@@ -65,6 +67,7 @@ export function readAnalyticsQuery(
   const length = INTERVAL_MS[interval];
   const group = oneOf('group_by', GROUPS);
   const client = textOf('client_id');
+  const compare = oneOf('compare', ['previous']);
   const [asked, until] = [timeOf('from'), timeOf('to', readDateEnd)];
 
   // The current interval is the last one.
@@ -80,7 +83,8 @@ export function readAnalyticsQuery(
   if ((to - from) / length > MAX_POINTS) {
     problems.push({ field: 'from', message: `must be at most ${MAX_POINTS} ${interval}s before to` });
   }
-  if (from < now.getTime() - keepDays[interval] * INTERVAL_MS.day - length) {
+  const keptFrom = now.getTime() - keepDays[interval] * INTERVAL_MS.day - length;
+  if (from < keptFrom) {
     const message = `must be within the last ${keepDays[interval]} days, for which values by ${interval} are kept`;
     problems.push({ field: asked === undefined ? 'to' : 'from', message });
   }
@@ -96,5 +100,7 @@ export function readAnalyticsQuery(
   }
   if (problems.length > 0) throw invalidFields(problems);
   if (metric === undefined) return undefined;
-  return { metric, from: new Date(from), to: new Date(to), interval, group, client };
+  const before = from - (to - from);
+  const previousFrom = compare !== undefined && before >= keptFrom ? new Date(before) : undefined;
+  return { metric, from: new Date(from), to: new Date(to), interval, group, client, previousFrom };
 }

@@ -14,7 +14,11 @@ import { GROUPS, type Group, groupingOf, groupsOf, METRIC_NAMES, METRICS } from 
 const PATH = '/api/v1/analytics';
 const SCOPES = ['read:data', 'read:all'];
 
-const words = (list: readonly string[]) => Type.Union(list.map((word) => Type.Literal(word)));
+const words = (list: readonly string[], description?: string) =>
+  Type.Union(
+    list.map((word) => Type.Literal(word)),
+    { ...(description && { description }) },
+  );
 const Time = Type.String({ format: 'date-time' });
 const Value = Type.Union([Type.Number(), Type.Null()]);
 const GroupFields = Object.fromEntries(
@@ -43,6 +47,11 @@ const Values = Type.Object({
   total: Type.Union([Type.Number(), Type.Null()], {
     description: 'The total of the whole period; null if there is none, or if there are several currencies.',
   }),
+  previous_total: Type.Optional(
+    Type.Union([Type.Number(), Type.Null()], {
+      description: 'With compare: the total of as many intervals before, if they are kept.',
+    }),
+  ),
   totals: Type.Optional(
     Type.Array(Type.Object({ value: Value, ...GroupFields }), {
       description: 'The totals by group, the largest first.',
@@ -68,6 +77,9 @@ const Query = Type.Object({
   ),
   interval: Type.Optional(words(INTERVALS)),
   group_by: Type.Optional(words(GROUPS)),
+  compare: Type.Optional(
+    words(['previous'], 'With the total of the period of the same length before, as `previous_total`.'),
+  ),
   client_id: Type.Optional(
     Type.String({ minLength: 1, description: 'Only the values of this application.' }),
   ),
@@ -138,7 +150,7 @@ export function mountAnalytics(
       const query = readAnalyticsQuery(parameters, { now: new Date(), keepDays });
       if (query === undefined) return uncached(reply, writeList(LIST));
       const { metric, from, to, interval } = query;
-      const { asOf, total, totals, data } = await concurrency.run(caller, () =>
+      const { asOf, total, previousTotal, totals, data } = await concurrency.run(caller, () =>
         analytics.query(query, caller),
       );
       const group: Group | undefined = groupingOf(query);
@@ -147,6 +159,7 @@ export function mountAnalytics(
         metric,
         interval,
         total,
+        ...(previousTotal === undefined ? {} : { previous_total: previousTotal }),
         from: from.toISOString(),
         to: to.toISOString(),
         as_of: asOf?.toISOString() ?? null,

@@ -13,6 +13,8 @@ export type AnalyticsResponse = {
   asOf: Date | undefined;
   /** Null if there is none, or there are several that cannot be added up. */
   total: number | null;
+  /** That of the period of the same length before; undefined if it was not asked for. */
+  previousTotal: number | null | undefined;
   /** By group, the largest first. */
   totals: { key: string | null; value: number | null }[];
   /** For each interval, one value for each group. */
@@ -107,8 +109,13 @@ export function createAnalytics(options: {
       const groups = await sumsOf(query, { clients, metric });
       const isGrouped = groupingOf(query) !== undefined;
 
-      const all = emptySum();
-      for (const [, { total }] of groups) addSum(all, total);
+      const totalOf = (of: typeof groups): number | null => {
+        const all = emptySum();
+        for (const [, { total }] of of) addSum(all, total);
+        return metric.groupedBy !== undefined && of.length > 1 ? null : metric.valueOf(all);
+      };
+      const { previousFrom, from } = query;
+      const before = previousFrom && { ...query, from: previousFrom, to: from };
       const data: AnalyticsResponse['data'] = [];
       for (let at = query.from.getTime(); at < query.to.getTime(); at += INTERVAL_MS[query.interval]) {
         for (const [key, { points }] of groups) {
@@ -117,7 +124,8 @@ export function createAnalytics(options: {
       }
       return {
         asOf,
-        total: metric.groupedBy !== undefined && groups.length > 1 ? null : metric.valueOf(all),
+        total: totalOf(groups),
+        previousTotal: before && totalOf(await sumsOf(before, { clients, metric })),
         totals: isGrouped ? groups.map(([key, { total }]) => ({ key, value: metric.valueOf(total) })) : [],
         data,
       };

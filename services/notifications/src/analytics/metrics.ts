@@ -110,6 +110,11 @@ export const METRICS = {
     groups: ['route', 'service'],
     parts: (entry) => statusParts(entry, 2, 3),
   },
+  rate_limited: counter(
+    'rate_limited',
+    'Requests that were answered with the status 429, beyond a rate limit or another bound.',
+    ['service'],
+  ),
   latency_p50: latency(0.5, 'The median time of requests.'),
   latency_p95: latency(0.95, 'The 95th percentile of the time of requests.'),
   latency_p99: latency(0.99, 'The 99th percentile of the time of requests.'),

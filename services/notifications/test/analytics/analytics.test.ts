@@ -32,6 +32,7 @@ t.test('counts of services are returned by minute, hour and day', async (t) => {
       requests: [requestsOf({ minute: now - 2, route: 'POST /oauth2/token', statuses: [6, 0, 0, 0] })],
       counters: [
         { minute: now - 2, counter: 'tokens_issued', client: 'app_a', count: 6 },
+        { minute: now - 2, counter: 'rate_limited', client: 'app_a', count: 5 },
         { minute: now - 2, counter: 'logins', client: null, count: 2 },
         { minute: now - 2, counter: 'logins', client: 'app_a', method: 'password+code', count: 3 },
         { minute: now - 2, counter: 'logins', client: 'app_b', method: 'passkey', count: 4 },
@@ -47,6 +48,7 @@ t.test('counts of services are returned by minute, hour and day', async (t) => {
       ['metric=client_errors', 9],
       ['metric=tokens_issued', 6],
       ['metric=logins', 9],
+      ['metric=rate_limited', 5],
       ['metric=api_key_requests', 10],
       ['metric=api_key_requests&client_id=app_a', 9],
       ['metric=requests&client_id=app_a', 27],
@@ -59,6 +61,9 @@ t.test('counts of services are returned by minute, hour and day', async (t) => {
     t.match((await ask(`metric=requests&group_by=service&${range}`)).totals, [
       { service: 'items', value: 32 },
       { service: 'identity', value: 6 },
+    ]);
+    t.match((await ask(`metric=rate_limited&group_by=service&${range}`)).totals, [
+      { service: 'identity', value: 5 },
     ]);
     t.match((await ask(`metric=requests&group_by=route&${range}`)).totals, [
       { route: 'GET /items', value: 28 },
@@ -102,6 +107,21 @@ t.test('counts of services are returned by minute, hour and day', async (t) => {
     `metric=latency_p95&interval=minute&from=${isoOf(now - 4)}&to=${isoOf(now - 2)}`,
   );
   t.match(latencies.data, [{ value: null }, { value: Number }], 'no latency where nothing was asked');
+});
+
+t.test('the total of the period before comes with that of a period, if its values are kept', async (t) => {
+  const period = (from: number, to: number) =>
+    `metric=requests&interval=minute&from=${isoOf(from)}&to=${isoOf(to)}`;
+  for (const [query, total, previous] of [
+    [`${period(now - 2, now - 1)}&compare=previous`, 22, 16],
+    [`${period(now - 3, now)}&compare=previous&client_id=app_a`, 27, 0],
+    [period(now - 2, now - 1), 22, undefined],
+    [`${period(now - 7 * 1440 + 10, now - 7 * 1440 + 900)}&compare=previous`, 0, undefined],
+  ] as const) {
+    const { status, total: sum, previous_total: before } = await ask(query);
+    t.strictSame({ status, sum, before }, { status: 200, sum: total, before: previous }, query);
+  }
+  t.equal((await ask('metric=requests&compare=next')).status, 400);
 });
 
 t.test('a batch counts once, however often and by however many it is sent', async (t) => {

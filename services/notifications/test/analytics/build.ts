@@ -9,6 +9,7 @@ export type AnalyticsBody = {
   error: string;
   as_of: string | null;
   total: number | null;
+  previous_total?: number | null;
   totals: Record<string, unknown>[];
   data: ({ at: string; value: number | null } & Record<string, unknown>)[];
   metrics: { name: string }[];

@@ -97,6 +97,7 @@ exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > 
     { name: 'requests', description: 'Requests that have ended, without those between the services of Gatehouse.', unit: 'count', group_by: [ 'route', 'service', 'status', 'client_id' ] },
     { name: 'errors', description: 'Requests that were answered with a status of 500 or above.', unit: 'count', group_by: [ 'route', 'service', 'client_id' ] },
     { name: 'client_errors', description: 'Requests that were answered with a status from 400 to 499, or not waited for.', unit: 'count', group_by: [ 'route', 'service', 'client_id' ] },
+    { name: 'rate_limited', description: 'Requests that were answered with the status 429, beyond a rate limit or another bound.', unit: 'count', group_by: [ 'service', 'client_id' ] },
     { name: 'latency_p50', description: 'The median time of requests.', unit: 'ms', group_by: [ 'route', 'service', 'client_id' ] },
     { name: 'latency_p95', description: 'The 95th percentile of the time of requests.', unit: 'ms', group_by: [ 'route', 'service', 'client_id' ] },
     { name: 'latency_p99', description: 'The 99th percentile of the time of requests.', unit: 'ms', group_by: [ 'route', 'service', 'client_id' ] },
@@ -172,7 +173,7 @@ exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > 
 
 exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > machine: GET /api/v1/analytics?metric=speed 1`] = `
 400 · content-type: application/json; charset=utf-8 · cache-control: no-store
-{ error: 'metric must be one of requests, errors, client_errors, latency_p50, latency_p95, latency_p99, tokens_issued, logins, api_key_requests, orders, revenue, notifications.' }
+{ error: 'metric must be one of requests, errors, client_errors, rate_limited, latency_p50, latency_p95, latency_p99, tokens_issued, logins, api_key_requests, orders, revenue, notifications.' }
 `
 
 exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > nobody: GET /api/v1/analytics 1`] = `
@@ -187,6 +188,7 @@ exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > 
     { name: 'requests', description: 'Requests that have ended, without those between the services of Gatehouse.', unit: 'count', group_by: [ 'route', 'service', 'status', 'client_id' ] },
     { name: 'errors', description: 'Requests that were answered with a status of 500 or above.', unit: 'count', group_by: [ 'route', 'service', 'client_id' ] },
     { name: 'client_errors', description: 'Requests that were answered with a status from 400 to 499, or not waited for.', unit: 'count', group_by: [ 'route', 'service', 'client_id' ] },
+    { name: 'rate_limited', description: 'Requests that were answered with the status 429, beyond a rate limit or another bound.', unit: 'count', group_by: [ 'service', 'client_id' ] },
     { name: 'latency_p50', description: 'The median time of requests.', unit: 'ms', group_by: [ 'route', 'service', 'client_id' ] },
     { name: 'latency_p95', description: 'The 95th percentile of the time of requests.', unit: 'ms', group_by: [ 'route', 'service', 'client_id' ] },
     { name: 'latency_p99', description: 'The 99th percentile of the time of requests.', unit: 'ms', group_by: [ 'route', 'service', 'client_id' ] },

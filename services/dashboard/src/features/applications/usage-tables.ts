@@ -1,12 +1,12 @@
 import { CREDENTIAL_POLICY } from '@gatehouse/api/http/identify-caller';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { Api } from '../../api/api.ts';
-import type { ApiKey } from '../../api/application-types.ts';
+import type { ApiKey, Application } from '../../api/application-types.ts';
 import { attempt, type Outcome } from '../../api/attempt.ts';
 import { notAvailable, number } from '../../pages/parts.ts';
 import { type Column, table } from '../../pages/table.ts';
 import { RANGES, type Range, type Series } from '../overview/analytics.ts';
-import { totalText } from '../overview/plots.ts';
+import { totalText } from '../overview/figures.ts';
 
 const HOUR_MS = 3_600_000;
 const ENDPOINT_METRICS = ['requests', 'client_errors', 'errors', 'latency_p95'] as const;
@@ -16,8 +16,10 @@ type Totals = { name: string | null; value: number }[];
 /** The usage of an application by endpoint, status and API key, and how near it came to the rate limit. */
 export async function usageTables(
   api: Api,
-  { clientId, range, isLimited }: { clientId: string; range: Range; isLimited: boolean },
+  it: { application: Application; range: Range; isLimited: boolean },
 ): Promise<Html> {
+  const { application, range, isLimited } = it;
+  const { client_id: clientId } = application;
   const { interval, hours } = RANGES[range];
   const read = (metric: string, group: string, over: { interval: string; hours: number }) =>
     attempt(
@@ -30,18 +32,24 @@ export async function usageTables(
       }),
     );
   const inRange = { interval, hours };
-  const [endpoints, statuses, keys, names, minutes] = await Promise.all([
+  const [endpoints, statuses, keys, names, minutes, refused] = await Promise.all([
     Promise.all(ENDPOINT_METRICS.map((metric) => read(metric, 'route', inRange))),
     read('requests', 'status', inRange),
     read('api_key_requests', 'api_key', inRange),
     attempt(api.get<{ data: ApiKey[] }>(`/api/v1/applications/${encodeURIComponent(clientId)}/api-keys`)),
     read('requests', 'service', { interval: 'minute', hours: 1 }),
+    read('rate_limited', 'service', inRange),
   ]);
   const log = `/dashboard/requests?${new URLSearchParams({ client: clientId })}`;
   return html`${section('Requests by endpoint', endpoints[0], () => endpointTable(endpoints))}
 ${section('Requests by status', statuses, (series) => statusTable(totalsOf(series, 'status'), log))}
 ${section('Requests by API key', keys, (series) => keyTable(totalsOf(series, 'api_key'), names.value?.data ?? []))}
-${isLimited && section('Rate limit', minutes, (series) => headroom(series, log))}`;
+${section('Rate limit', minutes, (series) =>
+  isLimited
+    ? html`<p>${limitText(application)}</p>
+${limitTable({ minutes: series, refused: refused.value, title: RANGES[range].title, log })}`
+    : html`<p>Requests are not limited in this deployment.</p>`,
+)}`;
 }
 
 function section(
@@ -118,16 +126,45 @@ function keyTable(totals: Totals, keys: readonly ApiKey[]): Html {
   return table(columns, totals);
 }
 
-/** How near the busiest minute of the last hour came to the rate limit. */
-function headroom({ data }: Series, log: string): Html {
+/** Who shares a limit. */
+function limitText({ type }: Application): string {
+  const limit = `${number(CREDENTIAL_POLICY.quota)} requests a minute at each service`;
+  return type === 'machine'
+    ? `The tokens and API keys of the application share a limit of ${limit}.`
+    : `Each person who uses the application has a limit of ${limit}; its API keys share another one. The figures are of all of them together.`;
+}
+
+/** How near the busiest minute of the last hour came to the limit of each service, and how many requests were refused. */
+function limitTable(it: {
+  minutes: Series;
+  refused: Series | undefined;
+  title: string;
+  log: string;
+}): Content {
+  const { minutes, refused, title, log } = it;
   const { quota } = CREDENTIAL_POLICY;
-  const busiest = data.reduce<(typeof data)[number] | undefined>(
-    (most, it) => ((it.value ?? 0) > (most?.value ?? 0) ? it : most),
-    undefined,
-  );
-  const peak = busiest?.value ?? 0;
-  const limit = html`<p>The application, and each person who uses it, may send ${number(quota)} requests a minute to each service.`;
-  if (peak === 0) return html`${limit} There were none in the last hour.</p>`;
-  const share = number(Math.ceil((peak / quota) * 100));
-  return html`${limit} The busiest minute of the last hour had ${number(peak)} requests to the ${busiest?.service} service: at most ${share} % of the limit. <a href="${log}&status=429">Requests that were refused</a></p>`;
+  const rejections = refused === undefined ? [] : totalsOf(refused, 'service');
+  const peaks = new Map<string | null, number>(rejections.map(({ name }) => [name, 0]));
+  for (const { service, value } of minutes.data) {
+    if (value) peaks.set(String(service), Math.max(value, peaks.get(String(service)) ?? 0));
+  }
+  const rows = [...peaks].map(([name, value]) => ({ name, value }));
+  if (rows.length === 0) return html`<p class="empty">There were no requests in the last hour.</p>`;
+  const columns: Column<Totals[number]>[] = [
+    { title: 'Service', show: ({ name }) => name },
+    {
+      title: 'Busiest minute of the last hour',
+      show: ({ name, value }) =>
+        html`<meter min="0" max="${quota}" high="${quota * 0.8}" optimum="0" value="${value}" aria-label="${`Share of the limit of ${name}`}"></meter> ${number(value)} of ${number(quota)}`,
+    },
+    {
+      title: `Refused (429), ${title.toLowerCase()}`,
+      number: true,
+      show: ({ name }) => {
+        const count = rejections.find((it) => it.name === name)?.value ?? 0;
+        return count === 0 ? '0' : html`<a href="${log}&status=429">${number(count)}</a>`;
+      },
+    },
+  ];
+  return table(columns, rows);
 }

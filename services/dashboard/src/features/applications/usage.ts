@@ -2,7 +2,8 @@ import { html } from '@gatehouse/web/html';
 import type { Application } from '../../api/application-types.ts';
 import type { Part } from '../../resources/resource.ts';
 import { loadSeries, rangeOf } from '../overview/analytics.ts';
-import { REQUEST_METRICS, requestFigures, requestPlots, totalText, usageOver } from '../overview/plots.ts';
+import { figureOf, REQUEST_METRICS, requestFigures } from '../overview/figures.ts';
+import { requestPlots, usageOver } from '../overview/plots.ts';
 import { usageTables } from './usage-tables.ts';
 
 /** The usage of one application over time. */
@@ -17,7 +18,7 @@ export const usage = ({ rateLimit }: { rateLimit?: 'on' | 'off' }): Part<Applica
     const isLimited = rateLimit !== 'off';
     const [series, tables] = await Promise.all([
       loadSeries(visit.api, REQUEST_METRICS, { range, clientId }),
-      !isPolling && usageTables(visit.api, { clientId, range, isLimited }),
+      !isPolling && usageTables(visit.api, { application: value, range, isLimited }),
     ]);
     const isAway = series.requests.error !== undefined;
     return html`${usageOver(range, {
@@ -25,7 +26,7 @@ export const usage = ({ rateLimit }: { rateLimit?: 'on' | 'off' }): Part<Applica
       path: `${path}/usage`,
       whose: 'Usage of this application',
       isAway,
-      figures: [...requestFigures(series), ['Tokens issued', totalText(series.tokens_issued, 'count')]],
+      figures: [...requestFigures(series), figureOf('Tokens issued', series.tokens_issued, 'count')],
       plots: requestPlots(series),
       requests: series.requests,
     })}${!isAway && tables}`;

@@ -9,16 +9,18 @@ export type Series = {
   interval: string;
   as_of: string | null;
   total: number | null;
+  /** That of the period of the same length before, if it is kept. */
+  previous_total?: number | null;
   totals?: ({ value: number | null } & Record<string, string | number | null>)[];
   data: ({ at: string; value: number | null } & Record<string, string | number | null>)[];
 };
 
 /** The ranges to choose from, and the intervals in which their values are shown. */
 export const RANGES = {
-  '1h': { title: 'Last hour', interval: 'minute', hours: 1 },
-  '24h': { title: 'Last 24 hours', interval: 'hour', hours: 24 },
-  '7d': { title: 'Last 7 days', interval: 'hour', hours: 7 * 24 },
-  '30d': { title: 'Last 30 days', interval: 'day', hours: 30 * 24 },
+  '1h': { title: 'Last hour', interval: 'minute', hours: 1, before: 'the hour before' },
+  '24h': { title: 'Last 24 hours', interval: 'hour', hours: 24, before: 'the 24 hours before' },
+  '7d': { title: 'Last 7 days', interval: 'hour', hours: 7 * 24, before: 'the 7 days before' },
+  '30d': { title: 'Last 30 days', interval: 'day', hours: 30 * 24, before: 'the 30 days before' },
 } as const;
 export type Range = keyof typeof RANGES;
 
@@ -39,7 +41,14 @@ export async function loadSeries<M extends string>(
   const from = new Date(Date.now() - hours * 3_600_000).toISOString();
   const entries = await Promise.all(
     metrics.map(async (metric) => {
-      const query = { metric, interval, from, client_id: clientId, group_by: GROUPS[metric] };
+      const query = {
+        metric,
+        interval,
+        from,
+        compare: 'previous',
+        client_id: clientId,
+        group_by: GROUPS[metric],
+      };
       return [metric, await attempt(api.get<Series>('/api/v1/analytics', query))] as const;
     }),
   );

@@ -8,14 +8,15 @@ import type { View } from '../../pages/view.ts';
 import type { Section } from '../../routes/dashboard-router.ts';
 import type { Visit } from '../../routes/visit.ts';
 import { loadSeries, rangeOf } from './analytics.ts';
+import { figureOf, REQUEST_METRICS, requestFigures, type Unit } from './figures.ts';
 import { firstSteps, progressOf } from './first-steps.ts';
-import { type Plot, REQUEST_METRICS, requestFigures, requestPlots, totalText, usageOver } from './plots.ts';
+import { requestPlots, usageOver } from './plots.ts';
 import { createSampleData } from './sample-data.ts';
 
 type Measure = {
   metric: 'logins' | 'orders' | 'revenue' | 'notifications';
   title: string;
-  unit: Plot['unit'];
+  unit: Unit;
   /** Whether it is of all people, and not for those who see their own data only. */
   isOfAll?: boolean;
   isFigure?: boolean;
@@ -59,7 +60,7 @@ export function overview({
         ...requestFigures(series),
         ...measures
           .filter(({ isFigure }) => isFigure)
-          .map(({ metric, title, unit }) => [title, totalText(series[metric], unit)] as const),
+          .map(({ metric, title, unit }) => figureOf(title, series[metric], unit)),
       ],
       plots: [
         ...requestPlots(series),

@@ -1,33 +1,27 @@
 import { moment } from '@gatehouse/web/formatting';
 import { type Html, html } from '@gatehouse/web/html';
 import type { Outcome } from '../../api/attempt.ts';
-import { money, notAvailable, refreshed } from '../../pages/parts.ts';
+import { notAvailable, refreshed } from '../../pages/parts.ts';
 import { RANGES, type Range, type Series } from './analytics.ts';
+import {
+  type Figure,
+  MAX_LINES,
+  NUMBER,
+  type RequestSeries,
+  tiles,
+  totalText,
+  UNITS,
+  type Unit,
+} from './figures.ts';
 
 export type Plot = {
   title: string;
-  unit: 'count' | 'ms' | 'money';
+  unit: Unit;
   /** Each series of the plot: its name, and its values over the same times. */
   lines: readonly { name: string; outcome: Outcome<Series> }[];
 };
 
-/** The metrics of requests that pages show. */
-export const REQUEST_METRICS = [
-  'requests',
-  'errors',
-  'client_errors',
-  'latency_p50',
-  'latency_p95',
-  'latency_p99',
-  'tokens_issued',
-] as const;
-type RequestSeries = Record<(typeof REQUEST_METRICS)[number], Outcome<Series>>;
-
-const NUMBER = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 2 });
-const UNITS = { count: '', ms: ' ms', money: '' };
 const SECONDS: Readonly<Record<string, number>> = { minute: 60, hour: 3600, day: 86_400 };
-const MAX_LINES = 3;
-
 /** Figures and plots of a range of time, which are loaded again as they change. */
 export function usageOver(
   range: Range,
@@ -39,7 +33,7 @@ export function usageOver(
     whose: string;
     /** Whether no figures can be had, for a reason that one plot says. */
     isAway: boolean;
-    figures: readonly (readonly [name: string, value: string | undefined])[];
+    figures: readonly Figure[];
     plots: readonly Plot[];
     /** The series that says until when everything is counted. */
     requests: Outcome<Series>;
@@ -47,10 +41,10 @@ export function usageOver(
 ): Html {
   const { id, path, whose, isAway, plots } = it;
   return html`${rangePicker(path, range)}
-<p>${whose} in the ${RANGES[range].title.toLowerCase()}.</p>
+<p>${whose} in the ${RANGES[range].title.toLowerCase()}, with the change from ${RANGES[range].before}.</p>
 ${refreshed(
   { id, path: `${path}?range=${range}`, seconds: 5 },
-  html`${!isAway && figures(it.figures)}
+  html`${!isAway && tiles(it.figures)}
 ${plotGrid(isAway ? plots.slice(0, 1) : plots)}
 ${freshness(it.requests)}`,
 )}`;
@@ -64,53 +58,19 @@ export function rangePicker(path: string, current: Range): Html {
   )}</nav>`;
 }
 
-/** The figures of a range of time in a row, the most telling first; those that cannot be had are left out. */
-function figures(entries: readonly (readonly [name: string, value: string | undefined])[]): Html {
-  return html`<dl class="tiles">${entries.map(
-    ([name, value]) =>
-      value !== undefined && html`<div class="tile"><dt>${name}</dt><dd class="value">${value}</dd></div>`,
-  )}</dl>`;
-}
-
-/** The value of a metric over the whole range, in words; undefined if there is none. */
-export function totalText({ value: series }: Outcome<Series>, unit: Plot['unit']): string | undefined {
-  if (series === undefined) return undefined;
-  if (unit === 'money') {
-    const sums = (series.totals ?? []).map(({ value, currency }) => money(value ?? 0, String(currency)));
-    return sums.length === 0 ? undefined : sums.slice(0, MAX_LINES).join(', ');
-  }
-  if (series.total === null) return undefined;
-  const isLong = unit === 'ms' && series.total >= 10;
-  return NUMBER.format(isLong ? Math.round(series.total) : series.total) + UNITS[unit];
-}
-
-/** The figures of requests. */
-export function requestFigures(
-  series: RequestSeries,
-): (readonly [name: string, value: string | undefined])[] {
-  const { requests, errors, client_errors: clientErrors } = series;
-  return [
-    ['Requests', totalText(requests, 'count')],
-    ['Error rate', rate([errors, clientErrors], requests)],
-    ['Server errors (5xx)', rate([errors], requests)],
-    ['Median', totalText(series.latency_p50, 'ms')],
-    ['p95', totalText(series.latency_p95, 'ms')],
-    ['p99', totalText(series.latency_p99, 'ms')],
-  ];
-}
-
-/** The plots of requests. */
+/** The plots of requests: errors and limits first. */
 export function requestPlots(series: RequestSeries): Plot[] {
   return [
-    { title: 'Requests', unit: 'count', lines: [{ name: 'Requests', outcome: series.requests }] },
     {
       title: 'Errors',
       unit: 'count',
       lines: [
         { name: 'Client errors (4xx)', outcome: series.client_errors },
         { name: 'Server errors (5xx)', outcome: series.errors },
+        { name: 'Rate limited (429)', outcome: series.rate_limited },
       ],
     },
+    { title: 'Requests', unit: 'count', lines: [{ name: 'Requests', outcome: series.requests }] },
     {
       title: 'Latency',
       unit: 'ms',
@@ -124,17 +84,17 @@ export function requestPlots(series: RequestSeries): Plot[] {
   ];
 }
 
-/** The share of requests that failed in these ways. */
-function rate(failures: readonly Outcome<Series>[], requests: Outcome<Series>): string | undefined {
-  const all = requests.value?.total;
-  const failed = failures.map(({ value }) => value?.total);
-  if (all == null || all === 0 || failed.some((total) => total == null)) return undefined;
-  return `${NUMBER.format((failed.reduce<number>((sum, total) => sum + (total ?? 0), 0) / all) * 100)} %`;
+/** Whether there is nothing to draw. */
+function isEmpty({ lines }: Plot): boolean {
+  const known = lines.flatMap(({ outcome }) => outcome.value ?? []);
+  return known.length > 0 && known.every(({ data }) => data.every(({ value }) => !value));
 }
 
-/** Plots of metrics: bars, or lines for latencies. A script draws each from its table, which remains for those who do not see it. */
+/** Plots of metrics: bars, or lines for latencies. A script draws each from its table, which remains for those who do not see it. A sentence names the empty ones. */
 export function plotGrid(plots: readonly Plot[]): Html {
-  return html`<div class="plots">${plots.map(onePlot)}</div>`;
+  const empty = plots.filter(isEmpty).map(({ title }) => title);
+  return html`<div class="plots">${plots.filter((plot) => !isEmpty(plot)).map(onePlot)}</div>
+${empty.length > 0 && html`<p class="hint">No data in this period: ${empty.join(', ')}.</p>`}`;
 }
 
 function onePlot({ title, unit, lines }: Plot): Html {
@@ -144,9 +104,6 @@ function onePlot({ title, unit, lines }: Plot): Html {
   }
   const columns = lines.flatMap(({ name, outcome }) => (outcome.value ? columnsOf(name, outcome.value) : []));
   const times = [...new Set(first.value.data.map(({ at }) => at))];
-  if (times.length === 0) {
-    return html`<div class="plot"><h2>${title}</h2><p class="hint">No data for this period.</p></div>`;
-  }
   const total = lines.length === 1 ? totalText(first, unit) : undefined;
   const kind = unit === 'ms' ? 'lines' : 'bars';
   const { interval } = first.value;

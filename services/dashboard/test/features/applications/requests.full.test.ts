@@ -98,10 +98,7 @@ t.test('a developer finds why each call of an application failed', async (t) => 
   const byKey = async () => (await logged(machine)).find((it) => it.path.startsWith('/v2/orders/'));
   await until(async () => (await byKey()) !== undefined, 30_000);
   for (const [entry, words] of [
-    [
-      forbidden,
-      [`POST ${asked}`, '403', `${ms} ms`, 'Failing', 'Access token, ending in', 'write:data', id],
-    ],
+    [forbidden, [`POST ${asked}`, '403', `${ms} ms`, 'Failing', 'Access token, ending in', 'write:data', id]],
     [await byKey(), ['API key nightly , ending in', 'commerce', '404']],
   ] as const) {
     const shown = textOf(await browser.get(`/dashboard/requests/${entry?.id}`));

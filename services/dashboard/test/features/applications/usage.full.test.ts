@@ -1,5 +1,8 @@
+import { createUsage } from '@gatehouse/server/usage/usage';
+import { type UsageBatch, usageSubject } from '@gatehouse/server/usage/usage-batch';
 import { jsonRequest } from '@gatehouse/testing/json-request';
 import { until } from '@gatehouse/testing/processes';
+import { logger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { build, textOf } from '../../build.ts';
 
@@ -35,13 +38,25 @@ t.test('the usage of an application by endpoint, status and API key, with the ra
   t.match(text, /Requests by status Status Requests 2xx 3 4xx 2 /);
   t.match(text, new RegExp(`nightly …${nightly.slice(-4)} 5 `));
   t.notMatch(text, unused.slice(-4), 'a key without requests has no row');
-  t.match(
-    text,
-    /6,000 requests a minute .* had \d requests to the commerce service: at most 1 % of the limit/,
-  );
+  t.match(text, /tokens and API keys of the application share a limit of 6,000 requests a minute/);
+  t.match(text, /commerce \d of 6,000 0 /, 'how near the busiest minute came to the limit');
+  t.match(text, /Error rate 40 %/);
+  t.ok(text.indexOf('Error rate') < text.indexOf('Median'), 'errors first');
+  t.match(text, /No data in this period: Tokens issued\./, 'in place of an empty plot');
 
   await built.call('DELETE', `${path}/${(await keyIds(path))[0]}`, 'ann');
   t.match(await read(), 'A revoked or expired key');
+  const refusals = [429, 429, 200].map((status) => ({ status, route: 'GET /v2/products' }));
+  const send = async (data: UsageBatch) =>
+    built.events?.publish({ id: data.id, subject: usageSubject('commerce'), at: new Date(), data });
+  const sent = createUsage({ service: 'commerce', send, logger });
+  for (const it of refusals) sent.observe({ ...it, client: body.client_id, ms: 1 } as never);
+  await sent.flush();
+  await until(async () => /commerce \d of 6,000 2 /.test(await read()), 30_000);
+  const unlimited = await built.replica({ rateLimit: 'off' });
+  const cookie = [...browser.cookies('/dashboard')].map(([name, value]) => `${name}=${value}`).join('; ');
+  const there = await fetch(unlimited + usage, { headers: { cookie } });
+  t.match(await there.text(), 'Requests are not limited in this deployment.');
   const { browser: other } = await built.signedIn('editor');
   t.equal((await other.get(usage)).status, 404, 'others do not see it');
 
