@@ -5,8 +5,11 @@ import { ApiError } from '../api/api-error.ts';
 import { colourField, pictureField } from './brand-controls.ts';
 import { capital } from './parts.ts';
 
-/** The options: values, each with a text where it differs. */
-export type Options = readonly (string | readonly [value: string, text: string])[];
+/** The options: values, each with a text where it differs, and the title of the group that it belongs to. */
+export type Options = readonly (string | readonly [value: string, text: string, group?: string])[];
+
+/** A choice of more options than this has a field that filters them. */
+const MANY_OPTIONS = 12;
 
 /** A field of a form: a choice, boxes to tick, a text of several lines, or else one line. */
 export type FormField = {
@@ -66,7 +69,8 @@ export function formField(it: FormField, value: string, problems: readonly Field
   const common = { name, label, hint, problem, autofocus, required: it.required ?? false };
   if (kind === 'colour') return colourField(common, value);
   if (kind === 'picture') return pictureField(common, value);
-  if (options !== undefined && kind === 'several') return choices(it, value.split(' '), problem);
+  if (options !== undefined && kind === 'several')
+    return choices(it, value.split(' ').filter(Boolean), problem);
   if (options !== undefined) {
     return labelled(
       common,
@@ -107,21 +111,31 @@ export function optionTags(options: Options, chosen?: string): Html[] {
   });
 }
 
-/** Boxes of which at least one is to be ticked, with what is wrong with the choice. */
+/** Boxes of which at least one is to be ticked, in their groups, with what is wrong with the choice. */
 function choices(
   { name, label, hint, options = [] }: FormField,
   chosen: readonly string[],
   problem: string | undefined,
 ): Html {
-  const boxes = options.map((option) => {
-    const [value, about] = typeof option === 'string' ? [option] : option;
-    const checked = chosen.includes(value);
-    return checkbox({ name, value, checked, label: html`<code>${value}</code>`, hint: about });
-  });
+  const offered = options.map((option) => (typeof option === 'string' ? ([option] as const) : option));
+  const others = chosen.filter((it) => !offered.some(([value]) => value === it)).map((it) => [it] as const);
+  const all: (readonly [value: string, about?: string, group?: string])[] = [...offered, ...others];
+  const boxes = (some: typeof all) =>
+    html`<div class="checks">${some.map(([value, about]) =>
+      checkbox({
+        name,
+        value,
+        checked: chosen.includes(value),
+        label: html`<code>${value}</code>`,
+        hint: about,
+      }),
+    )}</div>`;
+  const groups = Map.groupBy(all, ([, , group]) => group);
   return html`<fieldset id="${name}"${problem !== undefined && html` aria-describedby="${name}-problem"`}><legend>${label}</legend>
 ${hint !== undefined && html`<p class="hint">${hint}</p>`}
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
-<div class="checks">${boxes}</div></fieldset>`;
+${all.length > MANY_OPTIONS && html`<div class="field narrow" data-filter hidden><label for="${name}-filter">Filter</label><input id="${name}-filter" type="search" autocomplete="off" autocapitalize="none" spellcheck="false"></div>`}
+${[...groups].map(([group, some]) => (group === undefined ? boxes(some) : html`<fieldset><legend>${group}</legend>${boxes(some)}</fieldset>`))}</fieldset>`;
 }
 
 /** A box to tick; several may share a name. */

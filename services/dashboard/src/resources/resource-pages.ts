@@ -128,8 +128,10 @@ const trailOf = <T extends Entity>({ name, noun }: Resource<T>) => [
 const pathOf = <T extends Entity>({ name }: Resource<T>, id: string) =>
   `/dashboard/${name}/${encodeURIComponent(id)}`;
 
-const rowsOf = <T extends Entity>({ fields = [] }: Resource<T>, value: T): readonly FormRow[] =>
-  typeof fields === 'function' ? fields(value) : fields;
+const rowsOf = async <T extends Entity>(
+  { fields = [] }: Resource<T>,
+  { value, visit }: Pick<Target<T>, 'value' | 'visit'>,
+): Promise<readonly FormRow[]> => (typeof fields === 'function' ? fields(value, visit) : fields);
 
 /** The object that the path names, as it is now. */
 async function targetOf<T extends Entity>(resource: Resource<T>, visit: Visit): Promise<Target<T>> {
@@ -155,14 +157,12 @@ function addCreation<T extends Entity>(resource: Resource<T>, router: DashboardR
   if (create === undefined) return;
   const path = `/dashboard/${name}/new`;
   const { title = `New ${noun[0]}`, submit = `Create ${noun[0]}`, choice } = create;
-  const only = {
-    name: '',
-    title,
-    text: '',
-    formTitle: title,
-    fields: create.fields ?? (typeof fields === 'object' ? fields : []),
+  const kindsOf = async (visit: Visit): Promise<readonly Kind[]> => {
+    if (choice !== undefined) return choice.kinds(visit);
+    const rows = create.fields ?? (typeof fields === 'object' ? fields : []);
+    const own = typeof rows === 'function' ? await rows(visit) : rows;
+    return [{ name: '', title, text: '', formTitle: title, fields: own }];
   };
-  const kindsOf = async (visit: Visit): Promise<readonly Kind[]> => choice?.kinds(visit) ?? [only];
   const isWanted = (given: string) => (kind: Kind) => choice === undefined || kind.name === given;
   const page = (heading: string, body: Html, failed = false): View => ({
     title: heading,
@@ -215,7 +215,7 @@ function addUpdate<T extends Entity>(resource: Resource<T>, { post }: DashboardR
   post(`/${name}/:id`, async (visit, fields) => {
     const target = await targetOf(resource, visit);
     const { value, etag, path, apiPath } = target;
-    const rows = rowsOf(resource, value);
+    const rows = await rowsOf(resource, target);
     try {
       const sent = requestBody(rows, sentValues(rows, fields));
       const changed = changes(fields, sent, requestBody(rows, currentValues(rows, value)));
@@ -335,7 +335,7 @@ async function ownView<T extends Entity>(resource: Resource<T>, target: Target<T
   const { noun, update, remove } = resource;
   const { visit, value, path } = target;
   const { csrf, person } = visit;
-  const rows = rowsOf(resource, value);
+  const rows = await rowsOf(resource, target);
   const current = currentValues(rows, value);
   const form = () =>
     resourceForm({

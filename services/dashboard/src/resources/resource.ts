@@ -126,11 +126,11 @@ export type Resource<T extends { id: string }> = Omit<
   partTitle?: string;
   parts?: Readonly<Record<string, Part<T>>>;
   /** The form of a new one, and of one that is changed. */
-  fields?: readonly FormRow[] | ((row: T) => readonly FormRow[]);
+  fields?: readonly FormRow[] | ((row: T, visit: Visit) => readonly FormRow[] | Promise<readonly FormRow[]>);
   create?: ResourceList<T>['create'] & {
     submit?: string;
     /** The form of a new one, where it has other fields than that of one that is changed. */
-    fields?: readonly FormRow[];
+    fields?: readonly FormRow[] | ((visit: Visit) => Promise<readonly FormRow[]>);
     /** The introduction to the choice of a kind, and the kinds, each of which has a form of its own. */
     choice?: { about: string; kinds(visit: Visit): Promise<readonly Kind[]> };
     /** Whether the API would create another one for a form that is sent twice. */

@@ -1,12 +1,16 @@
 import { WEBHOOK_STATUSES } from '@gatehouse/domain/webhook-fields';
 import { form } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
+import type { Api } from '../../api/api.ts';
+import { ApiError } from '../../api/api-error.ts';
 import { attempt } from '../../api/attempt.ts';
 import { instantOf } from '../../api/instants.ts';
 import { matching } from '../../api/matching.ts';
 import { type ApiPage, filters } from '../../api/pages.ts';
-import { copyable, exactTime, facts, number, statusTag, time } from '../../pages/parts.ts';
+import type { Options } from '../../pages/fields.ts';
+import { capital, copyable, exactTime, facts, number, statusTag, time } from '../../pages/parts.ts';
 import type { Act, Resource, ResourceView, Target } from '../../resources/resource.ts';
+import type { FormRow } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { Visit } from '../../routes/visit.ts';
 import { deliveries, replayProgress, resend, webhookProblem } from './deliveries.ts';
@@ -33,6 +37,9 @@ const OVERLAPS = [
   ['0', 'No time: only the new secret signs'],
 ] as const;
 
+/** The events of a webhook in the list. */
+const LISTED = 3;
+
 const setStatus =
   (status: 'active' | 'paused', done: string): Act<Webhook> =>
   async ({ visit, apiPath, path }) => {
@@ -54,6 +61,30 @@ const questions: NonNullable<Resource<Webhook>['confirmed']> = {
     },
   }),
 };
+
+const fieldsOf = async ({ api }: Visit): Promise<readonly FormRow[]> => [
+  {
+    name: 'url',
+    label: 'Endpoint URL',
+    type: 'url',
+    required: true,
+    hint: 'An https URL that takes POST requests. Under npm start, http://127.0.0.1 and http://localhost work, too.',
+  },
+  {
+    name: 'events',
+    label: 'Events',
+    kind: 'several',
+    required: true,
+    options: await eventOptions(api),
+  },
+  { name: 'description', label: 'Description', maxlength: 500, hint: 'For yourself.' },
+  {
+    name: 'ordered',
+    label: 'Deliver events about the same thing in their order',
+    kind: 'flag',
+    hint: 'An event that cannot be delivered then holds up the later ones.',
+  },
+];
 
 /** Webhooks: where events are sent to, with what became of each delivery. */
 export const webhooks = resourcePages<Webhook>({
@@ -77,7 +108,13 @@ export const webhooks = resourcePages<Webhook>({
       below: ({ description }) =>
         description !== null && html`<br><span class="hint"><bdi>${description}</bdi></span>`,
     },
-    { title: 'Events', show: ({ events }) => events.join(', ') },
+    {
+      title: 'Events',
+      show: ({ events }) =>
+        events.length > LISTED
+          ? `${events.slice(0, LISTED).join(', ')} and ${events.length - LISTED} more`
+          : events.join(', '),
+    },
     { title: 'Status', show: ({ status }) => statusTag(status) },
     { title: 'Created', show: ({ created_at: at }) => time(at) },
   ],
@@ -94,39 +131,15 @@ export const webhooks = resourcePages<Webhook>({
   view,
   partTitle: 'Settings',
   parts: { deliveries },
-  fields: [
-    {
-      name: 'url',
-      label: 'Endpoint URL',
-      type: 'url',
-      required: true,
-      hint: 'An https URL that takes POST requests. Under npm start, http://127.0.0.1 and http://localhost work, too.',
-    },
-    {
-      name: 'events',
-      label: 'Events',
-      kind: 'lines',
-      rows: 4,
-      required: true,
-      line: 'Event',
-      hint: html`One type in each line, such as order.created. order.* stands for all of a group, and * for all events. The list <a href="/dashboard/webhooks#types">Types of events</a> has them all.`,
-      initial: '*',
-    },
-    { name: 'description', label: 'Description', maxlength: 500, hint: 'For yourself.' },
-    {
-      name: 'ordered',
-      label: 'Deliver events about the same thing in their order',
-      kind: 'flag',
-      hint: 'An event that cannot be delivered then holds up the later ones.',
-    },
-  ],
+  fields: (_, visit) => fieldsOf(visit),
   create: {
     once: true,
+    fields: fieldsOf,
     invitation: 'Create a webhook',
     async send({ api, putFlash }, values) {
       const { id, secret } = await api.send<{ id: string; secret: string }>('POST', API, {
         url: values.url,
-        events: linesOf(values.events),
+        events: chosenEvents((values.events ?? '').split(' ').filter(Boolean)),
         description: values.description || null,
         ordered: values.ordered !== '',
       });
@@ -134,7 +147,12 @@ export const webhooks = resourcePages<Webhook>({
       return { id };
     },
   },
-  update: { send: ({ visit, apiPath, etag }, changed) => visit.api.send('PATCH', apiPath, changed, etag) },
+  update: {
+    send({ visit, apiPath, etag }, { events, ...changed }) {
+      const given = Array.isArray(events) ? { events: chosenEvents(events) } : {};
+      return visit.api.send('PATCH', apiPath, { ...changed, ...given }, etag);
+    },
+  },
   remove: { lost: 'Events are no longer sent to this endpoint, and the list of its deliveries is lost.' },
   actions: {
     test: {
@@ -158,22 +176,44 @@ function lastDay({ last_24_hours: day }: Webhook): string {
   return `${Math.floor(rate * 1000) / 10} % of ${number(ended)} ${ended === 1 ? 'delivery' : 'deliveries'} succeeded`;
 }
 
-const linesOf = (text = '') =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter(Boolean);
+/** The chosen events, without the types that a group among them has. Throws ApiError when there are none. */
+function chosenEvents(events: readonly string[]): readonly string[] {
+  if (events.length === 0) {
+    const message = 'Choose at least one event.';
+    throw new ApiError(400, message, { details: [{ field: 'events', message }] });
+  }
+  if (events.includes('*')) return ['*'];
+  return events.filter((it) => it.endsWith('.*') || !events.includes(groupOf(it)));
+}
+
+const groupOf = (type: string) => `${type.split('.', 1)[0]}.*`;
 
 async function replay({ visit, apiPath, path }: Target<Webhook>, fields: Parameters<Act<Webhook>>[1]) {
   await visit.api.send('POST', `${apiPath}/replay`, { from: instantOf(fields.required('from')) });
   return `${path}/deliveries?done=replayed`;
 }
 
-/** The types of events, from the API. */
+type EventType = { type: string; description: string };
+
+const typesOf = async (api: Api) => (await api.get<{ data: EventType[] }>('/api/v1/event-types')).data;
+
+/** All events, the groups of them, and each type; a test is sent on request only. */
+async function eventOptions(api: Api): Promise<Options> {
+  const types = (await typesOf(api)).filter(({ type }) => type !== 'webhook.test');
+  const groups = Map.groupBy(types, ({ type }) => groupOf(type));
+  const later = 'and those that are added later.';
+  return [
+    ['*', `All events, ${later}`],
+    ...[...groups].flatMap(([group, some]) => {
+      const title = capital(group.slice(0, -2).replaceAll('_', ' '));
+      const each = some.map(({ type, description }) => [type, description, title] as const);
+      return [[group, `All of this kind, ${later}`, title] as const, ...each];
+    }),
+  ];
+}
+
 async function introduction({ api }: Visit): Promise<Content> {
-  const { value: { data: types } = { data: [] } } = await attempt(
-    api.get<{ data: { type: string; description: string }[] }>('/api/v1/event-types'),
-  );
+  const { value: types = [] } = await attempt(typesOf(api));
   return html`<p>Events are posted to your URLs, signed as <a href="https://www.standardwebhooks.com">Standard Webhooks</a> says. The <a href="/docs/guides/webhooks">guide</a> shows how to receive them.</p>
 ${
   types.length > 0 &&

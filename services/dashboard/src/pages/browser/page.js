@@ -1,11 +1,25 @@
 // Small helps for pages that work without them.
 
-/** Buttons that copy the text of another element; without a script they are hidden. */
-function offerCopies(root) {
-  for (const button of root.querySelectorAll('button[data-copy]')) {
-    button.hidden = false;
-  }
+/** Buttons that copy the text of another element, and fields that filter boxes; without a script they are hidden. */
+function offerHelps(root) {
+  for (const help of root.querySelectorAll('button[data-copy], [data-filter]')) help.hidden = false;
 }
+
+document.addEventListener('input', ({ target }) => {
+  const choice = target.closest('[data-filter]')?.parentElement;
+  if (!choice) return;
+  const text = target.value.trim().toLowerCase();
+  for (const box of choice.querySelectorAll('.check')) {
+    box.hidden = !box.textContent.toLowerCase().includes(text);
+  }
+  for (const group of choice.querySelectorAll('fieldset')) {
+    group.hidden = group.querySelector('.check:not([hidden])') === null;
+  }
+});
+// Enter would send the form.
+document.addEventListener('keydown', (event) => {
+  if (event.key === 'Enter' && event.target.closest?.('[data-filter]')) event.preventDefault();
+});
 
 document.addEventListener('click', async (event) => {
   const button = event.target.closest?.('button[data-copy]');
@@ -180,8 +194,8 @@ if (zoneName && zoneName.textContent !== zone) {
 }
 
 document.addEventListener('htmx:load', ({ detail: { elt } }) => {
-  offerCopies(elt);
+  offerHelps(elt);
   showTimes(elt);
 });
-offerCopies(document);
+offerHelps(document);
 showTimes(document);

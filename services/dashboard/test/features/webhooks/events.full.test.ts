@@ -1,0 +1,65 @@
+import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
+import t from 'tap';
+import { build, PASSWORD, textOf } from '../../build.ts';
+
+const built = await build(t, { notifications: true });
+const scopes = ['read:data', 'read:users'];
+await built.call('POST', '/api/v1/applications', 'ann', { name: 'Shop', type: 'machine', scopes });
+const hooks = async () =>
+  (await built.call<{ data: { id: string; events: string[] }[] }>('GET', '/api/v1/webhooks', 'ann')).body
+    .data;
+const NEW = '/dashboard/webhooks/new';
+const url = 'https://shop.example.org/hooks';
+
+t.test('the events of a webhook are chosen from groups, each with a sentence', async (t) => {
+  const { browser } = await built.signedIn('ann');
+  const empty = await browser.get(NEW);
+  const text = textOf(empty);
+  for (const words of [
+    'Order order.* All of this kind',
+    'order.created An order was placed.',
+    'All events, and',
+  ])
+    t.match(text, words);
+  t.notMatch(empty.html, 'value="webhook.test"', 'nobody subscribes to a test');
+  const none = await browser.submit(empty, { url }, 'events');
+  t.match(none.html, 'id="events-problem">Choose at least one event.');
+  t.same(await hooks(), []);
+  await browser.submit(await browser.get(NEW), { url, events: 'order.created' }, 'events');
+  const [made] = await hooks();
+  t.same(made?.events, ['order.created']);
+  const page = await browser.get(`/dashboard/webhooks/${made?.id}`);
+  t.match(page.html, /value="order.created" checked/);
+  await browser.submit(page, { events: '*' }, 'events');
+  t.same((await hooks())[0]?.events, ['*']);
+});
+
+const chromium = findChromium();
+t.test('a field filters the events', chromium === undefined ? { skip: NO_CHROMIUM } : {}, async (t) => {
+  const browser = await startChromium(t, chromium ?? '');
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(built.base + NEW);
+  await page.fill('#username', 'ann');
+  await page.fill('#password', PASSWORD);
+  await page.click('button.primary');
+  await page.waitForURL(`**${NEW}`);
+  const shown = () =>
+    page.evaluate<string[]>(
+      `[...document.querySelectorAll('#events .check, #events fieldset')].filter((it) => it.checkVisibility()).map((it) => it.querySelector('legend, label').textContent)`,
+    );
+  t.ok((await shown()).length > 24);
+  await page.fill('#events-filter', 'was placed');
+  t.same(await shown(), ['Order', 'order.created']);
+  await page.press('#events-filter', 'Enter');
+  await page.check('[value="order.created"]');
+  await page.fill('#events-filter', '');
+  t.ok((await shown()).length > 24);
+  for (const value of ['order.*', 'user.created', 'user.deleted']) await page.check(`[value="${value}"]`);
+  await page.fill('#url', url);
+  await page.click('main button.primary');
+  await page.waitForURL('**/dashboard/webhooks/whk_*');
+  const chosen = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('#events input:checked')].map((it) => it.value)`,
+  );
+  t.same(chosen, ['user.created', 'user.deleted', 'order.*'], 'a group stands for its types');
+});
