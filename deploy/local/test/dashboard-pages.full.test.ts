@@ -11,6 +11,7 @@ import {
 } from '@gatehouse/testing/chromium';
 import t from 'tap';
 import { startGatehouse, temporaryDir } from './gatehouse.ts';
+import { seedLongNames } from './long-names.ts';
 import { pathsOf, seed } from './screenshot-data.ts';
 
 /** Pages that have every kind of control between them. */
@@ -58,6 +59,18 @@ await inChromium(t, async (browser) => {
     });
   }
 
+  const long = await seedLongNames(demo);
+  for (const width of [390, 1440]) {
+    t.test(`names without a blank push nothing out, and no date wraps, at ${width} px`, async (t) => {
+      const { page } = await signedIn({ viewport: { width, height: 900 } });
+      for (const [name, path] of Object.entries({ ...paths, ...long })) {
+        await page.goto(demo.base_url + path);
+        t.equal(await pixelsTooWide(page), 0, `${name} is not too wide`);
+        t.same(await page.evaluate<string[]>(MISFITS), [], name);
+      }
+    });
+  }
+
   t.test('every control of each kind of page is reached by keyboard, and seen when it is', async (t) => {
     const { page } = await signedIn(SCREENS[0]);
     for (const name of KINDS) {
@@ -90,6 +103,16 @@ await inChromium(t, async (browser) => {
     t.ok(ms < LONGEST_FIRST_VIEW_MS, `${ms} ms`);
   });
 });
+
+/** The tables that scroll, and the times in more than one line. */
+const MISFITS = `[
+  ...[...document.querySelectorAll('.dashboard:not(.docs) .table')]
+    .filter((it) => it.checkVisibility() && it.scrollWidth > it.clientWidth)
+    .map((it) => it.scrollWidth - it.clientWidth + ' px of a table are pushed out'),
+  ...[...document.querySelectorAll('.moment')]
+    .filter((it) => it.checkVisibility() && it.getClientRects().length > 1)
+    .map((it) => 'a time wraps: ' + it.textContent),
+]`;
 
 /** The controls that Tab does not come to, or on which nobody sees that it has. */
 async function notReached(page: Page): Promise<string[]> {

@@ -139,7 +139,7 @@ async function requestPage(visit: Visit): Promise<View> {
     title: `${it.method} ${it.path}`,
     section: 'requests',
     trail: [{ href: '/dashboard/requests', title: 'Requests' }],
-    body: html`${it.code !== null && html`<section class="panel"><h2>Why it failed</h2><p>${reason(it)}</p><p><a href="/docs/guides/requests">All errors, and what to do</a></p></section>`}
+    body: html`${it.code !== null && html`<section class="panel"><h2>Why it failed</h2><p>${reason(it)}</p>${it.missing_scope !== null && html`<p>Then get a new token: tokens keep the scopes that they were issued with.</p>`}<p><a href="/docs/guides/requests">All errors, and what to do</a></p></section>`}
 <section class="panel">${facts([
       ['Status', statusOf(it)],
       ['Ended', exactTime(it.time)],
@@ -212,5 +212,5 @@ function clientOf({ client_id: id, authenticated }: LoggedRequest, names: Names)
 function reason({ code, message, missing_scope: scope, client_id: client }: LoggedRequest): Content {
   if (code === null) return '–';
   const way = `/dashboard/applications/${encodeURIComponent(client)}#scopes`;
-  return html`<code>${code}</code><br>${message}${scope !== null && html`<br><a href="${way}">Add a scope to the application</a>. Then get a new token: tokens keep the scopes that they were issued with.`}`;
+  return html`<code>${code}</code><br>${message}${scope !== null && html`<br><a href="${way}">Add a scope to the application</a>`}`;
 }

@@ -53,8 +53,8 @@ function elapsedShare({ from, to }: Series): number {
 function changeTag(by: number, unit: string, worse: boolean): Content {
   const text = SIGNED.format(by).replace('-', '−');
   if (text === '0') return 'no change';
-  const look = worse ? (by > 0 ? ' is-bad' : ' is-good') : '';
-  return html`<span class="status${look}">${text}${unit}</span>`;
+  const look = worse ? (by > 0 ? 'is-bad' : 'is-good') : 'is-quiet';
+  return html`<span class="status ${look}">${text}${unit}</span>`;
 }
 
 /** The value of a metric over the whole range, in words; undefined if there is none. */
@@ -74,7 +74,7 @@ export function requestFigures(series: RequestSeries): Figure[] {
   const { requests, errors, client_errors: clientErrors } = series;
   return [
     rate('Error rate', [errors, clientErrors], requests),
-    rate('Server errors (5xx)', [errors], requests),
+    rate('Errors (5xx)', [errors], requests),
     figureOf('Rate limited (429)', series.rate_limited, 'count', true),
     figureOf('Requests', requests, 'count'),
     figureOf('Median', series.latency_p50, 'ms', true),
