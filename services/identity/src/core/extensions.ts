@@ -38,7 +38,7 @@ export type Extensions = {
   setUps: SetUp[];
   /** The parts of the page on how an account is signed in to, in their order there. */
   securityParts: SecurityPart[];
-  /** What somebody who has signed in sees before going on: the first page that is for them. */
+  /** The pages that somebody who has signed in may see before going on: the first one that is for them. */
   pagesAfterSignIn: PageAfterSignIn[];
   signUpMethods: SignUpMethod[];
   /** The pages of an account in its navigation, in their order there. */

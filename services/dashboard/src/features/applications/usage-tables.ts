@@ -126,7 +126,7 @@ function keyTable(totals: Totals, keys: readonly ApiKey[]): Html {
   return table(columns, totals);
 }
 
-/** Who shares a limit. */
+/** The callers that share a limit. */
 function limitText({ type }: Application): string {
   const limit = `${number(CREDENTIAL_POLICY.quota)} requests a minute at each service`;
   return type === 'machine'

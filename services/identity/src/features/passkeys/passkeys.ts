@@ -202,7 +202,7 @@ export function createPasskeys(options: {
 }
 
 /**
- * What password managers learn of an account after a change (WebAuthn Level 3, signal methods): its names and, where they are given, its
+ * The data of an account that password managers get after a change (WebAuthn Level 3, signal methods): its names and, where they are given, its
  * passkeys, so that all others are forgotten.
  */
 export function signalsOf(
