@@ -483,7 +483,7 @@ t.test('pages of the dashboard', async (t) => {
     t.equal(heading(saved), 'Dates');
     t.match(saved.html, /calendar:write Make appointments/, 'the rest stays');
     const gone = await browser.confirm(saved, '/delete', { confirmation: 'Dates' });
-    t.match(textOf(gone), /There are no resources yet/);
+    t.match(textOf(gone), /There are no APIs yet/);
   });
 
   await t.test('signing keys are rotated', async (t) => {

@@ -68,7 +68,7 @@ const withLines = (it: ApiResource): Resource => ({ ...it, scopes: it.scopes.map
 /** APIs and MCP servers of people, for which applications get access tokens here. */
 export const resources = resourcePages<Resource>({
   name: 'resources',
-  noun: ['resource', 'resources'],
+  noun: ['API', 'APIs'],
   api: API,
   idPrefix: 'rsr',
   filters: [],
@@ -85,7 +85,7 @@ export const resources = resourcePages<Resource>({
     { title: 'Owner', role: 'admin', show: ({ owner }, people) => userLink(owner, people) },
     { title: 'Created', show: ({ created_at: at }) => time(at) },
   ],
-  empty: html`<p><strong>There are no resources yet.</strong> A resource is an API or MCP server of yours: people sign in here, and applications get access tokens for it. The guide <a href="/docs/guides/protect-an-mcp-server">Protect an MCP server</a> shows how.</p>`,
+  empty: html`<p><strong>There are no APIs yet.</strong> Register an API or MCP server of yours: people sign in here, and applications get access tokens for it. The guide <a href="/docs/guides/protect-an-mcp-server">Protect an MCP server</a> shows how.</p>`,
   title: ({ name }) => name,
   people: ({ owner }) => [owner],
   view: ({
@@ -99,7 +99,7 @@ export const resources = resourcePages<Resource>({
   }) => html`${formProblem(refused?.error)}
 <section class="panel">${facts([
     ['URL', copyable('resource-url', value.identifier)],
-    ['Resource ID', copyable('resource-id', value.id)],
+    ['API ID', copyable('resource-id', value.id)],
     ['Owner', ownerText({ owner: value.owner, person: visit.person, people })],
     ['Verified', value.verified_at ? exactTime(value.verified_at) : UNVERIFIED],
     ['Created', exactTime(value.created_at)],
@@ -109,8 +109,8 @@ export const resources = resourcePages<Resource>({
 ${deletion}`,
   fields,
   create: {
-    invitation: 'Register a resource',
-    submit: 'Register resource',
+    invitation: 'Register an API',
+    submit: 'Register API',
     once: true,
     fields: [identifier, ...fields],
     send: ({ api }, values) =>
@@ -129,7 +129,7 @@ ${deletion}`,
       });
     },
   },
-  notices: { verified: 'The metadata of the resource names this deployment.' },
+  notices: { verified: 'The metadata of the API names this deployment.' },
   actions: {
     async verify({ visit, apiPath, path }) {
       await visit.api.send('POST', `${apiPath}/verify`);
