@@ -2,7 +2,7 @@ import { foldedKey } from '@gatehouse/domain/folded-key';
 import { anyCharacter } from '@gatehouse/testing/any-character';
 import fc from 'fast-check';
 import t from 'tap';
-import { emailLookAlike, usernameLookAlike } from '../src/look-alikes/look-alikes.ts';
+import { emailLookAlike, usernameLookAlike, usernameLookAlikes } from '../src/look-alikes/look-alikes.ts';
 
 t.test('names that look alike have one key (UTS #39 §4)', async (t) => {
   for (const [a, b] of [
@@ -18,6 +18,15 @@ t.test('names that look alike have one key (UTS #39 §4)', async (t) => {
   ] as const) {
     t.equal(usernameLookAlike(a), usernameLookAlike(b), `${a} ${b}`);
     t.not(foldedKey(a), foldedKey(b));
+  }
+  for (const [a, b] of ['caroI carol', 'BiIl Bill', 'lan Ian', 'ADMlN ADMIN', 'admın ADMIN'].map((pair) =>
+    pair.split(' '),
+  )) {
+    const [first = [], second = []] = [a, b].map((it) => usernameLookAlikes(it ?? ''));
+    t.ok(
+      first.some((key) => second.includes(key)),
+      `${a} ${b}`,
+    );
   }
   for (const [a, b] of ['anna ana', 'müller muller', 'e é', 'strasse straBe'].map((pair) => pair.split(' ')))
     t.not(usernameLookAlike(a ?? ''), usernameLookAlike(b ?? ''), `${a} ${b}`);

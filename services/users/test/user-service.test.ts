@@ -236,8 +236,14 @@ t.test('a name that looks like that of another user is taken, and finds nobody',
   await created({ email: `${cyrillic}@other.example` });
   const { username } = await users.create({ email: 'sc0pe@looks.example' });
   t.match(username, /^sc0pe-/, 'ASCII looks like no other address');
-  await created({ username: 'admın' });
-  await t.rejects(created({ username: 'Admin' }), new TakenError('username'));
+  for (const [first, second] of [
+    ['admın', 'Admin'],
+    ['carol', 'caroI'],
+    ['Ivy', 'lvy'],
+  ] as const) {
+    await created({ username: first });
+    await t.rejects(created({ username: second }), new TakenError('username'), second);
+  }
 });
 
 t.test('no name that looks like one that is held is free, but for its owner', async (t) => {

@@ -23,6 +23,11 @@ export function usernameLookAlike(username: string): string {
   return skeletonOf(foldedKey(username)).replace(/[01m]/g, (it) => ASCII_PROTOTYPES[it] ?? it);
 }
 
+/** The keys of a username, folded and as it is shown, with an I that looks like an l. Two names look alike if they share one. */
+export function usernameLookAlikes(username: string): string[] {
+  return [...new Set([username, username.replaceAll('I', 'l')].map(usernameLookAlike))];
+}
+
 /**
  * The key that all addresses of the domain have in common that look like this one. Addresses in ASCII look like no others: people
  * do not choose theirs, and tom1@ is not toml@.

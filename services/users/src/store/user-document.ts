@@ -6,7 +6,7 @@ import type { VersionedDocument } from '@gatehouse/data/versioned-write';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import { emailKey, foldedKey } from '@gatehouse/domain/folded-key';
 import { nameWordsOf } from '@gatehouse/domain/search-words';
-import { emailLookAlike, usernameLookAlike } from '../look-alikes/look-alikes.ts';
+import { emailLookAlike, usernameLookAlike, usernameLookAlikes } from '../look-alikes/look-alikes.ts';
 import { type Account, type User, type UserField, userOf } from '../user.ts';
 import { ACCOUNT, NO_ADDRESS, USER } from '../user-fields.ts';
 
@@ -178,7 +178,7 @@ export const USER_MIGRATIONS: readonly Migration[] = [
 ];
 
 function lookAlikesOf({ id, username, email, emailContested = false, sharedLookAlikes = [] }: Account) {
-  const names = [usernameLookAlike(username)];
+  const names = usernameLookAlikes(username);
   if (email !== null && !emailContested) names.push(emailLookAlike(email));
   return names.map((it) => (sharedLookAlikes.includes(it) ? it + NO_ADDRESS + id : it));
 }

@@ -9,7 +9,7 @@ import { createVersionedWrites } from '@gatehouse/data/versioned-write';
 import { emailKey } from '@gatehouse/domain/folded-key';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import type { Connection } from 'mongoose';
-import { emailLookAlike, usernameLookAlike } from '../look-alikes/look-alikes.ts';
+import { emailLookAlike, usernameLookAlikes } from '../look-alikes/look-alikes.ts';
 import {
   type Account,
   type EmailClaim,
@@ -118,10 +118,11 @@ export function createUserStore(connection: Connection, counts: Counts = createC
 
   /** Keeps a name that is held for somebody else from being taken by a change. */
   function withFreeUsername({ id, username }: Account, next: Account) {
-    const key = usernameLookAlike(next.username);
-    if (key === usernameLookAlike(username)) return undefined;
+    const before = usernameLookAlikes(username);
+    const keys = usernameLookAlikes(next.username).filter((key) => !before.includes(key));
+    if (keys.length === 0) return undefined;
     return async () => {
-      if ((await takenUsernames([key], id)).size > 0) throw new TakenError('username');
+      if ((await takenUsernames(keys, id)).size > 0) throw new TakenError('username');
     };
   }
 
@@ -196,9 +197,9 @@ export function createUserStore(connection: Connection, counts: Counts = createC
     },
 
     async insertFree(accounts) {
-      const keys = accounts.map(({ username }) => usernameLookAlike(username));
-      const taken = await takenUsernames(keys);
-      const isFree = keys.map((key) => !taken.has(key));
+      const keys = accounts.map(({ username }) => usernameLookAlikes(username));
+      const taken = await takenUsernames(keys.flat());
+      const isFree = keys.map((own) => !own.some((key) => taken.has(key)));
       const free = accounts.filter((_, i) => isFree[i]);
       const entries = free.map((account) => ({ aggregate: account, events: createUser(account).events }));
       const inserted = entries.length === 0 ? [] : await versioned.insertFree(entries);
@@ -308,15 +309,16 @@ export function createUserStore(connection: Connection, counts: Counts = createC
     },
 
     async findTaken({ username, email, claimsEmail }) {
-      const usernameKey = username === undefined ? undefined : usernameLookAlike(username);
+      const usernameKeys = username === undefined ? [] : usernameLookAlikes(username);
       const addressKey = typeof email === 'string' ? emailLookAlike(email) : undefined;
-      const keys = [usernameKey, addressKey].filter((key) => key !== undefined);
+      const keys = [...usernameKeys, addressKey].filter((key) => key !== undefined);
       if (keys.length === 0) return [];
       const found = await findHolders(keys);
       const isHeld = ({ held_username: held, username_held_until: until }: UserDocument) =>
-        held === usernameKey && until != null && until > new Date();
-      const isUsernameTaken =
-        usernameKey !== undefined && found.some((it) => it.look_alikes?.includes(usernameKey) || isHeld(it));
+        usernameKeys.includes(held ?? '') && until != null && until > new Date();
+      const isUsernameTaken = found.some(
+        (it) => usernameKeys.some((key) => it.look_alikes?.includes(key)) || isHeld(it),
+      );
       const isEmailTaken = found.some(
         (it) =>
           addressKey !== undefined &&
