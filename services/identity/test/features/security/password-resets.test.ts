@@ -69,6 +69,8 @@ t.test('the link in the mail sets a new password once, and until then the old on
   await forgetAttempts();
 });
 
+const RESET_PATH = '/account/new-password?token=';
+
 /** What each of them gets. */
 const MATRIX: Record<Caller, number> = {
   nobody: 401,
@@ -83,9 +85,12 @@ const MATRIX: Record<Caller, number> = {
 for (const [name, status] of Object.entries(MATRIX) as [Caller, number][]) {
   t.test(`password resets: ${name}`, async (t) => {
     const token = name === 'the person' ? await built.login('ben', NEXT) : tokens[name];
-    const before = (await mailsTo('ben@example.org')).length;
+    // One about the new device at the sign-in above may still come.
+    const resets = async () =>
+      (await mailsTo('ben@example.org')).filter((it) => it.includes(RESET_PATH)).length;
+    const before = await resets();
     t.equal((await call('POST', RESETS, token, { user_id: id })).status, status);
-    t.equal((await mailsTo('ben@example.org')).length - before, status === 202 ? 1 : 0);
+    t.equal((await resets()) - before, status === 202 ? 1 : 0);
   });
 }
 
