@@ -1,4 +1,4 @@
-import { date, type EntityOf, id, object, oneOf, text } from '@gatehouse/domain/fields';
+import { date, type EntityOf, id, number, object, oneOf, text } from '@gatehouse/domain/fields';
 import { MEMBER_ROLES } from '../../core/applications/member.ts';
 import { GIVEN } from '../../core/authority/given.ts';
 
@@ -15,11 +15,11 @@ export const INVITATION = {
   given: object(GIVEN).optional(),
   /** That of the account. */
   role: oneOf(['user', 'editor', 'admin']).default('user'),
-  /** In an application, with its owner at the time: another one did not give it. */
+  /** In an application, with its consent epoch at the time, which each transfer raises: another owner did not give it. */
   membership: object({
     clientId: text(),
     role: oneOf(MEMBER_ROLES),
-    owner: text().default(null),
+    consentEpoch: number(),
     given: object(GIVEN),
     /** The authority that it rests on until it begins. */
     invited: object(GIVEN),

@@ -28,7 +28,7 @@ export function createMembershipOffers(options: {
   /** The application while the membership can begin; undefined once the offer has ended. */
   async function applicationOf(offer: Offer | undefined): Promise<Application | undefined> {
     const application = offer && (await applicationStore.findNow(offer.clientId));
-    if (application === undefined || application.owner !== offer?.owner) return undefined;
+    if (application === undefined || application.consentEpoch !== offer?.consentEpoch) return undefined;
     const giver = await authority.giverOf('invitation_membership', offer.invited, application);
     return giver && application;
   }
@@ -45,7 +45,7 @@ export function createMembershipOffers(options: {
       }
       const given = await authority.give('member', person, application);
       const invited = await authority.give('invitation_membership', person, application);
-      return { clientId, role, owner: application.owner, given, invited };
+      return { clientId, role, consentEpoch: application.consentEpoch, given, invited };
     },
 
     /** Makes the new account a member: its person has seen the offer on the page. An application that is full gets no member. */

@@ -80,6 +80,14 @@ t.test('the account gets the role and the membership that the page names', async
   const later = await invite('later@example.org', { role: 'admin', application });
   await call('POST', `/api/v1/applications/${client_id}/transfer`, admin, { to: 'admin' });
   t.match((await call('GET', `${path}/${later.id}`, admin)).body, { role: 'admin', application: null });
+  const back = await call('POST', `/api/v1/applications/${client_id}/transfer`, admin, { to: 'olga' });
+  const accepted = await call('POST', `/api/v1/transfers/${back.body.id}/accept`, await built.login('olga'));
+  t.equal(accepted.status, 200, JSON.stringify(accepted.body));
+  t.match(
+    (await call('GET', `${path}/${later.id}`, admin)).body,
+    { application: null },
+    'which changes nothing',
+  );
   const next = await visitor.get(later.link);
   t.notMatch(next.html, 'Beacon');
   await visitor.submit(next, fields('later'), CREATE);
