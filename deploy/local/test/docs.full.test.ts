@@ -21,7 +21,7 @@ type Document = {
  * words in two ways.
  */
 const NO_SUCH =
-  /is not a (?:signing key|user|product that can be ordered)|"unauthorized_client"|^\{"error":\{"code":"\w+","message":"q is required/;
+  /is not a (?:signing key|user|product that can be ordered)|must be the client ID of an application|"unauthorized_client"|^\{"error":\{"code":"\w+","message":"q is required/;
 
 const run = promisify(execFile);
 const { base, demo } = await startGatehouse(t, temporaryDir(t));

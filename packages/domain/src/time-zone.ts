@@ -30,7 +30,7 @@ export function startOfDay(day: string, timeZone: string): Date {
 }
 
 /** When clocks in a time zone show this day and time (yyyy-mm-ddThh:mm); one of the two moments, where they show it twice. */
-export function clockTime(text: string, timeZone: string): Date {
+export function zonedTimeToDate(text: string, timeZone: string): Date {
   const inUtc = Date.parse(`${text}Z`);
   // The offset may change between there and here.
   return new Date(inUtc - offsetAt(inUtc - offsetAt(inUtc, timeZone), timeZone));

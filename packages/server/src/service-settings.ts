@@ -44,11 +44,11 @@ export const freshSignInSetting = described(
 export const breachedPasswordsSetting = described(
   'Where the users service looks for breached passwords, which it refuses: a service with the range API of Have I Been Pwned, or ' +
     'a `file:` URL of the sorted file that its downloader writes. A person who signs in with such a password on the sign-in page is asked to change it. ' +
-    'A password that cannot be looked for is accepted.',
+    'If the check fails, the password is accepted.',
   {
     ...optional(
       url('IDENTITY_BREACHED_PASSWORDS_URL', ['https:', 'http:', 'file:']),
-      'passwords are not looked for',
+      'passwords are not checked for breaches',
     ),
     isSecret: false,
   },

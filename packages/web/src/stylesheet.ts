@@ -23,7 +23,7 @@ export function withThemes(css: string): string {
 }
 
 /** The colours of the pages in one scheme, by the names of their custom properties without dashes. */
-export function tokensIn(scheme: 'light' | 'dark'): Readonly<Record<string, string>> {
+export function schemeColours(scheme: 'light' | 'dark'): Readonly<Record<string, string>> {
   const [light = '', dark = ''] = readFileSync(new URL('styles/tokens.css', import.meta.url), 'utf8').split(
     '@media',
   );

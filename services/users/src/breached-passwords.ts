@@ -7,7 +7,7 @@ import { createOutbound } from '@gatehouse/outbound/outbound';
 
 /** How long a person waits for the range service, in milliseconds. */
 const TIMEOUT_MS = 1000;
-/** Of a hash, in hexadecimal digits: the part that the range service gets, and the whole. */
+/** Lengths in hexadecimal digits: the prefix that the range service gets, and the whole hash. */
 const PREFIX = 5;
 const HASH = 40;
 /** More bytes than a line of the file has: the hash, a colon, a count and the end of the line. */
@@ -56,14 +56,14 @@ export function createBreachedPasswords({
         return found;
       } catch (err) {
         checks.failed += 1;
-        logger.warn({ err }, 'a password could not be looked for among breached ones, and was accepted');
+        logger.warn({ err }, 'a password could not be checked for breaches, and was accepted');
         return false;
       }
     },
     metrics: () => [
       {
         name: 'gatehouse_breached_password_checks_total',
-        help: 'Passwords that were looked for among breached ones. One whose check failed was accepted.',
+        help: 'Checks of passwords for breaches. A password whose check failed was accepted.',
         type: 'counter',
         samples: Object.entries(checks).map(([outcome, value]) => ({ labels: { outcome }, value })),
       },
@@ -71,7 +71,7 @@ export function createBreachedPasswords({
   };
 }
 
-/** Looks for a line by halving the file, of which only the lines on the way are read. */
+/** Finds a line by binary search, and reads only the lines that it compares. */
 async function isInFile(path: string, hash: string): Promise<boolean> {
   const file = await open(path);
   try {

@@ -29,7 +29,7 @@ export type UsersConfig = ResourceConfig & {
   hashMemoryKiB?: number;
   /** Whether a change of somebody else's account takes a sign-in of the last five minutes; off by default. */
   freshSignIn?: 'on' | 'off';
-  /** Where breached passwords are looked for (see breached-passwords.ts); nowhere by default. */
+  /** The source of breached passwords (see breached-passwords.ts); none by default. */
   breachedPasswordsUrl?: string | undefined;
   /** Users to create at the first start. */
   firstUsers: readonly NewUser[];

@@ -188,8 +188,8 @@ export function verifyEmail(current: Account, email: string, revision: Revision)
 }
 
 /**
- * Takes an address from an account that has not verified it, since somebody else has `proven` it; one that only looks like that is
- * contested from now on. Undefined when the account has verified it, or has it no longer.
+ * Takes an address from an account that has not verified it, because another account has verified `proven`. An account whose address
+ * only looks like that one keeps it, as contested. Undefined when the account has verified its address, or no longer has it.
  */
 export function releaseEmail(
   current: Account,

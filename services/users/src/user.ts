@@ -33,7 +33,7 @@ export type Account = EntityOf<typeof ACCOUNT> & {
   emailContested?: boolean;
   /** The key of the address from before domains were compared as A-labels, which the account keeps with the address. */
   formerEmailKey?: string;
-  /** The keys of its names that another account had first, which looks like it: both are from before look-alikes were refused. */
+  /** The look-alike keys that an earlier account holds. Both accounts are older than the rule against look-alikes. */
   sharedLookAlikes?: readonly string[];
 };
 

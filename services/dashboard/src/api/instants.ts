@@ -1,4 +1,4 @@
-import { clockTime, startOfDay } from '@gatehouse/domain/time-zone';
+import { startOfDay, zonedTimeToDate } from '@gatehouse/domain/time-zone';
 import { timeZone } from '@gatehouse/web/appearance';
 
 const DAY_MS = 86_400_000;
@@ -11,7 +11,9 @@ function isTime(text: string): boolean {
 
 /** The moment of a day or a time that a form has, in the zone of the page, as the API takes it; any other text as it is, which the API refuses. */
 export function instantOf(text: string): string {
-  return isTime(text) ? (text.length > 10 ? clockTime : startOfDay)(text, timeZone()).toISOString() : text;
+  return isTime(text)
+    ? (text.length > 10 ? zonedTimeToDate : startOfDay)(text, timeZone()).toISOString()
+    : text;
 }
 
 /** The same for the end of a day. */

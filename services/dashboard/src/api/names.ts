@@ -5,7 +5,7 @@ import type { ApiPage } from './pages.ts';
 /** Names by ids; an id of which no name is known, such as that of a deleted account, is missing. */
 export type Names = ReadonlyMap<string, string> & { isUnlinked?: boolean };
 
-/** The names that somebody sees who may not open the pages of people: no link leads there. */
+/** Names without links, for people who may not open the pages of users. */
 export const withoutLinks = (names: Names = new Map()): Names =>
   Object.assign(new Map(names), { isUnlinked: true });
 

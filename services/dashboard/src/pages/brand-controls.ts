@@ -17,7 +17,7 @@ export function colourField(it: Labelled, value: string): Html {
   );
 }
 
-/** The colour that was sent: the text, or the one that was picked where the text is as it was shown. */
+/** The colour that was sent: the text if it was changed, or else that of the picker. */
 export function sentColour(fields: Fields, name: string): string {
   const text = fields.text(name).toLowerCase();
   const picked = fields.text(`${name}.picked`);

@@ -4,7 +4,7 @@ import { logo } from '@gatehouse/web/illustrations';
 import type { FormField } from './fields.ts';
 
 /** How an application or a deployment looks to people. */
-export const LOOK: readonly FormField[] = [
+export const BRAND_FIELDS: readonly FormField[] = [
   {
     name: 'primary_color',
     label: 'Colour',
@@ -23,7 +23,7 @@ export const LOOK: readonly FormField[] = [
 export const TOO_LARGE = 'The picture is too large. Choose a PNG of at most 16 KiB.';
 
 /** The links that people see beside the name. */
-export const LOOK_LINKS: readonly FormField[] = [
+export const BRAND_LINK_FIELDS: readonly FormField[] = [
   ['client_uri', 'Home page'],
   ['policy_uri', 'Privacy policy'],
   ['tos_uri', 'Terms of service'],
@@ -44,7 +44,7 @@ export function brandPreview(
   const deployment = brandOf(of.brand);
   const name = html`<span data-of="name">${values.name}</span>`;
   const picture = html`<img class="${application ? 'look-picture' : 'mark'}" alt="" hidden data-of="logo_uri">`;
-  const links = html`<p class="look-links">${LOOK_LINKS.map(({ name: field, label }) => html`<span hidden data-of="${field}">${label}</span>`)}</p>`;
+  const links = html`<p class="look-links">${BRAND_LINK_FIELDS.map(({ name: field, label }) => html`<span hidden data-of="${field}">${label}</span>`)}</p>`;
   const inForce = deployment.logo
     ? html`<img class="mark" alt="" src="data:image/png;base64,${deployment.logo}">`
     : logo;

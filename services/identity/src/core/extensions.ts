@@ -38,12 +38,12 @@ export type Extensions = {
   setUps: SetUp[];
   /** The parts of the page on how an account is signed in to, in their order there. */
   securityParts: SecurityPart[];
-  /** The pages that somebody who has signed in may see before going on: the first one that is for them. */
+  /** Pages that can follow a sign-in. The first one that applies is shown. */
   pagesAfterSignIn: PageAfterSignIn[];
   signUpMethods: SignUpMethod[];
   /** The pages of an account in its navigation, in their order there. */
   accountSections: AccountPageSection[];
-  /** Parts without anything to see of the profile page, after a change of the account. */
+  /** Invisible parts of the profile page, after a change of the account. */
   savedProfileParts: ((account: Account) => ScriptedPart)[];
   /** The changes of how people sign in that a link in a mail undoes. */
   undoableChanges: UndoableChange[];

@@ -13,8 +13,8 @@ export type BrowserCookie = {
   /** The random id of this browser; sets the cookie when there is none. */
   id(ctx: Context): string;
   /**
-   * Whether somebody has signed in to this account in this browser since all of its sign-ins ended last; with a second factor, if
-   * that is said.
+   * Whether somebody has signed in to the account in this browser since all of its sign-ins ended. With `factor`, only sign-ins with a
+   * second factor count.
    */
   isKnownDevice(ctx: Context, account: KnownAccount, factor?: 'second factor'): boolean;
   /** Once for a response: it writes what the request came with, and this. */

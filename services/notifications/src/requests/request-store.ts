@@ -32,7 +32,7 @@ type RequestDocument = StoredOf<typeof REQUEST> & { expires_at: Date };
 
 const { projection, read, write, listFields } = createDocumentMapper(REQUEST);
 const LISTS = createListPlan({ fields: listFields });
-/** These have ranges only, with which no list begins: the requests of the own applications are read, and left out. */
+/** These filters are ranges, with which no index begins: all requests of the caller’s applications are read, then filtered. */
 const UNINDEXED = ['path', 'ms'];
 const INDEXES = LISTS.indexes.filter(({ fields }) => !UNINDEXED.some((field) => field in fields));
 

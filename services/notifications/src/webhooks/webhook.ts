@@ -112,7 +112,7 @@ export type WebhookAction = {
   subject?: string;
 };
 
-/** `giver`: the member whose credential did it, if any; by default the one on whom the webhook rests. */
+/** `giver`: the member whose credential was used, if any; by default the member who made the webhook. */
 export function actionOn(
   webhook: Webhook,
   action: WebhookAction['action'],
@@ -135,7 +135,7 @@ export const memberOf = (webhook: Pick<Webhook, 'owner' | 'basis'>): string | un
   return giver === personOf(webhook) ? undefined : giver;
 };
 
-/** The owner of the deliveries of a webhook, who takes turns with others: the member who made it, or the person with all applications. */
+/** The person whose turns and limits apply to the deliveries: the member who made the webhook, or else the owner of the application. */
 export const deliveryOwnerOf = (webhook: Pick<Webhook, 'owner' | 'basis'>): string =>
   memberOf(webhook) ?? webhook.basis.owner ?? webhook.owner;
 

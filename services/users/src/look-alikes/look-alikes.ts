@@ -18,7 +18,7 @@ function skeletonOf(text: string): string {
     .normalize('NFC');
 }
 
-/** The key that all usernames have in common that look like this one. It has no @. */
+/** The key that is shared by all usernames that look like this one. It has no @. */
 export function usernameLookAlike(username: string): string {
   return skeletonOf(foldedKey(username)).replace(/[01m]/g, (it) => ASCII_PROTOTYPES[it] ?? it);
 }
@@ -29,7 +29,7 @@ export function usernameLookAlikes(username: string): string[] {
 }
 
 /**
- * The key that all addresses of the domain have in common that look like this one. Addresses in ASCII look like no others: people
+ * The key that is shared by all addresses of the domain that look like this one. Addresses in ASCII look like no others: people
  * do not choose theirs, and tom1@ is not toml@.
  */
 export function emailLookAlike(email: string): string {

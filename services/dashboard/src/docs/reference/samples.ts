@@ -32,8 +32,12 @@ export function samplesOf(
   const request: SampleRequest = {
     method: method.toUpperCase(),
     url: `${origin}${address}${query.length > 0 ? `?${query.join('&')}` : ''}`,
-    credential: security.some((it) => 'bearer' in it) ? 'bearer' : isClient(security) ? 'basic' : undefined,
-    body: requestBody && exampleBody(document, requestBody.content, isClient(security)),
+    credential: security.some((it) => 'bearer' in it)
+      ? 'bearer'
+      : usesClientAuthentication(security)
+        ? 'basic'
+        : undefined,
+    body: requestBody && exampleBody(document, requestBody.content, usesClientAuthentication(security)),
   };
   return [
     { id: 'curl', label: 'curl', grammar: 'bash', code: curl(request) },
@@ -112,7 +116,7 @@ const pythonLiteral = (value: unknown) =>
   );
 
 /** Whether an application authenticates with its client ID and secret. */
-export const isClient = (security: readonly Record<string, string[]>[]) =>
+export const usesClientAuthentication = (security: readonly Record<string, string[]>[]) =>
   security.some((it) => 'client_secret_basic' in it);
 
 const variable = (name: string) => `$${name.replaceAll(/\W+/g, '_').toUpperCase()}`;
@@ -121,13 +125,13 @@ const variable = (name: string) => `$${name.replaceAll(/\W+/g, '_').toUpperCase(
 export function exampleBody(
   document: OpenApiDocument,
   content: Content,
-  isClient: boolean,
+  usesClientAuthentication: boolean,
 ): { type: string; body: Record<string, unknown> } {
   const type = content[FORM_TYPE] === undefined ? JSON_TYPE : FORM_TYPE;
   const media = content[type] ?? {};
   const { required = [] } = resolve<Schema>(document, media.schema ?? {});
   const body = exampleOf(media) ?? Object.fromEntries(required.map((name) => [name, variable(name)]));
-  if (isClient) {
+  if (usesClientAuthentication) {
     // The application authenticates by HTTP Basic, and then not in the body, too (RFC 6749 §2.3).
     for (const name of ['client_id', 'client_secret']) if (!required.includes(name)) delete body[name];
   }

@@ -2,7 +2,7 @@ import { type BrandFields, brandProblems } from '@gatehouse/web/branding';
 import { html } from '@gatehouse/web/html';
 import { ApiError } from '../../api/api-error.ts';
 import type { Fields } from '../../http/forms.ts';
-import { brandPreview, LOOK, LOOK_LINKS, TOO_LARGE } from '../../pages/branding.ts';
+import { BRAND_FIELDS, BRAND_LINK_FIELDS, brandPreview, TOO_LARGE } from '../../pages/branding.ts';
 import { codeBlock } from '../../pages/parts.ts';
 import type { View } from '../../pages/view.ts';
 import {
@@ -31,8 +31,8 @@ const ROWS: readonly FormRow[] = [
     maxlength: 40,
     hint: 'In the header of every page, in titles and in mails.',
   },
-  ...LOOK,
-  { legend: 'Links', fields: [LOOK_LINKS.slice(0, 2), LOOK_LINKS.slice(2)] },
+  ...BRAND_FIELDS,
+  { legend: 'Links', fields: [BRAND_LINK_FIELDS.slice(0, 2), BRAND_LINK_FIELDS.slice(2)] },
 ];
 
 /** How the pages of the deployment look: what is in force, and the value of the setting for another look. */

@@ -25,7 +25,7 @@ import { ROLES, roleQuestion } from './user-role.ts';
 
 const { username, email, name, firstName, lastName, phone } = inputFields(USER_INPUTS, {
   email: { subject: 'The email address', type: 'email' },
-  name: { hint: 'Until it is set, it follows the others.' },
+  name: { hint: 'If it is empty, it is made of the other names.' },
   phone: { hint: 'Such as +49 30 1234567' },
 });
 

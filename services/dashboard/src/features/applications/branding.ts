@@ -3,7 +3,7 @@ import { type Html, html } from '@gatehouse/web/html';
 import { type Application, hasSetting } from '../../api/application-types.ts';
 import { changes, shownFields } from '../../http/changes.ts';
 import type { Fields } from '../../http/forms.ts';
-import { brandPreview, LOOK, LOOK_LINKS } from '../../pages/branding.ts';
+import { BRAND_FIELDS, BRAND_LINK_FIELDS, brandPreview } from '../../pages/branding.ts';
 import type { Part, PartView, Target } from '../../resources/resource.ts';
 import {
   currentValues,
@@ -23,8 +23,8 @@ const ROWS: readonly FormRow[] = [
     maxlength: 200,
     hint: 'People see this name when they are asked to sign in.',
   },
-  ...LOOK,
-  { legend: 'Links', fields: [LOOK_LINKS.slice(0, 2), LOOK_LINKS.slice(2)] },
+  ...BRAND_FIELDS,
+  { legend: 'Links', fields: [BRAND_LINK_FIELDS.slice(0, 2), BRAND_LINK_FIELDS.slice(2)] },
 ];
 
 /** The settings that are on the page for branding. */

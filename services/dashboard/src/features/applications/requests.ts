@@ -99,7 +99,7 @@ const list: ResourceList<LoggedRequest> & Pick<Section, 'title'> = {
   empty: html`<p><strong>There are no requests yet.</strong> <a href="/dashboard/applications">Create an application</a>, and send the first request as its quick start shows.</p>`,
 };
 
-/** The request log: what the own applications asked for, and why it was refused. */
+/** The request log: the requests of one’s applications, and the reasons of errors. */
 export const requests: Section = {
   ...list,
   title: 'Requests',

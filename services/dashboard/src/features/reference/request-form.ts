@@ -3,7 +3,7 @@ import { type ProbeRequest, queryText } from '../../api/api.ts';
 import { ApiError } from '../../api/api-error.ts';
 import type { OpenApiDocument, Parameter } from '../../docs/openapi/document.ts';
 import type { Located } from '../../docs/reference/operation-view.ts';
-import { exampleBody, FORM_TYPE, isClient } from '../../docs/reference/samples.ts';
+import { exampleBody, FORM_TYPE, usesClientAuthentication } from '../../docs/reference/samples.ts';
 import {
   type FormRow,
   type FormValues,
@@ -31,7 +31,12 @@ export function requestRows(document: OpenApiDocument, { method, operation }: Lo
       : []),
     ...(requestBody === undefined
       ? []
-      : [bodyField(exampleBody(document, requestBody.content, isClient(security)), requestBody.required)]),
+      : [
+          bodyField(
+            exampleBody(document, requestBody.content, usesClientAuthentication(security)),
+            requestBody.required,
+          ),
+        ]),
     ...(method === 'delete'
       ? [{ name: CONFIRMED, label: 'Delete it. This cannot be undone.', kind: 'flag' as const }]
       : []),
@@ -39,7 +44,7 @@ export function requestRows(document: OpenApiDocument, { method, operation }: Lo
 }
 
 function credentialRows(security: readonly Record<string, string[]>[]): FormRow[] {
-  if (isClient(security)) {
+  if (usesClientAuthentication(security)) {
     return [
       [
         { name: 'client_id', label: 'Client ID' },
@@ -124,7 +129,7 @@ export function requestOf(
   const takesKey = parameters.some(({ in: place, name }) => place === 'header' && name === 'Idempotency-Key');
   const headers = { ...(takesKey && { 'Idempotency-Key': idempotencyKey }), ...given('header') };
   if (requestBody === undefined || text === '') return { ...request, headers };
-  const { type } = exampleBody(document, requestBody.content, isClient(security));
+  const { type } = exampleBody(document, requestBody.content, usesClientAuthentication(security));
   return {
     ...request,
     headers: { 'content-type': type, ...headers },
@@ -143,7 +148,7 @@ function formOf(text: string): string {
 /** The value of the Authorization header: null for none, and undefined for the token of the person. */
 export function authorizationOf({ operation }: Located, values: FormValues): string | null | undefined {
   const { security = [] } = operation;
-  if (isClient(security)) {
+  if (usesClientAuthentication(security)) {
     const { client_id: id = '', client_secret: secret = '' } = values;
     // RFC 6749 §2.3.1: each is form-encoded first.
     const basic = [id, secret].map(encodeURIComponent).join(':');

@@ -57,7 +57,7 @@ export type Accounts = {
     email: string;
     password?: string;
     name?: string;
-    /** For an invitation by somebody who may give it. */
+    /** The role that an invitation gives. */
     role?: Role;
   }): Promise<Account>;
   hasPassword(id: string): Promise<boolean>;

@@ -2,7 +2,7 @@ import { brand } from '@gatehouse/web/brand';
 import { dateAndTimeText } from '@gatehouse/web/formatting';
 import { type Content, type Html, html, render } from '@gatehouse/web/html';
 import { language } from '@gatehouse/web/language';
-import { tokensIn } from '@gatehouse/web/stylesheet';
+import { schemeColours } from '@gatehouse/web/stylesheet';
 import { accentPalettes } from '../../pages/colours.ts';
 import { t } from '../../texts/texts.ts';
 
@@ -57,7 +57,7 @@ ${body}
 function styles(primaryColor: string | undefined): string {
   const own = primaryColor === undefined ? undefined : accentPalettes(primaryColor);
   const [light, dark] = (['light', 'dark'] as const).map((scheme) => {
-    const { ground, surface, ink, line, accent, ...more } = { ...tokensIn(scheme), ...own?.[scheme] };
+    const { ground, surface, ink, line, accent, ...more } = { ...schemeColours(scheme), ...own?.[scheme] };
     return `body { background: ${ground}; color: ${ink} }
 main { background: ${surface}; border: 1px solid ${line} }
 .brand { color: ${accent} }

@@ -404,7 +404,8 @@ export const AUTHORITY = {
   invitation_membership: {
     name: 'Membership of an application in such an invitation',
     givenBy: 'an admin; the person accepts it by creating the account',
-    bound: 'one application with its present owner, the role of the membership; that of the invitation',
+    bound:
+      'one application while its owner stays, the role of the membership; the invitation’s address and 7 days',
     restsOn: ['epoch', 'authority_epoch', 'recovery_epoch'],
     needs: 'owner',
     cells: {

@@ -3,7 +3,7 @@ import { type AdapterPayload, errors, type Grant, type KoaContextWithOIDC } from
 import type { Account } from '../accounts/account.ts';
 import { scopesOfClaims } from './claims/claims-parameter.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';
-import { isOffline, OFFLINE_ACCESS } from './claims/scope-rules.ts';
+import { hasOfflineAccess, OFFLINE_ACCESS } from './claims/scope-rules.ts';
 import { DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
 import {
   consentEpochOf,
@@ -45,8 +45,8 @@ export function createGrants(
   const seconds = grantSeconds(options.lifetimes);
 
   /**
-   * Leaves in the request what the person's role allows: nobody should be asked to allow what their role cannot have; and
-   * offline_access for a native application. A device needs none to stay signed in.
+   * Removes the scopes that the person's role does not allow, so that the consent page does not ask for them, and offline_access
+   * unless the application is native. A device stays signed in without it.
    */
   function limitToRole(ctx: KoaContextWithOIDC, clientId: string, account: Account): void {
     const { oidc } = ctx;
@@ -66,7 +66,7 @@ export function createGrants(
     for (const server of servers) server.scope = allowed(server.scope);
     if (params?.scope === undefined) return;
     const isKept =
-      oidc.client?.applicationType === 'native' && !isDeviceRequest(ctx) && isOffline(params.scope);
+      oidc.client?.applicationType === 'native' && !isDeviceRequest(ctx) && hasOfflineAccess(params.scope);
     params.scope = allowed(params.scope);
     if (params.scope === '')
       throw new errors.AccessDenied('the role of the person allows none of these scopes');
@@ -115,8 +115,8 @@ export function createGrants(
       const grant = id === undefined ? undefined : await provider.Grant.find(id);
       // Those of our own pages, which nobody was asked for, are for any.
       const isAllowed = (it: Grant) =>
-        // One grant for both would keep signed in what the person has not allowed to stay.
-        isOffline(it.getOIDCScope()) === isOffline(params?.scope) &&
+        // A shared grant would keep applications signed in that the person has not allowed to stay.
+        hasOfflineAccess(it.getOIDCScope()) === hasOfflineAccess(params?.scope) &&
         isOfConsentEpoch(it, consentEpochOf(client)) &&
         (isFirstParty(clientId) || isForRedirectUri(it, params?.redirect_uri));
       if (grant !== undefined && isCurrent(grant, account) && isAllowed(grant)) {

@@ -239,7 +239,7 @@ function redirectToKnownClients(provider: Provider): void {
   });
 }
 
-/** Notes in the session, and in the grant, what an application was issued, and where that went. */
+/** Records in the session and the grant which tokens an application was issued, and to which redirect URI. */
 function noteAuthorizations(provider: Provider, { store }: Pick<ProviderOptions, 'store'>): void {
   provider.on('authorization.success', (ctx: KoaContextWithOIDC) => {
     const authorization = ctx.oidc.session?.authorizationFor(ctx.oidc.client?.clientId ?? '');

@@ -6,10 +6,10 @@ import type { Account } from '../accounts/account.ts';
 import type { SignIn } from '../oidc/epochs/sign-in-epochs.ts';
 import type { Verified } from './verified.ts';
 
-/** Somebody who has signed in, by the result that waits in the interaction. `recheck` throws SignInExpired once that has ended. */
-export type Arrival = { account: Account; login: SignIn; recheck(): Promise<unknown> };
+/** A completed sign-in, from the stored result of the interaction. `recheck` throws SignInExpired once that has ended. */
+export type CompletedSignIn = { account: Account; login: SignIn; recheck(): Promise<unknown> };
 
-/** A page between a sign-in and where it leads, with one form. */
+/** A page with one form, between a sign-in and the redirect to the application. */
 export type PageAfterSignIn = {
   /** The end of its path. */
   name: string;
@@ -17,7 +17,7 @@ export type PageAfterSignIn = {
   /** `next` is where the sign-in goes on without the form, and `error` what `submit` has thrown. */
   show(
     ctx: Context,
-    arrival: Arrival,
+    arrival: CompletedSignIn,
     page: {
       form: PageForm;
       application: RequestingApplication | undefined;
@@ -26,5 +26,5 @@ export type PageAfterSignIn = {
     },
   ): string | Promise<string>;
   /** Returns the sign-in that goes on. Throws `invalid` and `forbidden` for a form to correct. */
-  submit(ctx: Context, arrival: Arrival, fields: ReadonlyMap<string, string>): Promise<SignIn>;
+  submit(ctx: Context, arrival: CompletedSignIn, fields: ReadonlyMap<string, string>): Promise<SignIn>;
 };

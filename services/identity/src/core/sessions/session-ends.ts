@@ -50,7 +50,7 @@ export function createSessionEnds(options: {
     | 'endGrant'
     | 'endGrantsBelow'
     | 'endGrantsOfSession'
-    | 'keepOffline'
+    | 'keepOfflineGrants'
   >;
   programs: readonly Pick<ProgramSessions, 'end' | 'endAll' | 'endBelow'>[];
   logoutListeners: readonly ((logout: Logout) => Promise<void>)[];
@@ -66,7 +66,8 @@ export function createSessionEnds(options: {
   }
 
   /**
-   * When several calls end a session at the same time, one notifies. `keep` may keep some of its grants before they end. Returns the account
+   * When several calls end a session at the same time, only one notifies its applications. `keep` runs before the grants are deleted, and
+   * can keep some. Returns the account
    * of the session.
    */
   async function endSession(
@@ -103,9 +104,9 @@ export function createSessionEnds(options: {
   };
 
   return {
-    async signOut(uid, by, staysOffline = false) {
-      const keep = (session: AdapterPayload) => store.keepOffline(session, by.client);
-      const subject = await endSession(uid, undefined, staysOffline ? keep : undefined);
+    async signOut(uid, by, keepsOfflineAccess = false) {
+      const keep = (session: AdapterPayload) => store.keepOfflineGrants(session, by.client);
+      const subject = await endSession(uid, undefined, keepsOfflineAccess ? keep : undefined);
       if (subject !== undefined) await audit.record({ action: 'sign_out', subject, ...by });
     },
     endGrantsOfSession: store.endGrantsOfSession,

@@ -27,7 +27,7 @@ export type ProfileModel = {
   /** Sends the link that confirms the address again. */
   sendLinkAgain: PageForm;
   problems?: readonly FieldProblem[] | undefined;
-  /** Parts without anything to see. */
+  /** Invisible parts, such as scripts. */
   parts?: readonly ScriptedPart[];
 };
 

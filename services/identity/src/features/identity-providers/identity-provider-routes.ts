@@ -36,7 +36,7 @@ const providerShape = shape(
     }),
     enabled: Type.Boolean({
       description:
-        'Whether people can sign in with it and connect it. Without, connected accounts stay, and it refuses its callback.',
+        'Whether people can sign in with it and connect it. If `false`, its callback is refused, and connected accounts stay connected.',
     }),
     label: Type.String(),
     issuer: Type.String(),
@@ -161,7 +161,7 @@ export function identityProviderRoutes(options: {
     const provider = providerOf(entry);
     const problems = nameProblems(provider.label).map((it) => ({ ...it, field: 'label' }));
     if (problems.length > 0) throw invalidFields(problems);
-    // One that is away can be turned off.
+    // A provider that does not respond can be turned off.
     if (!provider.isEnabled) return provider.id;
     try {
       await options.activate(provider).client.load();

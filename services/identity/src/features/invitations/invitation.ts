@@ -21,7 +21,7 @@ export const INVITATION = {
     role: oneOf(MEMBER_ROLES),
     consentEpoch: number(),
     given: object(GIVEN),
-    /** The authority that it rests on until it begins. */
+    /** The authority of the admin, which the offer needs until the account is created. */
     invited: object(GIVEN),
   }).optional(),
   createdAt: date(),

@@ -48,7 +48,7 @@ export function createMembershipOffers(options: {
       return { clientId, role, consentEpoch: application.consentEpoch, given, invited };
     },
 
-    /** Makes the new account a member: its person has seen the offer on the page. An application that is full gets no member. */
+    /** Makes the new account a member: its person has seen the offer on the page. If the application has the maximum of members, none is added. */
     async begin({ id, invitedBy, membership }: Invitation, account: Account, origin: Origin) {
       const application = await applicationOf(membership);
       if (application === undefined || membership === undefined) return;
@@ -69,7 +69,7 @@ export function createMembershipOffers(options: {
         subject: account.id,
         details,
       });
-      // Of the epoch that it has: no token ends, and the other services ask again who sees what.
+      // The current epoch ends no token, but makes the other services read the rights again.
       await applicationWrites.revoke([{ application, over: false }]);
       if (application.owner !== null) void mails.notify(application.owner, memberInvitationSent(application));
     },

@@ -46,7 +46,7 @@ export function addPasskeyRoutes(
     error?: ServiceError,
   ): Promise<void> {
     const list = await passkeys.list(account.id);
-    // Only here, where it was removed: elsewhere it may have been somebody else, and its owner can still restore it.
+    // Only the browser that removed it gets the signal: another one may be the owner’s, who can still restore the passkey.
     const accepted = ctx.query.done === 'removed' ? list : undefined;
     const html = passkeysPage({
       frame,

@@ -6,7 +6,7 @@ import type { Account } from '../../core/accounts/account.ts';
 import { originOf } from '../../core/audit/audit.ts';
 import type { SignIn } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import { FRESH_SECONDS } from '../../core/sessions/account-router.ts';
-import type { Arrival, PageAfterSignIn } from '../../core/sessions/after-sign-in.ts';
+import type { CompletedSignIn, PageAfterSignIn } from '../../core/sessions/after-sign-in.ts';
 import type { SecondFactors } from '../../core/sessions/second-factors.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import { MAX_PASSKEYS } from './passkey.ts';
@@ -36,10 +36,10 @@ export function passkeyUpgrade(options: {
     return amr.includes('mfa') || (await secondFactors.of(accountId)).length === 0;
   }
 
-  async function add(ctx: Context, { account, recheck }: Arrival, response: string): Promise<void> {
+  async function add(ctx: Context, { account, recheck }: CompletedSignIn, response: string): Promise<void> {
     const name = deviceName(describeUserAgent(ctx.get('user-agent')));
     const added = await passkeys.add(account, { name, response }, contextOf(ctx, account), SILENTLY);
-    // If the sign-in has ended meanwhile, its end may have removed the passkeys before this one was there.
+    // If the sign-in ended meanwhile, its passkeys may have been removed before this one was stored.
     await recheck().catch(async (error: unknown) => {
       await passkeys.remove(account.id, added.id);
       throw error;
@@ -63,7 +63,7 @@ export function passkeyUpgrade(options: {
       const response = fields.get('passkey') ?? '';
       if (response === '' || !(await mayAdd(arrival.login))) return arrival.login;
       await add(ctx, arrival, response).catch((error: unknown) => {
-        // The person has not asked for it, and goes on without.
+        // The person has not asked for a passkey, so an error does not interrupt the sign-in.
         const isRefused = error instanceof ServiceError && ['invalid', 'conflict'].includes(error.kind);
         if (!isRefused) throw error;
       });

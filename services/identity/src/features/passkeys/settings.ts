@@ -6,7 +6,7 @@ const origins = list(NAME);
 export const passkeySettings = {
   relatedOrigins: described(
     'Other sites of yours whose own pages may ask a browser for the passkeys of `PUBLIC_URL`, as `/.well-known/webauthn` tells it (WebAuthn Level 3 §5.11). ' +
-      'They sign nobody in here.',
+      'A passkey that was used at one of them signs nobody in to Gatehouse.',
     {
       ...origins,
       type: 'a list of origins, separated by commas',

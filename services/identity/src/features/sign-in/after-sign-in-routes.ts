@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import type { Interaction } from 'oidc-provider';
 import type { Accounts } from '../../core/accounts/account.ts';
 import type { SignIn } from '../../core/oidc/epochs/sign-in-epochs.ts';
-import type { Arrival, PageAfterSignIn } from '../../core/sessions/after-sign-in.ts';
+import type { CompletedSignIn, PageAfterSignIn } from '../../core/sessions/after-sign-in.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import type { BrowserCookie } from '../../pages/browser-cookie.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
@@ -27,7 +27,7 @@ export function addAfterSignInRoutes(
 ): void {
   const pageOf = (ctx: Context) => options.pagesAfterSignIn.find(({ name }) => name === ctx.params.page);
 
-  async function arrivalOf(ctx: Context, details: Interaction): Promise<Arrival> {
+  async function arrivalOf(ctx: Context, details: Interaction): Promise<CompletedSignIn> {
     const login = details.result?.login as SignIn | undefined;
     if (login === undefined || login.browser !== options.browser.id(ctx)) throw new SignInExpired();
     const account = await options.accounts.find(login.accountId);
@@ -40,7 +40,7 @@ export function addAfterSignInRoutes(
     ctx: Context,
     details: Interaction,
     page: PageAfterSignIn,
-    arrival: Arrival,
+    arrival: CompletedSignIn,
     error?: ServiceError,
   ): Promise<void> {
     const html = await page.show(ctx, arrival, {

@@ -6,7 +6,7 @@ import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { decodeJwt } from 'jose';
 import type { Connection } from 'mongoose';
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { isOffline } from '../claims/scope-rules.ts';
+import { hasOfflineAccess } from '../claims/scope-rules.ts';
 import { notePolling } from './device-polling.ts';
 import type { Documents, OidcDocument } from './oidc-document.ts';
 import { usedOnce } from './pushed-requests.ts';
@@ -73,7 +73,7 @@ export type OfAccount = {
   expiresAt: Date | null;
   /** In a grant: the destination of its latest code or token. */
   redirectUri: string | undefined;
-  /** In a grant that has outlived the sign-out of its session: the payload of that. */
+  /** The payload of the ended session, in a grant that outlived its sign-out. */
   session: AdapterPayload | undefined;
 };
 
@@ -109,8 +109,11 @@ export type OidcStore = {
   endGrantsBelow(accountId: string, epoch: number): Promise<void>;
   /** Ends the grants of the account that were made in the session with this uid, of all applications or of one. */
   endGrantsOfSession(accountId: string, uid: string, clientId?: string): Promise<void>;
-  /** Keeps the offline grants of a session that has ended, but for those of a client: what ends by the beginning of a session finds them. */
-  keepOffline(session: AdapterPayload, exceptOf?: string): Promise<void>;
+  /**
+   * Keeps the offline grants of an ended session, except those of one client. The removal of the passkey or provider with which the session
+   * began still finds them.
+   */
+  keepOfflineGrants(session: AdapterPayload, exceptOf?: string): Promise<void>;
   /** Ends every grant of a client, and every pending authorization request. */
   endGrantsOfClient(clientId: string): Promise<void>;
 };
@@ -243,10 +246,10 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
   };
 }
 
-/** Finds sessions and grants by their accounts, and keeps some. */
+/** Finds sessions and grants by account, and keeps offline grants after a sign-out. */
 function accountQueries(
   collections: Record<'Session' | 'Grant', Documents>,
-): Pick<OidcStore, 'sessionsOf' | 'grantsOf' | 'grantsOfClient' | 'countAccounts' | 'keepOffline'> {
+): Pick<OidcStore, 'sessionsOf' | 'grantsOf' | 'grantsOfClient' | 'countAccounts' | 'keepOfflineGrants'> {
   async function* ofAccount(kind: 'Session' | 'Grant', filter: { account_id: string; epoch?: object }) {
     for await (const document of collections[kind].find(filter).sort({ expires_at: -1 })) {
       const payload = payloadOf(document);
@@ -269,7 +272,7 @@ function accountQueries(
         yield { ...ownFields(document), payload, accountId: String(document.account_id) };
       }
     },
-    async keepOffline({ authorizations: _, state: __, ...session }, exceptOf = '') {
+    async keepOfflineGrants({ authorizations: _, state: __, ...session }, exceptOf = '') {
       const ofSession = { account_id: session.accountId, uid: String(session.uid) };
       await collections.Grant.updateMany(
         { ...ofSession, offline: true, client_id: { $ne: exceptOf } },
@@ -386,7 +389,7 @@ function documentAdapter(documents: Documents, kind: Kind): Adapter {
             grant_id: payload.grantId,
             uid: payload.uid ?? sessionUid,
             ...(ofAccount ? { account_id: accountId, client_id: clientId, epoch: epoch ?? 0 } : {}),
-            offline: isOffline((payload.openid as { scope?: string } | undefined)?.scope) || undefined,
+            offline: hasOfflineAccess((payload.openid as { scope?: string } | undefined)?.scope) || undefined,
             ...(pending ? { client_id: requestingClient(payload) } : {}),
             user_code: payload.userCode,
             expires_at:

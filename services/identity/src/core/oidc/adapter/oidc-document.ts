@@ -16,7 +16,7 @@ export type OidcDocument = {
   client_id?: string | undefined;
   /** In a grant: whether it outlives the sign-out that ends its session. */
   offline?: boolean | undefined;
-  /** In a grant that has outlived it: the payload of that session. */
+  /** The payload of the session, in a grant that outlived it. */
   session?: string | undefined;
   /** In a grant: the destination of its latest code or token. */
   redirect_uri?: string | undefined;

@@ -11,7 +11,7 @@ export const ALL_SCOPES = [...OIDC_SCOPES, ...API_SCOPES];
 export const OFFLINE_ACCESS = 'offline_access';
 
 /** Whether these scopes let an application stay signed in after a sign-out. */
-export function isOffline(scope: unknown): boolean {
+export function hasOfflineAccess(scope: unknown): boolean {
   return parseScope(String(scope ?? '')).includes(OFFLINE_ACCESS);
 }
 

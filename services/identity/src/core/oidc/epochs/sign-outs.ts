@@ -9,10 +9,14 @@ export type Logout = { clientId: string; accountId: string; sid: string; consent
 /** The callback of RP-initiated logout when the person has confirmed it. */
 export type SignOuts = {
   /**
-   * Ends the session with this uid, at the request of an application if it is known. With `staysOffline`, the person has signed out:
+   * Ends the session with this uid, at the request of an application if it is known. With `keepsOfflineAccess`, the person has signed out:
    * native applications with offline_access stay signed in, but for the one that asks (Back-Channel Logout §2.7).
    */
-  signOut(uid: string, by: { origin: Origin; client?: string }, staysOffline?: boolean): Promise<unknown>;
+  signOut(
+    uid: string,
+    by: { origin: Origin; client?: string },
+    keepsOfflineAccess?: boolean,
+  ): Promise<unknown>;
   /** Ends the grants of the session with this uid that this application has. Durable when it resolves. */
   endGrantsOfSession(accountId: string, uid: string, clientId: string): Promise<void>;
   /** Whether all sessions of the account have ended since the sign-in began. */
