@@ -88,6 +88,7 @@ await inChromium(t, (browser) =>
     await open('Webhooks');
     await follow(/^(?:New|Create a) webhook$/);
     await page.fill('#url', endpoint);
+    await page.check('[name="events"][value="*"]');
     await follow('Create webhook');
     await follow('Send a test');
     await until(() => received.includes('webhook.test'), 10_000);

@@ -6,7 +6,7 @@ import { createFindById } from '@gatehouse/data/find-by-id';
 import { createListSource } from '@gatehouse/data/list-source';
 import { OUTBOX_INDEX } from '@gatehouse/data/outbox';
 import { createVersionedWrites } from '@gatehouse/data/versioned-write';
-import { emailKey } from '@gatehouse/domain/folded-key';
+import { emailKey, foldedKey } from '@gatehouse/domain/folded-key';
 import type { RequestedBy } from '@gatehouse/server/requests';
 import type { Connection } from 'mongoose';
 import { emailLookAlike, usernameLookAlikes } from '../look-alikes/look-alikes.ts';
@@ -118,9 +118,8 @@ export function createUserStore(connection: Connection, counts: Counts = createC
 
   /** Keeps a name that is held for somebody else from being taken by a change. */
   function withFreeUsername({ id, username }: Account, next: Account) {
-    const before = usernameLookAlikes(username);
-    const keys = usernameLookAlikes(next.username).filter((key) => !before.includes(key));
-    if (keys.length === 0) return undefined;
+    if (foldedKey(next.username) === foldedKey(username)) return undefined;
+    const keys = usernameLookAlikes(next.username);
     return async () => {
       if ((await takenUsernames(keys, id)).size > 0) throw new TakenError('username');
     };

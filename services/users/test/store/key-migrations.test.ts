@@ -99,3 +99,13 @@ t.test('of accounts whose names look alike, each keeps them, and nobody new gets
     'once it is left',
   );
 });
+
+t.test('a name that is held for one account of a pair is not free for the other', async (t) => {
+  const names = ['carol1', 'caro1l'];
+  const accounts = names.map((username) => ({ username, email: `${username}@example.org` }));
+  const { store, ids } = await migrated(t, accounts);
+  const [owner = '', imitator = ''] = ids;
+  await store.update(owner, { username: 'zz-carol' });
+  await t.rejects(store.update(imitator, { username: 'carol1' }), new TakenError('username'));
+  t.match(await store.update(owner, { username: 'carol1' }), { user: { username: 'carol1' } });
+});

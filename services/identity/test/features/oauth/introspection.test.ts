@@ -160,6 +160,7 @@ t.test('an API key: for a resource server and for its own application', async (t
   const made = await call('POST', keys, ann, {
     name: 'CI',
     scopes: ['read:data'],
+    expires_in: 90,
   });
   const { id, api_key: key } = made.body as { id: string; api_key: string };
   for (const [name, client, expected] of [
@@ -169,6 +170,8 @@ t.test('an API key: for a resource server and for its own application', async (t
   ] as const) {
     t.match((await introspect(key, client)).body, expected, name);
   }
+  const { exp, iat, jti } = (await introspect(key, machine)).body;
+  t.match([Number.isInteger(exp), Number.isInteger(iat), jti], [true, true, id], 'RFC 7662 §2.2');
   t.same((await introspect(`${key.slice(0, -4)}AAAA`, resource)).body, { active: false }, 'an unknown key');
   t.equal((await call('DELETE', `${keys}/${id}`, ann)).status, 204);
   t.same((await introspect(key, resource)).body, { active: false }, 'revoked');

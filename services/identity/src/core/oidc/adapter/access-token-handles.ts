@@ -39,14 +39,14 @@ function payloadOf(caller: Caller, audience: string): AdapterPayload {
   };
   return {
     kind: 'AccessToken',
-    jti: caller.tokenId ?? '',
+    jti: caller.tokenId ?? caller.keyId ?? '',
     clientId: caller.clientId,
     ...(ofMachine ? {} : { accountId: caller.subject }),
     extra,
     scope: [...caller.scopes].join(' '),
     aud: audience,
-    iat: caller.issuedAt,
-    exp: caller.expiresAt,
+    iat: Math.floor(caller.issuedAt),
+    exp: Math.floor(caller.expiresAt),
     ...(caller.keyThumbprint === undefined ? {} : { jkt: caller.keyThumbprint }),
   };
 }
