@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { unescapeHtml } from '@gatehouse/testing/form-browser';
 import { loginToken } from '@gatehouse/testing/json-request';
 import { documentProblems } from '@gatehouse/testing/openapi-check';
 import t from 'tap';
@@ -85,7 +86,7 @@ t.test('every request of the reference can be copied into a shell, and is well f
     for (const [, id = '', code = ''] of text.matchAll(
       /<pre id="([\w-]+)-curl"[^>]*><code>([\s\S]*?)<\/code>/g,
     )) {
-      commands.set(id, plain(code));
+      commands.set(id, unescapeHtml(code.replaceAll(/<[^>]+>/g, '')));
     }
   }
   const server = document.servers[0]?.url ?? '';
@@ -137,13 +138,3 @@ t.test('/openapi.json is valid, and so are its examples', async (t) => {
   t.same(await documentProblems(document), []);
   t.equal(document.servers.length, 1);
 });
-
-function plain(markup: string): string {
-  return markup
-    .replaceAll(/<[^>]+>/g, '')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&');
-}

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findChromium, NO_CHROMIUM, startChromium } from '@gatehouse/testing/chromium';
 import type { FormBrowser } from '@gatehouse/testing/form-browser';
+import { unescapeHtml } from '@gatehouse/testing/form-browser';
 import { freePort, until } from '@gatehouse/testing/processes';
 import t, { type Test } from 'tap';
 import { signInAndAllow, startServer } from './clients/set-up.ts';
@@ -17,16 +18,9 @@ const { demo, issuer } = server;
 
 /** The code in a page by the id of its element, and the text of the page. */
 function examplesIn(html: string): { code: (id: string) => string; text: string } {
-  const plain = (text: string) =>
-    text
-      .replaceAll('&quot;', '"')
-      .replaceAll('&#39;', "'")
-      .replaceAll('&lt;', '<')
-      .replaceAll('&gt;', '>')
-      .replaceAll('&amp;', '&');
   return {
-    text: plain(html),
-    code: (id) => plain(new RegExp(`<pre id="${id}"[^>]*><code>([^<]*)<`).exec(html)?.[1] ?? ''),
+    text: unescapeHtml(html),
+    code: (id) => unescapeHtml(new RegExp(`<pre id="${id}"[^>]*><code>([^<]*)<`).exec(html)?.[1] ?? ''),
   };
 }
 

@@ -124,8 +124,13 @@ export function formsOf(html: string): Form[] {
 
 function attributeOf(text: string, name: string): string | undefined {
   const value = new RegExp(`\\b${name}="([^"]*)"`).exec(text)?.[1];
-  return value
-    ?.replaceAll('&quot;', '"')
+  return value && unescapeHtml(value);
+}
+
+/** The text of escaped HTML without tags. */
+export function unescapeHtml(text: string): string {
+  return text
+    .replaceAll('&quot;', '"')
     .replaceAll('&#39;', "'")
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')

@@ -30,7 +30,7 @@ function zonedText(date: Date, style: 'date' | 'dateAndTime'): string {
 const MAX_FORMATS = 50;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** A format, of which the last few are kept: the rows of a list have the same one. */
+/** A format. Some are cached, since the rows of a list share one. */
 function formatIn(zone: string, locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = JSON.stringify([zone, locale, options]);
   const known = formats.get(key);

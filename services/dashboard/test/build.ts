@@ -13,7 +13,12 @@ import { createItemsService } from '@gatehouse/items';
 import { createNotificationsService } from '@gatehouse/notifications';
 import { run } from '@gatehouse/server/run';
 import type { Service } from '@gatehouse/server/service';
-import { createFormBrowser, type FormBrowser, type Page } from '@gatehouse/testing/form-browser';
+import {
+  createFormBrowser,
+  type FormBrowser,
+  type Page,
+  unescapeHtml,
+} from '@gatehouse/testing/form-browser';
 import { jsonRequest, loginToken } from '@gatehouse/testing/json-request';
 import { freePort } from '@gatehouse/testing/processes';
 import { logger } from '@gatehouse/testing/test-logger';
@@ -198,12 +203,7 @@ export const heading = ({ html }: Page) => /<h1>(.*?)<\/h1>/s.exec(html)?.[1];
 /** The code of the element with this id, as it was before it was escaped. */
 export function codeOf({ html }: Page, id: string): string | undefined {
   const escaped = new RegExp(`id="${id}"[^>]*>(?:<code>)?([^<]*)<`).exec(html)?.[1];
-  return escaped
-    ?.replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&');
+  return escaped && unescapeHtml(escaped);
 }
 
 /** What is read on a page. */

@@ -12,7 +12,7 @@ import { signInAndAllow, startServer } from './set-up.ts';
 // The frameworks on the page Quick start of an application: each step that is a command is done, and somebody signs in.
 
 type Framework = {
-  /** What the person has before the first step. */
+  /** The files that exist before the first step. */
   project?: Record<string, string>;
   begin?: string;
   /** The redirect URI that the framework chooses. */

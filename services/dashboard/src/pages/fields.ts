@@ -111,7 +111,7 @@ export function optionTags(options: Options, chosen?: string): Html[] {
   });
 }
 
-/** Boxes of which at least one is to be ticked, in their groups, with what is wrong with the choice. */
+/** Checkboxes in groups, with the problem of the choice. At least one must be ticked. */
 function choices(
   { name, label, hint, options = [] }: FormField,
   chosen: readonly string[],

@@ -155,7 +155,7 @@ export type Resource<T extends { id: string }> = Omit<
   };
   /**
    * The actions of the buttons and forms of its pages, by the last part of the path; of a further page, after its name.
-   * `once` are those that the API would do again for a form that is sent twice; `form` is of a form that sends more than most.
+   * An action that is not idempotent is given as `once`: a form that is sent twice runs it once. `form` has the limits of a large form.
    */
   actions?: Readonly<Record<string, Act<T> | { once: Act<T> } | { act: Act<T>; form: FormOptions }>>;
   /** The same for what cannot be undone and is asked before. */

@@ -1,5 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
+import { unescapeHtml } from '@gatehouse/testing/form-browser';
 import t from 'tap';
 import { build } from '../build.ts';
 
@@ -19,19 +20,11 @@ async function samplesIn(language: string): Promise<Map<string, string>> {
     for (const [, id = '', code = ''] of html.matchAll(
       new RegExp(`<pre id="(\\w+)-${language}" tabindex="0"><code>([\\s\\S]*?)</code>`, 'g'),
     )) {
-      samples.set(id, decode(code));
+      samples.set(id, unescapeHtml(code.replaceAll(/<[^>]+>/g, '')));
     }
   }
   return samples;
 }
-const decode = (markup: string) =>
-  markup
-    .replaceAll(/<[^>]+>/g, '')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&');
 
 const [curl, node, python] = await Promise.all(['curl', 'node', 'python'].map(samplesIn));
 const hasPython = spawnSync('python3', ['-c', 'import requests']).status === 0;

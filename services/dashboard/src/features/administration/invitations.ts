@@ -9,6 +9,7 @@ import { applicationLink, exactTime, facts, time, userLink } from '../../pages/p
 import { requestBody } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import { MEMBER_ROLES } from '../applications/members.ts';
+import { ROLES } from './user-role.ts';
 
 type Invitation = {
   id: string;
@@ -19,8 +20,6 @@ type Invitation = {
   created_at: string;
   expires_at: string;
 };
-
-import { ROLES } from './user-role.ts';
 
 const API = '/api/v1/invitations';
 

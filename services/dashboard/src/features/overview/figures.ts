@@ -31,7 +31,7 @@ export function tiles(figures: readonly Figure[]): Html {
   )}</dl>`;
 }
 
-/** The figure of a metric; `worse` is one of which more is worse. */
+/** The figure of a metric. With `worse`, a higher value is worse. */
 export function figureOf(name: string, outcome: Outcome<Series>, unit: Unit, worse = false): Figure {
   const { total, previous_total: before } = outcome.value ?? {};
   const value = totalText(outcome, unit);

@@ -53,11 +53,13 @@ ${body}
 `;
 }
 
+const COLOURS = { light: schemeColours('light'), dark: schemeColours('dark') };
+
 /** The colours in values: mail programs know no custom properties. Without styles, a mail is text with links. */
 function styles(primaryColor: string | undefined): string {
   const own = primaryColor === undefined ? undefined : accentPalettes(primaryColor);
   const [light, dark] = (['light', 'dark'] as const).map((scheme) => {
-    const { ground, surface, ink, line, accent, ...more } = { ...schemeColours(scheme), ...own?.[scheme] };
+    const { ground, surface, ink, line, accent, ...more } = { ...COLOURS[scheme], ...own?.[scheme] };
     return `body { background: ${ground}; color: ${ink} }
 main { background: ${surface}; border: 1px solid ${line} }
 .brand { color: ${accent} }

@@ -17,7 +17,7 @@ export type PageAfterSignIn = {
   /** `next` is where the sign-in goes on without the form, and `error` what `submit` has thrown. */
   show(
     ctx: Context,
-    arrival: CompletedSignIn,
+    signIn: CompletedSignIn,
     page: {
       form: PageForm;
       application: RequestingApplication | undefined;
@@ -26,5 +26,5 @@ export type PageAfterSignIn = {
     },
   ): string | Promise<string>;
   /** Returns the sign-in that goes on. Throws `invalid` and `forbidden` for a form to correct. */
-  submit(ctx: Context, arrival: CompletedSignIn, fields: ReadonlyMap<string, string>): Promise<SignIn>;
+  submit(ctx: Context, signIn: CompletedSignIn, fields: ReadonlyMap<string, string>): Promise<SignIn>;
 };

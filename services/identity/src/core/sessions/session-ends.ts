@@ -67,8 +67,7 @@ export function createSessionEnds(options: {
 
   /**
    * When several calls end a session at the same time, only one notifies its applications. `keep` runs before the grants are deleted, and
-   * can keep some. Returns the account
-   * of the session.
+   * can keep some. Returns the account of the session.
    */
   async function endSession(
     uid: string,

@@ -59,15 +59,15 @@ export function passkeyUpgrade(options: {
         ...{ ...page, username: account.username, scripts: [options.script] },
         options: await passkeys.creationOptions(account, contextOf(ctx, account), SILENTLY),
       }),
-    async submit(ctx, arrival, fields) {
+    async submit(ctx, signIn, fields) {
       const response = fields.get('passkey') ?? '';
-      if (response === '' || !(await mayAdd(arrival.login))) return arrival.login;
-      await add(ctx, arrival, response).catch((error: unknown) => {
+      if (response === '' || !(await mayAdd(signIn.login))) return signIn.login;
+      await add(ctx, signIn, response).catch((error: unknown) => {
         // The person has not asked for a passkey, so an error does not interrupt the sign-in.
         const isRefused = error instanceof ServiceError && ['invalid', 'conflict'].includes(error.kind);
         if (!isRefused) throw error;
       });
-      return arrival.login;
+      return signIn.login;
     },
   };
 }

@@ -27,23 +27,23 @@ export function addAfterSignInRoutes(
 ): void {
   const pageOf = (ctx: Context) => options.pagesAfterSignIn.find(({ name }) => name === ctx.params.page);
 
-  async function arrivalOf(ctx: Context, details: Interaction): Promise<CompletedSignIn> {
+  async function completedSignInOf(ctx: Context, details: Interaction): Promise<CompletedSignIn> {
     const login = details.result?.login as SignIn | undefined;
     if (login === undefined || login.browser !== options.browser.id(ctx)) throw new SignInExpired();
     const account = await options.accounts.find(login.accountId);
     if (account?.status !== 'active' || account.sign_in_epoch !== login.epoch) throw new SignInExpired();
     if (await options.sessionEnds.isOver(login)) throw new SignInExpired();
-    return { account, login, recheck: () => arrivalOf(ctx, details) };
+    return { account, login, recheck: () => completedSignInOf(ctx, details) };
   }
 
   async function show(
     ctx: Context,
     details: Interaction,
     page: PageAfterSignIn,
-    arrival: CompletedSignIn,
+    signIn: CompletedSignIn,
     error?: ServiceError,
   ): Promise<void> {
-    const html = await page.show(ctx, arrival, {
+    const html = await page.show(ctx, signIn, {
       form: options.forms.form(ctx, { action: ctx.path, context: details.uid }),
       application: await options.applicationOf(ctx, details),
       next: details.returnTo,
@@ -56,21 +56,21 @@ export function addAfterSignInRoutes(
     const page = pageOf(ctx);
     if (page === undefined) return next();
     const details = await options.load(ctx);
-    await show(ctx, details, page, await arrivalOf(ctx, details));
+    await show(ctx, details, page, await completedSignInOf(ctx, details));
   });
 
   router.post('/sign-in/:uid/after/:page', async (ctx, next) => {
     const page = pageOf(ctx);
     if (page === undefined) return next();
     const { fields, details } = await options.readForm(ctx);
-    const arrival = await arrivalOf(ctx, details);
+    const signIn = await completedSignInOf(ctx, details);
     try {
-      const login = await page.submit(ctx, arrival, fields);
+      const login = await page.submit(ctx, signIn, fields);
       seeOther(ctx, await options.resultUrl(ctx, { ...details.result, login }));
     } catch (error) {
       const isCorrectable = error instanceof ServiceError && ['invalid', 'forbidden'].includes(error.kind);
       if (!isCorrectable || error instanceof SignInExpired) throw error;
-      await show(ctx, details, page, arrival, error);
+      await show(ctx, details, page, signIn, error);
     }
   });
 }

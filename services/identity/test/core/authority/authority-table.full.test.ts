@@ -163,7 +163,7 @@ async function makeScene(event: AuthorityEvent) {
     ...{ browser: browsers.customer, client, username: names.customer },
     more: { scope: 'openid read:data read:users' },
   });
-  /** What the owner has allowed in the browser that is signed out; those that still get tokens. */
+  /** The clients that the owner has allowed in the browser that is signed out. */
   const allowed: { client: typeof WEB | typeof NATIVE; tokens: Tokens }[] = [];
   for (const [client, scope] of [
     [WEB, 'openid'],

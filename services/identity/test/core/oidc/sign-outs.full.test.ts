@@ -262,7 +262,7 @@ const TV = await createApplication(admin, {
   ...{ name: 'Television', type: 'native', scopes: ['openid'], device_flow: true },
 });
 const OFFLINE = { scope: 'openid offline_access' };
-/** What is tried, beside a device. */
+/** The clients, beside a device. */
 const CLIENTS = {
   native: () => ({ client: NATIVE, more: OFFLINE }),
   online: () => ({ client: NATIVE, more: { scope: 'openid' } }),

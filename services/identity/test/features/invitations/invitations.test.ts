@@ -76,7 +76,7 @@ t.test('the account gets the role and the membership that the page names', async
     ...{ client: client_id, details: { invitation: id, invited_by: built.people.admin.id } },
   });
 
-  // Whoever has got the application since did not give a membership.
+  // A new owner did not give the membership.
   const later = await invite('later@example.org', { role: 'admin', application });
   await call('POST', `/api/v1/applications/${client_id}/transfer`, admin, { to: 'admin' });
   t.match((await call('GET', `${path}/${later.id}`, admin)).body, { role: 'admin', application: null });

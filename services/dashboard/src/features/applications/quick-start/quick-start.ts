@@ -86,7 +86,7 @@ ${programs(target, sample, base)}
 ${type !== 'resource' && tryIt(target, tried)}`;
 }
 
-/** A tab for each framework and language, of which one is shown: the chosen one, or the last one that was chosen in this browser. */
+/** A tab for each framework and language. The chosen one is shown, or else the last one that was chosen in this browser. */
 function programs({ value, visit, path }: Target<Application>, sample: Sample, base: string): Html {
   const all = [...FRAMEWORKS.filter(({ types }) => types.includes(value.type)), ...SNIPPETS[value.type]];
   const find = (id: string | undefined) => all.find((it) => it.id === id);
