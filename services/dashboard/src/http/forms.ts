@@ -1,12 +1,12 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isStorable } from '@gatehouse/api/http/json-body';
+import { type FormParts, readMultipart, type SentFile } from '@gatehouse/api/http/multipart';
 import { readBody } from '@gatehouse/api/http/request-body';
 import { ServiceError } from '@gatehouse/core/errors';
 import { deriveKeys, type KeyList } from '@gatehouse/core/sealing';
 import { isFromOtherOrigin } from '@gatehouse/web/form-origin';
 import type { Context } from 'koa';
 import type { Session } from '../sessions/session.ts';
-import { type FormParts, readMultipart, type SentFile } from './multipart.ts';
 
 /** More than any of our forms needs, in bytes: an item's value has 64 KiB, and each byte may be sent as three. */
 const FORM_LIMIT = 256 * 1024;

@@ -1,7 +1,7 @@
 import { csvHeader, csvLines } from '@gatehouse/api/http/csv';
+import type { SentFile } from '@gatehouse/api/http/multipart';
 import { ApiError } from '../api/api-error.ts';
 import { readCsv } from '../http/csv-file.ts';
-import type { SentFile } from '../http/multipart.ts';
 import type { Import, ImportRow } from '../imports/import.ts';
 import { errorOf } from '../pages/fields.ts';
 import { capital } from '../pages/parts.ts';
