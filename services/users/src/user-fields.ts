@@ -1,4 +1,5 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import { isLoopback } from '@gatehouse/core/web-uris';
 import { asciiDomain } from '@gatehouse/domain/domain-name';
 import { boolean, date, id, inSnakeCase, number, oneOf, text } from '@gatehouse/domain/fields';
 import { emailKey, IGNORABLE } from '@gatehouse/domain/folded-key';
@@ -151,9 +152,11 @@ const phone: Rule = (value) => {
 
 const picture: Rule = (value) => {
   if (value.length > PICTURE_MAX) return `must have at most ${PICTURE_MAX} characters`;
-  // Reject what the URL parser would silently repair, and URLs with credentials.
-  const url = /^https:\/\/[^\s\\"'<>`\p{Cc}]+$/u.test(value) ? URL.parse(value) : null;
-  return url === null || url.username !== '' || url.password !== '' ? 'must be an https URL' : undefined;
+  // Reject what the URL parser would silently repair, and URLs with credentials. Uploaded pictures are at the public URL, which may
+  // be on this computer.
+  const url = /^https?:\/\/[^\s\\"'<>`\p{Cc}]+$/u.test(value) ? URL.parse(value) : null;
+  const isSafe = url !== null && (url.protocol === 'https:' || isLoopback(url));
+  return isSafe && url.username === '' && url.password === '' ? undefined : 'must be an https URL';
 };
 
 const among =

@@ -20,6 +20,7 @@ t.test('the values that the fields accept', async (t) => {
     { phone: '0301234567' },
     { phone: '+123456789012345' },
     { picture: 'https://example.org/a.png?x=1#y' },
+    { picture: 'http://localhost:3000/a.png' },
     { picture: `https://example.org/${'a'.repeat(1980)}` },
     { username: 'abc' },
     { username: 'z'.repeat(64) },
