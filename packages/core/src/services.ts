@@ -33,6 +33,7 @@ const TABLE = {
       '/api/v1/sessions',
       '/api/v1/consents',
       '/api/v1/factors',
+      '/api/v1/pictures',
       '/api/v1/password-resets',
       '/api/v1/invitations',
       '/api/v1/identity-providers',

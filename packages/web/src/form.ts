@@ -44,7 +44,6 @@ const SUBJECTS: Record<string, string> = {
   first_name: 'The first name',
   last_name: 'The last name',
   phone: 'The phone number',
-  picture: 'The picture URL',
 };
 const INPUT_MODE: Record<string, string> = { email: 'email', tel: 'tel', url: 'url' };
 

@@ -62,7 +62,11 @@ for (const [name, page] of pages) {
     for (const { name: tag, attributes } of elements) {
       t.notMatch(tag, /^(?:style|iframe|object|embed|base)$/);
       if (tag === 'img')
-        t.match(attributes.get('src'), /^data:image\/png;base64,/, 'only pictures in the page');
+        t.match(
+          attributes.get('src'),
+          /^(?:data:image\/png;base64,|\/account\/pictures\/)/,
+          'only pictures in the page, and ours',
+        );
       if (tag === 'script') t.match(attributes.get('src'), /^\/account\//, 'only scripts of ours');
       for (const key of attributes.keys()) t.notMatch(key, /^(?:style|srcdoc|on.*)$/);
       for (const key of ['aria-describedby', 'aria-labelledby', 'for', 'form']) {

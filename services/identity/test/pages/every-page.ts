@@ -12,6 +12,7 @@ import { ACCOUNT_PAGES } from '../../src/features/account/account-pages.ts';
 import { accountDeletedPage, deletionQuestion, lastAdminPage } from '../../src/features/account/deletion.ts';
 import { exportPage } from '../../src/features/account/export/export-routes.ts';
 import { passwordPage, passwordPart } from '../../src/features/account/password-page.ts';
+import { pictureForms, picturePage } from '../../src/features/account/picture/picture-page.ts';
 import { profilePage } from '../../src/features/account/profile-page.ts';
 import {
   EMAIL_CHANGED,
@@ -164,10 +165,16 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     scripts: ['/account/passkey.js'],
   };
   const signIn = { form, application, links, methods, scripts: ['/account/passkey.js'], cancel: true };
-  const names = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
+  const names = ['username', 'email', 'name', 'first_name', 'last_name', 'phone'] as const;
   const values = Object.fromEntries(names.map((name) => [name, of(name)]));
+  const picture = {
+    ...{ upload: form, remove: form },
+    problems: [],
+    ...{ picture: 'https://id.example.org/account/pictures/p', path: '/account/pictures/p' },
+  };
   const profile = {
     frame,
+    picture: pictureForms(picture),
     form,
     values,
     asksForPassword: true,
@@ -545,6 +552,11 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ],
     ['password, wait', passwordPage({ frame, form, hasPassword: true, retryAfter: 30 })],
     ['password, none', passwordPage({ frame, form, hasPassword: false })],
+    ['picture, problem', picturePage(frame, { ...picture, problems: [problem('file')] })],
+    [
+      'picture, of a provider',
+      picturePage(frame, { ...picture, picture: 'https://pictures.example.org/p.png', path: undefined }),
+    ],
     ['profile, no password', profilePage({ ...profile, asksForPassword: false, email: 'verified' })],
     [
       'applications',

@@ -54,6 +54,12 @@ export type AccountRouter = {
     path: string,
     action: (ctx: Context, signedIn: SignedIn, fields: Map<string, string>) => Promise<string | undefined>,
   ): void;
+  /** A form with a file in the field `file`. Undefined is one of more than `maxBytes`, of which nothing has been checked. */
+  postFile(
+    path: string,
+    maxBytes: number,
+    action: (ctx: Context, signedIn: SignedIn, file: Buffer | undefined) => Promise<string | undefined>,
+  ): void;
   /**
    * An act that cannot be undone: GET asks and changes nothing; POST acts if the response came with it, and asks again
    * otherwise. `act` returns the page to go to, or undefined when it has answered itself. `fields`: of the form that was sent.
@@ -125,18 +131,24 @@ export function createAccountRouter(options: {
     return { signedIn, form, frame };
   }
 
+  function answer<T>(
+    path: string,
+    read: (ctx: Context, context: string) => Promise<T>,
+    action: (ctx: Context, signedIn: SignedIn, sent: T) => Promise<string | undefined>,
+  ): void {
+    router.post(path, async (ctx) => {
+      const sent = await read(ctx, contextOf(await requireSignedIn(ctx)));
+      // Again, as the session may have ended, and the account changed, while the form was on its way.
+      const next = await action(ctx, await requireSignedIn(ctx), sent);
+      if (next !== undefined) seeOther(ctx, next);
+    });
+  }
+
   const pages: AccountRouter = {
     router,
     page,
-    async isFresh(ctx, { session, account }, page) {
-      const { isUnconfirmed = false, passkey } = session.device ?? {};
-      // A person who removes a passkey may have lost it to somebody who has signed in with it.
-      const isRemoved = passkey !== undefined && !(await isFactor(options.factors, account.id, passkey));
-      const isRecent =
-        !isUnconfirmed && !isRemoved && Date.now() / 1000 - Number(session.loginTs) <= FRESH_SECONDS;
-      const isFresh =
-        isRecent &&
-        (session.amr?.includes('mfa') === true || (await options.secondFactors.of(account.id)).length === 0);
+    async isFresh(ctx, signedIn, page) {
+      const isFresh = await isProvedRecently(signedIn, options);
       // Not by max_age, about which oidc-provider and another replica's clock could disagree with this, and send the browser in circles.
       if (!isFresh) askToSignIn(ctx, page, { prompt: 'login' });
       return isFresh;
@@ -153,14 +165,9 @@ export function createAccountRouter(options: {
         }
       });
     },
-    post(path, action) {
-      router.post(path, async (ctx) => {
-        const fields = await forms.read(ctx, contextOf(await requireSignedIn(ctx)));
-        // Again, as the session may have ended, and the account changed, while the form was on its way.
-        const next = await action(ctx, await requireSignedIn(ctx), fields);
-        if (next !== undefined) seeOther(ctx, next);
-      });
-    },
+    post: (path, action) => answer(path, forms.read, action),
+    postFile: (path, maxBytes, action) =>
+      answer(path, (ctx, context) => forms.readFile(ctx, context, maxBytes), action),
     confirmed(path, current, ask, { fresh = false } = {}) {
       const isStale = async (ctx: Context, signedIn: SignedIn) =>
         fresh && !(await pages.isFresh(ctx, signedIn, listOf(path)));
@@ -229,6 +236,20 @@ function redirectToSignIn(
     ...more,
   });
   seeOther(ctx, `/oauth2/authorize?${query}`);
+}
+
+async function isProvedRecently(
+  { session, account }: SignedIn,
+  { factors, secondFactors }: { factors: readonly Factors[]; secondFactors: Pick<SecondFactors, 'of'> },
+): Promise<boolean> {
+  const { isUnconfirmed = false, passkey } = session.device ?? {};
+  // A person who removes a passkey may have lost it to somebody who has signed in with it.
+  const isRemoved = passkey !== undefined && !(await isFactor(factors, account.id, passkey));
+  const isRecent =
+    !isUnconfirmed && !isRemoved && Date.now() / 1000 - Number(session.loginTs) <= FRESH_SECONDS;
+  return (
+    isRecent && (session.amr?.includes('mfa') === true || (await secondFactors.of(account.id)).length === 0)
+  );
 }
 
 async function isFactor(kinds: readonly Factors[], userId: string, id: string): Promise<boolean> {

@@ -1,6 +1,9 @@
 /** The pages of the account, and where they are. */
 export const ACCOUNT_PAGES = {
   profile: '/account',
+  picture: '/account/picture',
+  /** Below it are the pictures themselves, which anybody gets who knows their URLs. */
+  pictures: '/account/pictures',
   export: '/account/export',
   deleteAccount: '/account/delete',
   password: '/account/password',

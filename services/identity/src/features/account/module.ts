@@ -1,5 +1,6 @@
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { PASSWORD_CHANGED, RECOVERY_USED } from '../../core/accounts/account-notices.ts';
+import type { PersonalDataSection } from '../../core/extensions.ts';
 import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { addAccessRoutes } from './access/access-routes.ts';
@@ -11,6 +12,11 @@ import { accountSections } from './export/account-sections.ts';
 import { addExportRoutes } from './export/export-routes.ts';
 import { serviceLists } from './export/service-lists.ts';
 import { passwordPart } from './password-page.ts';
+import { PICTURE_TYPE } from './picture/picture.ts';
+import { pictureApi } from './picture/picture-api.ts';
+import { addPictureRoutes } from './picture/picture-routes.ts';
+import { createPictureStore, type PictureStore } from './picture/picture-store.ts';
+import { createPictures } from './picture/pictures.ts';
 import { addProfileRoutes } from './profile-routes.ts';
 import { recoveryRoutes } from './recovery/recovery-routes.ts';
 import { undoRoutes } from './recovery/undo-routes.ts';
@@ -23,13 +29,17 @@ export function account(
   const { throttle, sessions, extensions, authorizedApplications: authorized, accountPages: pages } = core;
   const { applicationKeys, access: sources } = extensions;
   const own = createOwnApplications({ ...core, applicationKeys, sources });
+  const pictureStore = createPictureStore(core.connection);
+  const pictures = createPictures({ ...core, store: pictureStore });
   addProfileRoutes(pages, {
+    picture: addPictureRoutes(pages, { pictures, store: pictureStore }),
     ...{ ...core, sessions, own, account: createAccountService(core) },
     savedParts: extensions.savedProfileParts,
   });
   addDeletionRoutes(pages, { ...core, auditDays: core.config.auditDays });
   const { itemsUrl: items, commerceUrl: commerce, notificationsUrl: notifications } = core.config;
-  const personalData = [
+  const personalData: PersonalDataSection[] = [
+    { name: 'picture', rows: ({ id }) => uploadedPicture(pictureStore, id) },
     ...accountSections({ ...core, factors: extensions.factors, programs: extensions.programs, authorized }),
     ...serviceLists({ ...core, ...core.signing, urls: omitUndefined({ items, commerce, notifications }) }),
   ];
@@ -49,6 +59,7 @@ export function account(
   };
   const countRequest = (address: string) => throttle.countMail({ address });
   return {
+    apis: [pictureApi({ ...core, pictures })],
     routers: [
       pages.router,
       recoveryRoutes({ ...core, ...removable, own, countRequest }),
@@ -57,6 +68,7 @@ export function account(
     pages: ['/account'],
     extensions: {
       personalData,
+      erasers: [pictureStore.remove],
       undoableChanges: [PASSWORD_CHANGED, RECOVERY_USED],
       accountSections: [
         { path: ACCOUNT_PAGES.profile, label: 'Profile' },
@@ -72,4 +84,12 @@ export function account(
       ],
     },
   };
+}
+
+/** The section of an export with the picture that the person has uploaded. */
+async function* uploadedPicture(store: Pick<PictureStore, 'findByUser'>, userId: string) {
+  const found = await store.findByUser(userId);
+  if (found === undefined) return;
+  const data = Buffer.from(found.bytes).toString('base64');
+  yield { content_type: PICTURE_TYPE, uploaded_at: found.createdAt, data };
 }

@@ -1,6 +1,6 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
 import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/web/form';
-import { html } from '@gatehouse/web/html';
+import { type Content, html } from '@gatehouse/web/html';
 import {
   type AccountFrame,
   accountDocument,
@@ -10,7 +10,7 @@ import { t } from '../../texts/texts.ts';
 import { ACCOUNT_PAGES } from './account-pages.ts';
 
 /** The fields of the form that are part of the account. */
-export const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', 'phone', 'picture'] as const;
+export const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', 'phone'] as const;
 
 export type ProfileModel = {
   frame: AccountFrame;
@@ -20,6 +20,8 @@ export type ProfileModel = {
   /** The state of the stored address. */
   email: 'verified' | 'unverified' | 'none';
   asksForPassword: boolean;
+  /** The part of the page with the picture. */
+  picture: Content;
   /** The page that downloads what is stored about the account. */
   export: string;
   /** The page that deletes the account. */
@@ -60,11 +62,11 @@ ${field({ ...common('name'), label: t('Name'), hint: t('The name that you want t
 <div class="pair">${field({ ...common('first_name'), label: t('First name'), autocomplete: 'given-name' })}
 ${field({ ...common('last_name'), label: t('Last name'), autocomplete: 'family-name' })}</div>
 ${field({ ...common('phone'), label: t('Phone'), hint: t('For SMS messages. Start with + and the country code, such as +44 20 7946 0018.'), type: 'tel', autocomplete: 'tel' })}
-${field({ ...common('picture'), label: t('Picture URL'), hint: t('The URL must start with https://'), type: 'url', autocomplete: 'photo' })}
 </fieldset>
 <div class="buttons"><button class="primary">${t('Save')}</button></div>`,
 )}
 ${model.email === 'unverified' && form(model.sendLinkAgain, false, { id: 'send-link-again' })}
+${model.picture}
 <p class="buttons after-cards"><a class="secondary" href="${model.export}">${t('Download your data')}</a><a class="danger" href="${model.deletion}">${t('Delete your account')}</a></p>`,
   });
 }

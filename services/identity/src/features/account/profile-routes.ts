@@ -1,5 +1,6 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
+import type { Content } from '@gatehouse/web/html';
 import type { Context } from 'koa';
 import type { Account, AccountChanges, Accounts } from '../../core/accounts/account.ts';
 import { originOf } from '../../core/audit/audit.ts';
@@ -26,6 +27,8 @@ const PROFILE_NOTICES = {
   saved: 'Your profile is saved.',
   saved_and_link_sent:
     'Your profile is saved. To confirm your email address, open the link that we have sent to it.',
+  picture_saved: 'Your picture is saved.',
+  picture_removed: 'Your picture is removed.',
   link_sent: 'We have sent a link to your email address. Open the link to confirm the address.',
 } as const;
 const PASSWORD_NOTICES = {
@@ -49,6 +52,8 @@ export function addProfileRoutes(
     secondFactors: Pick<SecondFactors, 'of'>;
     /** Parts of the page after a change. */
     savedParts: readonly ((account: Account) => ScriptedPart)[];
+    /** The part of the profile with the picture. */
+    picture: (page: AccountPage) => Content;
   },
 ): void {
   const {
@@ -69,15 +74,18 @@ export function addProfileRoutes(
 
   async function showProfile(
     ctx: Context,
-    { signedIn: { account }, frame, form }: AccountPage,
+    page: AccountPage,
     more: { values?: Record<string, string>; error?: ServiceError } = {},
   ): Promise<void> {
     const { error } = more;
+    const { signedIn, frame, form } = page;
+    const { account } = signedIn;
     const html = profilePage({
       frame,
       form: form(ACCOUNT_PAGES.profile),
       values: { ...account, ...more.values },
       asksForPassword: await isPasswordEnough(account.id),
+      picture: options.picture(page),
       email: account.email === null ? 'none' : account.email_verified ? 'verified' : 'unverified',
       export: ACCOUNT_PAGES.export,
       deletion: ACCOUNT_PAGES.deleteAccount,

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { build, SPA, signInAndAllow } from '../../build.ts';
 import { dpopKey, tokensFor } from '../../tokens.ts';
+import { JPEG, upload } from '../account/picture/sample-pictures.ts';
 
 const built = await build(t, { checkResponses: true });
 const { base, call, people } = built;
@@ -28,10 +29,10 @@ t.test('the fields of interface.md 2.3 that the scopes allow, the username, and 
     name: 'Ann Example',
     first_name: 'Ann',
     last_name: 'Example',
-    picture: 'https://example.org/ann.png',
     phone: '+49 30 123456',
   };
   t.equal((await browser.submit(page, profile, 'first_name')).status, 200);
+  t.equal((await browser.submit(page, upload(JPEG), 'multipart/form-data')).status, 200);
   const sub = people.ann.id;
   const ofEmail = { email: people.ann.email, email_verified: true };
   const ofProfile = {
@@ -39,7 +40,7 @@ t.test('the fields of interface.md 2.3 that the scopes allow, the username, and 
     given_name: 'Ann',
     family_name: 'Example',
     preferred_username: 'ann',
-    picture: 'https://example.org/ann.png',
+    picture: /^http.*\/account\/pictures\/[\w-]+$/,
     updated_at: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
   };
   for (const [scope, expected] of [
