@@ -13,6 +13,7 @@ import { applicationSection, type UserApplications } from './user-applications.t
 import { type ConsentList, consentSection } from './user-consents.ts';
 import { type FactorList, factorSection, newLink, type SetUpLink } from './user-factors.ts';
 import type { ApiUser } from './user-list.ts';
+import { type ApiPicture, pictureSection } from './user-picture.ts';
 import { accessSection } from './user-revocation.ts';
 import { ROLES } from './user-role.ts';
 
@@ -30,6 +31,7 @@ export type User = ApiUser & {
   applications?: Outcome<UserApplications> | undefined;
   sessions?: Outcome<{ data: ApiSession[] }> | undefined;
   factors?: Outcome<FactorList> | undefined;
+  picture?: Outcome<ApiPicture> | undefined;
   consents?: Outcome<ConsentList> | undefined;
 };
 
@@ -59,6 +61,7 @@ ${
 <section><h2>Details</h2>${isSelf ? html`<p>Change your own on the page <a href="/account">Profile</a> of your account.</p>` : form}</section>
 ${authority(user, { path, csrf, isSelf })}`
 }
+${user.picture !== undefined && pictureSection(user.picture, { path, isSelf })}
 ${user.applications !== undefined && applicationSection(user.applications, { id: user.id, path })}
 ${user.factors !== undefined && factorSection(user.factors, { path, isSelf, user })}
 ${user.consents !== undefined && consentSection(user.consents, path)}

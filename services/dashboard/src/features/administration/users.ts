@@ -20,6 +20,7 @@ import { factorQuestions, factorsPath } from './user-factors.ts';
 import { userImport } from './user-import.ts';
 import { findUser, listUsers, withLastSignIns } from './user-list.ts';
 import { type ApiSession, openText, type User, userPage } from './user-page.ts';
+import { type ApiPicture, picturePath, pictureQuestions } from './user-picture.ts';
 import { accessQuestions, grantedTrust } from './user-revocation.ts';
 import { ROLES, roleQuestion } from './user-role.ts';
 
@@ -43,6 +44,7 @@ export const users = resourcePages<User>({
     ended: 'The session has ended, and its tokens no longer work.',
     access_ended: 'The application no longer has access to the account.',
     reset_sent: 'The link is sent.',
+    picture_removed: 'The picture is removed.',
     factor_removed: 'It is removed, and the person gets a mail.',
     all_ended: 'All sessions have ended, and their tokens no longer work.',
     revoked:
@@ -89,16 +91,18 @@ export const users = resourcePages<User>({
     const isAdmin = visit.person.role === 'admin';
     const id = visit.id('usr');
     const found = findUser(visit.api, id);
-    const [{ etag, ...user }, seen, applications, sessions, factors, consents] = await Promise.all([
+    const [{ etag, ...user }, seen, applications, sessions, factors, consents, picture] = await Promise.all([
       found,
       isAdmin ? found.then((it) => withLastSignIns(visit.api, { data: [it] })) : undefined,
       isAdmin ? applicationsOf(visit.api, id) : undefined,
       isAdmin ? sessionsOf(visit) : undefined,
       isAdmin ? attempt(visit.api.get<FactorList>(factorsPath(visit))) : undefined,
       isAdmin ? attempt(visit.api.get<ConsentList>(consentsPath(visit))) : undefined,
+      isAdmin ? attempt(visit.api.get<ApiPicture>(picturePath(visit))) : undefined,
     ]);
     const lastSignIn = seen?.data[0]?.lastSignIn;
-    const value = { ...user, ...omitUndefined({ lastSignIn }), applications, sessions, factors, consents };
+    const shown = { applications, sessions, factors, consents, picture };
+    const value = { ...user, ...omitUndefined({ lastSignIn }), ...shown };
     return { value, etag };
   },
   title: ({ id, username }) => username ?? id,
@@ -157,6 +161,7 @@ export const users = resourcePages<User>({
     deactivate: deactivation,
     'sessions/end-all': endOfAllSessions,
     ...factorQuestions,
+    ...pictureQuestions,
     ...consentQuestions,
     ...accessQuestions,
   },
