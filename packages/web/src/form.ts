@@ -31,7 +31,11 @@ export type Field = Labelled & {
   inputmode?: string | undefined;
   minlength?: number;
   maxlength?: number | undefined;
+  suggestions?: Suggestions | undefined;
 };
+
+/** Values that a browser proposes for a text, each with what it is called, where that differs. */
+export type Suggestions = readonly (readonly [value: string, about?: string | undefined])[];
 
 /** The subject of a sentence about a field of an account. */
 const SUBJECTS: Record<string, string> = {
@@ -97,12 +101,18 @@ export function field(it: Field): Html {
     type === 'text' && html` dir="auto"`,
     minlength !== undefined && html` minlength="${minlength}"`,
     maxlength !== undefined && html` maxlength="${maxlength}"`,
+    it.suggestions && html` list="${it.name}-suggestions"`,
   ];
   return labelled(
     it,
     (attributes) =>
-      html`<input id="${it.name}" name="${it.name}" type="${type}" autocomplete="${it.autocomplete}"${own}${attributes}>`,
+      html`<input id="${it.name}" name="${it.name}" type="${type}" autocomplete="${it.autocomplete}"${own}${attributes}>${it.suggestions && datalist(`${it.name}-suggestions`, it.suggestions)}`,
   );
+}
+
+/** The suggestions of an input whose `list` is this id. */
+export function datalist(id: string, suggestions: Suggestions): Html {
+  return html`<datalist id="${id}">${suggestions.map(([value, about]) => html`<option value="${value}"${about !== undefined && html` label="${about}"`}>`)}</datalist>`;
 }
 
 /** The id of the message of `alertBox`, for aria-describedby. */

@@ -365,13 +365,18 @@ t.test('pages of the dashboard', async (t) => {
     const refused = await admin.browser.submit(form, { email: 'admin@example.org' }, 'name="email"');
     t.match([refused.status, textOf(refused)], [400, /Somebody with this address has an account/]);
     const machine = { name: 'Invited to', type: 'machine', scopes: ['read:data'] };
-    const { body } = await built.call('POST', '/api/v1/applications', 'ann', machine);
+    const { body } = await built.call<{ client_id: string }>('POST', '/api/v1/applications', 'ann', machine);
     const sent = { email: 'new@example.org', role: 'editor', member_role: 'developer' };
     const unknown = await admin.browser.submit(form, { ...sent, application: 'Nothing' }, 'name="email"');
     t.match([unknown.status, textOf(unknown)], [400, /no application with the name “Nothing”/]);
+    t.match(
+      (await admin.browser.get(form.url.pathname)).html,
+      `<option value="${body.client_id}">Invited to</option>`,
+      'applications are picked',
+    );
     const joined = await admin.browser.submit(
       unknown,
-      { ...sent, application: 'Invited to' },
+      { ...sent, application: body.client_id },
       'name="email"',
     );
     t.equal(noticeOf(joined), 'The invitation is on its way.');
@@ -430,6 +435,7 @@ t.test('pages of the dashboard', async (t) => {
     const kinds = await admin.browser.get('/dashboard/identity-providers/new');
     t.match(textOf(kinds), /OpenID Connect .*Google .*GitHub/);
     const form = await admin.browser.get('/dashboard/identity-providers/new?type=github');
+    t.match(textOf(form), /example\.org \d of the \d newest addresses/, 'domains are proposed');
     const sent = { client_id: 'us', client_secret: 'a-secret-of-github' };
     const refused = await admin.browser.submit(form, { ...sent, sign_up: 'domains' }, 'name="client_secret"');
     t.match(
@@ -442,11 +448,12 @@ t.test('pages of the dashboard', async (t) => {
     t.notMatch(made.html, 'a-secret-of-github');
     const saved = await admin.browser.submit(
       made,
-      { label: 'GitHub of Acme', domains: 'acme.example', passwords: '' },
+      { label: 'GitHub of Acme', domains: 'example.org', 'domains.other': 'Acme.example', passwords: '' },
       'name="client_secret"',
     );
     t.equal(heading(saved), 'GitHub of Acme');
-    t.match(saved.html, /id="domains"[^>]*>\s*acme\.example\s*</);
+    for (const domain of ['example.org', 'acme.example'])
+      t.match(saved.html, `name="domains" value="${domain}" checked`);
     t.match(saved.html, /id="passwords"(?![^>]*checked)/);
     t.match(saved.html, /id="client_id"[^>]*value="us"/, 'the rest stays');
     t.match(saved.html, /<details class="panel advanced"><summary>.*id="issuer"/s, 'a preset has its issuer');
@@ -468,6 +475,13 @@ t.test('pages of the dashboard', async (t) => {
     const form = await browser.get('/dashboard/resources/new');
     // A private address, from which nothing is fetched.
     const sent = { identifier: 'https://10.0.0.1/mcp', name: 'Calendar' };
+    const machine = { name: 'Planner', type: 'machine', scopes: ['read:data'] };
+    const { body: planner } = await built.call<{ client_id: string }>(
+      'POST',
+      '/api/v1/applications',
+      'ann',
+      machine,
+    );
     const scopes = 'calendar:read Read your appointments\ncalendar:write Make appointments';
     const refused = await browser.submit(form, { ...sent, scopes: 'calendar:read' }, 'name="scopes"');
     t.equal(refused.status, 400, 'a scope without a description');
@@ -479,9 +493,13 @@ t.test('pages of the dashboard', async (t) => {
       [checked.status, textOf(checked)],
       [400, /The metadata of the resource could not be read at https:/],
     );
-    const saved = await browser.submit(made, { name: 'Dates', scopes }, 'name="scopes"');
+    const applications = { applications: planner.client_id, 'applications.other': 'app_of_another' };
+    const saved = await browser.submit(made, { name: 'Dates', scopes, ...applications }, 'name="scopes"');
     t.equal(heading(saved), 'Dates');
     t.match(saved.html, /calendar:write Make appointments/, 'the rest stays');
+    t.match(saved.html, `value="${planner.client_id}" checked`);
+    t.match(saved.html, 'value="app_of_another" checked', 'that of somebody else');
+    t.match(textOf(saved), `Planner ${planner.client_id}`, 'applications are picked by name');
     const gone = await browser.confirm(saved, '/delete', { confirmation: 'Dates' });
     t.match(textOf(gone), /There are no APIs yet/);
   });

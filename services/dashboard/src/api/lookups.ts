@@ -6,7 +6,7 @@ import { type ApiApplication, type ApplicationPage, applicationPath } from './ap
 import { MAX_VALUES, OUR_CLIENTS } from './names.ts';
 import { type ApiPage, cursorOf, filters } from './pages.ts';
 
-/** How many pages of applications with such words in their names are looked through. */
+/** How many pages of applications are looked through. */
 const MAX_PAGES = 10;
 
 /** The hint of a field that userIdOf() reads. */
@@ -37,6 +37,27 @@ export async function userIdOf(api: Api, named: string): Promise<string> {
   );
 }
 
+/** The first pages of the applications that the person sees; with `q`, of those with its words in their names. */
+async function* applicationPages(api: Api, q?: string) {
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const query = { q, limit: 100, cursor };
+    const { data, links } = await api.get<ApplicationPage>('/api/v1/applications', query);
+    cursor = cursorOf(links?.next);
+    yield { data, isLast: cursor === undefined };
+    if (cursor === undefined) return;
+  }
+}
+
+/** The applications to choose from: the client ids and names of those that the person sees. */
+export async function applicationOptions(api: Api): Promise<(readonly [clientId: string, name: string])[]> {
+  const options = [];
+  for await (const { data } of applicationPages(api)) {
+    options.push(...data.map(({ client_id: id, name }) => [id, name] as const));
+  }
+  return options;
+}
+
 /**
  * The client ids of the applications that somebody named by a client id or a name, which several may have; none for an empty
  * text. Throws an ApiError that says so when there is no such application.
@@ -45,26 +66,22 @@ export async function clientIdsOf(api: Api, named: string): Promise<string[]> {
   if (named === '') return [];
   if (isId('app', named) || Object.hasOwn(OUR_CLIENTS, named)) return [named];
   const found: string[] = [];
-  let cursor: string | undefined;
-  let pages = 0;
-  do {
-    const query = { q: named, limit: 100, cursor };
-    const { data, links } = await api.get<ApplicationPage>('/api/v1/applications', query);
+  let isComplete = false;
+  for await (const { data, isLast } of applicationPages(api, named)) {
     const same = data.filter(({ name }) => foldedKey(name) === foldedKey(named));
     found.push(...same.map(({ client_id: id }) => id));
-    cursor = cursorOf(links?.next);
-    pages += 1;
-  } while (cursor !== undefined && found.length < MAX_VALUES && pages < MAX_PAGES);
+    isComplete = isLast;
+    if (found.length >= MAX_VALUES) break;
+  }
   if (found.length > 0) return found.slice(0, MAX_VALUES);
   // The applications that a deployment begins with have ids of its choice.
   return api.get<ApiApplication>(applicationPath(named)).then(
     ({ client_id: id }) => [id],
     (error: unknown) => {
       if (!(error instanceof ApiError) || error.status !== 404) throw error;
-      const why =
-        cursor === undefined
-          ? `There is no application with the name “${named}”.`
-          : `Too many applications have “${named}” in their name. Enter a client ID.`;
+      const why = isComplete
+        ? `There is no application with the name “${named}”.`
+        : `Too many applications have “${named}” in their name. Enter a client ID.`;
       throw new ApiError(400, why);
     },
   );

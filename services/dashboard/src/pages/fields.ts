@@ -1,5 +1,5 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
-import { alertBox, field, labelled, problemSummary } from '@gatehouse/web/form';
+import { alertBox, field, labelled, problemSummary, type Suggestions } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../api/api-error.ts';
 import { colourField, pictureField } from './brand-controls.ts';
@@ -10,6 +10,8 @@ export type Options = readonly (string | readonly [value: string, text: string, 
 
 /** A choice of more options than this has a field that filters them. */
 const MANY_OPTIONS = 12;
+/** More options than this are suggestions of a text, where others may be entered, too. */
+export const MAX_CHOICE = 50;
 
 /** A field of a form: a choice, boxes to tick, a text of several lines, or else one line. */
 export type FormField = {
@@ -22,7 +24,7 @@ export type FormField = {
   hint?: Content;
   required?: boolean;
   type?: 'text' | 'email' | 'password' | 'url' | 'date';
-  /** The type in the API, where it is no text; `several` of the options, each with a hint in place of a text. */
+  /** The type in the API, where it is no text; `several` of the options, each with a hint in place of a text, unless they are `named`. */
   kind?: 'integer' | 'decimal' | 'lines' | 'flag' | 'several' | 'json' | 'colour' | 'picture';
   maxlength?: number;
   autocomplete?: string;
@@ -31,6 +33,11 @@ export type FormField = {
   /** Whether the lines are sentences. */
   prose?: boolean;
   options?: Options;
+  /** Whether the texts of several options are their labels. */
+  named?: boolean;
+  /** Of several: the field for values that are not among the options. */
+  other?: { label: string; hint: string };
+  suggestions?: Suggestions;
   /** The value of a box that is ticked. */
   ticked?: string;
 };
@@ -100,7 +107,15 @@ ${value}</textarea>`,
     });
   }
   const inputmode = kind === 'integer' ? 'numeric' : kind === 'decimal' ? kind : undefined;
-  return field({ ...common, type, value, autocomplete, inputmode, maxlength: it.maxlength });
+  return field({
+    ...common,
+    type,
+    value,
+    autocomplete,
+    inputmode,
+    maxlength: it.maxlength,
+    suggestions: it.suggestions,
+  });
 }
 
 /** The options of a choice, of which one may be chosen. */
@@ -111,13 +126,15 @@ export function optionTags(options: Options, chosen?: string): Html[] {
   });
 }
 
-/** Checkboxes in groups, with the problem of the choice. At least one must be ticked. */
+/** Checkboxes in groups, with the problem of the choice, and a field for other values. */
 function choices(
-  { name, label, hint, options = [] }: FormField,
+  { name, label, hint, options = [], named = false, other }: FormField,
   chosen: readonly string[],
   problem: string | undefined,
 ): Html {
-  const offered = options.map((option) => (typeof option === 'string' ? ([option] as const) : option));
+  const known = options.map((option) => (typeof option === 'string' ? ([option] as const) : option));
+  const areSuggested = other !== undefined && known.length > MAX_CHOICE;
+  const offered = areSuggested ? known.filter(([value]) => chosen.includes(value)) : known;
   const others = chosen.filter((it) => !offered.some(([value]) => value === it)).map((it) => [it] as const);
   const all: (readonly [value: string, about?: string, group?: string])[] = [...offered, ...others];
   const boxes = (some: typeof all) =>
@@ -126,8 +143,8 @@ function choices(
         name,
         value,
         checked: chosen.includes(value),
-        label: html`<code>${value}</code>`,
-        hint: about,
+        label: named && about !== undefined ? html`<bdi>${about}</bdi>` : html`<code>${value}</code>`,
+        hint: named ? about && html`<code>${value}</code>` : about,
       }),
     )}</div>`;
   const groups = Map.groupBy(all, ([, , group]) => group);
@@ -135,7 +152,21 @@ function choices(
 ${hint !== undefined && html`<p class="hint">${hint}</p>`}
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
 ${all.length > MANY_OPTIONS && html`<div class="field narrow" data-filter hidden><label for="${name}-filter">Filter</label><input id="${name}-filter" type="search" autocomplete="off" autocapitalize="none" spellcheck="false"></div>`}
-${[...groups].map(([group, some]) => (group === undefined ? boxes(some) : html`<fieldset><legend>${group}</legend>${boxes(some)}</fieldset>`))}</fieldset>`;
+${[...groups].map(([group, some]) => (group === undefined ? boxes(some) : html`<fieldset><legend>${group}</legend>${boxes(some)}</fieldset>`))}
+${other && otherValue(name, other, areSuggested ? known.map(([value, about]) => [value, about]) : undefined)}</fieldset>`;
+}
+
+/** The name of the field for values of a choice that are not among its options. */
+export const otherName = (name: string) => `${name}.other`;
+
+function otherValue(
+  choice: string,
+  { label, hint }: NonNullable<FormField['other']>,
+  suggestions: Suggestions | undefined,
+): Html {
+  const name = otherName(choice);
+  return html`${field({ name, label, hint, value: '', autocomplete: 'off', suggestions })}
+<p data-another="${name}" hidden><button type="button" class="secondary">Add another</button></p>`;
 }
 
 /** A box to tick; several may share a name. */

@@ -10,7 +10,7 @@ import { type Content, type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../api/api-error.ts';
 import type { Fields } from '../http/forms.ts';
 import { sentColour, sentPicture } from '../pages/brand-controls.ts';
-import { type FormField, formField, formProblem, YES } from '../pages/fields.ts';
+import { type FormField, formField, formProblem, otherName, YES } from '../pages/fields.ts';
 import type { Visit } from '../routes/visit.ts';
 
 /** A field of the form of a resource. */
@@ -71,11 +71,17 @@ export function initialValues(rows: readonly FormRow[], visit: Visit): FormValue
 /** The values that were sent; a password keeps the spaces around it. */
 export function sentValues(rows: readonly FormRow[], fields: Fields): FormValues {
   return valuesBy(rows, ({ name, type, kind }) => {
-    if (kind === 'several') return textOf(kind, fields.all(name));
+    if (kind === 'several')
+      return textOf(kind, [...new Set([...fields.all(name), ...otherValues(fields, name)])]);
     if (kind === 'colour') return sentColour(fields, name);
     if (kind === 'picture') return sentPicture(fields, name);
     return type === 'password' ? (fields.all(name)[0] ?? '') : fields.text(name);
   });
+}
+
+/** The values of a choice that were entered beside its boxes. */
+function otherValues(fields: Fields, name: string): string[] {
+  return fields.all(otherName(name)).flatMap((text) => text.split(/[\s,]+/).filter(Boolean));
 }
 
 /** The fields of a thing as it is. */

@@ -1,4 +1,5 @@
 import type { Role } from '@gatehouse/tokens/scopes';
+import { datalist } from '@gatehouse/web/form';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { type Api, queryText } from '../api/api.ts';
 import type { ApiError } from '../api/api-error.ts';
@@ -171,7 +172,13 @@ async function searchField({ api, person }: Visit, it: Filter, value: string): P
       ? html`<select id="${id}" name="${name}"><option value="">${none}</option>${optionTags(options, value)}</select>`
       : type !== undefined
         ? html`<input id="${id}" name="${name}" type="${type}" value="${value}">`
-        : html`<input id="${id}" name="${name}" type="search" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"${hint !== undefined && html` placeholder="${hint}"`}${names && html` list="${id}-names"`}>${names && html`<datalist id="${id}-names">${[...names].map(([about, text]) => html`<option value="${text}" label="${about}">`)}</datalist>`}`;
+        : html`<input id="${id}" name="${name}" type="search" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"${hint !== undefined && html` placeholder="${hint}"`}${names && html` list="${id}-names"`}>${
+            names &&
+            datalist(
+              `${id}-names`,
+              [...names].map(([about, text]) => [text, about]),
+            )
+          }`;
   const isNarrow = options !== undefined || type !== undefined;
   return html`<div class="field${isNarrow ? ' narrow' : ''}"><label for="${id}">${label}</label>${input}</div>`;
 }

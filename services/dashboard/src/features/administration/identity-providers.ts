@@ -3,7 +3,7 @@ import { type Content, html } from '@gatehouse/web/html';
 import { ApiError } from '../../api/api-error.ts';
 import { matching } from '../../api/matching.ts';
 import type { ApiPage } from '../../api/pages.ts';
-import { formProblem } from '../../pages/fields.ts';
+import { formProblem, type Options } from '../../pages/fields.ts';
 import { copyable, exactTime, facts, number, statusTag, time } from '../../pages/parts.ts';
 import type { Kind, Resource, ResourceView } from '../../resources/resource.ts';
 import {
@@ -13,6 +13,8 @@ import {
   requestBody,
 } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
+import type { Visit } from '../../routes/visit.ts';
+import { domainOptions } from './email-domains.ts';
 
 type IdentityProvider = {
   id: string;
@@ -76,7 +78,7 @@ const CLAIMS: readonly ResourceField[] = [
   },
 ];
 
-function fieldsOf(preset: Preset, current?: IdentityProvider): readonly FormRow[] {
+function fieldsOf(preset: Preset, domains: Options, current?: IdentityProvider): readonly FormRow[] {
   const isNew = current === undefined;
   const isOpenId = preset === 'openid';
   const initial = isNew && !isOpenId ? { initial: PRESETS[preset].title } : {};
@@ -102,9 +104,10 @@ function fieldsOf(preset: Preset, current?: IdentityProvider): readonly FormRow[
       legend: 'Who can use it',
       fields: [
         {
-          ...{ name: 'domains', label: 'Email domains', subject: 'The email domains', kind: 'lines' },
-          ...{ rows: 3, line: 'Domain' },
-          hint: 'One in each line, such as acme.example. People who enter an address of one of these domains are led to the provider, and only people with a verified address of one may sign in with it. Leave this empty for everybody.',
+          ...{ name: 'domains', label: 'Email domains', subject: 'The email domains', kind: 'several' },
+          hint: 'People who enter an address of one of these domains are led to the provider, and only people with a verified address of one may sign in with it. Choose none for everybody.',
+          options: domains,
+          other: { label: 'Another domain', hint: 'Such as acme.example.' },
         },
         {
           ...{ name: 'sign_up', label: 'New accounts' },
@@ -156,13 +159,14 @@ function unchanged(it: IdentityProvider, fields: readonly ResourceField[]): Reso
 
 const presetOf = ({ preset }: IdentityProvider) => (preset ?? 'openid') as Preset;
 
-function kindsAt(publicUrl: string): readonly Kind[] {
+async function kindsAt(publicUrl: string, { api }: Visit): Promise<readonly Kind[]> {
+  const domains = await domainOptions(api);
   return Object.entries(PRESETS).map(([name, { title, text }]) => ({
     ...{ name, title, text, formTitle: `New identity provider: ${title}` },
     about:
       'Register this deployment as an application at the provider, with the redirect URI ' +
       `${publicUrl}/sign-in/providers/${name === 'openid' ? '{ID}' : name}/callback, and enter what you get there.`,
-    fields: fieldsOf(name as Preset),
+    fields: fieldsOf(name as Preset, domains),
   }));
 }
 
@@ -235,12 +239,16 @@ export const identityProviders = (config: { publicUrl: string }) =>
     },
     title: ({ label }) => label,
     view,
-    fields: (it) => (it.source === 'setting' ? [] : fieldsOf(presetOf(it), it)),
+    fields: async (it, { api }) =>
+      it.source === 'setting' ? [] : fieldsOf(presetOf(it), await domainOptions(api), it),
     create: {
       invitation: 'Add an identity provider',
       submit: 'Add identity provider',
       title: 'New identity provider',
-      choice: { about: 'Where do people have their accounts?', kinds: async () => kindsAt(config.publicUrl) },
+      choice: {
+        about: 'Where do people have their accounts?',
+        kinds: (visit) => kindsAt(config.publicUrl, visit),
+      },
       async send({ api }, values, { name, fields }) {
         const preset = name === 'openid' ? {} : { preset: name };
         return api.send<{ id: string }>('POST', API, { ...preset, ...filled(requestBody(fields, values)) });

@@ -1,13 +1,16 @@
 import { html } from '@gatehouse/web/html';
+import type { Api } from '../../api/api.ts';
 import { ApiError } from '../../api/api-error.ts';
 import type { MemberRole } from '../../api/application-types.ts';
-import { clientIdsOf } from '../../api/lookups.ts';
+import { applicationOptions, clientIdsOf } from '../../api/lookups.ts';
 import { matching } from '../../api/matching.ts';
 import { namesOfApplications } from '../../api/names.ts';
 import type { ApiPage } from '../../api/pages.ts';
+import { MAX_CHOICE } from '../../pages/fields.ts';
 import { applicationLink, exactTime, facts, time, userLink } from '../../pages/parts.ts';
-import { requestBody } from '../../resources/resource-form.ts';
+import { type FormRow, type ResourceField, requestBody } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
+import type { Visit } from '../../routes/visit.ts';
 import { MEMBER_ROLES } from '../applications/members.ts';
 import { ROLES } from './user-role.ts';
 
@@ -22,6 +25,35 @@ type Invitation = {
 };
 
 const API = '/api/v1/invitations';
+
+/** The application that the person becomes a member of: a choice, or a text with suggestions where there are many. */
+async function applicationField(api: Api): Promise<ResourceField> {
+  const all = await applicationOptions(api);
+  const common = { name: 'application', label: 'Application' };
+  if (all.length > MAX_CHOICE) {
+    return { ...common, hint: 'The name or client ID, for a member of it', suggestions: all };
+  }
+  const isShared = (name: string) => all.filter(([, other]) => other === name).length > 1;
+  const options = all.map(([id, name]) => [id, isShared(name) ? `${name} (${id})` : name] as const);
+  return { ...common, hint: 'For a member of it', options: [['', 'None'], ...options] };
+}
+
+const fieldsFor = async ({ api }: Visit): Promise<readonly FormRow[]> => [
+  {
+    name: 'email',
+    label: 'Email',
+    subject: 'The email address',
+    type: 'email',
+    required: true,
+    hint: 'The mail has a link that works once, for 7 days. The address counts as confirmed when the account is created. Another invitation to the same address replaces this one.',
+  },
+  {
+    ...{ name: 'role', label: 'Role', required: true, options: ROLES, initial: 'user' },
+    hint: 'It ends with the invitation if you are no longer an admin before the account is created.',
+  },
+  await applicationField(api),
+  { name: 'member_role', label: 'Role in the application', options: MEMBER_ROLES, initial: 'viewer' },
+];
 
 /** Those whom an admin has invited, and who have not created their account yet. */
 export const invitations = resourcePages<Invitation>({
@@ -61,24 +93,8 @@ export const invitations = resourcePages<Invitation>({
     ])}
 ${deletion}`;
   },
-  fields: [
-    {
-      name: 'email',
-      label: 'Email',
-      subject: 'The email address',
-      type: 'email',
-      required: true,
-      hint: 'The mail has a link that works once, for 7 days. The address counts as confirmed when the account is created. Another invitation to the same address replaces this one.',
-    },
-    {
-      ...{ name: 'role', label: 'Role', required: true, options: ROLES, initial: 'user' },
-      hint: 'It ends with the invitation if you are no longer an admin before the account is created.',
-    },
-    { name: 'application', label: 'Application', hint: 'The name or client ID, for a member of it' },
-    { name: 'member_role', label: 'Role in the application', options: MEMBER_ROLES, initial: 'viewer' },
-  ],
   create: {
-    ...{ invitation: 'Invite somebody', submit: 'Send invitation', once: true },
+    ...{ invitation: 'Invite somebody', submit: 'Send invitation', once: true, fields: fieldsFor },
     async send({ api }, values, { fields }) {
       const { application: named, member_role: memberRole, ...sent } = requestBody(fields, values);
       const [client_id, ...others] = await clientIdsOf(api, String(named ?? ''));

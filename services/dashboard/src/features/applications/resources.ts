@@ -1,6 +1,7 @@
 import { form } from '@gatehouse/web/form';
 import { html } from '@gatehouse/web/html';
 import { ApiError } from '../../api/api-error.ts';
+import { applicationOptions } from '../../api/lookups.ts';
 import { matching } from '../../api/matching.ts';
 import type { ApiPage } from '../../api/pages.ts';
 import { formProblem } from '../../pages/fields.ts';
@@ -27,15 +28,17 @@ type Resource = Omit<ApiResource, 'scopes'> & { scopes: readonly string[] };
 
 const API = '/api/v1/resources';
 
-const fields: readonly FormRow[] = [
+const fieldsFor = async ({ api }: Visit): Promise<readonly FormRow[]> => [
   { name: 'name', label: 'Name', required: true, maxlength: 200, hint: 'People see it on the consent page.' },
   {
     ...{ name: 'scopes', label: 'Scopes', kind: 'lines', rows: 5, required: true, line: 'Scope' },
     hint: 'One in each line: the name, a space, and the sentence about it on the consent page, such as “calendar:read Read your appointments”.',
   },
   {
-    ...{ name: 'applications', label: 'Applications', kind: 'lines', rows: 3, line: 'Application' },
-    hint: 'The client IDs of the applications that may ask for it, one in each line. Leave this empty for all applications that sign people in, and your own machines.',
+    ...{ name: 'applications', label: 'Applications', kind: 'several', named: true },
+    hint: 'The applications that may ask for it. Choose none for all applications that sign people in, and your own machines.',
+    options: await applicationOptions(api),
+    other: { label: 'Another client ID', hint: 'Of an application that is not in the list.' },
   },
 ];
 const identifier: FormRow = {
@@ -107,17 +110,17 @@ export const resources = resourcePages<Resource>({
 <div class="row-buttons">${form({ action: `${path}/verify`, csrf: visit.csrf }, html`<button class="secondary">Check again</button>`)}</div>
 <section><h2>Settings</h2>${settings}</section>
 ${deletion}`,
-  fields,
+  fields: (_, visit) => fieldsFor(visit),
   create: {
     invitation: 'Register an API',
     submit: 'Register API',
     once: true,
-    fields: [identifier, ...fields],
+    fields: async (visit) => [identifier, ...(await fieldsFor(visit))],
     send: ({ api }, values) =>
       api.send<{ id: string }>('POST', API, {
         ...{ identifier: values.identifier, name: values.name },
         scopes: lines(values.scopes).map(scopeOf),
-        applications: orNull(lines(values.applications)),
+        applications: orNull((values.applications ?? '').split(' ').filter(Boolean)),
       }),
   },
   update: {

@@ -1,8 +1,9 @@
 // Small helps for pages that work without them.
 
-/** Buttons that copy the text of another element, and fields that filter boxes; without a script they are hidden. */
+/** Buttons that copy the text of another element or add a field, and fields that filter boxes; without a script they are hidden. */
 function offerHelps(root) {
-  for (const help of root.querySelectorAll('button[data-copy], [data-filter]')) help.hidden = false;
+  for (const help of root.querySelectorAll('button[data-copy], [data-filter], [data-another]'))
+    help.hidden = false;
 }
 
 document.addEventListener('input', ({ target }) => {
@@ -15,6 +16,19 @@ document.addEventListener('input', ({ target }) => {
   for (const group of choice.querySelectorAll('fieldset')) {
     group.hidden = group.querySelector('.check:not([hidden])') === null;
   }
+});
+// A further field with the same name, below the last one.
+document.addEventListener('click', ({ target }) => {
+  const row = target.closest?.('[data-another]');
+  if (!row) return;
+  const field = row.previousElementSibling.cloneNode(true);
+  const input = field.querySelector('input');
+  const { another: name } = row.dataset;
+  input.id = `${name}-${document.getElementsByName(name).length}`;
+  input.value = '';
+  field.querySelector('label').htmlFor = input.id;
+  row.before(field);
+  input.focus();
 });
 // Enter would send the form.
 document.addEventListener('keydown', (event) => {
