@@ -57,6 +57,8 @@ t.test('pages of the dashboard', async (t) => {
     const later = await browser.get(made.url.href);
     t.notMatch(later.html, secret, 'the secret is shown once');
     t.equal(row.exec(later.html)?.[1], '', 'and marked once');
+    const list = await browser.get('/dashboard/applications');
+    t.match(list.html, `href="${later.url.pathname}" aria-label="Secrets and keys of Night job"`);
 
     const token = (clientSecret: string) =>
       fetch(`${base}/oauth2/token`, {

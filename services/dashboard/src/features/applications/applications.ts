@@ -96,7 +96,8 @@ export function applications(config: Config): Section {
       {
         title: 'Name',
         show: ({ name }) => html`<bdi>${name}</bdi>`,
-        below: ({ client_id: id }) => html`<br><code class="below">${id}</code>`,
+        below: ({ client_id: id, name }) =>
+          html`<br><code class="below">${id}</code><br><a class="below" href="/dashboard/applications/${encodeURIComponent(id)}/credentials" aria-label="${`Secrets and keys of ${name}`}">Secrets and keys</a>`,
       },
       {
         title: 'Type',
