@@ -7,6 +7,11 @@ export const NAME_MAX = 200;
 /** E.164 allows at most 15 digits; the shortest numbers in use have 5. */
 export const PHONE_DIGITS = { min: 5, max: 15 };
 
+/** RFC 5646 §4.4.1 recommends room for this many. */
+export const LOCALE_MAX = 35;
+/** More than the longest name of a time zone has. */
+export const ZONEINFO_MAX = 64;
+
 /** The fields of a user that admins fill in: users makes its documents of them, and the dashboard its forms. */
 export const USER_INPUTS = {
   username: text().input({ label: 'Username', max: USERNAME_LENGTH.max }),
@@ -18,4 +23,8 @@ export const USER_INPUTS = {
   phone: text()
     .default(null)
     .input({ label: 'Phone', initial: null, max: 2 * PHONE_DIGITS.max }),
+  /** A language tag (BCP 47). */
+  locale: text().default(null).input({ label: 'Language', initial: null, max: LOCALE_MAX }),
+  /** A time zone of the IANA database. */
+  zoneinfo: text().default(null).input({ label: 'Time zone', initial: null, max: ZONEINFO_MAX }),
 };

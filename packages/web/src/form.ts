@@ -48,6 +48,8 @@ const SUBJECTS: Record<string, string> = {
   first_name: 'The first name',
   last_name: 'The last name',
   phone: 'The phone number',
+  locale: 'The language',
+  zoneinfo: 'The time zone',
 };
 const INPUT_MODE: Record<string, string> = { email: 'email', tel: 'tel', url: 'url' };
 
@@ -112,7 +114,7 @@ export function field(it: Field): Html {
 
 /** The suggestions of an input whose `list` is this id. */
 export function datalist(id: string, suggestions: Suggestions): Html {
-  return html`<datalist id="${id}">${suggestions.map(([value, about]) => html`<option value="${value}"${about !== undefined && html` label="${about}"`}>`)}</datalist>`;
+  return html`<datalist id="${id}">${suggestions.map(([value, about]) => html`<option value="${value}"${about !== undefined && html` label="${about}"`}></option>`)}</datalist>`;
 }
 
 /** The id of the message of `alertBox`, for aria-describedby. */

@@ -36,6 +36,7 @@ import { withStores } from './store-set-up.ts';
 /** What no test here is about. */
 const NOBODY = {
   ...{ email: null, email_verified: false, first_name: null, last_name: null, phone: null, picture: null },
+  ...{ locale: null, zoneinfo: null },
   ...{
     created_at: '',
     updated_at: '',

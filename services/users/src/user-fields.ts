@@ -3,12 +3,15 @@ import { isLoopback } from '@gatehouse/core/web-uris';
 import { asciiDomain } from '@gatehouse/domain/domain-name';
 import { boolean, date, id, inSnakeCase, number, oneOf, text } from '@gatehouse/domain/fields';
 import { emailKey, IGNORABLE } from '@gatehouse/domain/folded-key';
+import { isTimeZone } from '@gatehouse/domain/time-zone';
 import {
   EMAIL_MAX,
+  LOCALE_MAX,
   NAME_MAX,
   PHONE_DIGITS,
   USER_INPUTS,
   USERNAME_LENGTH,
+  ZONEINFO_MAX,
 } from '@gatehouse/domain/user-inputs';
 import { keepsToOneScript } from './username-scripts.ts';
 
@@ -44,6 +47,8 @@ export const USER = {
   firstName: USER_INPUTS.firstName,
   lastName: USER_INPUTS.lastName,
   phone: USER_INPUTS.phone,
+  locale: USER_INPUTS.locale,
+  zoneinfo: USER_INPUTS.zoneinfo,
   picture: text().default(null),
   role: oneOf(USER_ROLES).list({ mostCommon: 'user' }),
   status: oneOf(USER_STATUSES).list({ mostCommon: 'active' }),
@@ -150,6 +155,14 @@ const phone: Rule = (value) => {
     : 'must be a phone number such as +49 30 1234567';
 };
 
+const locale: Rule = (value) =>
+  value.length <= LOCALE_MAX && isLanguageTag(value)
+    ? undefined
+    : 'must be a language tag such as en or de-AT';
+
+const zoneinfo: Rule = (value) =>
+  isTimeZone(value) ? undefined : 'must be a time zone such as Europe/Berlin';
+
 const picture: Rule = (value) => {
   if (value.length > PICTURE_MAX) return `must have at most ${PICTURE_MAX} characters`;
   // Reject what the URL parser would silently repair, and URLs with credentials. Uploaded pictures are at the public URL, which may
@@ -173,6 +186,8 @@ const RULES = {
   firstName: name,
   lastName: name,
   phone,
+  locale,
+  zoneinfo,
   picture,
   role: among(USER_ROLES),
   status: among(USER_STATUSES),
@@ -206,6 +221,8 @@ export const FIELD_LIMITS = {
     pattern: `^${PRINTABLE}*${SHOWN}${PRINTABLE}*$`,
   },
   phone: { maxLength: 2 * PHONE_DIGITS.max },
+  locale: { maxLength: LOCALE_MAX },
+  zoneinfo: { maxLength: ZONEINFO_MAX },
 };
 
 type InputField = keyof typeof RULES;
@@ -232,6 +249,15 @@ export function draftProblems(draft: Parameters<typeof fieldProblems>[0]): Field
   return isIdentified
     ? problems
     : [...problems, { field: 'username', message: 'or an email or a name is required' }];
+}
+
+function isLanguageTag(value: string): boolean {
+  try {
+    // No language is registered by a longer code (RFC 5646 §2.2.1), though a word such as German would be well-formed.
+    return /^[a-z]{2,3}(?:-|$)/i.test(value) && Intl.getCanonicalLocales(value).length === 1;
+  } catch {
+    return false;
+  }
 }
 
 function hasLength(text: string, min: number, max: number): boolean {

@@ -17,6 +17,8 @@ const FIELDS = [
   'first_name',
   'last_name',
   'phone',
+  'locale',
+  'zoneinfo',
   'picture',
   'role',
   'status',
@@ -60,6 +62,8 @@ t.test('an account is created, read and changed, field by field', async (t) => {
     first_name: null,
     last_name: null,
     phone: null,
+    locale: null,
+    zoneinfo: null,
     picture: null,
     role: 'user',
     status: 'active',
@@ -78,6 +82,8 @@ t.test('an account is created, read and changed, field by field', async (t) => {
     first_name: 'Ann',
     last_name: 'Other',
     phone: '+49 30 1234567',
+    locale: 'de-AT',
+    zoneinfo: 'Europe/Vienna',
     picture: 'https://example.org/ann.png',
   };
   const changed = await call('PATCH', path, token, fields);
@@ -89,9 +95,12 @@ t.test('an account is created, read and changed, field by field', async (t) => {
     first_name: null,
     last_name: '',
     phone: null,
+    locale: '',
+    zoneinfo: null,
     picture: '',
   });
   t.match(bare.body, { name: input.username, first_name: null, last_name: null, phone: null, picture: null });
+  t.match(bare.body, { locale: null, zoneinfo: null });
   t.same((await call('PATCH', path, token, {})).body.name, input.username);
 
   const tooMany = `/internal/users/accounts?ids=${'usr_none,'.repeat(100)}`;

@@ -19,6 +19,8 @@ t.test('the values that the fields accept', async (t) => {
     { phone: '+49 (0)30 123-45.67' },
     { phone: '0301234567' },
     { phone: '+123456789012345' },
+    ...['en', 'de-AT', 'zh-Hant-TW', 'sr-Latn'].map((locale) => ({ locale })),
+    ...['UTC', 'Europe/Berlin', 'Asia/Kolkata'].map((zoneinfo) => ({ zoneinfo })),
     { picture: 'https://example.org/a.png?x=1#y' },
     { picture: 'http://localhost:3000/a.png' },
     { picture: `https://example.org/${'a'.repeat(1980)}` },
@@ -49,6 +51,13 @@ t.test('the values that the fields accept', async (t) => {
     ['phone', '+1234567890123456'],
     ['phone', '12345\n'],
     ['phone', `+${' '.repeat(1000)}12345`],
+    ...['', 'e', 'en_US', 'German', 'de-AT,en', `en-${'abcdefgh-'.repeat(4)}x`, 'en\n'].map(
+      (tag): [string, string] => ['locale', tag],
+    ),
+    ...['', 'Berlin', '+02:00', 'Europe/Berlin ', 'Europe/Berlin\n'].map((zone): [string, string] => [
+      'zoneinfo',
+      zone,
+    ]),
     ['picture', 'http://example.org/a.png'],
     ['picture', 'javascript:alert(1)'],
     ['picture', 'data:image/png;base64,AA'],

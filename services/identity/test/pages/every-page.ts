@@ -13,7 +13,7 @@ import { accountDeletedPage, deletionQuestion, lastAdminPage } from '../../src/f
 import { exportPage } from '../../src/features/account/export/export-routes.ts';
 import { passwordPage, passwordPart } from '../../src/features/account/password-page.ts';
 import { pictureForms, picturePage } from '../../src/features/account/picture/picture-page.ts';
-import { profilePage } from '../../src/features/account/profile-page.ts';
+import { FIELDS, profilePage } from '../../src/features/account/profile-page.ts';
 import {
   EMAIL_CHANGED,
   emailOfOtherAccountPage,
@@ -165,13 +165,12 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     scripts: ['/account/passkey.js'],
   };
   const signIn = { form, application, links, methods, scripts: ['/account/passkey.js'], cancel: true };
-  const names = ['username', 'email', 'name', 'first_name', 'last_name', 'phone'] as const;
-  const values = Object.fromEntries(names.map((name) => [name, of(name)]));
   const picture = {
     ...{ upload: form, remove: form },
     problems: [],
     ...{ picture: 'https://id.example.org/account/pictures/p', path: '/account/pictures/p' },
   };
+  const values = Object.fromEntries(FIELDS.map((name) => [name, of(name)]));
   const profile = {
     frame,
     picture: pictureForms(picture),
@@ -531,7 +530,7 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
     ],
     [
       'profile, problems',
-      profilePage({ ...profile, values: {}, email: 'none', problems: [...names, 'other'].map(problem) }),
+      profilePage({ ...profile, values: {}, email: 'none', problems: [...FIELDS, 'other'].map(problem) }),
     ],
     [
       'password',

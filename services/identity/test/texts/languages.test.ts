@@ -1,10 +1,12 @@
 import { createFormBrowser } from '@gatehouse/testing/form-browser';
+import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { requestedLanguage } from '../../src/texts/languages.ts';
 import { authorizeUrl, build, PASSWORD, WEB } from '../build.ts';
-import { heading, linkOf, responseOf } from '../pages.ts';
+import { heading, linkOf, mailsOf, responseOf, signedIn } from '../pages.ts';
 
-const { base, call } = await build(t);
+const built = await build(t);
+const { base, call } = built;
 const browser = (accepted = '*') => createFormBrowser(base, { 'accept-language': accepted });
 const languageOf = ({ html }: { html: string }) => /<html lang="([^"]+)"/.exec(html)?.[1];
 
@@ -77,5 +79,25 @@ t.test('the metadata lists the languages', async (t) => {
 t.test('ui_locales of the account pages holds for the sign-in that they ask for', async (t) => {
   for (const path of ['/account', '/account/sign-up', '/account/sessions']) {
     t.equal(languageOf(await browser().get(`${path}?ui_locales=fr`)), 'fr', path);
+  }
+});
+
+t.test('mails are in the language of the account, or else in that of the request', async (t) => {
+  const FRENCH = 'Subject: Choisir un nouveau mot de passe';
+  const person = await signedIn(built, 'ann');
+  const ask = async (accepted: string) => {
+    const visitor = browser(accepted);
+    const before = (await mailsOf(built)).length;
+    await visitor.submit(await visitor.get('/account/forgotten-password'), { login: 'ann' });
+    await until(async () => (await mailsOf(built)).length > before, 5000);
+    return (await mailsOf(built)).at(-1) ?? '';
+  };
+  t.match(await ask('fr'), FRENCH);
+  for (const [locale, expected] of [
+    ['de-AT', 'Subject: Neues Passwort wählen'],
+    ['nl', FRENCH],
+  ] as const) {
+    await person.submit(await person.get('/account'), { locale }, 'name="locale"');
+    t.match(await ask('fr'), expected, locale);
   }
 });

@@ -38,6 +38,17 @@ const NamePartInput = Type.Unsafe<string | null>({
   examples: ['Ann'],
 });
 
+/** A text that can be removed, and that responses leave out while there is none. */
+const optionalText = (description: string, limits: { maxLength: number }, example: string) => ({
+  input: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: `${description}, or null to remove it.`,
+    ...documentedLimits(limits),
+  }),
+  example,
+  output: Type.Optional(Type.String({ description: 'Left out while there is none.' })),
+});
+
 /** Every property of a user in requests and responses. The aggregate checks the limits, and its messages are more specific. */
 export const USER_SHAPES = {
   id: { output: Type.String({ description: 'Opaque.' }) },
@@ -76,15 +87,17 @@ export const USER_SHAPES = {
   },
   firstName: { input: NamePartInput, example: 'Ann', output: TextOrNull },
   lastName: { input: NamePartInput, example: 'Lee', output: TextOrNull },
-  phone: {
-    input: Type.Unsafe<string | null>({
-      type: ['string', 'null'],
-      description: 'A phone number such as +49 30 1234567, or null to remove it.',
-      ...documentedLimits(FIELD_LIMITS.phone),
-    }),
-    example: '+49 30 1234567',
-    output: Type.Optional(Type.String({ description: 'Left out while there is none.' })),
-  },
+  phone: optionalText('A phone number such as +49 30 1234567', FIELD_LIMITS.phone, '+49 30 1234567'),
+  locale: optionalText(
+    'The preferred language, a tag such as en or de-AT (BCP 47)',
+    FIELD_LIMITS.locale,
+    'en-GB',
+  ),
+  zoneinfo: optionalText(
+    'A time zone of the IANA database, such as Europe/Berlin',
+    FIELD_LIMITS.zoneinfo,
+    'Europe/London',
+  ),
   role: {
     input: Role,
     example: 'editor',
@@ -140,7 +153,7 @@ export const profileA: UserProfile = {
 };
 
 const ITEM_B = ['id', 'username', 'email', 'status', 'createdAt'] as const;
-const PROFILE_B = { profile: ['firstName', 'lastName', 'phone'] } as const;
+const PROFILE_B = { profile: ['firstName', 'lastName', 'phone', 'locale', 'zoneinfo'] } as const;
 const detailB = snakeCase.view('UserB', [...ITEM_B, PROFILE_B]);
 const listB = {
   filters: snakeCase.filters(['id', 'username', 'email', 'status', 'createdAt']),

@@ -54,7 +54,10 @@ walkProfiles(t, {
   secret: ['password', 'current_password'],
   values() {
     const username = newId('u');
-    return { username, email: `${username}@example.org`, phone: '+49 30 1234567' };
+    return {
+      ...{ username, email: `${username}@example.org`, phone: '+49 30 1234567' },
+      ...{ locale: 'en-GB', zoneinfo: 'Europe/London' },
+    };
   },
   async create() {
     const person = { username: newId('u'), email: `${newId('u')}@example.org`, password: 'correct horse' };

@@ -1,5 +1,6 @@
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { USER_INPUTS } from '@gatehouse/domain/user-inputs';
+import { TIME_ZONES } from '@gatehouse/web/appearance';
 import { isConfirmed } from '@gatehouse/web/confirmation';
 import { html } from '@gatehouse/web/html';
 import { ApiError } from '../../api/api-error.ts';
@@ -24,10 +25,12 @@ import { type ApiPicture, picturePath, pictureQuestions } from './user-picture.t
 import { accessQuestions, grantedTrust } from './user-revocation.ts';
 import { ROLES, roleQuestion } from './user-role.ts';
 
-const { username, email, name, firstName, lastName, phone } = inputFields(USER_INPUTS, {
+const { username, email, name, firstName, lastName, phone, locale, zoneinfo } = inputFields(USER_INPUTS, {
   email: { subject: 'The email address', type: 'email' },
   name: { hint: 'If it is empty, it is made of the other names.' },
   phone: { hint: 'Such as +49 30 1234567' },
+  locale: { hint: 'A tag such as en or de-AT' },
+  zoneinfo: { hint: 'Such as Europe/Berlin', suggestions: TIME_ZONES.map((zone) => [zone]) },
 });
 
 /** Users, for editors to see and for admins to manage. */
@@ -111,11 +114,15 @@ export const users = resourcePages<User>({
     [username, { ...email, required: user.email !== null, hint: 'The person has to confirm a new one.' }],
     [name, phone],
     [firstName, lastName],
+    [locale, zoneinfo],
   ],
   update: {
     role: 'admin',
-    async send({ visit, etag, apiPath }, { name, first_name, last_name, phone, ...account }) {
-      const profile = omitUndefined({ first_name, last_name, phone });
+    async send(
+      { visit, etag, apiPath },
+      { name, first_name, last_name, phone, locale, zoneinfo, ...account },
+    ) {
+      const profile = omitUndefined({ first_name, last_name, phone, locale, zoneinfo });
       const changed = { ...account, ...(Object.keys(profile).length > 0 && { profile }) };
       if (Object.keys(changed).length > 0) await visit.api.send('PUT', apiPath, changed, etag);
       // The other profile has no names.

@@ -13,7 +13,7 @@ const NEW: Record<string, string> = {
   // First: until there is one, it follows the others.
   name: 'Anna Maria Lee',
   ...{ username: 'anna', email: 'anna@example.org', phone: '+49 30 7654321' },
-  ...{ first_name: 'Anna', last_name: 'Lee' },
+  ...{ first_name: 'Anna', last_name: 'Lee', locale: 'de-AT', zoneinfo: 'Europe/Vienna' },
 };
 
 t.test('every field that is declared can be changed, and nothing else changes', async (t) => {
@@ -33,8 +33,8 @@ t.test('every field that is declared can be changed, and nothing else changes', 
     t.same(now, { ...then, [field]: value }, field);
   }
   const { body } = await built.call('GET', `/v2/users/${id}`);
-  const { first_name, last_name, phone, username, email } = NEW;
-  t.match(body, { username, email, profile: { first_name, last_name, phone } });
+  const { name: _, username, email, ...profile } = NEW;
+  t.match(body, { username, email, profile });
   await admin.submit(await admin.get(PAGE), { username: 'ann', email: 'ann@example.org', phone: '' }, EDIT);
   t.notMatch((await built.call('GET', `/v2/users/${id}`)).body, { profile: { phone: String } });
 });
@@ -42,6 +42,7 @@ t.test('every field that is declared can be changed, and nothing else changes', 
 t.test('a refused value is said once, at its field, and the others stay', async (t) => {
   for (const [field, value, message] of [
     ['phone', 'none', /must be a phone number such as/],
+    ['zoneinfo', 'Vienna', /must be a time zone such as/],
     ['username', 'editor', /taken|in use|already/],
     ['email', 'ann', /must be a valid email address/],
   ] as const) {

@@ -3,10 +3,12 @@ import type { Logger } from '@gatehouse/core/logger';
 import { loginKey } from '@gatehouse/domain/folded-key';
 import type { MailSender } from '@gatehouse/mail/mail';
 import { type Brand, inBrand } from '@gatehouse/web/brand';
+import { inLanguage, language } from '@gatehouse/web/language';
+import { requestedLanguage } from '../../texts/languages.ts';
 import type { Given } from '../authority/given.ts';
 import type { Account, Accounts } from './account.ts';
 import { setUpLinkCreated } from './account-notices.ts';
-import type { Occasion } from './mail-document.ts';
+import type { Mail, Occasion } from './mail-document.ts';
 import {
   accountDeletedMail,
   addressClaimedMail,
@@ -63,7 +65,9 @@ export type AccountMails = {
   /** Sends the link of an invitation, which works for so many days, to an address that has no account. */
   sendInvitation(email: string, link: string, days: number): Promise<void>;
   /** Tells the owner of an account that it was deleted, at the address that they had confirmed. */
-  sendDeleted(account: Pick<Account, 'email' | 'email_verified' | 'username'>): Promise<void>;
+  sendDeleted(
+    account: Pick<Account, 'email' | 'email_verified' | 'username'> & { locale?: string | null },
+  ): Promise<void>;
   /** Sends a link for a new password after a change was undone, however many mails there have been. */
   sendUndone(account: Account): Promise<void>;
 };
@@ -113,16 +117,20 @@ export function createAccountMails(options: MailOptions): AccountMails {
         await options.countMail(loginKey(email), 'verify_email');
         const owner = await accounts.lookUp(email);
         if (owner !== undefined) {
-          return mail.send({ to: owner.email ?? email, ...addressClaimedMail({ username: owner.username }) });
+          return mail.send({
+            to: owner.email ?? email,
+            ...inLanguageOf(owner, () => addressClaimedMail(owner)),
+          });
         }
         const [path, purpose] = ['/account/verify-email', 'verify_email'] as const;
         const link = await linkTo(path, account, email, purpose, VERIFY_EMAIL_SECONDS);
-        await mail.send({ to: email, ...verifyEmailMail({ link, username }) });
+        await mail.send({ to: email, ...inLanguageOf(account, () => verifyEmailMail({ link, username })) });
       }),
-    sendDeleted: ({ email, email_verified, username }) =>
+    sendDeleted: (account) =>
       attempt('account deleted', async () => {
+        const { email, email_verified } = account;
         if (email !== null && email_verified)
-          await mail.send({ to: email, ...accountDeletedMail({ username }) });
+          await mail.send({ to: email, ...inLanguageOf(account, () => accountDeletedMail(account)) });
       }),
     sendInvitation: (email, link, days) =>
       attempt('invitation', async () => {
@@ -136,7 +144,8 @@ export function createAccountMails(options: MailOptions): AccountMails {
         const [path, purpose] = ['/account/undo-email-change', 'undo_email_change'] as const;
         const link = isRestorable ? await linkTo(path, account, email, purpose, UNDO_SECONDS) : undefined;
         const { username } = account;
-        await mail.send({ to: email, ...emailChangedMail({ link, username, ...occasion }) });
+        const write = () => emailChangedMail({ link, username, ...occasion });
+        await mail.send({ to: email, ...inLanguageOf(account, write) });
       }),
     notify: (userId, notice) =>
       attempt(notice.kind, async () => {
@@ -156,7 +165,8 @@ export function createAccountMails(options: MailOptions): AccountMails {
             method,
           }));
         const { username } = account;
-        await mail.send({ to: account.email, ...writeNotice(notice, { username, undo, by }) });
+        const write = () => writeNotice(notice, { username, undo, by });
+        await mail.send({ to: account.email, ...inLanguageOf(account, write) });
       }),
     sendFactorRecovery: (account, about) =>
       attempt(`recovery ${about.stage}`, async () => {
@@ -169,7 +179,8 @@ export function createAccountMails(options: MailOptions): AccountMails {
             ? (['remove', 'remove_factors', UNDO_SECONDS] as const)
             : (['stop', 'stop_recovery', untilReady + UNDO_SECONDS] as const);
         const link = await linkTo(`${FACTOR_RECOVERY}/${page}`, account, email, purpose, seconds);
-        await mail.send({ to: email, ...factorRecoveryMail(about, { link, username }) });
+        const write = () => factorRecoveryMail(about, { link, username });
+        await mail.send({ to: email, ...inLanguageOf(account, write) });
       }),
     async createSetUpLink(account, given) {
       const expiresAt = new Date(Date.now() + SET_UP_SECONDS * 1000);
@@ -181,6 +192,11 @@ export function createAccountMails(options: MailOptions): AccountMails {
     },
   };
   return self;
+}
+
+/** A mail in the language that the person has chosen, or else in that of the request. */
+function inLanguageOf({ locale }: { locale?: string | null }, write: () => Mail): Mail {
+  return inLanguage(requestedLanguage(locale) ?? language(), write);
 }
 
 /** The mails with a link for a new password. */
@@ -203,7 +219,8 @@ function createPasswordMails(
     // By address: what a thief was sent at theirs must not keep the owner from a mail after the change is undone.
     await options.countMail(loginKey(to), 'new_password');
     const link = await linkTo(NEW_PASSWORD, account, to, 'new_password', NEW_PASSWORD_SECONDS);
-    await mail.send({ to, ...newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 }) });
+    const write = () => newPasswordMail({ link, minutes: NEW_PASSWORD_SECONDS / 60 });
+    await mail.send({ to, ...inLanguageOf(account, write) });
   }
 
   return {
@@ -230,7 +247,8 @@ function createPasswordMails(
         const { email, username } = account;
         if (email === null) return;
         const link = await linkTo(NEW_PASSWORD, account, email, 'new_password', NEW_PASSWORD_SECONDS);
-        await mail.send({ to: email, ...undoneMail({ link, username, minutes: NEW_PASSWORD_SECONDS / 60 }) });
+        const write = () => undoneMail({ link, username, minutes: NEW_PASSWORD_SECONDS / 60 });
+        await mail.send({ to: email, ...inLanguageOf(account, write) });
       }),
   };
 }

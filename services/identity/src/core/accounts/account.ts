@@ -11,6 +11,10 @@ export type Account = {
   first_name: string | null;
   last_name: string | null;
   phone: string | null;
+  /** The preferred language, a tag of BCP 47. */
+  locale: string | null;
+  /** The time zone, by its name in the IANA database. */
+  zoneinfo: string | null;
   picture: string | null;
   role: Role;
   status: 'active' | 'inactive';
@@ -33,7 +37,10 @@ export type Account = {
 };
 
 export type AccountChanges = Partial<
-  Pick<Account, 'username' | 'email' | 'name' | 'first_name' | 'last_name' | 'phone' | 'picture'>
+  Pick<
+    Account,
+    'username' | 'email' | 'name' | 'first_name' | 'last_name' | 'phone' | 'locale' | 'zoneinfo' | 'picture'
+  >
 >;
 
 /** The accounts, which the users service owns. Throws its errors, and `unavailable` when it cannot be reached. */

@@ -1,16 +1,27 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
-import { field, form, type PageForm, problemOf, problemSummary } from '@gatehouse/web/form';
+import { TIME_ZONES } from '@gatehouse/web/appearance';
+import { field, form, type PageForm, problemOf, problemSummary, type Suggestions } from '@gatehouse/web/form';
 import { type Content, html } from '@gatehouse/web/html';
 import {
   type AccountFrame,
   accountDocument,
   type ScriptedPart,
 } from '../../pages/account/account-document.ts';
+import { LANGUAGES } from '../../texts/languages.ts';
 import { t } from '../../texts/texts.ts';
 import { ACCOUNT_PAGES } from './account-pages.ts';
 
 /** The fields of the form that are part of the account. */
-export const FIELDS = ['username', 'email', 'name', 'first_name', 'last_name', 'phone'] as const;
+export const FIELDS = [
+  'username',
+  'email',
+  'name',
+  'first_name',
+  'last_name',
+  'phone',
+  'locale',
+  'zoneinfo',
+] as const;
 
 export type ProfileModel = {
   frame: AccountFrame;
@@ -62,6 +73,8 @@ ${field({ ...common('name'), label: t('Name'), hint: t('The name that you want t
 <div class="pair">${field({ ...common('first_name'), label: t('First name'), autocomplete: 'given-name' })}
 ${field({ ...common('last_name'), label: t('Last name'), autocomplete: 'family-name' })}</div>
 ${field({ ...common('phone'), label: t('Phone'), hint: t('For SMS messages. Start with + and the country code, such as +44 20 7946 0018.'), type: 'tel', autocomplete: 'tel' })}
+<div class="pair">${field({ ...common('locale'), label: t('Language'), hint: t('For mails and applications, such as en or de-AT.'), autocomplete: 'language', suggestions: languageNames() })}
+${field({ ...common('zoneinfo'), label: t('Time zone'), hint: t('For applications, such as Europe/Berlin.'), autocomplete: 'off', suggestions: TIME_ZONES.map((zone) => [zone]) })}</div>
 </fieldset>
 <div class="buttons"><button class="primary">${t('Save')}</button></div>`,
 )}
@@ -69,6 +82,11 @@ ${model.email === 'unverified' && form(model.sendLinkAgain, false, { id: 'send-l
 ${model.picture}
 <p class="buttons after-cards"><a class="secondary" href="${model.export}">${t('Download your data')}</a><a class="danger" href="${model.deletion}">${t('Delete your account')}</a></p>`,
   });
+}
+
+/** The languages of our mails, each by its name in that language. */
+function languageNames(): Suggestions {
+  return LANGUAGES.map((tag) => [tag, new Intl.DisplayNames(tag, { type: 'language' }).of(tag)]);
 }
 
 function emailState(state: ProfileModel['email']) {

@@ -198,6 +198,8 @@ const userInfo = shape(
       family_name: text(),
       preferred_username: text(),
       picture: text(),
+      locale: text(),
+      zoneinfo: text(),
       email: text(),
       email_verified: Type.Optional(Type.Boolean()),
       roles: Type.Optional(Type.Array(Type.String())),

@@ -24,7 +24,18 @@ t.test('discovery says so (OpenID Connect Discovery §3)', async (t) => {
   const { body } = await call('GET', '/.well-known/openid-configuration');
   t.match(body, { claims_parameter_supported: true, acr_values_supported: ACRS });
   const names = ['sub', 'name', 'given_name', 'family_name', 'preferred_username', 'picture', 'updated_at'];
-  const more = ['email', 'email_verified', 'roles', 'acr', 'amr', 'auth_time', 'iss', 'sid'];
+  const more = [
+    'locale',
+    'zoneinfo',
+    'email',
+    'email_verified',
+    'roles',
+    'acr',
+    'amr',
+    'auth_time',
+    'iss',
+    'sid',
+  ];
   t.same(new Set(body.claims_supported as string[]), new Set([...names, ...more]));
 });
 

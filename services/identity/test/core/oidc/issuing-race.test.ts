@@ -38,6 +38,7 @@ t.test(
     } as const;
     const owner: Account = {
       ...{ id: 'usr_ann', username: 'ann', name: 'Ann', email: null, email_verified: false, picture: null },
+      ...{ locale: null, zoneinfo: null },
       ...{ first_name: null, last_name: null, phone: null, role: 'user', status: 'active' },
       ...{
         epoch: 0,

@@ -60,6 +60,18 @@ t.test('the profile', async (t) => {
     t.equal(valueIn(refused, 'phone'), phone);
   }
 
+  const known = await visitor.submit(emptied, { locale: 'de-AT', zoneinfo: 'Europe/Vienna' }, PROFILE);
+  t.match([valueIn(known, 'locale'), valueIn(known, 'zoneinfo')], ['de-AT', 'Europe/Vienna']);
+  const unknown = await visitor.submit(known, { locale: 'German', zoneinfo: 'Vienna' }, PROFILE);
+  for (const sentence of [
+    'The language must be a language tag such as en or de-AT.',
+    'The time zone must be a time zone such as Europe/Berlin.',
+  ])
+    t.match(alertOf(unknown), sentence);
+  t.match(unknown.html, '<option value="ja" label="日本語">', 'languages and zones are suggested');
+  t.match(unknown.html, '<option value="Asia/Kolkata">');
+  await visitor.submit(known, { locale: '', zoneinfo: '' }, PROFILE);
+
   const nowhere = { email: 'nowhere', name: '', username: 'x', current_password: PASSWORD };
   const wrong = await visitor.submit(emptied, nowhere, PROFILE);
   t.equal(wrong.status, 400);

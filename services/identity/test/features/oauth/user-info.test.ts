@@ -29,6 +29,8 @@ t.test('the fields of interface.md 2.3 that the scopes allow, the username, and 
     name: 'Ann Example',
     first_name: 'Ann',
     last_name: 'Example',
+    locale: 'de-AT',
+    zoneinfo: 'Europe/Vienna',
     phone: '+49 30 123456',
   };
   t.equal((await browser.submit(page, profile, 'first_name')).status, 200);
@@ -41,6 +43,8 @@ t.test('the fields of interface.md 2.3 that the scopes allow, the username, and 
     family_name: 'Example',
     preferred_username: 'ann',
     picture: /^http.*\/account\/pictures\/[\w-]+$/,
+    locale: 'de-AT',
+    zoneinfo: 'Europe/Vienna',
     updated_at: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
   };
   for (const [scope, expected] of [

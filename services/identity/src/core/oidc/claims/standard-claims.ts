@@ -3,7 +3,16 @@ import type { Account } from '../../accounts/account.ts';
 /** The claims that each scope of OpenID Connect Core §5.4 asks for, of those that we know, and `roles` (RFC 9068 §2.2.3.1). */
 export const CLAIMS_OF_SCOPES = {
   openid: ['sub'],
-  profile: ['name', 'given_name', 'family_name', 'preferred_username', 'picture', 'updated_at'],
+  profile: [
+    'name',
+    'given_name',
+    'family_name',
+    'preferred_username',
+    'picture',
+    'locale',
+    'zoneinfo',
+    'updated_at',
+  ],
   email: ['email', 'email_verified'],
   roles: ['roles'],
 };
@@ -20,6 +29,8 @@ export function standardClaims(account: Account): Record<string, ClaimValue> {
     family_name: account.last_name,
     preferred_username: account.username,
     picture: account.picture,
+    locale: account.locale,
+    zoneinfo: account.zoneinfo,
     updated_at: Math.floor(Date.parse(account.updated_at) / 1000),
     email,
     email_verified: email === null ? null : account.email_verified,
