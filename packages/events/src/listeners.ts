@@ -23,7 +23,7 @@ export function createListeners(logger: Logger | undefined) {
   }
 
   /** Calls each listener of the subject with its own copy of the JSON value. Throws a SyntaxError if it is none. */
-  function deliver(subject: string, json: string): void {
+  function dispatch(subject: string, json: string): void {
     for (const entry of [...(bySubject.get(subject) ?? [])]) {
       const message: unknown = JSON.parse(json);
       // A listener may be an async function, whose rejection would end the process.
@@ -44,9 +44,9 @@ export function createListeners(logger: Logger | undefined) {
     } satisfies Partial<Broadcast>,
     /** The subjects that have listeners. */
     subjects: () => [...bySubject.keys()].filter((it) => it !== CONNECTED && it !== DISCONNECTED),
-    deliver,
-    connected: () => deliver(CONNECTED, 'null'),
-    disconnected: () => deliver(DISCONNECTED, 'null'),
+    dispatch,
+    connected: () => dispatch(CONNECTED, 'null'),
+    disconnected: () => dispatch(DISCONNECTED, 'null'),
   };
 }
 

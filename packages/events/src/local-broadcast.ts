@@ -18,7 +18,7 @@ export function createLocalBroadcast({ logger }: { logger?: Logger } = {}): Broa
       checkSubject(subject);
       const json = encode(message);
       if (!started || stopped) throw unavailable('The broadcast is not running.');
-      setImmediate(() => listeners.deliver(subject, json));
+      setImmediate(() => listeners.dispatch(subject, json));
     },
     ...listeners.on,
     async start() {

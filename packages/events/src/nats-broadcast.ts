@@ -92,7 +92,7 @@ export function createNatsBroadcast(options: {
       // Errors, such as a missing permission, are reported by the connection's status.
       if (error !== null) return;
       try {
-        listeners.deliver(subject, message.string());
+        listeners.dispatch(subject, message.string());
       } catch {
         logger.warn({ subject, bytes: message.data.length }, 'dropped a message that is not JSON');
       }

@@ -15,9 +15,9 @@ type Write = (target: never, ...rest: never[]) => Promise<unknown>;
 type Receive = (event: OutboxEvent) => Promise<void>;
 
 export type OutboxPublisher = {
-  /** Starts looking for events that were not delivered, of this process and of any other. */
+  /** Starts looking for events that were not published, of this process and of any other. */
   start(): void;
-  /** Lets the deliveries under way end, and begins no other. */
+  /** Lets the publishing under way end, and begins no other. */
   stop(): Promise<void>;
   /**
    * The store whose writes also start to publish their events before they resolve. They do not wait for that, since listeners take their
@@ -25,19 +25,19 @@ export type OutboxPublisher = {
    */
   publishing<K extends string, S extends Record<K, Write>>(store: S, writes: readonly K[]): S;
   /**
-   * Delivers the events of a document that go to the receiver of this subject, for `waitMs` at most: then the delivery goes on.
-   * Resolves to whether they are delivered. Never rejects.
+   * Publishes the events of a document that go to the receiver of this subject, for `waitMs` at most: then it goes on.
+   * Resolves to whether they are published. Never rejects.
    */
-  deliver(documentId: string, subject: string, waitMs: number): Promise<boolean>;
-  /** As deliver(), for callers that do not wait. */
+  publish(documentId: string, subject: string, waitMs: number): Promise<boolean>;
+  /** As publish(), for callers that do not wait. */
   send(documentId: string, subject: string): void;
 };
 
-/** Documents that a sweep delivers at the same time. */
+/** Documents whose events a sweep publishes at the same time. */
 const SWEEP_CONCURRENCY = 8;
 /** The number of documents in flight above which the others are left to sweeps, since the receiver probably hangs. */
 const MAX_IN_FLIGHT = 256;
-/** The pause of a sweep while nothing can be delivered. */
+/** The pause of a sweep while nothing can be published. */
 const BACKOFF_MS = { first: 100, max: 5000 };
 /** Documents that are read or written with one command. */
 const BATCH_SIZE = 100;
@@ -52,15 +52,15 @@ const MAX_PAUSE_MS = 30_000;
  * Publishes the events that wait in the documents of a collection, at least once: right after their write or, if the process was killed,
  * at the next sweep. An event is removed from its document when it has been taken. The events of one document
  * come in their order, and one that fails holds up only the later ones of its document. Several replicas may publish from the same
- * collection: an event may then be delivered twice, but never for the first time before an earlier one of its document.
+ * collection: an event may then be published twice, but never for the first time before an earlier one of its document.
  *
  * @param options.collection has the OUTBOX_INDEX, and an array `outbox` in its documents. The rest of a deleted document
  * (see TOMBSTONES) is removed with its last event
  * @param options.transport publishes the events; without it they are removed unpublished
  * @param options.receivers who gets the events of some subjects instead of the transport. None of them waits for another,
  * nor for the transport
- * @param options.sweepSeconds the interval between searches for events that others were to deliver
- * @param options.deliverSeconds the time after which a delivery counts as failed
+ * @param options.sweepSeconds the interval between searches for events that others were to publish
+ * @param options.publishSeconds the time after which the publishing of an event counts as failed
  */
 export function createOutboxPublisher(options: {
   collection: ReturnType<Database['connection']['collection']>;
@@ -68,22 +68,22 @@ export function createOutboxPublisher(options: {
   transport?: EventTransport | undefined;
   receivers?: Readonly<Record<string, Receive>>;
   sweepSeconds?: number;
-  deliverSeconds?: number;
+  publishSeconds?: number;
 }): OutboxPublisher {
-  const { collection, logger, transport, receivers = {}, sweepSeconds = 30, deliverSeconds = 10 } = options;
+  const { collection, logger, transport, receivers = {}, sweepSeconds = 30, publishSeconds = 10 } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   const documents = createDocuments(collection);
-  const logOf = () => createFailureLog(logger, 'an event could not be delivered; trying again', signal);
+  const logOf = () => createFailureLog(logger, 'an event could not be published; trying again', signal);
   const logFailure = logOf();
   const targets = [...Object.entries(receivers), ['', transport?.publish] as const];
-  const laneOf = (subject: string) => (Object.hasOwn(receivers, subject) ? subject : '');
-  const lanes = new Map(
+  const receiverOf = (subject: string) => (Object.hasOwn(receivers, subject) ? subject : '');
+  const forwarders = new Map(
     targets.map(([name, receive]) => {
-      const deliver = (event: OutboxEvent) =>
-        within(deliverSeconds * 1000, publishTraced(event, receive), 'The delivery');
-      const takes = ({ subject }: OutboxEvent) => laneOf(subject) === name;
-      return [name, createLane({ documents, deliver, takes, logFailure: logOf(), stopping: signal })];
+      const publish = (event: OutboxEvent) =>
+        within(publishSeconds * 1000, publishTraced(event, receive), 'The publishing of the event');
+      const takes = ({ subject }: OutboxEvent) => receiverOf(subject) === name;
+      return [name, createForwarder({ documents, publish, takes, logFailure: logOf(), stopping: signal })];
     }),
   );
   /** Whether events may be waiting that this process knows of. */
@@ -105,22 +105,23 @@ export function createOutboxPublisher(options: {
     },
   });
 
-  /** Starts a sweep of every lane that has waiting events. */
+  /** Starts a sweep of every forwarder that has waiting events. */
   async function search(): Promise<void> {
     isUnsettled = false;
     searchAt = performance.now() + sweepSeconds * 1000;
     for await (const { outbox } of documents.waiting()) {
       isUnsettled = true;
       if (signal.aborted) return;
-      for (const { subject } of outbox) lanes.get(laneOf(subject))?.sweep();
-      if (lanes.size === 1) return;
+      for (const { subject } of outbox) forwarders.get(receiverOf(subject))?.sweep();
+      if (forwarders.size === 1) return;
     }
   }
 
   async function begin(id: string, subject: string, outbox?: StoredEvents['outbox']): Promise<boolean> {
-    const isDelivered = !signal.aborted && (await lanes.get(laneOf(subject))?.push(id, outbox)) === true;
-    if (!isDelivered) isUnsettled = true;
-    return isDelivered;
+    const isPublished =
+      !signal.aborted && (await forwarders.get(receiverOf(subject))?.push(id, outbox)) === true;
+    if (!isPublished) isUnsettled = true;
+    return isPublished;
   }
 
   return {
@@ -128,7 +129,7 @@ export function createOutboxPublisher(options: {
     async stop() {
       stopping.abort();
       await searching.stop();
-      await Promise.all([...lanes.values()].map((lane) => lane.ended()));
+      await Promise.all([...forwarders.values()].map((forwarder) => forwarder.ended()));
     },
     publishing(store, writes) {
       const published = writes.map((name) => [
@@ -147,47 +148,47 @@ export function createOutboxPublisher(options: {
       ]);
       return { ...store, ...Object.fromEntries(published) };
     },
-    deliver: (id, subject, waitMs) => within(waitMs, begin(id, subject)).catch(() => false),
+    publish: (id, subject, waitMs) => within(waitMs, begin(id, subject)).catch(() => false),
     send: (id, subject) => void begin(id, subject),
   };
 }
 
-/** The deliveries to one receiver. Lanes share nothing, so that none waits for another. */
-function createLane(options: {
+/** Publishes to one receiver. Forwarders share nothing, so that none waits for another. */
+function createForwarder(options: {
   documents: ReturnType<typeof createDocuments>;
-  deliver: Receive;
-  /** Whether an event belongs to this lane. */
+  publish: Receive;
+  /** Whether an event goes to this receiver. */
   takes: (event: OutboxEvent) => boolean;
   logFailure: ReturnType<typeof createFailureLog>;
   stopping: AbortSignal;
 }) {
-  const { documents, deliver, takes, logFailure, stopping } = options;
-  /** By document: two deliveries at once would mix up the order. The next one sees everything written until then. */
-  const inFlight = new Map<unknown, { delivery: Promise<boolean>; next?: Promise<boolean> }>();
+  const { documents, publish, takes, logFailure, stopping } = options;
+  /** By document: two at once would mix up the order. The next one sees everything written until then. */
+  const inFlight = new Map<unknown, { current: Promise<boolean>; next?: Promise<boolean> }>();
   let sweeping: Promise<void> | undefined;
-  /** Consecutive batches without any delivery. */
+  /** Consecutive batches of which nothing was published. */
   let failedBatches = 0;
 
-  function deliverDocument(id: unknown, outbox?: StoredEvents['outbox']): Promise<boolean> {
+  function publishDocument(id: unknown, outbox?: StoredEvents['outbox']): Promise<boolean> {
     const before = inFlight.get(id);
     if (before !== undefined) {
-      before.next ??= before.delivery.then(() => deliverDocument(id));
+      before.next ??= before.current.then(() => publishDocument(id));
       return before.next;
     }
-    const delivery = deliverEvents(id, outbox).finally(() => inFlight.delete(id));
-    inFlight.set(id, { delivery });
-    return delivery;
+    const current = publishEvents(id, outbox).finally(() => inFlight.delete(id));
+    inFlight.set(id, { current });
+    return current;
   }
 
-  /** Delivers the events that wait now. Later ones are delivered by the process that writes them, or by a sweep. */
-  async function deliverEvents(id: unknown, outbox?: StoredEvents['outbox']): Promise<boolean> {
+  /** Publishes the events that wait now. Later ones are published by the process that writes them, or by a sweep. */
+  async function publishEvents(id: unknown, outbox?: StoredEvents['outbox']): Promise<boolean> {
     let event: OutboxEvent | undefined;
     const events: string[] = [];
     try {
       try {
         for (event of (outbox ?? (await documents.read(id))).filter(takes)) {
           if (stopping.aborted) return false;
-          await deliver(event);
+          await publish(event);
           events.push(event.id);
         }
       } finally {
@@ -206,19 +207,19 @@ function createLane(options: {
       if (stopping.aborted) return;
       if (inFlight.has(_id) || !outbox.some(takes)) continue;
       if (batch.push(_id) < SWEEP_CONCURRENCY) continue;
-      await deliverBatch(batch);
+      await publishBatch(batch);
       batch = [];
     }
-    await deliverBatch(batch);
+    await publishBatch(batch);
   }
 
   /**
-   * When none of the documents can be delivered, the receiver is probably away: waits, longer each time, before the
+   * When the events of none of the documents can be published, the receiver is probably away: waits, longer each time, before the
    * sweep continues. It does continue, so that bad events, however many, do not keep the others waiting for ever.
    */
-  async function deliverBatch(ids: unknown[]): Promise<void> {
+  async function publishBatch(ids: unknown[]): Promise<void> {
     if (ids.length === 0 || stopping.aborted) return;
-    const results = await Promise.all(ids.map((id) => deliverDocument(id)));
+    const results = await Promise.all(ids.map((id) => publishDocument(id)));
     failedBatches = results.includes(true) ? 0 : failedBatches + 1;
     if (failedBatches === 0) return;
     const delay = Math.min(BACKOFF_MS.first * 2 ** (failedBatches - 1), BACKOFF_MS.max);
@@ -226,10 +227,10 @@ function createLane(options: {
   }
 
   return {
-    /** Resolves to whether all events of the document are delivered. Never rejects. */
+    /** Resolves to whether all events of the document are published. Never rejects. */
     push: async (id: unknown, outbox?: StoredEvents['outbox']) =>
-      inFlight.size < MAX_IN_FLIGHT && deliverDocument(id, outbox),
-    /** Starts to deliver the waiting events, unless a sweep is under way. */
+      inFlight.size < MAX_IN_FLIGHT && publishDocument(id, outbox),
+    /** Starts to publish the waiting events, unless a sweep is under way. */
     sweep() {
       sweeping ??= sweep()
         .catch((error: unknown) => logFailure(error, {}))
@@ -237,10 +238,10 @@ function createLane(options: {
           sweeping = undefined;
         });
     },
-    /** Resolves when no delivery is in flight, after `stopping`. */
+    /** Resolves when nothing is in flight, after `stopping`. */
     async ended() {
       await sweeping;
-      await Promise.all([...inFlight.values()].map(({ delivery, next }) => next ?? delivery));
+      await Promise.all([...inFlight.values()].map(({ current, next }) => next ?? current));
     },
   };
 }
@@ -271,7 +272,7 @@ function createDocuments(collection: Parameters<typeof createOutboxPublisher>[0]
       async run(removed) {
         const all = among(removed.map(({ id }) => id));
         const events = removed.flatMap((it) => it.events);
-        // A tombstone is deleted together with its last events, so that neither a crash nor another lane can leave an empty one.
+        // A tombstone is deleted together with its last events, so that neither a crash nor another forwarder can leave an empty one.
         const isOver = { ...TOMBSTONES, outbox: { $not: { $elemMatch: { id: { $nin: events } } } } };
         const pull = { $pull: { outbox: { id: { $in: events } } } } as Record<string, unknown>;
         const { matchedCount } = await collection.updateMany({ ...all, $nor: [isOver] }, pull);

@@ -4,7 +4,7 @@ import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { type Options, setUp, type Thing } from './outbox-set-up.ts';
 
-t.test('push delivers at once and takes the event out; a sweep finds nothing more', async (t) => {
+t.test('push publishes at once and takes the event out; a sweep finds nothing more', async (t) => {
   const { things, taken, relay, write, lines } = await setUp(t);
   const sender = relay();
   await write('a', 'a1', 'a2');
@@ -30,7 +30,7 @@ t.test('the event comes as it was written', async (t) => {
   t.strictSame(got, [event]);
 });
 
-t.test('a new relay delivers events that a crash left between the write and the delivery', async (t) => {
+t.test('a new relay publishes events that a crash left between the write and the publishing', async (t) => {
   const { taken, relay, write, waiting } = await setUp(t);
   for (let i = 0; i < 250; i += 1) await write(`doc${i}`, `event${i}`);
   relay().start();
@@ -39,7 +39,7 @@ t.test('a new relay delivers events that a crash left between the write and the 
   t.equal(new Set(taken).size, 250);
 });
 
-t.test('a crash between the delivery and the mark delivers again', async (t) => {
+t.test('a crash between the publishing and the mark publishes again', async (t) => {
   const { things, taken, relay, write } = await setUp(t);
   await write('a', 'a1', 'a2');
   const before = await things.findOne({ _id: 'a' });
@@ -97,7 +97,7 @@ t.test('a search that an outage of the database has held up is repeated soon', a
   await until(() => taken.includes('a1'), 2500);
 });
 
-t.test('push waits no longer than waitMs; the delivery goes on', async (t) => {
+t.test('push waits no longer than waitMs; the publishing goes on', async (t) => {
   const { taken, receiver, relay, write, waiting } = await setUp(t);
   const gate = Promise.withResolvers<void>();
   receiver.before = () => gate.promise;
@@ -109,11 +109,11 @@ t.test('push waits no longer than waitMs; the delivery goes on', async (t) => {
   const second = sender.push('a', 5000);
   gate.resolve();
   t.equal(await second, true);
-  t.same(taken, ['a1'], 'delivered once');
+  t.same(taken, ['a1'], 'published once');
   t.equal(await waiting(), 0);
 });
 
-t.test('stop lets the delivery under way end, and begins no other', async (t) => {
+t.test('stop lets the publishing under way end, and begins no other', async (t) => {
   const { things, taken, receiver, relay, write } = await setUp(t);
   const begun = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
@@ -169,7 +169,7 @@ t.test('stop ends the wait for a receiver that is away, and a relay that was nev
   t.ok(performance.now() - begin < 1000);
 });
 
-t.test('events that this process knows of are delivered long before the next sweep', async (t) => {
+t.test('events that this process knows of are published long before the next sweep', async (t) => {
   const { taken, receiver, relay, write } = await setUp(t);
   const sender = relay({ sweepSeconds: 60 });
   sender.start();
@@ -190,7 +190,7 @@ t.test('events that this process knows of are delivered long before the next swe
   await until(() => taken.includes('unknown'), 6000);
 });
 
-t.test('the sweep reads the index, and in it are documents with undelivered events only', async (t) => {
+t.test('the sweep reads the index, and in it are documents with unpublished events only', async (t) => {
   const { things, write } = await setUp(t);
   await things.insertMany(Array.from({ length: 500 }, (_, i) => ({ _id: `done${i}`, outbox: [] })));
   await things.insertMany(Array.from({ length: 50 }, (_, i) => ({ _id: `old${i}` }) as unknown as Thing));
@@ -205,7 +205,7 @@ t.test('the sweep reads the index, and in it are documents with undelivered even
     t.match(text, /"stage":"IXSCAN"[^}]*.*"indexName":"outbox"/);
     t.notMatch(text, /COLLSCAN/);
     const { totalKeysExamined, totalDocsExamined, nReturned } = plan.executionStats;
-    // One entry for each undelivered event, and one to find the end.
+    // One entry for each unpublished event, and one to find the end.
     t.ok(totalKeysExamined <= 4, `${totalKeysExamined} keys examined`);
     t.strictSame([totalDocsExamined, nReturned], [2, 2]);
   }

@@ -25,7 +25,7 @@ t.test('kill -9 of writers and relays loses no event whose cause was acknowledge
 
   const received = connection.collection<{ _id: string }>('received');
   const before = await received.countDocuments();
-  t.ok(before > 0 && before < acknowledged.size, `${before} of ${acknowledged.size} were delivered before`);
+  t.ok(before > 0 && before < acknowledged.size, `${before} of ${acknowledged.size} were published before`);
   const receive = async ({ id }: OutboxEvent) => {
     await received.updateOne({ _id: id }, { $inc: { times: 1 } }, { upsert: true });
   };

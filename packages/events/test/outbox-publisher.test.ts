@@ -84,12 +84,12 @@ t.test('a receiver gets its subject alone, and who is away keeps nobody else wai
   await published.insert({ id: 'a' });
   await published.change('a', 'things.told');
   await published.change('a', 'things.changed');
-  t.equal(await publisher.deliver('a', 'things.told', 20), false, 'not in time');
+  t.equal(await publisher.publish('a', 'things.told', 20), false, 'not in time');
   await until(() => heard.length === 2, 5000);
   t.same(heard, ['things.made a', 'things.changed a']);
   t.match((await things.findOne({ _id: 'a' }))?.outbox, [{ subject: 'things.told' }]);
   comeBack();
-  t.equal(await publisher.deliver('a', 'things.told', 5000), true);
+  t.equal(await publisher.publish('a', 'things.told', 5000), true);
   t.same(received, ['a']);
   t.same((await things.findOne({ _id: 'a' }))?.outbox, []);
   await published.change('a', 'things.told');

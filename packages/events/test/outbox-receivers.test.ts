@@ -22,9 +22,9 @@ t.test('a poisoned event holds up its own document only', async (t) => {
   await until(() => taken.length === 46, 15_000);
 });
 
-t.test('in each lane the events of a document come in order, also those written meanwhile', async (t) => {
-  const { things, taken, receiver, relay, waiting, lanes } = await setUp(t);
-  const sender = relay(lanes);
+t.test('each receiver gets the events of a document in order, also those written meanwhile', async (t) => {
+  const { things, taken, receiver, relay, waiting, two } = await setUp(t);
+  const sender = relay(two);
   sender.start();
   receiver.before = () => sleep(Math.random() * 4);
   receiver.refuses = () => Math.random() < 0.2;
@@ -63,7 +63,7 @@ t.test('two relays at once: each event at least once, and first in order', async
   }
 });
 
-t.test('a delivery that hangs counts as failed', async (t) => {
+t.test('the publishing of an event that hangs counts as failed', async (t) => {
   const { taken, receiver, relay, write, lines } = await setUp(t);
   let calls = 0;
   receiver.before = async () => {
@@ -71,12 +71,12 @@ t.test('a delivery that hangs counts as failed', async (t) => {
     if (calls === 1) await new Promise(() => {});
   };
   await write('a', 'a1');
-  relay({ deliverSeconds: 0.1 }).start();
+  relay({ publishSeconds: 0.1 }).start();
   await until(() => taken.length === 1, 5000);
-  t.match(lines[0], { err: { message: 'The delivery took longer than 100 ms.' } });
+  t.match(lines[0], { err: { message: 'The publishing of the event took longer than 100 ms.' } });
 });
 
-t.test('while very many deliveries hang, push leaves the rest to a sweep', async (t) => {
+t.test('while very many events hang, push leaves the rest to a sweep', async (t) => {
   const { things, receiver, relay } = await setUp(t);
   const documents = Array.from({ length: 300 }, (_, i) => `doc${i}`);
   await things.insertMany(documents.map((_id) => ({ _id, outbox: [event(_id)] })));
@@ -85,7 +85,7 @@ t.test('while very many deliveries hang, push leaves the rest to a sweep', async
     asked += 1;
     return new Promise(() => {});
   };
-  const sender = relay({ deliverSeconds: 1 });
+  const sender = relay({ publishSeconds: 1 });
   const pushed = await Promise.all(documents.map((id) => sender.push(id, 500)));
   t.notOk(pushed.includes(true));
   await until(() => asked >= 256, 10_000);
@@ -117,10 +117,10 @@ t.test('a tombstone goes with its last event, and never before', async (t) => {
   await until(async () => (await things.countDocuments()) === 1, 10_000);
 });
 
-t.test('lanes hold up neither each other nor a push', async (t) => {
-  const { things, taken, receiver, relay, write, lanes } = await setUp(t);
+t.test('receivers hold up neither each other nor a push', async (t) => {
+  const { things, taken, receiver, relay, write, two } = await setUp(t);
   receiver.refuses = (event) => event.subject === 'thingsx';
-  const sender = relay(lanes);
+  const sender = relay(two);
   await write('a', 'x1', 'y1', 'x2', 'y2');
   t.equal(await sender.push('a', 1000, 'y'), true);
   t.same(taken, ['y1', 'y2']);
@@ -137,8 +137,8 @@ t.test('lanes hold up neither each other nor a push', async (t) => {
   t.same(taken, ['y1', 'y2', 'y3', 'x1', 'x2']);
 });
 
-t.test('a lane whose receiver hangs delays no other, neither by sweep nor by push', async (t) => {
-  const { things, taken, receiver, relay, lanes } = await setUp(t);
+t.test('a receiver that hangs delays no other, neither by sweep nor by push', async (t) => {
+  const { things, taken, receiver, relay, two } = await setUp(t);
   const gate = Promise.withResolvers<void>();
   receiver.before = async (event) => event.subject === 'thingsx' && gate.promise;
   const documents = Array.from({ length: 300 }, (_, i) => `doc${i}`);
@@ -148,9 +148,9 @@ t.test('a lane whose receiver hangs delays no other, neither by sweep nor by pus
       outbox: [event(`x${i}`), event(`y${i}`)],
     })),
   );
-  const sender = relay({ ...lanes, deliverSeconds: 60 });
+  const sender = relay({ ...two, publishSeconds: 60 });
   for (const id of documents) void sender.push(id, 1, 'x');
-  t.equal(await sender.push('doc17', 5000, 'y'), true, 'also while very many of the other lane hang');
+  t.equal(await sender.push('doc17', 5000, 'y'), true, 'also while very many of the other receiver hang');
   sender.start();
   await until(() => taken.length === 300, 15_000);
   t.ok(taken.every((name) => name.startsWith('y')));
@@ -159,8 +159,8 @@ t.test('a lane whose receiver hangs delays no other, neither by sweep nor by pus
   t.equal(new Set(taken).size, 600);
 });
 
-t.test('lanes that end at the same moment leave no tombstone', async (t) => {
-  const { things, taken, receiver, relay, lanes } = await setUp(t);
+t.test('receivers that end at the same moment leave no tombstone', async (t) => {
+  const { things, taken, receiver, relay, two } = await setUp(t);
   let arrived = 0;
   let both = Promise.withResolvers<void>();
   receiver.before = () => {
@@ -168,7 +168,7 @@ t.test('lanes that end at the same moment leave no tombstone', async (t) => {
     if (arrived === 2) both.resolve();
     return both.promise;
   };
-  const senders = [relay(lanes), relay(lanes)];
+  const senders = [relay(two), relay(two)];
   for (let i = 0; i < 100; i += 1) {
     arrived = 0;
     both = Promise.withResolvers<void>();

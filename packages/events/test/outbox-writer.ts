@@ -1,5 +1,5 @@
-// Writes documents with two events each into the database of its first argument, one for each of two lanes and some
-// of them tombstones, delivers some through a relay of its own, and prints the ids of what was acknowledged, until it is killed.
+// Writes documents with two events each into the database of its first argument, one for each of two receivers and some
+// of them tombstones, publishes some through a relay of its own, and prints the ids of what was acknowledged, until it is killed.
 import { createLogger } from '@gatehouse/core/logger';
 import { createDatabase } from '@gatehouse/data/database';
 import { OUTBOX_INDEX, type OutboxEvent, outboxEvent } from '@gatehouse/data/outbox';

@@ -27,7 +27,7 @@ export function createReportedActions(options: {
     if (status >= 400) throw new Error(`identity has not taken the action: it answered ${status}`);
   }
 
-  const { start, stop, deliver, send } = createOutboxPublisher({
+  const { start, stop, publish, send } = createOutboxPublisher({
     collection: connection.collection(collection),
     logger,
     receivers: { [subject]: tellIdentity },
@@ -35,9 +35,9 @@ export function createReportedActions(options: {
   return {
     start,
     stop,
-    /** Delivers the actions of a document; resolves when identity has them, or takes too long. Never rejects. */
-    deliver: (document: string) => deliver(document, subject, MAX_WAIT_MS),
-    /** As deliver(), for callers that do not wait. */
+    /** Publishes the actions of a document; resolves when identity has them, or takes too long. Never rejects. */
+    publish: (document: string) => publish(document, subject, MAX_WAIT_MS),
+    /** As publish(), for callers that do not wait. */
     send: (document: string) => send(document, subject),
   };
 }

@@ -22,7 +22,7 @@ t.test('a lane stays paused when what was read before comes after it', async (t)
       async record() {},
       async add() {},
     },
-    { broadcast: undefined, logger, async deliver() {} },
+    { broadcast: undefined, logger, async publish() {} },
   );
   const before = lanes.load();
   const pausing = lanes.setPaused('messages', 'email', true, by);
@@ -60,7 +60,7 @@ t.test(
       reads += 1;
       return store.readAll();
     };
-    const options = { broadcast, logger, async deliver() {} };
+    const options = { broadcast, logger, async publish() {} };
     const [here, there] = [createLanes(store, options), createLanes({ ...store, readAll }, options)];
     await there.load();
     there.start();

@@ -85,7 +85,7 @@ export function createAccountEvents(options: {
       if (change.reason === 'deleted') {
         for (const { name } of erasers) publisher.send(userId, erasureSubject(name));
       }
-      await publisher.deliver(userId, ACCOUNT_CHANGED, MAX_WAIT_MS);
+      await publisher.publish(userId, ACCOUNT_CHANGED, MAX_WAIT_MS);
     },
     publishing: (store) =>
       publisher.publishing(store, [

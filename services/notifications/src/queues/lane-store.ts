@@ -29,9 +29,9 @@ export function createLaneStore(connection: Connection): LaneStore {
       ]);
       return new Map(states);
     },
-    async setPaused(lane, paused, action) {
+    async setPaused(key, paused, action) {
       // A lane without a document is not paused.
-      const filter = { _id: lane, paused: paused ? { $ne: true } : true };
+      const filter = { _id: key, paused: paused ? { $ne: true } : true };
       const update = { $set: { paused }, $push: pushed(action) };
       await lanes.updateOne(filter, update, { upsert: paused }).catch(async (error: unknown) => {
         if (duplicateKeyField(error) !== '_id') throw error;
@@ -39,12 +39,12 @@ export function createLaneStore(connection: Connection): LaneStore {
         await lanes.updateOne(filter, update);
       });
     },
-    async record(lane, action) {
-      await lanes.updateOne({ _id: lane }, { $push: pushed(action) }, { upsert: true });
+    async record(key, action) {
+      await lanes.updateOne({ _id: key }, { $push: pushed(action) }, { upsert: true });
     },
-    async add(lane, outcomes) {
+    async add(key, outcomes) {
       const increments = Object.entries(outcomes).map(([outcome, n]) => [`outcomes.${outcome}`, n]);
-      await lanes.updateOne({ _id: lane }, { $inc: Object.fromEntries(increments) }, { upsert: true });
+      await lanes.updateOne({ _id: key }, { $inc: Object.fromEntries(increments) }, { upsert: true });
     },
   };
 }

@@ -25,11 +25,11 @@ export type LaneState = {
 export type LaneStore = {
   readAll(): Promise<ReadonlyMap<string, LaneState>>;
   /** Stores the action in the same write, unless the lane already has this state. */
-  setPaused(lane: string, paused: boolean, action: QueueAction): Promise<void>;
+  setPaused(key: string, paused: boolean, action: QueueAction): Promise<void>;
   /** Stores an action that changes something else than the state. */
-  record(lane: string, action: QueueAction): Promise<void>;
+  record(key: string, action: QueueAction): Promise<void>;
   /** Adds to the numbers of attempts. */
-  add(lane: string, outcomes: Readonly<Record<string, number>>): Promise<void>;
+  add(key: string, outcomes: Readonly<Record<string, number>>): Promise<void>;
 };
 
 export function laneKey(queue: string, lane: string): string {

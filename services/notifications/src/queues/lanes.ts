@@ -28,17 +28,17 @@ export type Lanes = PeriodicTask & {
 
 /**
  * @param options.broadcast reaches the other processes that change the states; undefined where there are none
- * @param options.deliver takes what was written down of a lane to identity; never rejects
+ * @param options.publish takes what was written down of a lane to identity; never rejects
  */
 export function createLanes(
   store: LaneStore,
   options: {
     broadcast: Broadcast | undefined;
     logger: Logger;
-    deliver(lane: string): Promise<unknown>;
+    publish(key: string): Promise<unknown>;
   },
 ): Lanes {
-  const { broadcast, logger, deliver } = options;
+  const { broadcast, logger, publish } = options;
   let states: ReadonlyMap<string, LaneState> = new Map();
   /** The counts that are not in the store yet. */
   let counts = new Map<string, Record<string, number>>();
@@ -65,7 +65,7 @@ export function createLanes(
   async function flush(): Promise<boolean> {
     const unsaved = counts;
     counts = new Map();
-    for (const [lane, outcomes] of unsaved) await store.add(lane, outcomes);
+    for (const [key, outcomes] of unsaved) await store.add(key, outcomes);
     return unsaved.size > 0;
   }
 
@@ -108,12 +108,12 @@ export function createLanes(
       // They read it within a minute if this is lost.
       broadcast?.publish(CHANGED, null).catch(() => {});
       await load();
-      await deliver(key);
+      await publish(key);
     },
     async record(queue, lane, action) {
       const key = laneKey(queue, lane);
       await store.record(key, action);
-      await deliver(key);
+      await publish(key);
     },
     count(queue, lane, outcome) {
       const key = laneKey(queue, lane);

@@ -36,7 +36,7 @@ export function createQueuesModule(context: ResourceContext) {
   const lanes = createLanes(createLaneStore(context.connection), {
     broadcast: context.broadcast,
     logger: context.logger,
-    deliver: actions.deliver,
+    publish: actions.publish,
   });
   return {
     lanes,
