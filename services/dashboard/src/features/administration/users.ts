@@ -81,9 +81,12 @@ export const users = resourcePages<User>({
   },
   search: ({ api }, q) => listUsers(api, { q, cursor: '' }),
   columns: [
-    { title: 'Username', show: ({ id, username }) => html`<bdi>${username ?? id}</bdi>` },
+    {
+      title: 'User',
+      show: ({ id, username }) => html`<bdi>${username ?? id}</bdi>`,
+      below: ({ email }) => email !== null && html`<br><span class="hint"><bdi>${email}</bdi></span>`,
+    },
     { title: 'Name', show: ({ name }) => html`<bdi>${name}</bdi>` },
-    { title: 'Email', show: ({ email }) => (email === null ? 'none' : html`<bdi>${email}</bdi>`) },
     { title: 'Role', show: ({ role }) => role },
     { title: 'Status', show: ({ status }) => status !== undefined && statusTag(status) },
     { title: 'Last sign-in', role: 'admin', show: ({ lastSignIn }) => time(lastSignIn) },

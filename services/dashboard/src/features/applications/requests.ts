@@ -66,7 +66,7 @@ const list: ResourceList<LoggedRequest> & Pick<Section, 'title'> = {
   noun: ['request', 'requests'],
   title: 'Requests',
   api: API,
-  introduction: html`<p>The requests of your applications in the last days, the latest first, and why some of them failed. A request is listed some seconds after it has ended. Requests that you send as yourself are not listed. “Named only” are requests that name an application without a valid credential of it: anybody can send those. <a href="/docs/guides/requests">Why did my call fail?</a></p>`,
+  introduction: html`<p>The requests of your applications, the latest first, some seconds after they have ended. <a href="/docs/guides/requests">Why did my call fail?</a></p>`,
   filters: [
     { name: 'path', label: 'Path', hint: '/v2/orders' },
     { name: 'client', label: 'Application', hint: 'Name or client ID', suggested: namesOfApplications },
@@ -154,7 +154,8 @@ async function requestPage(visit: Visit): Promise<View> {
       ['Request ID', copyable('request-id', request)],
       ['Same request', html`<a href="${hitOf(request).href}">All entries with this request ID</a>`],
       ['Log entry', copyable('entry', it.id)],
-    ])}</section>`,
+    ])}</section>
+<p class="hint">Bodies, addresses and headers of requests are not stored.</p>`,
   };
 }
 

@@ -74,12 +74,9 @@ export function requestFigures(series: RequestSeries): Figure[] {
   const { requests, errors, client_errors: clientErrors } = series;
   return [
     rate('Error rate', [errors, clientErrors], requests),
-    rate('Errors (5xx)', [errors], requests),
     figureOf('Rate limited (429)', series.rate_limited, 'count', true),
     figureOf('Requests', requests, 'count'),
-    figureOf('Median', series.latency_p50, 'ms', true),
-    figureOf('p95', series.latency_p95, 'ms', true),
-    figureOf('p99', series.latency_p99, 'ms', true),
+    figureOf('Latency (p95)', series.latency_p95, 'ms', true),
   ];
 }
 

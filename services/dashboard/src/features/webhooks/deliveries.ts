@@ -61,16 +61,27 @@ export const deliveries: Part<Webhook> = {
 ${
   data.length === 0
     ? html`<div class="empty"><p><strong>There are no ${status} deliveries${cursor === '' ? '' : ' any more'}.</strong> Send a test to see one.</p></div>`
-    : data.map(
-        (
-          it,
-        ) => html`<details class="panel"><summary>${it.type} ${statusTag(it.status)} ${it.response_status} <span class="hint">${exactTime(it.created_at)}</span></summary>
+    : html`<div class="deliveries">${data.map(
+        (it) =>
+          html`<details class="panel"><summary><span>${it.type}</span> <span class="delivery-about">${outcomeOf(it)}</span> <span class="hint delivery-time">${exactTime(it.created_at)}</span></summary>
 ${detailsOf(it)}${value.status === 'active' && resendButton(it)}</details>`,
-      )
+      )}</div>`
 }
 ${next !== undefined && html`<nav class="pager" aria-label="Pages"><a class="button secondary" href="${pageAt(next)}">Next page</a></nav>`}`;
   },
 };
+
+/** What became of a delivery so far. One that failed and is sent again stands out from one that waits. */
+export function outcomeOf({
+  status,
+  response_status: response,
+  next_attempt_at: next,
+  attempts,
+}: Delivery): Content {
+  const isRetried = status === 'pending' && attempts.length > 0;
+  const shown = isRetried ? html`<span class="status is-bad">retrying</span>` : statusTag(status);
+  return html`${shown}${response != null && html` ${response}`}${isRetried && response == null && html` no response`}${isRetried && next !== null && html` <span class="hint">next attempt ${exactTime(next)}</span>`}`;
+}
 
 function detailsOf({
   id,

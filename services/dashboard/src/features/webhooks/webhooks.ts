@@ -13,8 +13,8 @@ import type { Act, Resource, ResourceView, Target } from '../../resources/resour
 import type { FormRow } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { Visit } from '../../routes/visit.ts';
-import { deliveries, replayProgress, resend, webhookProblem } from './deliveries.ts';
-import type { Webhook } from './webhook.ts';
+import { deliveries, outcomeOf, replayProgress, resend, webhookProblem } from './deliveries.ts';
+import type { Delivery, Webhook } from './webhook.ts';
 
 const API = '/api/v1/webhooks';
 
@@ -225,12 +225,17 @@ async function view({
   value: it,
   visit,
   path,
+  apiPath,
   form: changeForm,
   deletion,
   refused,
 }: ResourceView<Webhook>): Promise<Content> {
-  const { csrf } = visit;
-  const fresh = await visit.takeFlashes();
+  const { api, csrf } = visit;
+  const [fresh, newest] = await Promise.all([
+    visit.takeFlashes(),
+    attempt(api.get<ApiPage<Delivery>>(`${apiPath}/deliveries`, { limit: 1 })),
+  ]);
+  const [last] = newest.value?.data ?? [];
   const button = (action: string, text: string): Html =>
     form({ action: `${path}/${action}`, csrf }, html`<button class="secondary">${text}</button>`);
   const isPaused = it.status === 'paused';
@@ -243,6 +248,10 @@ ${fresh.map(
     ['Webhook ID', copyable('webhook-id', it.id)],
     ['Status', statusTag(it.status)],
     ['Reason', it.pause_reason !== null && (REASONS[it.pause_reason] ?? it.pause_reason)],
+    [
+      'Newest delivery',
+      last !== undefined && html`<a href="${path}/deliveries">${last.type}</a> ${outcomeOf(last)}`,
+    ],
     ['Last 24 hours', lastDay(it)],
     ['Replay', replayProgress(it)],
     ['Created', exactTime(it.created_at)],

@@ -213,3 +213,13 @@ document.addEventListener('htmx:load', ({ detail: { elt } }) => {
 });
 offerHelps(document);
 showTimes(document);
+
+// What is current is in sight where links scroll.
+for (const current of document.querySelectorAll('.tabs [aria-current], .side-open [aria-current]')) {
+  const list = current.closest('.tabs, .side-open');
+  const [outer, inner] = [list.getBoundingClientRect(), current.getBoundingClientRect()];
+  list.scrollBy(
+    inner.left - outer.left - (outer.width - inner.width) / 2,
+    inner.top - outer.top - outer.height / 2,
+  );
+}

@@ -58,7 +58,7 @@ t.test('errors and limits come first, with changes of rates in points', async (t
   };
   t.equal(
     shown(...requestFigures({ ...some, tokens_issued: none } as RequestSeries)),
-    'Error rate 3 % −7 points Errors (5xx) 1 % −1 points Rate limited (429) 3 +3 Requests 200 +300 %',
+    'Error rate 3 % −7 points Rate limited (429) 3 +3 Requests 200 +300 %',
   );
 });
 

@@ -41,12 +41,12 @@ ${newScopes.length > 0 && html`<p>${t('You have allowed some of these permission
 <h2 id="permissions">${t('If you allow access, this application can:')}</h2>
 ${permissionGroups(describeScopes(model.scopes, account.role, resources), newScopes)}
 </section>
-<p class="hint">${t('The application keeps these permissions until you revoke them, even while you are not using it. You can revoke them at any time under Applications in your account. The application never sees your password.')}</p>
 ${form(
   model.form,
   html`<div class="buttons"><button class="primary" name="decision" value="allow">${t('Allow')}</button>
 <button class="secondary" name="decision" value="deny">${t('Do not allow')}</button></div>`,
 )}
+<p class="hint">${t('The application keeps these permissions until you revoke them, even while you are not using it. You can revoke them at any time under Applications in your account. The application never sees your password.')}</p>
 <p class="hint">${afterwards(application)}</p>`,
   });
 }
