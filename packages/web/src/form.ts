@@ -17,6 +17,8 @@ export type Labelled = {
   hint?: Content;
   problem?: string | undefined;
   required?: boolean;
+  /** Whether other fields decide if it is required: then it is neither marked as optional nor checked by the browser. */
+  conditional?: boolean | undefined;
   /** The id of a message about several fields. */
   describedBy?: string | undefined;
   /** Whether the value is wrong although there is no message of its own. */
@@ -75,7 +77,7 @@ export function labelled(it: Labelled, control: (attributes: Content) => Html): 
     hint !== undefined && `${name}-hint`,
   ].filter((id) => typeof id === 'string');
   return html`<div class="field">
-<label for="${name}">${it.label}${!it.required && html` <span class="optional">${t('(optional)')}</span>`}</label>
+<label for="${name}">${it.label}${!it.required && !it.conditional && html` <span class="optional">${t('(optional)')}</span>`}</label>
 ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
 ${control([

@@ -5,8 +5,11 @@ import { ApiError } from '../api/api-error.ts';
 import { colourField, pictureField } from './brand-controls.ts';
 import { capital } from './parts.ts';
 
-/** The options: values, each with a text where it differs, and the title of the group that it belongs to. */
-export type Options = readonly (string | readonly [value: string, text: string, group?: string])[];
+/** The options: values, each with a text where it differs, the title of the group that it belongs to, and why it cannot be chosen, if so. */
+export type Options = readonly (
+  | string
+  | readonly [value: string, text: string, group?: string | undefined, unavailable?: string]
+)[];
 
 /** A choice of more options than this has a field that filters them. */
 const MANY_OPTIONS = 12;
@@ -23,6 +26,8 @@ export type FormField = {
   line?: string;
   hint?: Content;
   required?: boolean;
+  /** Whether other fields decide if it is required. */
+  conditional?: boolean;
   type?: 'text' | 'email' | 'password' | 'url' | 'date';
   /** The type in the API, where it is no text; `several` of the options, each with a hint in place of a text, unless they are `named`. */
   kind?: 'integer' | 'decimal' | 'lines' | 'flag' | 'several' | 'json' | 'colour' | 'picture';
@@ -73,7 +78,8 @@ export function formField(it: FormField, value: string, problems: readonly Field
   const { ticked = kind === 'flag' ? YES : undefined, autocomplete = 'off' } = it;
   const problem = problemOf(problems, it);
   const autofocus = problem !== undefined && problems.length === 1;
-  const common = { name, label, hint, problem, autofocus, required: it.required ?? false };
+  const { required = false, conditional } = it;
+  const common = { name, label, hint, problem, autofocus, required, conditional };
   if (kind === 'colour') return colourField(common, value);
   if (kind === 'picture') return pictureField(common, value);
   if (options !== undefined && kind === 'several')
@@ -136,17 +142,19 @@ function choices(
   const areSuggested = other !== undefined && known.length > MAX_CHOICE;
   const offered = areSuggested ? known.filter(([value]) => chosen.includes(value)) : known;
   const others = chosen.filter((it) => !offered.some(([value]) => value === it)).map((it) => [it] as const);
-  const all: (readonly [value: string, about?: string, group?: string])[] = [...offered, ...others];
+  const all: (readonly [value: string, about?: string, group?: string | undefined, unavailable?: string])[] =
+    [...offered, ...others];
   const boxes = (some: typeof all) =>
-    html`<div class="checks">${some.map(([value, about]) =>
-      checkbox({
-        name,
-        value,
-        checked: chosen.includes(value),
-        label: named && about !== undefined ? html`<bdi>${about}</bdi>` : html`<code>${value}</code>`,
-        hint: named ? about && html`<code>${value}</code>` : about,
-      }),
-    )}</div>`;
+    html`<div class="checks">${some.map(([value, about, , unavailable]) => {
+      const checked = chosen.includes(value);
+      const isNamed = named && about !== undefined;
+      const text = unavailable || about;
+      // A ticked box stays enabled, so that it can be unticked, and is sent again.
+      const disabled = Boolean(unavailable) && !checked;
+      const label = isNamed ? html`<bdi>${about}</bdi>` : html`<code>${value}</code>`;
+      const hint = isNamed ? html`<code>${value}</code>` : text;
+      return checkbox({ name, value, checked, disabled, label, hint });
+    })}</div>`;
   const groups = Map.groupBy(all, ([, , group]) => group);
   return html`<fieldset id="${name}"${problem !== undefined && html` aria-describedby="${name}-problem"`}><legend>${label}</legend>
 ${hint !== undefined && html`<p class="hint">${hint}</p>`}
@@ -178,16 +186,17 @@ export function checkbox(it: {
   label: Content;
   hint?: Content;
   checked: boolean;
+  disabled?: boolean;
   type?: 'checkbox' | 'radio';
   problem?: string | undefined;
   autofocus?: boolean;
 }): Html {
-  const { name, value, label, hint, checked, type = 'checkbox', problem, autofocus } = it;
+  const { name, value, label, hint, checked, disabled, type = 'checkbox', problem, autofocus } = it;
   const { id = `${name}-${value || 'none'}` } = it;
   const described = [problem !== undefined && `${id}-problem`, hint !== undefined && `${id}-hint`]
     .filter((part) => part !== false)
     .join(' ');
-  return html`<div class="check"><input type="${type}" id="${id}" name="${name}" value="${value}"${checked && html` checked`}${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}><label for="${id}">${label}</label>${problem !== undefined && html`<p class="field-problem" id="${id}-problem">${problem}</p>`}${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}</div>`;
+  return html`<div class="check"><input type="${type}" id="${id}" name="${name}" value="${value}"${checked && html` checked`}${disabled && html` disabled`}${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}><label for="${id}">${label}</label>${problem !== undefined && html`<p class="field-problem" id="${id}-problem">${problem}</p>`}${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}</div>`;
 }
 
 /** Whole sentences about fields, each with the name of the one in the form that it is about. */

@@ -6,10 +6,10 @@ import { SCOPES, USUAL_SCOPES } from './application-texts.ts';
 import { BRANDING } from './branding.ts';
 
 const REDIRECT_HINT: Partial<Record<AppType, string>> = {
-  web: 'Where people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop. URIs are compared character by character.',
-  spa: 'The pages of your application that people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop.',
+  web: 'Where people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop: http://localhost:4000/callback, for example. URIs are compared character by character. An application that uses only the device flow needs none.',
+  spa: 'The pages of your application that people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop: http://localhost:4000/callback, for example.',
   native:
-    'Enter one URI per line: an https address that opens your application, a scheme of your own such as com.example.app:/callback or example-app://callback, or http://127.0.0.1/callback, for which any port is accepted.',
+    'Enter one URI per line: an https address that opens your application, a scheme of your own such as com.example.app:/callback or example-app://callback, or http://127.0.0.1/callback, for which any port is accepted. An application that uses only the device flow needs none.',
 };
 
 /** The fields that most applications leave as they are. */
@@ -149,6 +149,8 @@ export function applicationFields(type: AppType): readonly FormRow[] {
       kind: 'lines',
       rows: 3,
       required: type === 'spa',
+      // Those of the device flow need none.
+      conditional: type !== 'spa',
       hint: REDIRECT_HINT[type],
     },
     {

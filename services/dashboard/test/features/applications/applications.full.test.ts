@@ -30,6 +30,7 @@ t.test('the settings of applications', async (t) => {
     for (const type of ['web', 'spa', 'native', 'machine', 'resource']) {
       const form = await newForm(type);
       seen[type] = names(form);
+      t.notMatch(form.html, /<label for="redirect_uris">Redirect URIs <span/, 'they are not optional');
       t.notOk(isUnfolded(form), `${type}: nothing is out of the ordinary yet`);
       const ticked = [...form.html.matchAll(/name="scopes" value="([^"]+)" checked/g)].map(([, it]) => it);
       const usual = { machine: ['read:data'], resource: [] }[type] ?? ['openid', 'profile', 'email'];
