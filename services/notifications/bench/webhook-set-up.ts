@@ -56,6 +56,7 @@ export function createBenchWebhooks(options: {
         follow: (listener) => {
           deliver = listener;
         },
+        explainUnavailable() {},
       },
       lanes: { isPaused: () => false, count() {} },
     },

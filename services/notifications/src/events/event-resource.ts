@@ -6,6 +6,7 @@ import { type Profile, view } from '@gatehouse/api/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
 import { ServiceError } from '@gatehouse/core/errors';
 import { timeOfId } from '@gatehouse/core/ids';
+import type { Caller } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import { type EventField, type EventStore, KEPT_DAYS, type StoredEvent } from './event.ts';
@@ -121,10 +122,13 @@ export function createEventResource({
   };
 }
 
+/** Finds why a webhook that the caller creates now never gets events of a type; null when it may. */
+export type FindUnavailable = (caller: Caller) => Promise<(type: string) => string | null>;
+
 /** Mounts GET /api/v1/event-types. */
 export function mountEventTypes(
   app: FastifyInstance,
-  { authenticate }: { authenticate: onRequestAsyncHookHandler },
+  { authenticate, unavailable }: { authenticate: onRequestAsyncHookHandler; unavailable: FindUnavailable },
 ): void {
   const Schema = Type.Unsafe<object>({
     type: 'object',
@@ -137,25 +141,30 @@ export function mountEventTypes(
         type: TypeName,
         description: Type.String(),
         scopes: Type.Array(Type.String(), { description: 'One of them is needed.' }),
+        unavailable_reason: Type.Union([Type.String(), Type.Null()], {
+          description: 'Why a webhook that you create now never gets it; null when it may.',
+        }),
         schema: Schema,
         example: Type.Object({ type: TypeName, timestamp: Type.String({ format: 'date-time' }), data: Data }),
       }),
     ),
   });
   const timestamp = '2026-03-01T09:30:00.000Z';
-  const list = {
-    data: EVENT_TYPE_NAMES.map((type) => {
-      const { description, scopes, schema, example } = EVENT_TYPES[type];
-      return { type, description, scopes, schema, example: { type, timestamp, data: example } };
-    }),
-  };
-  const text = JSON.stringify(list);
+  const types = EVENT_TYPE_NAMES.map((type) => {
+    const { description, scopes, schema, example } = EVENT_TYPES[type];
+    return { type, description, scopes, schema, example: { type, timestamp, data: example } };
+  });
+  const example = { data: types.slice(0, 1).map((it) => ({ ...it, unavailable_reason: null })) };
   const path = { prefix: TYPES_PATH, errors: { body: plainBody }, scopes: [] };
   mountEndpoints(app, authenticate, path).get('list', '/', {
     operationId: 'event_types',
     summary: 'List the types of events',
     description: 'The types that webhooks subscribe to, each with a schema and an example of its payload.',
-    responses: ok('The types.', shape('EventTypes', schema, { data: list.data.slice(0, 1) })),
-    handle: ({ reply }) => uncached(reply, text),
+    responses: ok('The types.', shape('EventTypes', schema, example)),
+    async handle({ caller, reply }) {
+      const reasonOf = await unavailable(caller);
+      const data = types.map((it) => ({ ...it, unavailable_reason: reasonOf(it.type) }));
+      return uncached(reply, JSON.stringify({ data }));
+    },
   });
 }

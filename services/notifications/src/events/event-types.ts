@@ -12,6 +12,8 @@ export type EventType = {
   /** The data of the event; other fields of its source are left out. */
   schema: TSchema & { properties: TProperties };
   example: Record<string, unknown>;
+  /** Whether people never get it about themselves: they have no account at that time. */
+  aboutOthers?: true;
   /** The aggregate that the event is about. The events of one are in order. */
   aggregate(data: Data): string;
   /** The readers of the event, beside admins. */
@@ -149,13 +151,13 @@ const report = (description: string, status: string): EventType => ({
 export const TEST_TYPE = 'webhook.test';
 
 export const EVENT_TYPES = {
-  'user.created': user('A user was created.'),
+  'user.created': { ...user('A user was created.'), aboutOthers: true },
   'user.updated': user(
     'A user was changed.',
     { changed: Type.Array(Type.String(), { description: 'The names of the fields that changed.' }) },
     { changed: ['name'] },
   ),
-  'user.deleted': user('A user was deleted.'),
+  'user.deleted': { ...user('A user was deleted.'), aboutOthers: true },
   'order.created': order('An order was placed.'),
   'order.updated': order('The status of an order changed.'),
   'product.created': product('A product was created.', ...PRODUCT),

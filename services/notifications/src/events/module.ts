@@ -7,6 +7,7 @@ import {
   createEventResource,
   EVENT_TYPE_PATHS,
   EVENT_PATHS as EVENTS_PATHS,
+  type FindUnavailable,
   mountEventTypes,
 } from './event-resource.ts';
 import { eventsFrom } from './event-sources.ts';
@@ -36,6 +37,7 @@ export function createEventsModule({
   const prepared = Promise.withResolvers<void>();
 
   let follower: Follower | undefined;
+  let findUnavailable: FindUnavailable = async () => () => null;
 
   /** Durable when it resolves. */
   async function take(published: OutboxEvent): Promise<void> {
@@ -46,7 +48,7 @@ export function createEventsModule({
   const parts: ResourceParts = {
     routes(app, { mountOptions }) {
       mountResource(app, createEventResource({ store, rights }), mountOptions);
-      mountEventTypes(app, mountOptions);
+      mountEventTypes(app, { ...mountOptions, unavailable: (caller) => findUnavailable(caller) });
     },
     prepare: async () => prepared.resolve(),
     background: receivers(
@@ -70,6 +72,10 @@ export function createEventsModule({
     /** Called with each event once it is stored, again when it rejects. */
     follow(listener: Follower): void {
       follower = listener;
+    },
+    /** Sets how the list of types learns which ones a webhook of the caller's never gets. */
+    explainUnavailable(find: FindUnavailable): void {
+      findUnavailable = find;
     },
   };
 }

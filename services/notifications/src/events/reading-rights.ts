@@ -120,6 +120,24 @@ export function mayReadType({ scopes }: Pick<Rights, 'scopes'>, name: string): b
   return typeOf(name)?.scopes.some((scope) => scopes.has(scope)) === true;
 }
 
+/** Why a webhook with these rights never gets events of this type, as a sentence; null when it may. */
+export function unavailableReason(rights: Rights, name: string, basis: GivenCredential): string | null {
+  const { scopes: [scope] = [], aboutOthers } = typeOf(name) ?? {};
+  if (!mayReadType(rights, name)) {
+    if (scope === MANAGE_APPS) {
+      return basis.scopes === undefined
+        ? 'You have no application yet.'
+        : 'Only people get these events, by webhooks that they create in the dashboard.';
+    }
+    return basis.scopes === undefined
+      ? `No application of yours has the scope ${scope}. Add it under Permissions in the settings of an application.`
+      : `This credential does not have the scope ${scope}. Add it under Permissions in the settings of the application.`;
+  }
+  const isStaff = [ADMIN, STAFF].some((it) => rights.readers.includes(it));
+  if (aboutOthers !== true || isStaff) return null;
+  return 'Events about other people need an admin, an editor, or a token of a trusted application.';
+}
+
 export function mayRead(rights: Rights, { type, readers }: Pick<StoredEvent, 'type' | 'readers'>): boolean {
   return mayReadType(rights, type) && rights.readers.some((reader) => readers.includes(reader));
 }

@@ -20,7 +20,7 @@ import type { WebhookStore } from './webhook.ts';
 import { createWebhookAuthority } from './webhook-authority.ts';
 import { createWebhookResource, WEBHOOK_PATHS } from './webhook-resource.ts';
 import { mountWebhookRoutes } from './webhook-routes.ts';
-import { createWebhookService } from './webhook-service.ts';
+import { createWebhookService, type WebhookService } from './webhook-service.ts';
 import { createWebhookStore, WEBHOOK_ACTION, WEBHOOKS, webhookDocuments } from './webhook-store.ts';
 
 export { WEBHOOK_PATHS };
@@ -42,6 +42,7 @@ export function createWebhooksModule(
       owners: Owners;
       rights: ReadingRights;
       follow(listener: (event: StoredEvent) => Promise<void>): void;
+      explainUnavailable(find: WebhookService['unavailable']): void;
     };
     lanes: { isPaused(queue: string, lane: string): boolean; count(...of: [string, string, string]): void };
   },
@@ -101,6 +102,7 @@ export function createWebhooksModule(
     events: events.store,
     rights: events.rights,
   });
+  events.explainUnavailable(service.unavailable);
   const endpoints = createEndpoints({ networks, timeoutMs });
   const worker = queue.work({
     lane: LANE,

@@ -7,8 +7,9 @@ import type { RequestInfo } from '@gatehouse/server/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { requestedBy } from '@gatehouse/tokens/requested-by';
 import type { EventStore } from '../events/event.ts';
+import type { FindUnavailable } from '../events/event-resource.ts';
 import { EVENT_TYPE_NAMES } from '../events/event-types.ts';
-import { mayReadType, type ReadingRights } from '../events/reading-rights.ts';
+import { type ReadingRights, unavailableReason } from '../events/reading-rights.ts';
 import type { Backlogs } from './backlogs.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { Replays } from './replays.ts';
@@ -45,13 +46,25 @@ export function createWebhookService(options: {
   /** Reports what was done to a webhook to identity. */
   report: (id: string) => void;
 }) {
-  const { webhooks, authority, deliveries, secrets, report } = options;
+  const { webhooks, authority, deliveries, rights, secrets, report } = options;
   const { holderOf, ...reading } = createWebhookReading(options);
   const { find } = reading;
 
   return {
     ...reading,
     ...createWebhookSending({ ...options, find }),
+
+    unavailable: async (caller: Caller): ReturnType<FindUnavailable> => {
+      try {
+        const { reader } = await holderOf(caller);
+        const basis = await authority.basisOf(reader, caller);
+        const readable = await rights.ofWebhook({ reader, basis });
+        return (type) => unavailableReason(readable, type, basis);
+      } catch (error) {
+        if (error instanceof ServiceError && error.kind === 'forbidden') return () => error.message;
+        throw error;
+      }
+    },
 
     async create(
       { id, ...draft }: NewWebhook & { id: string },
@@ -144,16 +157,14 @@ async function check(
   by: Pick<Webhook, 'reader' | 'basis'>,
 ): Promise<void> {
   const problems = webhookProblems(given, { types: EVENT_TYPE_NAMES, isAllowedHost });
-  const { scopes } = await rights.ofWebhook(by);
-  const unreadable = given.events?.find(
-    (word) => !EVENT_TYPE_NAMES.some((type) => wordsOf(type).includes(word) && mayReadType({ scopes }, type)),
-  );
-  if (problems.length === 0 && unreadable !== undefined) {
-    const reason =
-      by.basis.scopes === undefined
-        ? 'no application has a scope for it'
-        : 'it needs a scope that this credential does not have';
-    problems.push({ field: 'events', message: `cannot have ${unreadable}: ${reason}` });
+  const readable = await rights.ofWebhook(by);
+  for (const word of problems.length === 0 ? (given.events ?? []) : []) {
+    const reasons = EVENT_TYPE_NAMES.filter((type) => wordsOf(type).includes(word)).map((type) =>
+      unavailableReason(readable, type, by.basis),
+    );
+    if (reasons.includes(null)) continue;
+    problems.push({ field: 'events', message: `cannot have ${word}: ${reasons[0]?.slice(0, -1)}` });
+    break;
   }
   if (problems.length > 0) throw invalidFields(problems);
 }

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newId } from '@gatehouse/core/ids';
 import { until } from '@gatehouse/testing/processes';
 import { Webhook as Verifier } from 'standardwebhooks';
 import t from 'tap';
 import { ANN, BOB, build, SCOPES, type Webhook } from './build.ts';
 
-const { hooks, create, delivered, deliveries, publish, order, issuer, at, behave, origin } = await build(t, {
-  timeoutMs: 5000,
-});
+const { call, hooks, create, delivered, deliveries, publish, order, issuer, at, behave, origin } =
+  await build(t, {
+    timeoutMs: 5000,
+  });
 const bob = await issuer.person(BOB, 'user', `${SCOPES} manage:apps`);
 
 t.test('an event is delivered, signed, once to each webhook that subscribes to it', async (t) => {
@@ -102,6 +104,37 @@ t.test('whose webhooks', async (t) => {
   t.equal((await hooks('POST', '', draft, machine)).status, 201, 'a trusted application');
   t.equal((await hooks('DELETE', `/${hook.id}`)).status, 204);
   t.equal((await hooks('GET', `/${hook.id}`)).status, 404);
+});
+
+t.test('an event that never comes is refused, and the list of types says why', async (t) => {
+  const reasons = async (token: string) => {
+    const { body } = await call('GET', '/api/v1/event-types', token);
+    const types = body.data as unknown as { type: string; unavailable_reason: string | null }[];
+    return Object.fromEntries(types.map(({ type, unavailable_reason: reason }) => [type, reason]));
+  };
+  const refused = async (events: string[], token: string) =>
+    (await hooks('POST', '', { url: `${origin}/x`, events }, token)).body.error;
+  const others = 'Events about other people need an admin, an editor, or a token of a trusted application.';
+  const carl = 'usr_06f2k1c8w0h3v5n7q9t1x3z5c1';
+  const token = await issuer.person(carl, 'user', `${SCOPES} manage:apps`);
+  const scope =
+    'No application of yours has the scope read:users. Add it under Permissions in the settings of an application.';
+  issuer.rights.set(carl, { scopes: ['read:data'] });
+  t.match(await reasons(token), { 'user.updated': scope, 'sign_in.failed': 'You have no application yet.' });
+  t.equal(await refused(['user.*'], token), `events cannot have user.*: ${scope}`);
+  issuer.rights.delete(carl);
+  issuer.own(carl, 'app_carl');
+  issuer.revoke({ kind: 'subject', id: carl, epoch: 0 });
+  t.match(await reasons(token), {
+    ...{ 'user.created': others, 'user.deleted': others, 'user.updated': null },
+    ...{ 'sign_in.failed': null, 'order.created': null },
+  });
+  t.equal(await refused(['order.*', 'user.created'], token), `events cannot have user.created: ${others}`);
+  const editor = newId('usr');
+  issuer.own(editor, 'app_of_editor');
+  t.match(await reasons(await issuer.person(editor, 'editor', `${SCOPES} manage:apps`)), {
+    'user.created': null,
+  });
 });
 
 t.test('what is refused', async (t) => {

@@ -62,7 +62,7 @@ const questions: NonNullable<Resource<Webhook>['confirmed']> = {
   }),
 };
 
-const fieldsOf = async ({ api }: Visit): Promise<readonly FormRow[]> => [
+const fieldsOf = async ({ api, person }: Visit): Promise<readonly FormRow[]> => [
   {
     name: 'url',
     label: 'Endpoint URL',
@@ -76,6 +76,10 @@ const fieldsOf = async ({ api }: Visit): Promise<readonly FormRow[]> => [
     kind: 'several',
     required: true,
     options: await eventOptions(api),
+    hint: html`You get the events that your <a href="/dashboard/applications">applications</a> may read, by the scopes under Permissions in their settings.${
+      person.role === 'user' &&
+      ' They are about yourself, your own applications, and products: those about other people are for admins, editors and trusted applications.'
+    }`,
   },
   { name: 'description', label: 'Description', maxlength: 500, hint: 'For yourself.' },
   {
@@ -193,21 +197,27 @@ async function replay({ visit, apiPath, path }: Target<Webhook>, fields: Paramet
   return `${path}/deliveries?done=replayed`;
 }
 
-type EventType = { type: string; description: string };
+type EventType = { type: string; description: string; unavailable_reason: string | null };
 
 const typesOf = async (api: Api) => (await api.get<{ data: EventType[] }>('/api/v1/event-types')).data;
 
-/** All events, the groups of them, and each type; a test is sent on request only. */
+/** All events, the groups of them, and each type of those that come at all; a test is sent on request only. */
 async function eventOptions(api: Api): Promise<Options> {
   const types = (await typesOf(api)).filter(({ type }) => type !== 'webhook.test');
   const groups = Map.groupBy(types, ({ type }) => groupOf(type));
   const later = 'and those that are added later.';
+  /** Why none of them comes; empty when one does. */
+  const noneOf = (some: readonly EventType[]) => {
+    const reasons = some.map(({ unavailable_reason: reason }) => reason ?? '');
+    return reasons.includes('') ? '' : (reasons[0] ?? '');
+  };
   return [
-    ['*', `All events, ${later}`],
+    ['*', `All events, ${later}`, undefined, noneOf(types)],
     ...[...groups].flatMap(([group, some]) => {
       const title = capital(group.slice(0, -2).replaceAll('_', ' '));
-      const each = some.map(({ type, description }) => [type, description, title] as const);
-      return [[group, `All of this kind, ${later}`, title] as const, ...each];
+      const each = some.map((it) => [it.type, it.description, title, noneOf([it])] as const);
+      const whole = [group, `All of this kind, ${later}`, title, noneOf(some)] as const;
+      return noneOf(some) === '' ? [whole, ...each] : [whole];
     }),
   ];
 }

@@ -34,6 +34,21 @@ t.test('the events of a webhook are chosen from groups, each with a sentence', a
   t.same((await hooks())[0]?.events, ['*']);
 });
 
+t.test('an event that never comes is shown with the reason, and cannot be chosen', async (t) => {
+  const { browser } = await built.signedIn('ann');
+  const { html } = await browser.get(NEW);
+  for (const type of ['user.created', 'user.deleted'])
+    t.match(html, new RegExp(`value="${type.replace('.', '\\.')}" disabled`));
+  t.notMatch(html, /value="(?:user\.\*|user\.updated|order\.created|\*)" disabled/);
+  t.match(textOf(await browser.get(NEW)), 'Events about other people need an admin, an editor');
+  const { browser: admins } = await built.signedIn('editor');
+  const withoutApplication = await admins.get(NEW);
+  t.match(withoutApplication.html, /value="order\.\*" disabled/);
+  t.match(withoutApplication.html, /value="\*" disabled/);
+  t.notMatch(withoutApplication.html, 'value="order.created"', 'one reason for a group of which none comes');
+  t.match(textOf(withoutApplication), 'No application of yours has the scope read:data.');
+});
+
 const chromium = findChromium();
 t.test('a field filters the events', chromium === undefined ? { skip: NO_CHROMIUM } : {}, async (t) => {
   const browser = await startChromium(t, chromium ?? '');
@@ -54,12 +69,12 @@ t.test('a field filters the events', chromium === undefined ? { skip: NO_CHROMIU
   await page.check('[value="order.created"]');
   await page.fill('#events-filter', '');
   t.ok((await shown()).length > 24);
-  for (const value of ['order.*', 'user.created', 'user.deleted']) await page.check(`[value="${value}"]`);
+  for (const value of ['order.*', 'user.updated', 'sign_in.failed']) await page.check(`[value="${value}"]`);
   await page.fill('#url', url);
   await page.click('main button.primary');
   await page.waitForURL('**/dashboard/webhooks/whk_*');
   const chosen = await page.evaluate<string[]>(
     `[...document.querySelectorAll('#events input:checked')].map((it) => it.value)`,
   );
-  t.same(chosen, ['user.created', 'user.deleted', 'order.*'], 'a group stands for its types');
+  t.same(chosen, ['user.updated', 'order.*', 'sign_in.failed'], 'a group stands for its types');
 });
