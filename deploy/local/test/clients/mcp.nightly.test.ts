@@ -188,6 +188,12 @@ t.test('the client of the guide, which nobody has registered, calls the tool', a
   const [, link = ''] = (await nextLine()).split(' ');
   await fetch(await signInAndAllow(createFormBrowser(issuer), link, demo.user));
   t.match(await nextLine(), new RegExp(`^${demo.user.user_id} rolled [1-6]$`));
+
+  const callback = `http://127.0.0.1:${await freePort()}/callback`;
+  const denied = runProgram(t, 'mcp-client.mjs', { MCP_SERVER: url.href, CALLBACK: callback });
+  await denied();
+  await fetch(`${callback}?error=access_denied&error_description=The+person+has+denied+it.`);
+  t.equal(await denied(), 'Not signed in: access_denied: The person has denied it.', 'it says why, and ends');
 });
 
 /** A client of the SDK for Python (mcp 2 on PyPI): prints the link, reads where the browser was sent, and prints what the tool says. */
