@@ -39,7 +39,7 @@ export function dashboardSections(config: Config): [heading: string, sections: S
         webhooks,
         requests,
         auditLog,
-        resources,
+        resources(config),
         registrationTokens,
       ],
     ],

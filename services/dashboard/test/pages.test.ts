@@ -489,7 +489,9 @@ t.test('pages of the dashboard', async (t) => {
     t.equal(refused.status, 400, 'a scope without a description');
     const made = await browser.submit(form, { ...sent, scopes }, 'name="scopes"');
     t.match(textOf(made), sent.identifier);
-    t.match(textOf(made), /Verified\s+Not yet: only applications of its owner get tokens/);
+    t.match(textOf(made), /Verified\s+Your own applications get tokens now\. Others do once/);
+    t.match(textOf(made), 'GET https://10.0.0.1/.well-known/oauth-protected-resource/mcp');
+    t.match(codeOf(made, 'metadata'), `"resource": "${sent.identifier}"`);
     const checked = await browser.submit(made, {}, '/verify"');
     t.match(
       [checked.status, textOf(checked)],

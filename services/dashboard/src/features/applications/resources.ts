@@ -1,11 +1,11 @@
 import { form } from '@gatehouse/web/form';
-import { html } from '@gatehouse/web/html';
+import { type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../../api/api-error.ts';
 import { applicationOptions } from '../../api/lookups.ts';
 import { matching } from '../../api/matching.ts';
 import type { ApiPage } from '../../api/pages.ts';
 import { formProblem } from '../../pages/fields.ts';
-import { copyable, exactTime, facts, time, userLink } from '../../pages/parts.ts';
+import { codeBlock, copyable, exactTime, facts, time, userLink } from '../../pages/parts.ts';
 import type { FormRow } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { Visit } from '../../routes/visit.ts';
@@ -46,8 +46,23 @@ const identifier: FormRow = {
   hint: 'The URL of your API or MCP server. It is the audience of its access tokens, and cannot be changed later.',
 };
 
-const UNVERIFIED =
-  'Not yet: only applications of its owner get tokens. The metadata of the server (RFC 9728) must name this deployment.';
+const unverified = (isOwn: boolean) =>
+  `${isOwn ? 'Your own' : 'The owner’s'} applications get tokens now. Others do once your server serves its metadata, which is checked at the first sign-in.`;
+
+/** What an API that is not verified serves to be verified (RFC 9728 §3), with its address. */
+function metadataSection({ identifier: url, name, owner, scopes }: Resource, issuer: string): Html {
+  const { origin, pathname, search } = new URL(url);
+  const metadata = {
+    resource: url,
+    authorization_servers: [issuer],
+    scopes_supported: scopes.map((it) => it.split(' ', 1)[0]),
+    resource_name: name,
+    gatehouse_owner: owner,
+  };
+  const address = `${origin}/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}${search}`;
+  return html`<section><h2>Metadata to serve</h2><p>Your server responds with this JSON to <code>GET ${address}</code>. The guide <a href="/docs/guides/protect-an-mcp-server">Protect an MCP server</a> has a program that does.</p>
+${codeBlock('metadata', JSON.stringify(metadata, null, 2))}</section>`;
+}
 
 const lineOf = ({ name, description }: Scope) => `${name} ${description}`;
 function scopeOf(line: string, at: number): Scope {
@@ -69,77 +84,82 @@ async function list({ api }: Visit): Promise<ApiPage<Resource>> {
 const withLines = (it: ApiResource): Resource => ({ ...it, scopes: it.scopes.map(lineOf) });
 
 /** APIs and MCP servers of people, for which applications get access tokens here. */
-export const resources = resourcePages<Resource>({
-  name: 'resources',
-  noun: ['API', 'APIs'],
-  api: API,
-  idPrefix: 'rsr',
-  filters: [],
-  find: list,
-  search: async (visit, text) =>
-    matching(await list(visit), text, ({ name, identifier: url }) => [name, url]),
-  async read({ api }, path) {
-    const { value, etag } = await api.read<ApiResource>(path);
-    return { value: withLines(value), etag };
-  },
-  columns: [
-    { title: 'Name', show: ({ name }) => html`<bdi>${name}</bdi>` },
-    { title: 'URL', show: ({ identifier: url }) => html`<bdi>${url}</bdi>` },
-    { title: 'Owner', role: 'admin', show: ({ owner }, people) => userLink(owner, people) },
-    { title: 'Created', show: ({ created_at: at }) => time(at) },
-  ],
-  empty: html`<p><strong>There are no APIs yet.</strong> Register an API or MCP server of yours: people sign in here, and applications get access tokens for it. The guide <a href="/docs/guides/protect-an-mcp-server">Protect an MCP server</a> shows how.</p>`,
-  title: ({ name }) => name,
-  people: ({ owner }) => [owner],
-  view: ({
-    value,
-    visit,
-    path,
-    people,
-    form: settings,
-    deletion,
-    refused,
-  }) => html`${formProblem(refused?.error)}
+export const resources = ({ publicUrl }: { publicUrl: string }) =>
+  resourcePages<Resource>({
+    name: 'resources',
+    noun: ['API', 'APIs'],
+    api: API,
+    idPrefix: 'rsr',
+    filters: [],
+    find: list,
+    search: async (visit, text) =>
+      matching(await list(visit), text, ({ name, identifier: url }) => [name, url]),
+    async read({ api }, path) {
+      const { value, etag } = await api.read<ApiResource>(path);
+      return { value: withLines(value), etag };
+    },
+    columns: [
+      { title: 'Name', show: ({ name }) => html`<bdi>${name}</bdi>` },
+      { title: 'URL', show: ({ identifier: url }) => html`<bdi>${url}</bdi>` },
+      { title: 'Owner', role: 'admin', show: ({ owner }, people) => userLink(owner, people) },
+      { title: 'Created', show: ({ created_at: at }) => time(at) },
+    ],
+    empty: html`<p><strong>There are no APIs yet.</strong> Register an API or MCP server of yours: people sign in here, and applications get access tokens for it. The guide <a href="/docs/guides/protect-an-mcp-server">Protect an MCP server</a> shows how.</p>`,
+    title: ({ name }) => name,
+    people: ({ owner }) => [owner],
+    view: ({
+      value,
+      visit,
+      path,
+      people,
+      form: settings,
+      deletion,
+      refused,
+    }) => html`${formProblem(refused?.error)}
 <section class="panel">${facts([
-    ['URL', copyable('resource-url', value.identifier)],
-    ['API ID', copyable('resource-id', value.id)],
-    ['Owner', ownerText({ owner: value.owner, person: visit.person, people })],
-    ['Verified', value.verified_at ? exactTime(value.verified_at) : UNVERIFIED],
-    ['Created', exactTime(value.created_at)],
-  ])}</section>
+      ['URL', copyable('resource-url', value.identifier)],
+      ['API ID', copyable('resource-id', value.id)],
+      ['Owner', ownerText({ owner: value.owner, person: visit.person, people })],
+      [
+        'Verified',
+        value.verified_at ? exactTime(value.verified_at) : unverified(value.owner === visit.person.id),
+      ],
+      ['Created', exactTime(value.created_at)],
+    ])}</section>
 <div class="row-buttons">${form({ action: `${path}/verify`, csrf: visit.csrf }, html`<button class="secondary">Check again</button>`)}</div>
+${value.verified_at === null && metadataSection(value, publicUrl)}
 <section><h2>Settings</h2>${settings}</section>
 ${deletion}`,
-  fields: (_, visit) => fieldsFor(visit),
-  create: {
-    invitation: 'Register an API',
-    submit: 'Register API',
-    once: true,
-    fields: async (visit) => [identifier, ...(await fieldsFor(visit))],
-    send: ({ api }, values) =>
-      api.send<{ id: string }>('POST', API, {
-        ...{ identifier: values.identifier, name: values.name },
-        scopes: lines(values.scopes).map(scopeOf),
-        applications: orNull((values.applications ?? '').split(' ').filter(Boolean)),
-      }),
-  },
-  update: {
-    async send({ visit, apiPath }, { scopes, applications, ...changed }) {
-      await visit.api.send('PATCH', apiPath, {
-        ...changed,
-        ...(Array.isArray(scopes) ? { scopes: scopes.map((line, at) => scopeOf(String(line), at)) } : {}),
-        ...(Array.isArray(applications) ? { applications: orNull(applications) } : {}),
-      });
+    fields: (_, visit) => fieldsFor(visit),
+    create: {
+      invitation: 'Register an API',
+      submit: 'Register API',
+      once: true,
+      fields: async (visit) => [identifier, ...(await fieldsFor(visit))],
+      send: ({ api }, values) =>
+        api.send<{ id: string }>('POST', API, {
+          ...{ identifier: values.identifier, name: values.name },
+          scopes: lines(values.scopes).map(scopeOf),
+          applications: orNull((values.applications ?? '').split(' ').filter(Boolean)),
+        }),
     },
-  },
-  notices: { verified: 'The metadata of the API names this deployment.' },
-  actions: {
-    async verify({ visit, apiPath, path }) {
-      await visit.api.send('POST', `${apiPath}/verify`);
-      return `${path}?done=verified`;
+    update: {
+      async send({ visit, apiPath }, { scopes, applications, ...changed }) {
+        await visit.api.send('PATCH', apiPath, {
+          ...changed,
+          ...(Array.isArray(scopes) ? { scopes: scopes.map((line, at) => scopeOf(String(line), at)) } : {}),
+          ...(Array.isArray(applications) ? { applications: orNull(applications) } : {}),
+        });
+      },
     },
-  },
-  remove: {
-    lost: 'No application gets access tokens for it any more. Tokens that were issued work until they expire, unless your server introspects them.',
-  },
-});
+    notices: { verified: 'The metadata of the API names this deployment.' },
+    actions: {
+      async verify({ visit, apiPath, path }) {
+        await visit.api.send('POST', `${apiPath}/verify`);
+        return `${path}?done=verified`;
+      },
+    },
+    remove: {
+      lost: 'No application gets access tokens for it any more. Tokens that were issued work until they expire, unless your server introspects them.',
+    },
+  });
