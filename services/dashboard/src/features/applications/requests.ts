@@ -135,11 +135,14 @@ async function requestPage(visit: Visit): Promise<View> {
   ]);
   const key = keys.value?.find(({ last_four: last }) => last === end);
   const credentials = `/dashboard/applications/${encodeURIComponent(client)}/credentials`;
+  const nextStep = key
+    ? html`Then <a href="${credentials}">create another API key</a> that has the scope, and use it in place of this one: a key keeps the scopes that it was created with.`
+    : 'Then get a new token: tokens keep the scopes that they were issued with.';
   return {
     title: `${it.method} ${it.path}`,
     section: 'requests',
     trail: [{ href: '/dashboard/requests', title: 'Requests' }],
-    body: html`${it.code !== null && html`<section class="panel"><h2>Why it failed</h2><p>${reason(it)}</p>${it.missing_scope !== null && html`<p>Then get a new token: tokens keep the scopes that they were issued with.</p>`}<p><a href="/docs/guides/requests">All errors, and what to do</a></p></section>`}
+    body: html`${it.code !== null && html`<section class="panel"><h2>Why it failed</h2><p>${reason(it)}</p>${it.missing_scope !== null && html`<p>${nextStep}</p>`}<p><a href="/docs/guides/requests">All errors, and what to do</a></p></section>`}
 <section class="panel">${facts([
       ['Status', statusOf(it)],
       ['Ended', exactTime(it.time)],

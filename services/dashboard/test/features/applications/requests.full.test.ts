@@ -97,8 +97,14 @@ t.test('a developer finds why each call of an application failed', async (t) => 
   await jsonRequest('GET', `${built.base}/v2/orders/${newId('ord')}`, { token: key.api_key });
   const byKey = async () => (await logged(machine)).find((it) => it.path.startsWith('/v2/orders/'));
   await until(async () => (await byKey()) !== undefined, 30_000);
+  await jsonRequest('POST', `${built.base}/api/v1/items`, { token: key.api_key, body: {} });
+  const posts = async () => (await logged(machine)).filter((it) => it.path === '/api/v1/items');
+  await until(async () => (await posts()).length === 2, 30_000);
+  const refusedKey = (await posts()).find((it) => it.id !== id);
   for (const [entry, words] of [
     [forbidden, [`POST ${asked}`, '403', `${ms} ms`, 'Failing', 'Access token, ending in', 'write:data', id]],
+    [forbidden, ['Then get a new token']],
+    [refusedKey, ['create another API key']],
     [await byKey(), ['API key nightly , ending in', 'commerce', '404']],
   ] as const) {
     const shown = textOf(await browser.get(`/dashboard/requests/${entry?.id}`));
