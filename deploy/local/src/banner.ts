@@ -26,7 +26,7 @@ export function banner({ publicUrl: baseUrl, dataDir, database, isSent }: Banner
   return `
   ${bold(`Gatehouse is ready at ${baseUrl}`)}
 
-  ${dim('Dashboard')}    ${baseUrl}/dashboard, as admin or demo
+  ${dim('Dashboard')}    ${baseUrl}/dashboard: sign in as demo to build an application, or as admin to manage everything
   ${dim('Docs')}         ${baseUrl}/docs
   ${dim('Credentials')}  ${credentials}
   ${dim('Messages')}     ${messages(displayPath(join(dataDir, OUTBOX_DIRECTORY)), isSent)}

@@ -28,7 +28,7 @@ export const embeddedEngine: Provider = {
     if (isAtLeast(version, ENGINE_GLIBC)) return launchEngine(launch);
     try {
       const { loader, directory } = await debian13Libraries(env, logger);
-      const kind = "embedded engine on Debian 13's libraries";
+      const kind = 'embedded engine, with the newer C library that it needs';
       return launchEngine({ ...launch, kind, loader: [loader, '--library-path', directory] });
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
