@@ -33,13 +33,14 @@ export const PASSWORD = 'correct horse battery';
 /**
  * The dashboard with everything that it calls, on a port of their own, and three people: admin, editor and ann. `limited`
  * has identity limit requests by address, and whoever asks from this machine is believed as a proxy. `describedClients` lets clients
- * describe themselves at addresses of this machine. The notifications service is there if it is asked for.
+ * describe themselves at addresses of this machine, and `localProviders` lets identity providers be there. The notifications service is there if it is asked for.
  */
 export async function build(
   t: TestScope,
   changes: Partial<DashboardConfig> & {
     limited?: boolean;
     describedClients?: boolean;
+    localProviders?: boolean;
     notifications?: boolean;
     refundLimit?: number;
   } = {},
@@ -47,6 +48,7 @@ export async function build(
   const {
     limited = false,
     describedClients = false,
+    localProviders = false,
     notifications = false,
     refundLimit,
     ...configured
@@ -83,6 +85,7 @@ export async function build(
       clientMetadata: describedClients ? 'on' : 'off',
       clientMetadataScopes: ['openid'],
       clientMetadataNetworks: ['127.0.0.0/8'],
+      ...(localProviders && { providerNetworks: ['127.0.0.0/8'] }),
     },
     logger,
     transport,

@@ -1,6 +1,7 @@
-import { form as pageForm } from '@gatehouse/web/form';
+import { alertBox, form as pageForm } from '@gatehouse/web/form';
 import { type Content, html } from '@gatehouse/web/html';
 import { ApiError } from '../../api/api-error.ts';
+import { attempt } from '../../api/attempt.ts';
 import { matching } from '../../api/matching.ts';
 import type { ApiPage } from '../../api/pages.ts';
 import { formProblem, type Options } from '../../pages/fields.ts';
@@ -55,7 +56,7 @@ const ID: ResourceField = {
 };
 const ISSUER: ResourceField = {
   ...{ name: 'issuer', label: 'Issuer', type: 'url', required: true },
-  hint: 'The URL to which /.well-known/openid-configuration is added. It is read when you save.',
+  hint: 'The URL to which /.well-known/openid-configuration is added.',
 };
 const secret = (name: string, label: string, isNew: boolean): ResourceField => ({
   ...{ name, label, type: 'password', required: isNew },
@@ -176,6 +177,19 @@ function filled(body: Readonly<Record<string, unknown>>): Record<string, unknown
   return Object.fromEntries(Object.entries(body).filter(([, value]) => isFilled(value)));
 }
 
+/** Tests a provider that is still off, and turns it on if people can sign in with it. Returns the name of the notice. */
+async function turnOnTested({ api, putFlash }: Visit, id: string): Promise<string> {
+  const name = encodeURIComponent(id);
+  const { value, error } = await attempt(api.send<{ problem: string | null }>('POST', `${API}/${name}/test`));
+  const problem = error?.message ?? value?.problem;
+  const turnedOn =
+    problem == null ? await attempt(api.send('PATCH', `${API}/${name}`, { enabled: true })) : undefined;
+  const failure = problem ?? turnedOn?.error?.message;
+  if (failure === undefined) return 'created';
+  await putFlash(`/dashboard/identity-providers/${name}`, failure);
+  return 'failed';
+}
+
 const ACTIONS: NonNullable<Resource<IdentityProvider>['actions']> = {
   async test({ visit, path, apiPath }) {
     const { problem } = await visit.api.send<{ problem: string | null }>('POST', `${apiPath}/test`);
@@ -232,7 +246,7 @@ export const identityProviders = (config: { publicUrl: string }) =>
     ],
     empty: html`<p><strong>So far, people can sign in only with accounts of this deployment.</strong> Add an identity provider, such as Google or the OpenID provider of your organization, and they can sign in with the account that they have there.</p>`,
     notices: {
-      created: 'The identity provider is added. People can sign in with it now.',
+      created: 'The identity provider is added and tested. People can sign in with it now.',
       tested: 'The test succeeded: the metadata, the signing keys, the client ID and the secret are right.',
       on: 'The identity provider is on. People can sign in with it now.',
       off: 'The identity provider is off. Connected accounts stay connected.',
@@ -243,15 +257,17 @@ export const identityProviders = (config: { publicUrl: string }) =>
       it.source === 'setting' ? [] : fieldsOf(presetOf(it), await domainOptions(api), it),
     create: {
       invitation: 'Add an identity provider',
-      submit: 'Add identity provider',
+      submit: 'Add and test',
       title: 'New identity provider',
       choice: {
         about: 'Where do people have their accounts?',
         kinds: (visit) => kindsAt(config.publicUrl, visit),
       },
-      async send({ api }, values, { name, fields }) {
+      async send(visit, values, { name, fields }) {
         const preset = name === 'openid' ? {} : { preset: name };
-        return api.send<{ id: string }>('POST', API, { ...preset, ...filled(requestBody(fields, values)) });
+        const body = { ...preset, ...filled(requestBody(fields, values)), enabled: false };
+        const { id } = await visit.api.send<{ id: string }>('POST', API, body);
+        return { id, done: await turnOnTested(visit, id) };
       },
     },
     update: {
@@ -275,14 +291,21 @@ const warning = ({ connected_accounts: count }: IdentityProvider): Content =>
     ? 'No account is connected to it.'
     : html`${number(count)} ${count === 1 ? 'account is' : 'accounts are'} connected to it. People who have no other way to sign in have to ask for a new password. Sessions stay until they end.`;
 
-function view({ value: it, visit, path, form, deletion, refused }: ResourceView<IdentityProvider>): Content {
+async function view(page: ResourceView<IdentityProvider>): Promise<Content> {
+  const { value: it, visit, path, form, deletion, refused } = page;
+  const failures = await visit.takeFlashes();
   const button = (action: string, text: string) =>
     pageForm(
       { action: `${path}/${action}`, csrf: visit.csrf },
       html`<button class="secondary">${text}</button>`,
     );
   const isStored = it.source === 'api';
-  return html`${formProblem(refused?.error)}<section class="panel">${facts([
+  return html`${failures.map((failure) =>
+    alertBox(
+      'The identity provider is added, but it is off, because the test failed.',
+      html`<p>${failure} Correct the settings below if they are wrong, and turn it on. Until then, nobody can sign in with it.</p>`,
+    ),
+  )}${formProblem(refused?.error)}<section class="panel">${facts([
     ['Redirect URI', copyable('redirect-uri', it.redirect_uri)],
     ['Back-channel logout URI', copyable('logout-uri', it.backchannel_logout_uri)],
     ['Type', PRESETS[presetOf(it)].title],

@@ -273,6 +273,8 @@ export function identityProviderRoutes(options: {
       'Fetches its metadata and signing keys, and asks its token endpoint whether it accepts the client ID and the secret. Nobody is signed in.',
     responses: ok('The result.', testShape),
     async handle({ params }) {
+      // Another replica may have added it a moment ago.
+      await active.reload();
       const problem = await (await find(params.id)).client.test();
       return { ok: problem === undefined, problem: problem ?? null };
     },
