@@ -133,7 +133,7 @@ await inChromium(t, async (browser) => {
     await page.locator('#count', { hasText: '1 user found' }).waitFor();
     await page.click('tbody a:has-text("demo")');
     await page.getByText('Chrome on Linux').first().waitFor();
-    await page.click('a:has-text("Deactivate account")');
+    await page.click('a:has-text("Deactivate (block) account")');
     await page.click('button:has-text("Deactivate account")');
     await page.getByText('The account is deactivated').waitFor();
     await victim.reload();

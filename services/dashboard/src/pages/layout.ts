@@ -41,7 +41,7 @@ ${form({ action: '/dashboard/sign-out', csrf }, html`<button class="secondary sm
 <nav class="side" aria-label="Dashboard"><details class="side-fold"><summary>Menu</summary>${navigationLinks(navigation, view.section, person)}</details></nav>
 <main id="main" tabindex="-1">
 ${trail.length > 0 && html`<nav class="trail" aria-label="Where you are"><ol>${trail.map((above) => html`<li><a href="${above.href}">${above.title}</a></li>`)}</ol></nav>`}
-<div class="heading"><h1>${title}</h1>${actions !== undefined && html`<div class="actions">${actions}</div>`}</div>
+<div class="heading"><h1>${title}</h1>${actions !== undefined && actions !== false && html`<div class="actions">${actions}</div>`}</div>
 ${notice(view.notice)}
 ${view.body}
 <p class="time-zone hint">Times are in the zone <span>${timeZone()}</span>. <a href="/dashboard/preferences">Change</a></p>

@@ -295,21 +295,23 @@ function addConfirmedActions<T extends Entity>(resource: Resource<T>, router: Da
 /** The page of one thing, or a further page of it, with links to the others. */
 function pageOf<T extends Entity>(
   resource: Resource<T>,
-  { visit, value, path }: Target<T>,
+  target: Target<T>,
   part: string,
   content: Html,
   failed = false,
 ): View {
-  const { name, noun, parts, partTitle = '' } = resource;
+  const { name, noun, parts, partTitle = '', heading = resource.title } = resource;
+  const { visit, value, path } = target;
   const { notices = resource.notices, title: own = partTitle, charts = false } = parts?.[part] ?? {};
   const shown = Object.entries(parts ?? {}).filter(([, { isShown }]) => isShown?.(value) ?? true);
   const links = shown.map(([at, it]) => [`${path}/${at}`, it.title] as const);
   const current = part === '' ? path : `${path}/${part}`;
   return {
-    title: resource.title(value),
+    title: heading(value),
     ...(own !== '' && { part: own }),
     section: name,
     trail: trailOf(resource),
+    actions: part === '' ? resource.pageActions?.(target) : undefined,
     notice: failed ? undefined : entryOf(notices ?? {}, visit.query('done')),
     failed,
     charts,

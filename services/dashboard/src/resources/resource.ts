@@ -121,6 +121,10 @@ export type Resource<T extends { id: string }> = Omit<
   read?(visit: Visit, apiPath: string): Promise<Versioned<T>>;
   /** The name of one object, which distinguishes it from others. */
   title(row: T): string;
+  /** The heading of its page, where that is another name. */
+  heading?(row: T): string;
+  /** The actions beside the heading. */
+  pageActions?(target: Target<T>): Content;
   view(page: ResourceView<T>): Content | Promise<Content>;
   /** The title of its page among its further pages, which are named by the last parts of their paths. */
   partTitle?: string;

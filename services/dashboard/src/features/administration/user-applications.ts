@@ -36,7 +36,7 @@ export function applicationSection(
     value === undefined
       ? notAvailable('Applications', error, { again: path })
       : value.parts.length === 0
-        ? html`<p class="empty">This user has no applications, and is a member of none.</p>`
+        ? html`<p class="hint">This user has no applications, and is a member of none.</p>`
         : table<Part>(
             [
               {

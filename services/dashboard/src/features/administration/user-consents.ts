@@ -39,7 +39,7 @@ export function consentSection(outcome: Outcome<ConsentList>, path: string): Htm
   ];
   const { data } = outcome.value;
   return html`<section><h2>Applications with access</h2>
-${data.length === 0 ? html`<p class="empty">This user has not allowed any application to use the account.</p>` : table(columns, data)}</section>`;
+${data.length === 0 ? html`<p class="hint">This user has not allowed any application to use the account.</p>` : table(columns, data)}</section>`;
 }
 
 /** The consents of the user whose page it is. */

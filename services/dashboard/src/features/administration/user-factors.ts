@@ -15,7 +15,7 @@ export type ApiFactor = {
   last_used_at: string | null;
   recovery_codes_left?: number;
 };
-export type FactorList = { data: readonly ApiFactor[] };
+export type FactorList = { data: readonly ApiFactor[]; email_verified: boolean };
 /** A link that was just created, which is shown once. */
 export type SetUpLink = { url: string; expires_at: string };
 
@@ -50,14 +50,14 @@ export function factorSection(
         ]),
   ];
   return html`<section><h2>Passkeys and authenticator app</h2>
-${data.length === 0 ? html`<p class="empty">This user has neither a passkey nor an authenticator app.</p>` : table(columns, data)}
+${data.length === 0 ? html`<p class="hint">This user has neither a passkey nor an authenticator app.</p>` : table(columns, data)}
 ${isSelf ? html`<p>Manage your own on the page <a href="/account/security">Security</a> of your account.</p>` : recoveryLinks(user, path)}</section>`;
 }
 
-/** The ways back for somebody who cannot sign in. */
-function recoveryLinks({ email, status }: ApiUser, path: string): Content {
+/** The way back for somebody who can neither sign in nor get mails. */
+function recoveryLinks({ status }: ApiUser, path: string): Content {
   if (status !== 'active') return false;
-  return html`<div class="row-buttons">${email !== null && html`<a class="button secondary" href="${path}/password-reset">Send a link to choose a new password</a>`}<a class="button secondary" href="${path}/set-up-link">Create a set-up link</a></div>`;
+  return html`<div class="row-buttons"><a class="button secondary" href="${path}/set-up-link">Create a set-up link</a></div>`;
 }
 
 /** A link that has just been created. */

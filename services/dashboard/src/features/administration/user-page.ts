@@ -48,13 +48,14 @@ export async function userPage({
   const links = user.factors === undefined ? [] : await visit.takeFlashes();
   return html`${links.map((text) => newLink(JSON.parse(text) as SetUpLink))}<section class="panel">${facts([
     ['User ID', copyable('user-id', user.id)],
-    ['Email', user.email ?? 'none'],
-    ['Name', user.name === undefined ? '–' : html`<bdi>${user.name}</bdi>`],
+    ['Username', html`<bdi>${user.username ?? '–'}</bdi>`],
+    ['Email', emailText(user)],
     ['Role', user.role ?? '–'],
     ['Status', user.status === undefined ? '–' : statusTag(user.status)],
     ['Created', time(user.createdAt)],
     ['Last sign-in', hasRole(person, 'admin') && time(user.lastSignIn, 'none in the audit log')],
   ])}</section>
+${user.sessions !== undefined && sessionSection(user.sessions, { path, csrf })}
 ${
   hasRole(person, 'admin') &&
   html`${linksTo(user.id)}
@@ -65,9 +66,15 @@ ${user.picture !== undefined && pictureSection(user.picture, { path, isSelf })}
 ${user.applications !== undefined && applicationSection(user.applications, { id: user.id, path })}
 ${user.factors !== undefined && factorSection(user.factors, { path, isSelf, user })}
 ${user.consents !== undefined && consentSection(user.consents, path)}
-${user.sessions !== undefined && sessionSection(user.sessions, { path, csrf })}
 ${hasRole(person, 'admin') && accessSection(path, isSelf)}
 ${!isSelf && deletion}`;
+}
+
+/** The address, and whether the person has confirmed it. */
+function emailText({ email, factors }: User): Content {
+  const isVerified = factors?.value?.email_verified;
+  if (email === null) return 'none';
+  return html`<bdi>${email}</bdi> ${isVerified !== undefined && statusTag(isVerified ? 'confirmed' : 'not confirmed')}`;
 }
 
 /** Links to other pages about a user. */
@@ -84,28 +91,22 @@ function linksTo(id: string): Html {
   )}</p>`;
 }
 
-/** The forms for the role and the status of a user. */
+/** The form for the role of a user. */
 function authority(
   user: User,
   { path, csrf, isSelf }: { path: string; csrf: string; isSelf: boolean },
 ): Html {
-  const isActive = user.status === 'active';
   if (isSelf) {
     return html`<section class="panel"><h2>Role and status</h2>
 <p class="hint">You cannot change your own role or status. Another admin can.</p></section>`;
   }
-  return html`<section class="panel"><h2>Role and status</h2>
+  return html`<section class="panel"><h2>Role</h2>
 <p>A change takes effect at once: tokens with the earlier role no longer work, and the person may have to sign in again.</p>
 ${form(
   { action: `${path}/role`, csrf, hidden: shownFields({ role: user.role }) },
   html`${formField({ name: 'role', label: 'Role', required: true, options: ROLES }, user.role ?? '')}<div class="buttons"><button class="secondary">Change the role</button></div>`,
   { class: 'inline-form' },
-)}
-${
-  isActive
-    ? html`<p><a class="button danger" href="${path}/deactivate">Deactivate account</a></p>`
-    : html`<p>The account is inactive: nobody can sign in to it.</p>${form({ action: `${path}/activate`, csrf }, html`<div class="buttons"><button class="primary">Activate account</button></div>`)}`
-}</section>`;
+)}</section>`;
 }
 
 /** How many sessions would end, in a sentence. */
@@ -150,7 +151,7 @@ function sessionSection(
   ];
   return html`<section><h2>Sessions</h2>${
     data.length === 0
-      ? html`<p class="empty">There are no open sessions.</p>`
+      ? html`<p class="hint">There are no open sessions.</p>`
       : html`${table(columns, data)}<p><a class="button danger" href="${path}/sessions/end-all">End all sessions</a></p>`
   }</section>`;
 }

@@ -14,6 +14,7 @@ import { inputFields } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { DashboardRouter } from '../../routes/dashboard-router.ts';
 import type { Visit } from '../../routes/visit.ts';
+import { userActions } from './user-actions.ts';
 import { applicationsOf } from './user-applications.ts';
 import { type ConsentList, consentQuestions, consentsPath } from './user-consents.ts';
 import type { FactorList } from './user-factors.ts';
@@ -112,6 +113,8 @@ export const users = resourcePages<User>({
     return { value, etag };
   },
   title: ({ id, username }) => username ?? id,
+  heading: ({ id, username, name }) => name ?? username ?? id,
+  pageActions: userActions,
   view: userPage,
   fields: (user) => [
     [username, { ...email, required: user.email !== null, hint: 'The person has to confirm a new one.' }],
@@ -191,7 +194,7 @@ async function deactivation({ visit, value }: Target<User>): Promise<ResourceQue
   return {
     title: `Deactivate ${name}?`,
     lost: html`<p>${name} can no longer sign in. ${open} Their applications stop working, and their webhooks pause. An admin can activate the account again.</p>
-<p>The secrets, API keys, members and invitations that ${name} gave end. Activating the account does not bring them back.</p>
+<p><strong>The secrets, API keys, members and invitations that ${name} gave end for good. Activating the account does not bring them back.</strong></p>
 ${await grantedTrust(visit.api, value)}`,
     submit: 'Deactivate account',
     act: () => changeStatus(visit, 'inactive'),

@@ -2,7 +2,7 @@ import { inputsOf, inSnakeCase } from '@gatehouse/domain/fields';
 import { USER_INPUTS } from '@gatehouse/domain/user-inputs';
 import { formsOf } from '@gatehouse/testing/form-browser';
 import t from 'tap';
-import { build, textOf } from '../../build.ts';
+import { build, heading, textOf } from '../../build.ts';
 
 const built = await build(t);
 const { browser: admin } = await built.signedIn('admin');
@@ -90,4 +90,25 @@ t.test('editors change nobody, and admins change themselves in their account', a
   const own = await admin.get(`/dashboard/users/${built.people.admin.id}`);
   t.notMatch(own.html, `action="/dashboard/users/${built.people.admin.id}"`);
   t.match(own.html, 'page <a href="/account">Profile</a>');
+});
+
+t.test('the heading is the name, with the actions beside it, and the sessions come first', async (t) => {
+  const { id: editorId } = built.people.editor;
+  const path = `/dashboard/users/${editorId}`;
+  await built.call('PATCH', `/v1/users/${editorId}`, 'admin', { name: 'Eddie Torre' });
+  const page = await admin.get(path);
+  t.equal(heading(page), 'Eddie Torre');
+  t.match(textOf(page), /Username editor Email editor@example\.org confirmed/);
+  const [, actions = ''] = /class="actions">(.*?)<\/div>/s.exec(page.html) ?? [];
+  t.match(actions, /Send a link for a new password.*Deactivate \(block\) account/s);
+  const headings = [...page.html.replace(/^.*<main/s, '').matchAll(/<h2>(.*?)<\/h2>/g)].map(([, it]) => it);
+  t.equal(headings[0], 'Sessions');
+  t.notMatch(page.html, 'class="empty"', 'empty lists are one line');
+  const off = await admin.confirm(page, '/deactivate');
+  t.match(off.html, /class="actions"><form.*?Activate account/s);
+  t.notMatch(off.html, '/password-reset', 'nobody can sign in to it');
+
+  const fresh = { username: 'newbie', email: 'newbie@example.org', password: 'correct horse battery' };
+  const { body } = await built.call<{ id: string }>('POST', '/v2/users', 'admin', fresh);
+  t.match(textOf(await admin.get(`/dashboard/users/${body.id}`)), /newbie@example\.org not confirmed/);
 });

@@ -1,4 +1,4 @@
-import { done, listOf, ok, response, shape } from '@gatehouse/api/openapi/shapes';
+import { done, ok, response, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
@@ -31,6 +31,13 @@ const factorShape = shape(
     ...{ created_at: '2026-11-02T09:30:00.000Z', last_used_at: null, recovery_codes_left: 10 },
   },
 );
+const factorsShape = {
+  ...{ name: 'Factors', parts: [factorShape] },
+  schema: Type.Object({
+    data: Type.Array(factorShape.schema),
+    email_verified: Type.Boolean({ description: 'Whether the person has confirmed the email address.' }),
+  }),
+};
 
 const SetUpLinkDraft = Type.Object({ user_id: Type.String() });
 const setUpLinkShape = shape(
@@ -75,10 +82,10 @@ export function factorRoutes(options: {
   api.get('list', '/', {
     summary: 'List passkeys and second factors',
     query: user.query,
-    responses: ok('The factors of the person, without their secrets.', listOf('Factors', factorShape)),
+    responses: ok('The factors of the person, without their secrets.', factorsShape),
     kinds: ['not_found'],
     async handle({ person, query }) {
-      const { id } = await user.accountOf(person, query);
+      const { id, email_verified } = await user.accountOf(person, query);
       const lists = await Promise.all(factors.map(({ list }) => list(id)));
       return {
         data: lists.flat().map(({ recoveryCodesLeft, ...it }) => ({
@@ -86,6 +93,7 @@ export function factorRoutes(options: {
           ...{ created_at: it.createdAt, last_used_at: it.lastUsedAt },
           ...(recoveryCodesLeft === undefined ? {} : { recovery_codes_left: recoveryCodesLeft }),
         })),
+        email_verified,
       };
     },
   });
