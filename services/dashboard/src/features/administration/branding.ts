@@ -54,17 +54,22 @@ export function branding({ brand = {} }: { brand?: BrandFields | undefined }): S
     const setting = `IDENTITY_BRAND='${JSON.stringify(fields).replaceAll("'", '\\u0027')}'`;
     const isSet = Object.keys(sent === undefined ? brand : fields).length > 0;
     const result = html`<section class="${sent === undefined ? 'panel' : 'panel new-secret'}"><h2>${sent === undefined ? 'In force' : 'Your new setting'}</h2>
-<p${sent && html` role="status"`}>${sent === undefined ? (isSet ? 'The setting has this value now:' : 'The setting is not set: the pages have the name Gatehouse.') : html`Nothing has changed yet. Put this line into <code>.env</code> of Docker Compose, or its value into the ConfigMap or Secret of identity and the dashboard in Kubernetes, and restart both.`} <a href="/docs/guides/production#name-logo-and-colours">About this setting</a></p>
-${isSet && codeBlock('brand', setting)}</section>`;
+<p${sent && html` role="status"`}>${sent === undefined ? (isSet ? 'The setting has this value now:' : 'The setting is not set: the pages have the name Gatehouse.') : html`Nothing has changed yet. Under <code>npm start</code>, stop it and start it with this line. With Docker Compose, put the setting into <code>.env</code>; in Kubernetes, put its value into the ConfigMap or Secret of identity and the dashboard. Then restart both.`} <a href="/docs/guides/production#name-logo-and-colours">About this setting</a></p>
+${isSet && codeBlock('brand', setting)}${
+  isSet &&
+  sent !== undefined &&
+  html`<h3>Under npm start</h3>
+${codeBlock('brand-start', `${setting} npm start`)}`
+}</section>`;
     return {
       title: 'Branding',
       section: 'branding',
       failed: error !== undefined,
-      body: html`<p>The sign-in, consent and account pages and the mails have the brand of the deployment. It is a setting of the operator, <code>IDENTITY_BRAND</code>. This page checks your choice and writes the value.</p>
+      body: html`<p>The brand of the deployment, which the sign-in, consent and account pages and the mails have, is the setting <code>IDENTITY_BRAND</code>, and a change takes a restart (<a href="/docs/adr/0034-appearance">ADR 34</a> says why). This page does not change it: it checks your choice and shows the setting. An application has a brand of its own, which takes effect at once, on its page under Branding.</p>
 ${error === undefined && result}
 <div class="branding"><div class="stack">${resourceForm({
         target: { action: '/dashboard/branding', csrf },
-        ...{ rows: ROWS, values: shown, submit: 'Write the setting', error, takesFiles: true },
+        ...{ rows: ROWS, values: shown, submit: 'Show the setting', error, takesFiles: true },
       })}</div>
 <section aria-labelledby="preview"><h2 id="preview">Preview</h2>${brandPreview(shown, { brand })}
 <h3>Mails, as they are sent now</h3>

@@ -34,6 +34,7 @@ export const BRANDING: ReadonlySet<string> = new Set(fieldsOf(ROWS).map(({ name 
 export function branding({ brand = {} }: { brand?: BrandFields | undefined }): Part<Application> {
   return {
     title: 'Branding',
+    notices: { saved: 'The branding is saved. People see it from now on.' },
     isShown: ({ type }) => hasSetting(type, 'primary_color'),
     view: (page) => view(page, brand),
   };
@@ -55,7 +56,8 @@ function view({ value, visit, path, refused }: PartView<Application>, brand: Bra
   });
   const host = URL.parse(value.redirect_uris[0] ?? '')?.host || 'your application';
   const page = `/account/applications/${encodeURIComponent(value.client_id)}/preview`;
-  return html`<div class="branding"><div class="stack">${value.role === 'viewer' ? html`<p>You are a viewer of this application: its owner and its developers change how it looks.</p>` : form}</div>
+  return html`<p>The name, the logo and the colours are shown to people when they sign in to this application and when they allow it access.</p>
+<div class="branding"><div class="stack">${value.role === 'viewer' ? html`<p>You are a viewer of this application: its owner and its developers change how it looks.</p>` : form}</div>
 <section aria-labelledby="preview"><h2 id="preview">Preview</h2>
 <p class="hint">See the <a href="${page}/sign-in">sign-in page</a> and the <a href="${page}/consent">consent page</a> as people see them, with the settings that are saved.</p>
 ${brandPreview(values, { brand, application: { host } })}</section></div>`;

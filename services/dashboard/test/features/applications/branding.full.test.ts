@@ -56,7 +56,7 @@ t.test('the form works without a script', async (t) => {
   ];
   for (const [name, fields, expected] of steps) {
     const after = await browser.submit(await browser.get(page), fields, FORM);
-    t.match([after.status, textOf(after)], [200, /Your changes are saved/], name);
+    t.match([after.status, textOf(after)], [200, /The branding is saved/], name);
     t.match(await saved(), expected, name);
   }
   const large = Buffer.concat([PNG.subarray(0, -12), Buffer.alloc(16 * 1024), PNG.subarray(-12)]);
@@ -182,7 +182,7 @@ await inChromium(t, async (chromium) => {
       t.match(await tab.locator('.look .brand').allTextContents(), ['Harbour', 'Harbour']);
       await tab.locator('.look svg').first().waitFor();
       await look(t, tab, 'deployment');
-      await tab.click('button:text-is("Write the setting")');
+      await tab.click('button:text-is("Show the setting")');
       await tab.locator('#brand').waitFor();
       await look(t, tab, 'deployment-written');
       t.strictSame(complaints, []);
