@@ -82,7 +82,7 @@ export async function clientIdsOf(api: Api, named: string): Promise<string[]> {
       const why = isComplete
         ? `There is no application with the name “${named}”.`
         : `Too many applications have “${named}” in their name. Enter a client ID.`;
-      throw new ApiError(400, why);
+      throw new ApiError(400, why, { details: [{ field: 'application', message: why }] });
     },
   );
 }

@@ -47,11 +47,18 @@ t.test('Markdown', async (t) => {
   const table = htmlOf('| a | |\n|---|---|\n| `x\\|y` | <b> |');
   t.match(table, '<div class="table" role="region" tabindex="0" aria-label="Table 1: a, ">');
   t.match(table, '<th scope="col">a</th><td></td>');
-  t.match(table, '<td data-label="a"><div><code>x|y</code></div></td><td data-label=""><div>&lt;b&gt;</div></td>');
+  t.match(
+    table,
+    '<td data-label="a"><div><code>x|y</code></div></td><td data-label=""><div>&lt;b&gt;</div></td>',
+  );
   const long = htmlOf(
     '| a | b |\n|---|---|\n| `LONG_NAME_HERE` | `LONG_NAME_HERE` https://id.example.org/<x |',
   );
-  t.match(long, '<td data-label="a"><div><code>LONG_NAME_HERE</code></div></td>', 'the first column stays in one piece');
+  t.match(
+    long,
+    '<td data-label="a"><div><code>LONG_NAME_HERE</code></div></td>',
+    'the first column stays in one piece',
+  );
   t.match(htmlOf('| a | b |\n|---|---|\n| | `/api/v1/items` |'), '<code>/api/<wbr>v1/<wbr>items</code>');
   t.match(
     long,

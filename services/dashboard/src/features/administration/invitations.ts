@@ -31,11 +31,15 @@ async function applicationField(api: Api): Promise<ResourceField> {
   const all = await applicationOptions(api);
   const common = { name: 'application', label: 'Application' };
   if (all.length > MAX_CHOICE) {
-    return { ...common, hint: 'The name or client ID, for a member of it', suggestions: all };
+    return {
+      ...common,
+      hint: 'The name or client ID of an application that the person will be a member of. Leave this empty for none.',
+      suggestions: all,
+    };
   }
   const isShared = (name: string) => all.filter(([, other]) => other === name).length > 1;
   const options = all.map(([id, name]) => [id, isShared(name) ? `${name} (${id})` : name] as const);
-  return { ...common, hint: 'For a member of it', options: [['', 'None'], ...options] };
+  return { ...common, hint: 'The person will be a member of it.', options: [['', 'None'], ...options] };
 }
 
 const fieldsFor = async ({ api }: Visit): Promise<readonly FormRow[]> => [
@@ -47,13 +51,20 @@ const fieldsFor = async ({ api }: Visit): Promise<readonly FormRow[]> => [
     required: true,
     hint: 'The mail has a link that works once, for 7 days. The address counts as confirmed when the account is created. Another invitation to the same address replaces this one.',
   },
-  {
-    ...{ name: 'role', label: 'Role', required: true, options: ROLES, initial: 'user' },
-    hint: 'It ends with the invitation if you are no longer an admin before the account is created.',
-  },
   await applicationField(api),
-  { name: 'member_role', label: 'Role in the application', options: MEMBER_ROLES, initial: 'viewer' },
+  {
+    ...{ name: 'member_role', label: 'Role in the application' },
+    options: [['', 'Choose a role'], ...MEMBER_ROLES],
+    hint: 'Required together with an application.',
+  },
+  {
+    ...{ name: 'role', label: 'Role of the account', required: true, options: ROLES, initial: 'user' },
+    hint: '“user” is the role for developers: they create and manage their own applications. The role ends with the invitation if you are no longer an admin before the account is created.',
+  },
 ];
+
+const fieldError = (field: string, message: string) =>
+  new ApiError(400, message, { details: [{ field, message }] });
 
 /** Those whom an admin has invited, and who have not created their account yet. */
 export const invitations = resourcePages<Invitation>({
@@ -97,9 +108,16 @@ ${deletion}`;
     ...{ invitation: 'Invite somebody', submit: 'Send invitation', once: true, fields: fieldsFor },
     async send({ api }, values, { fields }) {
       const { application: named, member_role: memberRole, ...sent } = requestBody(fields, values);
-      const [client_id, ...others] = await clientIdsOf(api, String(named ?? ''));
-      if (others.length > 0)
-        throw new ApiError(400, 'Several applications have this name. Enter a client ID.');
+      const name = String(named ?? '');
+      if ((name === '') !== (memberRole === null)) {
+        throw name === ''
+          ? fieldError('application', 'Enter the application of this role, or choose no role in it.')
+          : fieldError('member_role', 'Choose a role in the application.');
+      }
+      const [client_id, ...others] = await clientIdsOf(api, name);
+      if (others.length > 0) {
+        throw fieldError('application', 'Several applications have this name. Enter a client ID.');
+      }
       const application = client_id === undefined ? {} : { application: { client_id, role: memberRole } };
       return api.send<{ id: string }>('POST', API, { ...sent, ...application });
     },

@@ -15,6 +15,7 @@ import {
   emailChangedMail,
   type FactorRecoveryMail,
   factorRecoveryMail,
+  type InvitationMail,
   invitationMail,
   newPasswordMail,
   undoneMail,
@@ -62,8 +63,8 @@ export type AccountMails = {
   sendFactorRecovery(account: Account, mail: FactorRecoveryMail): Promise<void>;
   /** A link for an admin to give to the owner, who sets up how they sign in again; tells the owner by mail that there is one. */
   createSetUpLink(account: Account, given: Given): Promise<{ url: string; expiresAt: Date }>;
-  /** Sends the link of an invitation, which works for so many days, to an address that has no account. */
-  sendInvitation(email: string, link: string, days: number): Promise<void>;
+  /** Sends the link of an invitation to an address that has no account. */
+  sendInvitation(email: string, invitation: InvitationMail): Promise<void>;
   /** Tells the owner of an account that it was deleted, at the address that they had confirmed. */
   sendDeleted(
     account: Pick<Account, 'email' | 'email_verified' | 'username'> & { locale?: string | null },
@@ -132,10 +133,10 @@ export function createAccountMails(options: MailOptions): AccountMails {
         if (email !== null && email_verified)
           await mail.send({ to: email, ...inLanguageOf(account, () => accountDeletedMail(account)) });
       }),
-    sendInvitation: (email, link, days) =>
+    sendInvitation: (email, invitation) =>
       attempt('invitation', async () => {
         await options.countMail(loginKey(email), 'invitation');
-        await mail.send({ to: email, ...invitationMail({ link, days }) });
+        await mail.send({ to: email, ...invitationMail(invitation) });
       }),
     notifyEmailChanged: (userId, { email, isRestorable }, occasion) =>
       attempt('email changed', async () => {

@@ -41,9 +41,26 @@ export function accountDeletedMail({ username }: { username: string }): Mail {
 }
 
 /** `days`: how long the link works. */
-export function invitationMail(model: { link: string; days: number }): Mail {
+export type InvitationMail = {
+  link: string;
+  days: number;
+  /** The name of the admin who sent it. */
+  inviter: string;
+  /** Of the account. */
+  role: string;
+  /** The application of which the account will be a member, and the role there. */
+  member?: { application: string; role: string } | undefined;
+};
+
+export function invitationMail(model: InvitationMail): Mail {
   const product = brand().name;
+  const { inviter, role, member } = model;
   return mail(t('You are invited to {product}', { product }), [
+    t('{inviter} has invited you.', { inviter }),
+    ...(role === 'user' ? [] : [t('Your account will have the role {role}.', { role })]),
+    ...(member === undefined
+      ? []
+      : [t('You will be a member of the application {application}, with the role {role}.', member)]),
     t('You can create a {product} account with this email address:', { product }),
     { link: model.link, label: t('Create an account') },
     t('The link works once, for {days} days. Give it to nobody.', { days: model.days }),

@@ -71,7 +71,7 @@ export function invitationRoutes(options: {
   issuer: string;
   store: InvitationStore;
   offers: MembershipOffers;
-  accounts: Pick<Accounts, 'lookUp'>;
+  accounts: Pick<Accounts, 'lookUp' | 'find'>;
   mails: Pick<AccountMails, 'sendInvitation'>;
   audit: Audit;
   authority: Authority;
@@ -147,7 +147,15 @@ export function invitationRoutes(options: {
       }
       const details = { invitation: invitation.id, role, ...(application && { application }) };
       await audit.record({ action: 'invitation.created', origin: originOf(ctx), actor: person.id, details });
-      await mails.sendInvitation(email, `${issuer}${INVITATION_PAGE}?token=${token}`, INVITATION_DAYS);
+      const [inviter, joined] = await Promise.all([
+        accounts.find(person.id),
+        offers.applicationOf(membership),
+      ]);
+      await mails.sendInvitation(email, {
+        ...{ link: `${issuer}${INVITATION_PAGE}?token=${token}`, days: INVITATION_DAYS, role },
+        inviter: inviter?.name || (inviter?.username ?? person.id),
+        member: joined && membership && { application: joined.name, role: membership.role },
+      });
       ctx.set('location', `${PREFIX}/${invitation.id}`);
       return view(invitation);
     },

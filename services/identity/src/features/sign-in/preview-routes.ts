@@ -19,7 +19,7 @@ import { signInPage } from './sign-in-page.ts';
 const MAILS: Readonly<Record<string, (sample: { link: string; username: string }) => Mail>> = {
   'verify-email': verifyEmailMail,
   'new-password': (sample) => newPasswordMail({ ...sample, minutes: 30 }),
-  invitation: (sample) => invitationMail({ ...sample, days: 7 }),
+  invitation: (sample) => invitationMail({ ...sample, days: 7, inviter: 'Ada', role: 'user' }),
   'password-changed': ({ link, username }) =>
     writeNotice(passwordChanged({ at: new Date(), address: '192.0.2.7' }), { undo: link, username }),
 };

@@ -55,6 +55,8 @@ t.test('the account gets the role and the membership that the page names', async
   const application = { client_id, role: 'developer' };
   const { id, link } = await invite('edda@example.org', { role: 'editor', application });
   t.match((await call('GET', `${path}/${id}`, admin)).body, { role: 'editor', application });
+  const mail = (await mailsOf(built)).find((it) => it.includes('To: edda@')) ?? '';
+  t.match(mail, /admin has invited you\..*role editor.*application Lighthouse/s);
   const visitor = built.browser();
   const page = await visitor.get(link);
   t.match(
