@@ -282,7 +282,7 @@ t.test('pages of the dashboard', async (t) => {
     t.match(noticeOf(done), 'The account is deactivated');
     t.match((await target.browser.get('/dashboard/items')).url.pathname, /^\/sign-in\//);
     const log = await admin.browser.get(`/dashboard/audit?subject=${id}&action=account.changed`);
-    t.match(textOf(log), /Account changed .* admin editor the dashboard 127\.0\.0\.1/);
+    t.match(textOf(log), /Account deactivated .* admin editor the dashboard 127\.0\.0\.1/);
   });
 
   await t.test('lists are searched by people and applications as they are called', async (t) => {
@@ -370,7 +370,18 @@ t.test('pages of the dashboard', async (t) => {
     const { body } = await built.call<{ client_id: string }>('POST', '/api/v1/applications', 'ann', machine);
     const sent = { email: 'new@example.org', role: 'editor', member_role: 'developer' };
     const unknown = await admin.browser.submit(form, { ...sent, application: 'Nothing' }, 'name="email"');
-    t.match([unknown.status, textOf(unknown)], [400, /no application with the name “Nothing”/]);
+    t.match(
+      [unknown.status, unknown.html],
+      [400, /id="application-problem">[^<]*no application with the name/],
+    );
+    const alone = await admin.browser.submit(
+      form,
+      { ...sent, application: body.client_id, member_role: '' },
+      'name="email"',
+    );
+    t.match(alone.html, /id="member_role-problem">Choose a role in the application\./);
+    const odd = await admin.browser.submit(form, sent, 'name="email"');
+    t.match(odd.html, /id="application-problem">Enter the application of this role/);
     t.match(
       (await admin.browser.get(form.url.pathname)).html,
       `<option value="${body.client_id}">Invited to</option>`,
@@ -389,6 +400,9 @@ t.test('pages of the dashboard', async (t) => {
     const made = await admin.browser.submit(form, { email: 'new@example.org' }, 'name="email"');
     t.equal(noticeOf(made), 'The invitation is on its way.');
     t.match(textOf(await admin.browser.get('/dashboard/invitations')), 'new@example.org');
+    const sentLog = await admin.browser.get('/dashboard/audit?action=invitation.created');
+    t.match(textOf(sentLog), /Invitation sent .* new@example\.org /);
+    t.match(sentLog.html, /audit\?action=invitation\.created&amp;from=(\S+)&amp;to=\1"[^>]*>Today</);
     const gone = await admin.browser.confirm(made, '/delete', { confirmation: 'new@example.org' });
     t.match(gone.url.pathname, '/dashboard/invitations');
     t.match(textOf(gone), /No invitations are waiting/);

@@ -1,7 +1,9 @@
 import { AUDIT_ACTIONS, type AuditAction } from '@gatehouse/domain/audit-actions';
-import { type Content, html } from '@gatehouse/web/html';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import { describeProgram } from '@gatehouse/web/user-agent';
-import { dayEndOf, instantOf } from '../../api/instants.ts';
+import { type Api, queryText } from '../../api/api.ts';
+import { attempt } from '../../api/attempt.ts';
+import { dayAgo, dayEndOf, instantOf } from '../../api/instants.ts';
 import { clientIdsOf, USER_HINT, userIdOf } from '../../api/lookups.ts';
 import { type Names, namesOfApplications, namesOfUsers, withoutLinks } from '../../api/names.ts';
 import { type ApiPage, filters } from '../../api/pages.ts';
@@ -29,10 +31,13 @@ export const auditLog = listSection<Entry>({
   noun: ['entry', 'entries'],
   title: 'Audit log',
   api: '/api/v1/audit',
-  introduction: ({ person }) =>
-    person.role === 'admin'
-      ? html`<p>Changes to accounts, applications, keys and queues, and every sign-in. The latest entries come first.</p>`
-      : html`<p>Changes to your applications and their credentials. The latest entries come first.</p>`,
+  introduction: ({ person, query }) =>
+    html`<p>${
+      person.role === 'admin'
+        ? 'Changes to accounts, applications, keys and queues, and every sign-in.'
+        : 'Changes to your applications and their credentials.'
+    } The latest entries come first.</p>
+${dayRanges(query)}`,
   filters: [
     { name: 'action', label: 'Action', options: Object.entries(AUDIT_ACTIONS) },
     { name: 'actor', label: 'Actor', hint: USER_HINT, role: 'admin' },
@@ -46,11 +51,12 @@ export const auditLog = listSection<Entry>({
   async names({ api, person }, rows) {
     const ids = rows.flatMap((it) => [it.actor, it.subject, memberIn(it)]);
     const isEditor = hasRole(person, 'editor');
-    const [people, applications] = await Promise.all([
+    const [people, applications, invited] = await Promise.all([
       isEditor ? namesOfUsers(api, ids) : new Map([[person.id, person.name]]),
       namesOfApplications(api),
+      rows.some(({ details: { invitation } }) => invitation !== undefined) ? invitedAddresses(api) : [],
     ]);
-    const names = new Map([...people, ...applications]);
+    const names = new Map([...people, ...applications, ...invited]);
     return isEditor ? names : withoutLinks(names);
   },
   columns: [
@@ -67,6 +73,26 @@ export const auditLog = listSection<Entry>({
   ],
   empty: html`<p><strong>There are no entries yet.</strong></p>`,
 });
+
+const RANGES = [
+  { title: 'Today', from: 0, to: 0 },
+  { title: 'Yesterday', from: 1, to: 1 },
+  { title: 'Last 7 days', from: 6, to: 0 },
+] as const;
+
+/** Links to the entries of the last days, with the rest of the search as it is. */
+function dayRanges(query: Visit['query']): Html {
+  const kept = ['action', 'actor', 'subject', 'client', 'address'].map(
+    (name) => [name, query(name)] as const,
+  );
+  const links = RANGES.map(({ title, ...days }) => {
+    const [from, to] = [dayAgo(days.from), dayAgo(days.to)];
+    const isCurrent = query('from') === from && query('to') === to;
+    const asked = [...kept, ['from', from] as const, ['to', to] as const].filter(([, value]) => value !== '');
+    return html`<a href="/dashboard/audit${queryText(Object.fromEntries(asked))}"${isCurrent && html` aria-current="true"`}>${title}</a>`;
+  });
+  return html`<nav class="ranges" aria-label="Range of time">${links}</nav>`;
+}
 
 async function entriesOf({ api }: Visit, query: ListQuery): Promise<ApiPage<Entry>> {
   const { from = '', to = '', actor = '', subject = '', client = '', cursor, ...equal } = query;
@@ -88,6 +114,12 @@ async function entriesOf({ api }: Visit, query: ListQuery): Promise<ApiPage<Entr
   });
 }
 
+/** The addresses of the invitations that wait, by their ids: the log keeps no addresses. */
+async function invitedAddresses(api: Api): Promise<(readonly [id: string, email: string])[]> {
+  const { value } = await attempt(api.get<{ data: { id: string; email: string }[] }>('/api/v1/invitations'));
+  return (value?.data ?? []).map(({ id, email }) => [id, email]);
+}
+
 const ABOUT_APPLICATIONS = /^(?:application|secret|api_key|consent|grant)\.|^member\.accepted$/;
 
 /** The id of the person who was invited, given another role or removed; null in other entries. */
@@ -95,7 +127,10 @@ function memberIn({ action, details: { user } }: Pick<Entry, 'action' | 'details
   return action.startsWith('member.') && typeof user === 'string' ? user : null;
 }
 
-function actionOf({ action, details: { change, scope } }: Entry): string {
+function actionOf({ action, details: { change, scope, to } }: Entry): string {
+  if (action === 'account.changed' && change === 'status') {
+    return to === 'active' ? 'Account activated' : 'Account deactivated';
+  }
   if (action !== 'account.changed' || change !== 'revoked')
     return AUDIT_ACTIONS[action as AuditAction] ?? action;
   return scope === 'everything' ? 'All access revoked' : 'All secrets and keys ended';
@@ -106,13 +141,14 @@ function objectOf({ action, subject, actor, client, details: more }: Entry, name
   if (ABOUT_APPLICATIONS.test(action) && client !== null) return applicationLink(client, names);
   const member = memberIn({ action, details: more });
   if (member !== null) return userLink(member, names);
-  if (subject === null) return nameIn(more);
+  if (subject === null) return nameIn(more, names);
   return subject === actor ? 'own account' : userLink(subject, names);
 }
 
 /** The name of an object that is neither an application nor an account. */
-function nameIn({ identifier, resource, provider }: Entry['details']): Content {
-  const text = [identifier, resource, provider].find((it) => typeof it === 'string');
+function nameIn({ identifier, resource, provider, invitation }: Entry['details'], names: Names): Content {
+  const invited = names.get(String(invitation));
+  const text = [identifier, resource, provider, invited].find((it) => typeof it === 'string');
   return text === undefined ? '–' : html`<bdi>${text as string}</bdi>`;
 }
 
