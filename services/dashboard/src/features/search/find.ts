@@ -5,6 +5,7 @@ import { pathOf } from '../../pages/layout.ts';
 import type { Found, Hit, Section } from '../../routes/dashboard-router.ts';
 import type { Visit } from '../../routes/visit.ts';
 import { hasRole } from '../../sessions/session.ts';
+import type { Task } from './tasks.ts';
 
 /** The titles that the search covers, beside the objects of the API. */
 export type Titles = {
@@ -12,6 +13,7 @@ export type Titles = {
   /** Pages that are in no section. */
   pages: readonly Hit[];
   guides: readonly Hit[];
+  tasks?: readonly Task[];
 };
 
 /** The results of one kind, and the list with more of them if these are only the first. */
@@ -37,7 +39,7 @@ type Query = { title: string; run(): Promise<Found> };
 
 /** Finds an object by its id, or else what has such words in its name or title. */
 export async function find(
-  { sections, pages, guides }: Titles,
+  { sections, pages, guides, tasks = [] }: Titles,
   visit: Visit,
   text: string,
   maxMs = MAX_MS,
@@ -63,11 +65,17 @@ export async function find(
   const titled = (title: string, hits: readonly Hit[]) => {
     return groupOf(title, { hits: hits.filter((hit) => matches(text, hit.title)) });
   };
+  const wanted = tasks.filter(
+    ({ title, words, role }) => hasRole(visit.person, role) && matches(text, title, words),
+  );
   const { groups, failed } = await runAll(queries, maxMs);
   return {
-    groups: [titled('Pages', [...ownPages, ...pages]), ...groups, titled('Guides', guides)].filter(
-      ({ hits }) => hits.length > 0,
-    ),
+    groups: [
+      titled('Pages', [...ownPages, ...pages]),
+      groupOf('Tasks', { hits: wanted }),
+      ...groups,
+      titled('Guides', guides),
+    ].filter(({ hits }) => hits.length > 0),
     failed,
     isId: false,
   };

@@ -3,6 +3,7 @@ import type { View } from '../../pages/view.ts';
 import type { Hit, Section, UnlistedPages } from '../../routes/dashboard-router.ts';
 import type { Visit } from '../../routes/visit.ts';
 import { find, type Group, type Results } from './find.ts';
+import { TASKS } from './tasks.ts';
 
 const PATH = '/dashboard/search';
 const MAX_LENGTH = 200;
@@ -26,7 +27,7 @@ export function search(titles: {
         const text = visit.query('q').trim().slice(0, MAX_LENGTH);
         if (text === '') return view(text, INTRODUCTION);
         const { sections, guides } = titles;
-        const results = await find({ sections, pages: PAGES, guides: guides() }, visit, text);
+        const results = await find({ sections, pages: PAGES, guides: guides(), tasks: TASKS }, visit, text);
         // While an id is typed or pasted, the page stays: it is shown as a result.
         if (results.exact !== undefined && !isPart(visit)) return results.exact.href;
         return view(text, resultsView(text, results));

@@ -4,6 +4,7 @@ import type { Role } from '@gatehouse/tokens/scopes';
 import t from 'tap';
 import { ApiError } from '../../../src/api/api-error.ts';
 import { find, type Results } from '../../../src/features/search/find.ts';
+import { TASKS } from '../../../src/features/search/tasks.ts';
 import type { Found, Section } from '../../../src/routes/dashboard-router.ts';
 import type { Visit } from '../../../src/routes/visit.ts';
 
@@ -93,6 +94,29 @@ t.test('what is found', async (t) => {
   for (const [name, sections, text, expected, role] of CASES) {
     t.equal(await search(sections, text, role), expected, name);
   }
+});
+
+t.test('tasks are found by other words, by those who may do them', async (t) => {
+  const hitsFor = async (text: string, role: Role) => {
+    const visit = { person: { id: 'usr_1', name: 'Ann', role } } as Visit;
+    const { groups } = await find({ sections: [], pages: [], guides: [], tasks: TASKS }, visit, text);
+    return groups.flatMap(({ hits }) => hits.map(({ href }) => href));
+  };
+  for (const [text, href] of [
+    ['redirect', '/dashboard/applications'],
+    ['rotate secret', '/dashboard/applications'],
+    ['block', '/dashboard/users'],
+    ['403', '/dashboard/requests?status=403'],
+    ['429', '/dashboard/requests?status=429'],
+    ['logo', '/dashboard/branding'],
+    ['colour', '/dashboard/branding'],
+    ['rate limit', '/dashboard/applications'],
+    ['alert', '/docs/guides/runbooks'],
+    ['invite', '/dashboard/invitations/new'],
+  ] as const) {
+    t.ok((await hitsFor(text, 'admin')).includes(href), text);
+  }
+  t.strictSame(await hitsFor('block', 'user'), []);
 });
 
 t.test('a slow service does not delay the results of the others', async (t) => {
