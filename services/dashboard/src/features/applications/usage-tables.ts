@@ -13,43 +13,56 @@ const ENDPOINT_METRICS = ['requests', 'client_errors', 'errors', 'latency_p95'] 
 type Endpoint = { route: string } & Record<(typeof ENDPOINT_METRICS)[number], number | null>;
 type Totals = { name: string | null; value: number }[];
 
-/** The usage of an application by endpoint, status and API key, and how near it came to the rate limit. */
-export async function usageTables(
-  api: Api,
-  it: { application: Application; range: Range; isLimited: boolean },
-): Promise<Html> {
-  const { application, range, isLimited } = it;
-  const { client_id: clientId } = application;
-  const { interval, hours } = RANGES[range];
-  const read = (metric: string, group: string, over: { interval: string; hours: number }) =>
+/** Reads a metric of an application by some group, over a range of time. */
+const readerOf =
+  (api: Api, clientId: string) =>
+  (metric: string, group: string, { interval, hours }: { interval: string; hours: number }) =>
     attempt(
       api.get<Series>('/api/v1/analytics', {
-        metric,
-        group_by: group,
-        interval: over.interval,
-        client_id: clientId,
-        from: new Date(Date.now() - over.hours * HOUR_MS).toISOString(),
+        ...{ metric, group_by: group, interval, client_id: clientId },
+        from: new Date(Date.now() - hours * HOUR_MS).toISOString(),
       }),
     );
-  const inRange = { interval, hours };
-  const [endpoints, statuses, keys, names, minutes, refused] = await Promise.all([
+
+const logOf = (clientId: string) => `/dashboard/requests?${new URLSearchParams({ client: clientId })}`;
+
+/** How near an application came to the rate limit. */
+export async function limitSection(
+  api: Api,
+  { application, range, isLimited }: { application: Application; range: Range; isLimited: boolean },
+): Promise<Html> {
+  const { client_id: clientId } = application;
+  const read = readerOf(api, clientId);
+  const [minutes, refused] = await Promise.all([
+    read('requests', 'service', { interval: 'minute', hours: 1 }),
+    read('rate_limited', 'service', RANGES[range]),
+  ]);
+  return section('Rate limit', minutes, (series) =>
+    isLimited
+      ? html`<p>${limitText(application)}</p>
+${limitTable({ minutes: series, refused: refused.value, title: RANGES[range].title, log: logOf(clientId) })}`
+      : html`<p>Requests are not limited in this deployment.</p>`,
+  );
+}
+
+/** The usage of an application by endpoint, status and API key. */
+export async function usageTables(
+  api: Api,
+  { application, range }: { application: Application; range: Range },
+): Promise<Html> {
+  const { client_id: clientId } = application;
+  const read = readerOf(api, clientId);
+  const inRange = RANGES[range];
+  const [endpoints, statuses, keys, names] = await Promise.all([
     Promise.all(ENDPOINT_METRICS.map((metric) => read(metric, 'route', inRange))),
     read('requests', 'status', inRange),
     read('api_key_requests', 'api_key', inRange),
     attempt(api.get<{ data: ApiKey[] }>(`/api/v1/applications/${encodeURIComponent(clientId)}/api-keys`)),
-    read('requests', 'service', { interval: 'minute', hours: 1 }),
-    read('rate_limited', 'service', inRange),
   ]);
-  const log = `/dashboard/requests?${new URLSearchParams({ client: clientId })}`;
+  const log = logOf(clientId);
   return html`${section('Requests by endpoint', endpoints[0], () => endpointTable(endpoints))}
 ${section('Requests by status', statuses, (series) => statusTable(totalsOf(series, 'status'), log))}
-${section('Requests by API key', keys, (series) => keyTable(totalsOf(series, 'api_key'), names.value?.data ?? []))}
-${section('Rate limit', minutes, (series) =>
-  isLimited
-    ? html`<p>${limitText(application)}</p>
-${limitTable({ minutes: series, refused: refused.value, title: RANGES[range].title, log })}`
-    : html`<p>Requests are not limited in this deployment.</p>`,
-)}`;
+${section('Requests by API key', keys, (series) => keyTable(totalsOf(series, 'api_key'), names.value?.data ?? []))}`;
 }
 
 function section(

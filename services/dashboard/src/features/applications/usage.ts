@@ -4,7 +4,7 @@ import type { Part } from '../../resources/resource.ts';
 import { loadSeries, rangeOf } from '../overview/analytics.ts';
 import { figureOf, REQUEST_METRICS, requestFigures } from '../overview/figures.ts';
 import { requestPlots, usageOver } from '../overview/plots.ts';
-import { usageTables } from './usage-tables.ts';
+import { limitSection, usageTables } from './usage-tables.ts';
 
 /** The usage of one application over time. */
 export const usage = ({ rateLimit }: { rateLimit?: 'on' | 'off' }): Part<Application> => ({
@@ -16,9 +16,11 @@ export const usage = ({ rateLimit }: { rateLimit?: 'on' | 'off' }): Part<Applica
     // The plots are loaded again every few seconds, and the tables below them are not.
     const isPolling = visit.ctx.get('x-polling') === 'true';
     const isLimited = rateLimit !== 'off';
-    const [series, tables] = await Promise.all([
+    const shown = { application: value, range };
+    const [series, limit, tables] = await Promise.all([
       loadSeries(visit.api, REQUEST_METRICS, { range, clientId }),
-      !isPolling && usageTables(visit.api, { application: value, range, isLimited }),
+      limitSection(visit.api, { ...shown, isLimited }),
+      !isPolling && usageTables(visit.api, shown),
     ]);
     const isAway = series.requests.error !== undefined;
     return html`${usageOver(range, {
@@ -26,7 +28,11 @@ export const usage = ({ rateLimit }: { rateLimit?: 'on' | 'off' }): Part<Applica
       path: `${path}/usage`,
       whose: 'Usage of this application',
       isAway,
-      figures: [...requestFigures(series), figureOf('Tokens issued', series.tokens_issued, 'count')],
+      figures: [
+        ...requestFigures(series, clientId),
+        figureOf('Tokens issued', series.tokens_issued, 'count'),
+      ],
+      below: limit,
       plots: requestPlots(series),
       requests: series.requests,
     })}${!isAway && tables}`;

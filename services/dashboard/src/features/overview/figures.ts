@@ -1,4 +1,5 @@
 import { type Content, type Html, html } from '@gatehouse/web/html';
+import { queryText } from '../../api/api.ts';
 import type { Outcome } from '../../api/attempt.ts';
 import { money } from '../../pages/parts.ts';
 import type { Series } from './analytics.ts';
@@ -6,7 +7,7 @@ import type { Series } from './analytics.ts';
 export type Unit = 'count' | 'ms' | 'money';
 
 /** A figure of a range of time, and its change from the range before; without a value where it cannot be had. */
-export type Figure = { name: string; value: string | undefined; change?: Content };
+export type Figure = { name: string; value: string | undefined; change?: Content; href?: string };
 
 /** The metrics of requests that pages show. */
 export const REQUEST_METRICS = [
@@ -25,9 +26,9 @@ export const MAX_LINES = 3;
 /** The figures in a row, the most telling first; those that cannot be had are left out. */
 export function tiles(figures: readonly Figure[]): Html {
   return html`<dl class="tiles">${figures.map(
-    ({ name, value, change }) =>
+    ({ name, value, change, href }) =>
       value !== undefined &&
-      html`<div class="tile"><dt>${name}</dt><dd class="value">${value}</dd>${change !== undefined && html`<dd class="change">${change}</dd>`}</div>`,
+      html`<div class="tile"><dt>${name}</dt><dd class="value">${href === undefined ? value : html`<a href="${href}">${value}</a>`}</dd>${change !== undefined && html`<dd class="change">${change}</dd>`}</div>`,
   )}</dl>`;
 }
 
@@ -69,12 +70,13 @@ export function totalText({ value: series }: Outcome<Series>, unit: Unit): strin
   return NUMBER.format(isLong ? Math.round(series.total) : series.total) + UNITS[unit];
 }
 
-/** The figures of requests: errors and limits first. */
-export function requestFigures(series: RequestSeries): Figure[] {
+/** The figures of requests, of one application or all: errors and limits first. */
+export function requestFigures(series: RequestSeries, clientId?: string): Figure[] {
+  const refused = `/dashboard/requests${queryText({ client: clientId, status: 429 })}`;
   const { requests, errors, client_errors: clientErrors } = series;
   return [
     rate('Error rate', [errors, clientErrors], requests),
-    figureOf('Rate limited (429)', series.rate_limited, 'count', true),
+    { ...figureOf('Rate limited (429)', series.rate_limited, 'count', true), href: refused },
     figureOf('Requests', requests, 'count'),
     figureOf('Latency (p95)', series.latency_p95, 'ms', true),
   ];

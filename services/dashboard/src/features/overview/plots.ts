@@ -1,5 +1,5 @@
 import { moment } from '@gatehouse/web/formatting';
-import { type Html, html } from '@gatehouse/web/html';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { Outcome } from '../../api/attempt.ts';
 import { notAvailable, refreshed } from '../../pages/parts.ts';
 import { RANGES, type Range, type Series } from './analytics.ts';
@@ -34,6 +34,8 @@ export function usageOver(
     /** Whether no figures can be had, for a reason that one plot says. */
     isAway: boolean;
     figures: readonly Figure[];
+    /** The content below the figures. */
+    below?: Content;
     plots: readonly Plot[];
     /** The series that says until when everything is counted. */
     requests: Outcome<Series>;
@@ -45,6 +47,7 @@ export function usageOver(
 ${refreshed(
   { id, path: `${path}?range=${range}`, seconds: 5 },
   html`${!isAway && tiles(it.figures)}
+${!isAway && it.below}
 ${plotGrid(isAway ? plots.slice(0, 1) : plots)}
 ${freshness(it.requests)}`,
 )}`;
