@@ -38,6 +38,8 @@ export type FormField = {
   /** Whether the lines are sentences. */
   prose?: boolean;
   options?: Options;
+  /** Other words by which the filter of several options finds them, by their values. */
+  words?: Readonly<Record<string, string>>;
   /** Whether the texts of several options are their labels. */
   named?: boolean;
   /** Of several: the field for values that are not among the options. */
@@ -134,7 +136,7 @@ export function optionTags(options: Options, chosen?: string): Html[] {
 
 /** Checkboxes in groups, with the problem of the choice, and a field for other values. */
 function choices(
-  { name, label, hint, options = [], named = false, other }: FormField,
+  { name, label, hint, options = [], words = {}, line = 'Entry', named = false, other }: FormField,
   chosen: readonly string[],
   problem: string | undefined,
 ): Html {
@@ -153,13 +155,13 @@ function choices(
       const disabled = Boolean(unavailable) && !checked;
       const label = isNamed ? html`<bdi>${about}</bdi>` : html`<code>${value}</code>`;
       const hint = isNamed ? html`<code>${value}</code>` : text;
-      return checkbox({ name, value, checked, disabled, label, hint });
+      return checkbox({ name, value, checked, disabled, label, hint, words: words[value] });
     })}</div>`;
   const groups = Map.groupBy(all, ([, , group]) => group);
   return html`<fieldset id="${name}"${problem !== undefined && html` aria-describedby="${name}-problem"`}><legend>${label}</legend>
 ${hint !== undefined && html`<p class="hint">${hint}</p>`}
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
-${all.length > MANY_OPTIONS && html`<div class="field narrow" data-filter hidden><label for="${name}-filter">Filter</label><input id="${name}-filter" type="search" autocomplete="off" autocapitalize="none" spellcheck="false"></div>`}
+${all.length > MANY_OPTIONS && html`<div class="field narrow" data-filter hidden><label for="${name}-filter">Filter</label><input id="${name}-filter" type="search" autocomplete="off" autocapitalize="none" spellcheck="false"><p class="hint" role="status" data-none hidden>No ${line.toLowerCase()} matches.</p></div>`}
 ${[...groups].map(([group, some]) => (group === undefined ? boxes(some) : html`<fieldset><legend>${group}</legend>${boxes(some)}</fieldset>`))}
 ${other && otherValue(name, other, areSuggested ? known.map(([value, about]) => [value, about]) : undefined)}</fieldset>`;
 }
@@ -190,13 +192,15 @@ export function checkbox(it: {
   type?: 'checkbox' | 'radio';
   problem?: string | undefined;
   autofocus?: boolean;
+  /** Other words by which a filter finds it. */
+  words?: string | undefined;
 }): Html {
-  const { name, value, label, hint, checked, disabled, type = 'checkbox', problem, autofocus } = it;
+  const { name, value, label, hint, checked, disabled, type = 'checkbox', problem, autofocus, words } = it;
   const { id = `${name}-${value || 'none'}` } = it;
   const described = [problem !== undefined && `${id}-problem`, hint !== undefined && `${id}-hint`]
     .filter((part) => part !== false)
     .join(' ');
-  return html`<div class="check"><input type="${type}" id="${id}" name="${name}" value="${value}"${checked && html` checked`}${disabled && html` disabled`}${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}><label for="${id}">${label}</label>${problem !== undefined && html`<p class="field-problem" id="${id}-problem">${problem}</p>`}${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}</div>`;
+  return html`<div class="check"${words !== undefined && html` data-words="${words}"`}><input type="${type}" id="${id}" name="${name}" value="${value}"${checked && html` checked`}${disabled && html` disabled`}${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}><label for="${id}">${label}</label>${problem !== undefined && html`<p class="field-problem" id="${id}-problem">${problem}</p>`}${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}</div>`;
 }
 
 /** Whole sentences about fields, each with the name of the one in the form that it is about. */

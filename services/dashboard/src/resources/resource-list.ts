@@ -63,8 +63,6 @@ export type ResourceList<T> = {
     role?: Role;
     /** The title of its page; by default "New" and the noun. */
     title?: string;
-    /** The text of the link where there are none yet. */
-    invitation?: string;
   };
 };
 
@@ -104,17 +102,16 @@ export async function listView<T>(it: ResourceList<T>, visit: Visit, refused?: A
     Promise.all(fields.map((field) => searchField(visit, field, values[field.name] ?? ''))),
   ]);
   const mayCreate = create !== undefined && hasRole(person, create.role);
-  const { title = `New ${noun[0]}`, invitation } = create ?? {};
+  const { title = `New ${noun[0]}` } = create ?? {};
   const page = outcome.value;
-  // The text in the place of the rows says that there are none, and has the link.
+  // The text in the place of the rows says that there are none.
   const isEmpty = page?.data.length === 0 && !isSearched && cursor === '';
   const rows = async (): Promise<Content> => {
     if (page === undefined) return problem(found, outcome.error);
     const columns = valueFor(visit, it.columns).filter(({ role }) => hasRole(person, role));
     const names = await it.names?.(visit, page.data);
     if (page.data.length > 0) return html`${table(columns, page.data, names)}${pager(found, page)}`;
-    const empty = html`${valueFor(visit, it.empty)}${mayCreate && invitation !== undefined && html`<p><a class="button primary" href="${path}/new">${invitation}</a></p>`}`;
-    return html`<div class="empty">${noRows(found) ?? empty}</div>`;
+    return html`<div class="empty">${noRows(found) ?? html`${valueFor(visit, it.empty)}${mayCreate && html`<p><a class="button secondary" href="${path}/new">${title}</a></p>`}`}</div>`;
   };
   return {
     title: it.title ?? capital(noun[1]),
@@ -127,9 +124,7 @@ export async function listView<T>(it: ResourceList<T>, visit: Visit, refused?: A
       it.imported &&
         hasRole(person, it.imported.role) &&
         html`<a class="secondary" href="${path}/import">Import CSV</a>`,
-      mayCreate &&
-        !(isEmpty && invitation !== undefined) &&
-        html`<a class="primary" href="${path}/new">${title}</a>`,
+      mayCreate && html`<a class="primary" href="${path}/new">${title}</a>`,
     ],
     body: html`${await valueFor(visit, introduction)}
 ${formProblem(refused)}

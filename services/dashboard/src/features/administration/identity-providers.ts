@@ -256,7 +256,6 @@ export const identityProviders = (config: { publicUrl: string }) =>
     fields: async (it, { api }) =>
       it.source === 'setting' ? [] : fieldsOf(presetOf(it), await domainOptions(api), it),
     create: {
-      invitation: 'Add an identity provider',
       submit: 'Add and test',
       title: 'New identity provider',
       choice: {

@@ -105,7 +105,7 @@ export const invitations = resourcePages<Invitation>({
 ${deletion}`;
   },
   create: {
-    ...{ invitation: 'Invite somebody', submit: 'Send invitation', once: true, fields: fieldsFor },
+    ...{ submit: 'Send invitation', once: true, fields: fieldsFor },
     async send({ api }, values, { fields }) {
       const { application: named, member_role: memberRole, ...sent } = requestBody(fields, values);
       const name = String(named ?? '');

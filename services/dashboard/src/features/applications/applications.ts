@@ -129,7 +129,6 @@ export function applications(config: Config): Section {
     },
     fields: settingsFields,
     create: {
-      invitation: 'New application',
       choice: {
         about:
           'The type decides how people sign in and whether the application has a secret. It cannot be changed later.',

@@ -132,7 +132,7 @@ export function secretSection(it: Credentials & { secrets: readonly ApiSecret[] 
     {
       title: 'Secret',
       show: (secret) =>
-        html`${secret.label !== null && html`<bdi>${secret.label}</bdi> `}${secret.last_four === null ? html`<code>${secret.id}</code>` : lastCharacters(secret)}${newTag(secret, fresh)}`,
+        html`${secret.label !== null && html`<bdi>${secret.label}</bdi> `}${secret.last_four === null ? html`ID <code>${secret.id}</code>` : lastCharacters(secret)}${newTag(secret, fresh)}`,
     },
     { title: 'Created', show: (it) => createdBy(it, makers) },
     { title: 'Expires', show: ({ expires_at: at }) => exactTime(at, 'never') },
@@ -189,7 +189,7 @@ export function keySection(it: Credentials & { keys: readonly ApiKey[] }): Html 
     { name: 'key_expires_in', label: 'Lifetime', required: true, options: LIFETIMES },
   ];
   return html`<section><h2>API keys</h2>
-<p>With an API key, a program calls the API as the application, without tokens. Create a key for each place that uses one, so that you can revoke each key separately.</p>
+<p>With an API key, a program calls the API as the application, without tokens. Create a key for each place that uses one, so that you can revoke each key separately. A key is shown only once, when it is created. If you lost it, rotate it.</p>
 ${keys.length === 0 ? html`<p class="empty">There is no API key yet.</p>` : table(columns, keys)}
 ${
   canChange &&

@@ -92,7 +92,6 @@ export const registrationTokens = resourcePages<RegistrationToken>({
   ],
   create: {
     once: true,
-    invitation: 'Create a registration token',
     async send({ api, putFlash }, values) {
       const { id, token } = await api.send<{ id: string; token: string }>('POST', API, {
         name: values.name,

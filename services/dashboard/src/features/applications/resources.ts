@@ -132,7 +132,6 @@ ${value.verified_at === null && metadataSection(value, publicUrl)}
 ${deletion}`,
     fields: (_, visit) => fieldsFor(visit),
     create: {
-      invitation: 'Register an API',
       submit: 'Register API',
       once: true,
       fields: async (visit) => [identifier, ...(await fieldsFor(visit))],

@@ -50,7 +50,6 @@ ${deletion}`,
     },
   ],
   create: {
-    invitation: 'Create an item',
     send: ({ api }, values) => api.send('POST', API, bodyOf(values)),
   },
   update: {

@@ -99,7 +99,6 @@ export const notifications = resourcePages<Notification>({
   create: {
     role: 'editor',
     title: 'Send a notification',
-    invitation: 'Send a notification',
     submit: 'Send',
     async send({ api }, values) {
       const user_id = await recipientOf(api, values.user_id ?? '');

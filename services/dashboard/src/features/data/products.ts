@@ -84,7 +84,7 @@ ${
 }
 ${deletion}`,
   fields: FIELDS,
-  create: { role: 'editor', invitation: 'Create a product' },
+  create: { role: 'editor' },
   update: { role: 'editor' },
   imported: {
     role: 'editor',

@@ -52,7 +52,6 @@ export const reports = resourcePages<Report>({
   title: titleOf,
   view: reportPage,
   create: {
-    invitation: 'Make a report',
     submit: 'Start the report',
     choice: {
       about: 'Reports are made in the background and contain only data that you can see.',

@@ -40,6 +40,25 @@ const OVERLAPS = [
 /** The events of a webhook in the list. */
 const LISTED = 3;
 
+/** Other words for events, which the filter of the form finds. */
+const WORDS: Readonly<Record<string, string>> = {
+  'user.created': 'sign-up signup sign up registration register account',
+  'user.updated': 'profile email role account',
+  'user.deleted': 'account erased',
+  'order.created': 'purchase checkout',
+  'order.updated': 'payment paid shipped cancelled refund',
+  'stock.changed': 'inventory',
+  'sign_in.succeeded': 'login log in sign-in',
+  'sign_in.failed': 'login log in sign-in',
+  'application.created': 'client app',
+  'application.updated': 'client app',
+  'credential.created': 'secret key',
+  'credential.rotated': 'secret key',
+  'credential.revoked': 'secret key',
+  'notification.sent': 'mail email sms push',
+  'notification.failed': 'mail email sms push bounce',
+};
+
 const setStatus =
   (status: 'active' | 'paused', done: string): Act<Webhook> =>
   async ({ visit, apiPath, path }) => {
@@ -76,6 +95,7 @@ const fieldsOf = async ({ api, person }: Visit): Promise<readonly FormRow[]> => 
     kind: 'several',
     required: true,
     options: await eventOptions(api),
+    ...{ words: WORDS, line: 'Event' },
     hint: html`You get the events that your <a href="/dashboard/applications">applications</a> may read, by the scopes under Permissions in their settings.${
       person.role === 'user' &&
       ' They are about yourself, your own applications, and products: those about other people are for admins, editors and trusted applications.'
@@ -139,7 +159,6 @@ export const webhooks = resourcePages<Webhook>({
   create: {
     once: true,
     fields: fieldsOf,
-    invitation: 'Create a webhook',
     async send({ api, putFlash }, values) {
       const { id, secret } = await api.send<{ id: string; secret: string }>('POST', API, {
         url: values.url,

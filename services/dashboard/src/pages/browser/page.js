@@ -11,11 +11,13 @@ document.addEventListener('input', ({ target }) => {
   if (!choice) return;
   const text = target.value.trim().toLowerCase();
   for (const box of choice.querySelectorAll('.check')) {
-    box.hidden = !box.textContent.toLowerCase().includes(text);
+    box.hidden = !`${box.textContent} ${box.dataset.words ?? ''}`.toLowerCase().includes(text);
   }
   for (const group of choice.querySelectorAll('fieldset')) {
     group.hidden = group.querySelector('.check:not([hidden])') === null;
   }
+  const none = choice.querySelector('[data-none]');
+  if (none) none.hidden = choice.querySelector('.check:not([hidden])') !== null;
 });
 // A further field with the same name, below the last one.
 document.addEventListener('click', ({ target }) => {

@@ -65,6 +65,12 @@ t.test('a field filters the events', chromium === undefined ? { skip: NO_CHROMIU
   t.ok((await shown()).length > 24);
   await page.fill('#events-filter', 'was placed');
   t.same(await shown(), ['Order', 'order.created']);
+  await page.fill('#events-filter', 'sign-up');
+  t.same(await shown(), ['User', 'user.created'], 'by another word');
+  await page.fill('#events-filter', 'nonsense');
+  await page.getByText('No event matches.').waitFor();
+  await page.fill('#events-filter', 'was placed');
+  t.notOk(await page.getByText('No event matches.').isVisible());
   await page.press('#events-filter', 'Enter');
   await page.check('[value="order.created"]');
   await page.fill('#events-filter', '');
