@@ -58,7 +58,7 @@ export function newCredential(
           ['Client secret', copyable(id, text)],
         ])
       : copyable(id, text);
-  return html`<section class="panel new-secret" role="status"><h2>${NEW[kind].title}</h2>${shown}<p>${NEW[kind].advice}</p>
+  return html`<section class="panel new-secret" role="status"><h2>${NEW[kind].title}</h2>${shown}<p>${NEW[kind].advice}${kind === 'secret' && html` The <a href="/dashboard/applications/${encodeURIComponent(application.client_id)}/quick-start">quick start</a> shows how to use it.`}</p>
 <details><summary>Try the ${kind === 'secret' ? 'secret' : 'key'} now</summary><p>This code contains the ${kind === 'secret' ? 'secret' : 'key'}: run it, but do not save it with your own code.</p>
 ${snippets.map((snippet, i) => html`<details class="nested"${i === 0 && html` open`}><summary>${snippet.title}</summary>${snippetView(`${id}-${snippet.id}`, snippet, sample)}</details>`)}</details></section>`;
 }

@@ -39,6 +39,8 @@ t.test('the settings of applications', async (t) => {
       const made = await browser.submit(form, { name: `Plain ${type}`, ...fields }, FORM);
       t.equal(made.status, 200, `${type}: ${textOf(made).slice(0, 300)}`);
       const id = made.url.pathname.split('/')[3];
+      if (made.url.pathname.endsWith('/credentials'))
+        t.match(made.html, `/${id}/quick-start">quick start</a> shows`);
       const look = await browser.get(`/dashboard/applications/${id}/branding`);
       for (const page of ['sign-in', 'consent']) {
         const link = `href="/account/applications/${id}/preview/${page}"`;

@@ -26,9 +26,11 @@ export const FRAMEWORKS: readonly Framework[] = [
     steps: [
       'Begin in a Next.js project.',
       'Run: npm install next-auth@5.0.0-beta.32',
-      'Put a long random text into the environment variable AUTH_SECRET.',
+      'Save the files below.',
+      'Run: export AUTH_SECRET=$(openssl rand -hex 32)',
       SET_SECRET,
       'Run: npx next dev',
+      'Open the address that it prints.',
     ],
     files: ({ base, clientId, scope }) => ({
       'auth.js': js`import NextAuth from 'next-auth';
@@ -72,8 +74,9 @@ export default async function Page() {
     steps: [
       'Begin in a React project, such as one of Vite.',
       'Run: npm install oidc-client-ts react-oidc-context',
-      'There is no secret: PKCE takes its place.',
+      'Save the file below. There is no secret: PKCE takes its place.',
       'Run: npx vite',
+      'Open the address that it prints.',
     ],
     files: ({ base, clientId, redirectUri, scope }) => ({
       'src/main.jsx': js`import { createRoot } from 'react-dom/client';
@@ -106,10 +109,13 @@ createRoot(document.getElementById('root')).render(
     title: 'Express',
     types: WEB,
     steps: [
+      'Run: mkdir -p quick-start && cd quick-start',
       'Run: npm init -y --init-type=module && npm install express@5 express-openid-connect@3',
-      'Put a long random text into the environment variable SESSION_SECRET.',
+      'Save the file below.',
+      'Run: export SESSION_SECRET=$(openssl rand -hex 32)',
       SET_SECRET,
       'Run: node server.js',
+      'Open the address that it prints.',
     ],
     files: ({ base, clientId, redirectUri, scope }) => ({
       'server.js': js`import express from 'express';
@@ -128,7 +134,7 @@ const app = express().use(
   }),
 );
 app.get('/', (request, response) => response.send(\`Signed in: \${request.oidc.user.name}\`));
-app.listen(redirectUri.port || 3000);`,
+app.listen(redirectUri.port || 3000, () => console.log(\`Open \${redirectUri.origin}\`));`,
     }),
   },
   {
@@ -136,10 +142,12 @@ app.listen(redirectUri.port || 3000);`,
     title: 'Fastify',
     types: WEB,
     steps: [
+      'Run: mkdir -p quick-start && cd quick-start',
       'Run: npm init -y --init-type=module && npm install fastify@5 @fastify/cookie@11 @fastify/oauth2@8',
+      'Save the file below.',
       SET_SECRET,
       'Run: node server.js',
-      'Open /login in a browser.',
+      'Open the address that it prints.',
     ],
     files: ({ base, clientId, redirectUri, scope }) => ({
       'server.js': js`import cookie from '@fastify/cookie';
@@ -163,7 +171,8 @@ app.get(redirectUri.pathname, async (request, reply) => {
   const person = await app.gatehouse.userinfo(token);
   return \`Signed in: \${person.name}\`;
 });
-await app.listen({ port: Number(redirectUri.port || 3000) });`,
+await app.listen({ port: Number(redirectUri.port || 3000) });
+console.log(\`Open \${redirectUri.origin}/login\`);`,
     }),
   },
   {
@@ -172,12 +181,14 @@ await app.listen({ port: Number(redirectUri.port || 3000) });`,
     types: WEB,
     callback: '/accounts/oidc/gatehouse/login/callback/',
     steps: [
+      'Run: mkdir -p quick-start && cd quick-start',
       'Run: python3 -m venv .venv && .venv/bin/pip install "Django~=5.2" "django-allauth[socialaccount]~=65.21"',
       'Run: .venv/bin/django-admin startproject mysite .',
       'Add the code to the ends of these files.',
       SET_SECRET,
       'Run: .venv/bin/python manage.py migrate',
       'Run: .venv/bin/python manage.py runserver',
+      'Open the address that it prints.',
     ],
     files: ({ base, clientId, scope }) => ({
       'mysite/settings.py': python`
@@ -215,7 +226,14 @@ urlpatterns += [path("", home), path("accounts/", include("allauth.urls"))]
     id: 'go-oidc',
     title: 'Go',
     types: WEB,
-    steps: ['Run: go mod init example && go mod tidy', SET_SECRET, 'Run: go run .'],
+    steps: [
+      'Run: mkdir -p quick-start && cd quick-start',
+      'Save the file below.',
+      'Run: go mod init example && go mod tidy',
+      SET_SECRET,
+      'Run: go run .',
+      'Open the address that it prints.',
+    ],
     files: ({ base, clientId, redirectUri, scope }) => ({
       'main.go': go`package main
 
@@ -277,6 +295,7 @@ func main() {
 		}
 		fmt.Fprintln(w, "Signed in:", idToken.Subject)
 	})
+	fmt.Println("Open " + callback.Scheme + "://" + callback.Host + "/login")
 	log.Fatal(http.ListenAndServe(callback.Host, nil))
 }`,
     }),
@@ -288,8 +307,10 @@ func main() {
     callback: '/login/oauth2/code/gatehouse',
     steps: [
       'Begin with a project of start.spring.io that has Spring Web and OAuth2 Client.',
+      'Save the files below.',
       SET_SECRET,
       'Run: ./mvnw spring-boot:run',
+      'Open the application in a browser.',
     ],
     files: ({ base, clientId, scope }) => ({
       'src/main/resources/application.yml': yaml`spring.security.oauth2.client:

@@ -60,26 +60,29 @@ export function discovery(sample: Sample, hasSecret = true): Code {
 }
 
 /** The step that programs need unless their secret is filled in. */
-export const SET_SECRET = 'Put the client secret into the environment variable CLIENT_SECRET.';
+export const SET_SECRET = "Run: export CLIENT_SECRET='YOUR_CLIENT_SECRET'";
+
+/** The beginning of a step that is a command. */
+export const RUN = 'Run: ';
 
 /** Programs that have a secret, by their tools. */
 export const CURL = { id: 'curl', title: 'curl', steps: [SET_SECRET] };
-const NODE = ['Save the code as first-request.mjs.', SET_SECRET, 'Then run: node first-request.mjs'];
+const NODE = ['Save the code as first-request.mjs.', SET_SECRET, 'Run: node first-request.mjs'];
 export const FETCH = { id: 'fetch', title: 'Node.js with fetch', steps: NODE };
 export const PYTHON = {
   id: 'python',
   title: 'Python',
-  steps: ['Save the code as first_request.py.', SET_SECRET, 'Then run: python3 first_request.py'],
+  steps: ['Save the code as first_request.py.', SET_SECRET, 'Run: python3 first_request.py'],
 };
 export const GO = {
   id: 'go',
   title: 'Go',
-  steps: ['Save the code as main.go.', SET_SECRET, 'Then run: go run main.go'],
+  steps: ['Save the code as main.go.', SET_SECRET, 'Run: go run main.go'],
 };
 export const JAVA = {
   id: 'java',
   title: 'Java',
-  steps: ['Save the code as FirstRequest.java.', SET_SECRET, 'Then run: java FirstRequest.java'],
+  steps: ['Save the code as FirstRequest.java.', SET_SECRET, 'Run: java FirstRequest.java'],
 };
 export const OPENID_CLIENT = {
   id: 'openid-client',

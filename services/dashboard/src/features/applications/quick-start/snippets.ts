@@ -6,10 +6,8 @@ import type { Framework } from './frameworks.ts';
 import { MACHINE } from './machine.ts';
 import { BROWSER, NATIVE } from './public.ts';
 import { RESOURCE } from './resource.ts';
-import { type Sample, SET_SECRET, type Snippet } from './sample.ts';
+import { RUN, type Sample, SET_SECRET, type Snippet } from './sample.ts';
 import { WEB } from './web.ts';
-
-const RUN = 'Run: ';
 
 /** Complete programs for each way to use an application of a type, and for an API key. */
 export const SNIPPETS: Readonly<Record<AppType | 'api_key', readonly Snippet[]>> = {
@@ -34,8 +32,12 @@ export function sampleOf(
 /** A program and what to do to run it. The id of its element must be unique on the page. */
 export function snippetView(elementId: string, { steps, code }: Snippet, sample: Sample): Html {
   const left = sample.secret === undefined ? steps : steps.filter((step) => step !== SET_SECRET);
-  return html`${left.length > 0 && html`<ol>${left.map((step) => html`<li>${step}</li>`)}</ol>`}${codeBlock(elementId, code(sample).text)}`;
+  return html`${left.length > 0 && html`<ol>${left.map(stepView(elementId))}</ol>`}${codeBlock(elementId, code(sample).text)}`;
 }
+
+/** What to do, one at a time; a command can be copied. */
+const stepView = (id: string) => (step: string, at: number) =>
+  html`<li>${step.startsWith(RUN) ? html`Run: ${copyable(`${id}-step-${at}`, step.slice(RUN.length))}` : step}</li>`;
 
 /** The files of an application in a framework, and what to do to run it. */
 export function frameworkView(
@@ -48,6 +50,6 @@ export function frameworkView(
     own &&
     !uris.includes(own) &&
     html`<li>Add the redirect URI of the framework to the settings of the application: ${copyable('own-redirect', own)}</li>`;
-  return html`<ol>${added}${steps.map((step) => html`<li>${step.startsWith(RUN) ? html`Run: <code>${step.slice(RUN.length)}</code>` : step}</li>`)}</ol>
+  return html`<ol>${added}${steps.map(stepView('step'))}</ol>
 ${Object.entries(files(sample)).map(([name, code], i) => html`<h3><code>${name}</code></h3>${codeBlock(`code-${i}`, code.text.trim())}`)}`;
 }
