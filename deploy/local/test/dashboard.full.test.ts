@@ -139,8 +139,8 @@ await inChromium(t, async (browser) => {
     await victim.reload();
     t.match(new URL(victim.url()).pathname, /^\/sign-in\//, 'the session is dead');
     await page.click('text=Audit log of this account');
-    const entry = page.locator('tbody tr').filter({ hasText: 'Account changed' });
-    t.match(await entry.first().textContent(), /Account changed.*admin.*demo.*dashboard.*127\.0\.0\.1/);
+    const entry = page.locator('tbody tr').filter({ hasText: 'Account deactivated' });
+    t.match(await entry.first().textContent(), /Account deactivated.*admin.*demo.*dashboard.*127\.0\.0\.1/);
     await page.goBack();
     await page.click('button:has-text("Activate")');
     await page.getByText('The account is active.').waitFor();
