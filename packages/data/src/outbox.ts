@@ -2,7 +2,7 @@ import { newId } from '@gatehouse/core/ids';
 import { currentTraceparent } from '@gatehouse/core/tracing';
 import type { IndexDefinition } from './collection.ts';
 
-/** An undelivered event, stored in the document that caused it. */
+/** An unpublished event, stored in the document that caused it. */
 export type OutboxEvent = {
   id: string;
   subject: string;
@@ -15,13 +15,13 @@ export type OutboxEvent = {
 /** The events of a new document, which has no others. */
 export type StoredEvents = { outbox: readonly OutboxEvent[] };
 
-/** The index of documents with undelivered events; it is partial and contains no others. */
+/** The index of documents with unpublished events; it is partial and contains no others. */
 export const OUTBOX_INDEX = {
   fields: { 'outbox.at': 1 },
   options: { name: 'outbox', partialFilterExpression: { 'outbox.at': { $gt: new Date(0) } } },
 } as const satisfies IndexDefinition;
 
-/** Matches tombstones: what is left of deleted documents until their events are delivered. */
+/** Matches tombstones: what is left of deleted documents until their events are published. */
 export const TOMBSTONES = { deleted_at: { $gt: new Date(0) } };
 
 /**

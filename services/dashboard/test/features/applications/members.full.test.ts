@@ -52,8 +52,11 @@ t.test('the owner invites a member, who sees and does what the role allows', asy
   t.match([joined.url.pathname, textOf(joined)], [path, /You are a member of the application now/]);
   t.notMatch(textOf(await ann.get(`${path}/members`)), /Viewer Invited/);
 
-  t.match(textOf(await bob.get('/dashboard/applications')), / Your role .* Shared \S+ machine viewer /);
-  t.match(textOf(await ann.get('/dashboard/applications')), / Shared \S+ machine owner /);
+  t.match(
+    textOf(await bob.get('/dashboard/applications')),
+    / Your role .* Shared \S+ Secrets and keys machine viewer /,
+  );
+  t.match(textOf(await ann.get('/dashboard/applications')), / Shared \S+ Secrets and keys machine owner /);
   const seen = await bob.get(path);
   t.equal(seen.status, 200);
   t.notMatch(textOf(seen), /Transfer application|Delete application/);
