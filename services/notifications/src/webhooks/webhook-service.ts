@@ -30,6 +30,8 @@ import { createWebhookSending } from './webhook-sending.ts';
 
 export type WebhookService = ReturnType<typeof createWebhookService>;
 
+type WebhookServiceOptions = Parameters<typeof createWebhookService>[0];
+
 /** The use cases of webhooks. Each is for the owner; for anybody else there is no such webhook. */
 export function createWebhookService(options: {
   webhooks: WebhookStore;
@@ -46,7 +48,7 @@ export function createWebhookService(options: {
   /** Reports what was done to a webhook to identity. */
   report: (id: string) => void;
 }) {
-  const { webhooks, authority, deliveries, rights, secrets, report } = options;
+  const { webhooks, authority, deliveries, secrets, report } = options;
   const { holderOf, ...reading } = createWebhookReading(options);
   const { find } = reading;
 
@@ -54,17 +56,7 @@ export function createWebhookService(options: {
     ...reading,
     ...createWebhookSending({ ...options, find }),
 
-    unavailable: async (caller: Caller): ReturnType<FindUnavailable> => {
-      try {
-        const { reader } = await holderOf(caller);
-        const basis = await authority.basisOf(reader, caller);
-        const readable = await rights.ofWebhook({ reader, basis });
-        return (type) => unavailableReason(readable, type, basis);
-      } catch (error) {
-        if (error instanceof ServiceError && error.kind === 'forbidden') return () => error.message;
-        throw error;
-      }
-    },
+    unavailable: (caller: Caller) => unavailableFor(options, holderOf, caller),
 
     async create(
       { id, ...draft }: NewWebhook & { id: string },
@@ -149,6 +141,23 @@ export function createWebhookService(options: {
       return rotated ?? find(id, caller);
     },
   };
+}
+
+/** The reasons why a webhook of the caller would not get an event. */
+async function unavailableFor(
+  { authority, rights }: Pick<WebhookServiceOptions, 'authority' | 'rights'>,
+  holderOf: ReturnType<typeof createWebhookReading>['holderOf'],
+  caller: Caller,
+): ReturnType<FindUnavailable> {
+  try {
+    const { reader } = await holderOf(caller);
+    const basis = await authority.basisOf(reader, caller);
+    const readable = await rights.ofWebhook({ reader, basis });
+    return (type) => unavailableReason(readable, type, basis);
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === 'forbidden') return () => error.message;
+    throw error;
+  }
 }
 
 async function check(

@@ -49,7 +49,7 @@ const identifier: FormRow = {
 const unverified = (isOwn: boolean) =>
   `${isOwn ? 'Your own' : 'The owner’s'} applications get tokens now. Others do once your server serves its metadata, which is checked at the first sign-in.`;
 
-/** What an API that is not verified serves to be verified (RFC 9728 §3), with its address. */
+/** The metadata that an API has to serve to be verified (RFC 9728 §3), with its address. */
 function metadataSection({ identifier: url, name, owner, scopes }: Resource, issuer: string): Html {
   const { origin, pathname, search } = new URL(url);
   const metadata = {

@@ -71,7 +71,7 @@ ${next !== undefined && html`<nav class="pager" aria-label="Pages"><a class="but
   },
 };
 
-/** What became of a delivery so far. One that failed and is sent again stands out from one that waits. */
+/** The outcome of a delivery so far. One that failed and is sent again stands out from one that waits. */
 export function outcomeOf({
   status,
   response_status: response,

@@ -35,7 +35,7 @@ export function snippetView(elementId: string, { steps, code }: Snippet, sample:
   return html`${left.length > 0 && html`<ol>${left.map(stepView(elementId))}</ol>`}${codeBlock(elementId, code(sample).text)}`;
 }
 
-/** What to do, one at a time; a command can be copied. */
+/** The steps, one at a time; a command can be copied. */
 const stepView = (id: string) => (step: string, at: number) =>
   html`<li>${step.startsWith(RUN) ? html`Run: ${copyable(`${id}-step-${at}`, step.slice(RUN.length))}` : step}</li>`;
 
