@@ -22,7 +22,7 @@ export function pictureSection(
   const { url, uploaded } = value;
   const shown =
     url === null
-      ? html`<p class="empty">This user has no picture.</p>`
+      ? html`<p class="hint">This user has no picture.</p>`
       : uploaded
         ? html`<p><img class="portrait" src="${new URL(url).pathname}" alt="Picture of this user"></p>`
         : html`<p>The picture is at another site: <code>${url}</code></p>`;

@@ -186,7 +186,7 @@ const OF_DEVELOPERS: ReadonlySet<string> = new Set([...BRANDING, 'scopes']);
 export function settingsFields({ type, role, scopes }: Application): readonly FormRow[] {
   const all = applicationFields(type);
   const isElsewhere = (row: FormRow) =>
-    'name' in row && row.name !== 'name' && BRANDING.has(row.name) && hasSetting(type, 'logo_uri');
+    'name' in row && BRANDING.has(row.name) && hasSetting(type, 'logo_uri');
   const rows = all.filter((row) => !isElsewhere(row));
   if (role === 'owner') return rows;
   const present = ({ options = [], ...field }: ResourceField): ResourceField => {

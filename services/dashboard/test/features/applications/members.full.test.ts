@@ -23,9 +23,9 @@ const accept = async () => {
   return bob.submit(list, {}, '/accept"');
 };
 
-t.test('an empty list has one link and one sentence', async (t) => {
+t.test('an empty list has the link of other lists, and one sentence', async (t) => {
   const page = await bob.get('/dashboard/applications');
-  t.equal(page.html.split('New application').length, 2);
+  t.equal(page.html.split('New application').length, 3);
   t.match(textOf(page), /You have no applications yet/);
   t.notMatch(textOf(page), /No applications/);
 });
