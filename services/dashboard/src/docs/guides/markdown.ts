@@ -108,9 +108,8 @@ export function renderMarkdown(text: string, options: MarkdownOptions = {}): Ren
     return html`<div class="table" role="region" tabindex="0" aria-label="${`Table ${tables}: ${label}`}"><table class="stacked"><thead><tr>${header.map(
       ({ tokens }) => (tokens.length === 0 ? html`<td></td>` : html`<th scope="col">${inline(tokens)}</th>`),
     )}</tr></thead><tbody>${rows.map(
-      // The first column names what the row is about, and stays in one piece.
       (row) =>
-        html`<tr>${row.map(({ tokens }, i) => html`<td data-label="${titles[i]}"><div>${inline(tokens, i > 0)}</div></td>`)}</tr>`,
+        html`<tr>${row.map(({ tokens }, i) => html`<td data-label="${titles[i]}"><div>${inline(tokens, true)}</div></td>`)}</tr>`,
     )}</tbody></table></div>`;
   }
 

@@ -102,7 +102,7 @@ t.test('developers have a form with what they may change, and see the rest', asy
   };
   await bob.submit(page, { scopes: 'openid' }, 'name="scopes"');
   const saved = await bob.submit(await bob.get(`${page.url.pathname}/branding`), look, 'name="name"');
-  t.match([saved.status, heading(saved), textOf(saved)], [200, 'Our site', /Your changes are saved/]);
+  t.match([saved.status, heading(saved), textOf(saved)], [200, 'Our site', /The branding is saved/]);
   const after = await built.call('GET', `${API}/${site.client_id}`, 'ann');
   t.match(after.body, { ...settings, name: 'Our site', scopes: ['openid'], primary_color: '#7a1fa2' });
 });
