@@ -166,7 +166,7 @@ function createForwarder(options: {
   /** By document: two at once would mix up the order. The next one sees everything written until then. */
   const inFlight = new Map<unknown, { current: Promise<boolean>; next?: Promise<boolean> }>();
   let sweeping: Promise<void> | undefined;
-  /** Consecutive batches of which nothing was published. */
+  /** Consecutive batches without a published event. */
   let failedBatches = 0;
 
   function publishDocument(id: unknown, outbox?: StoredEvents['outbox']): Promise<boolean> {

@@ -216,7 +216,7 @@ document.addEventListener('htmx:load', ({ detail: { elt } }) => {
 offerHelps(document);
 showTimes(document);
 
-// What is current is in sight where links scroll.
+// A strip of links that scrolls begins at the current one.
 for (const current of document.querySelectorAll('.tabs [aria-current], .side-open [aria-current]')) {
   const list = current.closest('.tabs, .side-open');
   const [outer, inner] = [list.getBoundingClientRect(), current.getBoundingClientRect()];

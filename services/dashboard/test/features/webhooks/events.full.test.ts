@@ -45,7 +45,7 @@ t.test('an event that never comes is shown with the reason, and cannot be chosen
   const withoutApplication = await admins.get(NEW);
   t.match(withoutApplication.html, /value="order\.\*" disabled/);
   t.match(withoutApplication.html, /value="\*" disabled/);
-  t.notMatch(withoutApplication.html, 'value="order.created"', 'one reason for a group of which none comes');
+  t.notMatch(withoutApplication.html, 'value="order.created"', 'a group without available events is one box');
   t.match(textOf(withoutApplication), 'No application of yours has the scope read:data.');
 });
 

@@ -48,7 +48,7 @@ export type InvitationMail = {
   inviter: string;
   /** Of the account. */
   role: string;
-  /** The application of which the account will be a member, and the role there. */
+  /** The application that the account joins as a member, and the role there. */
   member?: { application: string; role: string } | undefined;
 };
 

@@ -54,7 +54,7 @@ export type AccountRouter = {
     path: string,
     action: (ctx: Context, signedIn: SignedIn, fields: Map<string, string>) => Promise<string | undefined>,
   ): void;
-  /** A form with a file in the field `file`. Undefined is one of more than `maxBytes`, of which nothing has been checked. */
+  /** A form with a file in the field `file`. A file of more than `maxBytes` is undefined; do nothing then, since its CSRF token may be unchecked. */
   postFile(
     path: string,
     maxBytes: number,

@@ -22,8 +22,8 @@ const HEADERS = {
 const CORRECTABLE = new Set(['invalid', 'rate_limited']);
 
 /**
- * The routes by which people upload and remove their picture, and by which everybody gets one of which they have the URL. Returns the part of
- * the profile with the forms.
+ * The routes to upload, remove and read pictures. Reading one takes its URL and no session. Returns the forms, which are part of the
+ * profile.
  */
 export function addPictureRoutes(
   { router, get, post, postFile, page }: AccountRouter,
