@@ -1,3 +1,4 @@
+// Runs first, as it takes more than a minute.
 import {
   accessibilityViolations,
   bytesOf,

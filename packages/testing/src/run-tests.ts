@@ -84,7 +84,11 @@ const longFiles = Map.groupBy(ofKind('full', 'nightly'), (file) => placeOf(resol
 await runBatches(ofKind('quick'), timeout);
 await runBatches(longFiles.get('shared') ?? [], LONG_TIMEOUT_MS);
 // One more, as they wait for processes of their own.
-await runAll(longFiles.get('beside') ?? [], jobs + 1, LONG_TIMEOUT_MS);
+await runAll(
+  [...(longFiles.get('first') ?? []), ...(longFiles.get('beside') ?? [])],
+  jobs + 1,
+  LONG_TIMEOUT_MS,
+);
 // One at a time: they must neither disturb others nor be disturbed.
 await runAll(longFiles.get('alone') ?? [], 1, LONG_TIMEOUT_MS);
 await runAll(ofKind('containers'), 1, CONTAINERS_TIMEOUT_MS);
@@ -187,9 +191,16 @@ async function runAll(queue: string[], workers: number, limit: number): Promise<
 async function runBatches(all: readonly string[], limit: number): Promise<void> {
   const queue = batchesOf(all).filter((batch) => batch.length > 1);
   const work = async () => {
+    let own = await startMongo();
+    let filesOfOwn = 0;
     for (let batch = queue.shift(); batch && !stopping.signal.aborted; batch = queue.shift()) {
       const { signal } = stopping;
-      const own = await startMongo();
+      filesOfOwn += batch.length;
+      if (filesOfOwn > FILES_PER_MONGODB) {
+        await stopMongo(own);
+        own = await startMongo();
+        filesOfOwn = batch.length;
+      }
       const env = own === undefined ? process.env : { ...process.env, [MONGO_URI_VARIABLE]: own.uri };
       for (const result of await runBatch(batch, { root, env, timeout: limit, signal })) {
         if (result.failed > 0) failedOnce.add(result.file);
@@ -198,8 +209,8 @@ async function runBatches(all: readonly string[], limit: number): Promise<void> 
           report(result);
         }
       }
-      await stopMongo(own);
     }
+    await stopMongo(own);
   };
   await Promise.all(Array.from({ length: jobs }, work));
   const passed = new Set(results.map(({ file }) => file));

@@ -1,3 +1,4 @@
+// Runs first, as it takes more than a minute.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing/processes';
 import { repetitions } from '@gatehouse/testing/repetitions';

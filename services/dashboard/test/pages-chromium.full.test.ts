@@ -1,3 +1,4 @@
+// Runs first, as it takes more than a minute.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,3 +1,4 @@
+// Runs first, as it takes more than a minute.
 import { readFileSync } from 'node:fs';
 import { createFormBrowser, type FormBrowser } from '@gatehouse/testing/form-browser';
 import { freePort, spawnService } from '@gatehouse/testing/processes';
