@@ -46,6 +46,11 @@ export type Connections = {
   closeUnused(): void;
 };
 
+/** Whether it goes on for as long as both sides want. Its sender closes one that is not read. */
+export function isEventStream(response: ServerResponse): boolean {
+  return response.headersSent && response.getHeader('content-type') === 'text/event-stream';
+}
+
 /** A request that is not answered yet. */
 type PendingRequest = { response: ServerResponse; begin: number };
 
@@ -102,7 +107,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits, logge
   const check = setInterval(() => {
     const earliest = performance.now() - limits.responseTimeoutSeconds * 1000;
     for (const [socket, [first]] of open) {
-      if (first !== undefined && first.begin <= earliest) socket.destroy();
+      if (first !== undefined && first.begin <= earliest && !isEventStream(first.response)) socket.destroy();
     }
   }, CHECK_MS).unref();
   server.on('close', () => clearInterval(check));

@@ -10,6 +10,7 @@ import {
   type ConnectionLimits,
   type Connections,
   DEFAULT_LIMITS,
+  isEventStream,
   limitConnections,
   timeoutsOf,
 } from './connections.ts';
@@ -134,6 +135,8 @@ export async function run(services: readonly Service[], options: RunOptions): Pr
     // Responses say that their connection is closed afterwards.
     for (const response of connections.withoutResponse()) {
       if (!response.headersSent) response.setHeader('connection', 'close');
+      // It would go on until the drain is over.
+      else if (isEventStream(response)) response.end();
     }
     await listening.catch(() => {});
     await noConnectionWaits(server);

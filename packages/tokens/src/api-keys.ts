@@ -11,6 +11,8 @@ export type ResolvedKey = {
   id: string;
   client_id: string;
   scopes: readonly string[];
+  /** Of a key for a resource of others, its identifier. */
+  resource?: string;
   /** Whether an admin has marked the application as trusted to act for itself. */
   trusted: boolean;
   /** The person who owns the application, and their role; null if there is none. */
@@ -120,6 +122,7 @@ function callerOf(key: ResolvedKey): Caller | undefined {
     subject: key.client_id,
     clientId: key.client_id,
     scopes: new Set(key.scopes),
+    ...(key.resource === undefined ? {} : { resource: key.resource }),
     person: key.trusted || key.owner === null ? undefined : { id: key.owner, role: key.role ?? 'user' },
     ...(key.given_by === undefined ? {} : { givenBy: key.given_by }),
     expiresAt: key.expires_at === null ? now + VALID_KEY_TTL_SECONDS : Date.parse(key.expires_at) / 1000,

@@ -7,6 +7,8 @@ export type Caller = {
   subject: string;
   clientId: string;
   scopes: ReadonlySet<string>;
+  /** Of an API key for a resource of others, the identifier of that. */
+  resource?: string;
   /**
    * The person whose role and ownership limit the request; undefined for a machine that an admin has marked as
    * trusted.

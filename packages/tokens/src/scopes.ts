@@ -76,6 +76,9 @@ export const INTERNAL_SCOPE = 'internal';
 /** Managing applications: outside every role's ceiling, so that only first-party and login tokens carry it. */
 export const MANAGE_APPS = 'manage:apps';
 
+/** Reading which tokens for one's own APIs are revoked: for applications of type resource alone. */
+export const REVOCATIONS_READ = 'revocations:read';
+
 const ceilingFor = (role: Role) =>
   ALL.filter((scope) => ROLES.indexOf(SCOPES[scope].role) <= ROLES.indexOf(role));
 const CEILINGS: Record<Role, readonly Scope[]> = {

@@ -18,6 +18,7 @@ import { createMemberStore } from '../src/core/applications/store/member-store.t
 import { createAudit } from '../src/core/audit/audit.ts';
 import { createAuditStore } from '../src/core/audit/audit-store.ts';
 import { createAuthority } from '../src/core/authority/authority.ts';
+import { createResourceTokenStore } from '../src/core/revocations/resource-token-store.ts';
 import { createRevocationStore } from '../src/core/revocations/revocation-store.ts';
 import { createRevocations, type RevocationEntry } from '../src/core/revocations/revocations.ts';
 import type { ApiKeyStore } from '../src/features/api-keys/api-key.ts';
@@ -68,6 +69,7 @@ export async function buildApi(t: Test) {
     transferStore: createTransferStore(connection),
     auditStore: createAuditStore(connection),
     revocationStore: createRevocationStore(connection),
+    resourceTokens: createResourceTokenStore(connection),
   }));
   const { auditStore, logger } = stores;
   const keys: ApiKeyStore = {
@@ -107,6 +109,7 @@ export async function buildApi(t: Test) {
   ]);
   const real = createRevocations({
     store: stores.revocationStore,
+    resourceTokens: stores.resourceTokens,
     broadcast: createLocalBroadcast(),
     tokenLifetime: 3600,
     logger,
@@ -150,7 +153,7 @@ export async function buildApi(t: Test) {
     mails,
     ...{ store, find: store.findById, accounts, revocations, audit, notifyCredential, endGrants, logger },
   };
-  const apiKeys = createApiKeys({ ...dependencies, keys });
+  const apiKeys = createApiKeys({ ...dependencies, findResource: async () => undefined, keys });
   const writes = createApplicationWrites({ ...dependencies, keys: [apiKeys] });
   const applications = createApplications({ ...dependencies, keys: [apiKeys], writes });
   const transfers = createTransfers({

@@ -43,6 +43,7 @@ import { createAuthorizedApplications } from './oidc/authorized-applications.ts'
 import { createFindClient } from './oidc/clients/client-metadata.ts';
 import type { FindResource } from './oidc/protected-resource.ts';
 import { createReloadableProvider } from './oidc/reloadable-provider.ts';
+import { createResourceTokenStore } from './revocations/resource-token-store.ts';
 import { createRevocationStore } from './revocations/revocation-store.ts';
 import { createRevocations } from './revocations/revocations.ts';
 import { createAccountRouter } from './sessions/account-router.ts';
@@ -114,7 +115,7 @@ export function createCore<Config extends CoreConfig>(
     accountCache: createAccountCache(accounts),
     applicationStore,
   };
-  const { collection: revoked, ...revoking } = createRevoking(shared);
+  const { collections: revoked, ...revoking } = createRevoking(shared);
   const { collections: mailCollections, ...mailing } = createMailing(shared);
   const issuing = createIssuing({ ...shared, ...revoking, ...mailing });
   const signingIn = createSigningIn({ ...shared, ...mailing, ...issuing });
@@ -174,7 +175,7 @@ export function createCore<Config extends CoreConfig>(
     collections: [
       ...store.collections,
       ...mailCollections,
-      revoked,
+      ...revoked,
       generations.collection,
       remembered.collection,
       removedMethods.collection,
@@ -200,8 +201,10 @@ function createRevoking(shared: Shared) {
   const { lifetimes, staleAfterSeconds } = config;
   const store = createRevocationStore(connection);
   const tokenLifetime = lifetimes.accessToken + CLOCK_MARGIN;
+  const resourceTokens = createResourceTokenStore(connection);
   const revocations = createRevocations({
     store,
+    resourceTokens,
     broadcast,
     tokenLifetime,
     isOnlyWriter,
@@ -220,7 +223,7 @@ function createRevoking(shared: Shared) {
     },
     ...(staleAfterSeconds === undefined ? {} : { staleAfterSeconds }),
   });
-  return { revocations, feed, collection: store.collection };
+  return { revocations, feed, collections: [store.collection, resourceTokens.collection] };
 }
 
 /** People's accounts, and the mails to them. */
@@ -252,7 +255,7 @@ function createMailing(shared: Shared) {
   };
 }
 
-type Revoking = Omit<ReturnType<typeof createRevoking>, 'collection'>;
+type Revoking = Omit<ReturnType<typeof createRevoking>, 'collections'>;
 type Mailing = Omit<ReturnType<typeof createMailing>, 'collections'>;
 
 const recordRepeatedRefresh =
@@ -295,7 +298,11 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
       applications: { find: findApplication },
     }),
     findAccessToken: handles.find,
-    denyToken: (id) => revocations.write([{ kind: 'token', id }]),
+    async denyToken(id) {
+      const audience = handles.audienceOf(id);
+      const resource = audience === undefined ? undefined : await findResource(audience);
+      await revocations.write([{ kind: 'token', id, resource: resource?.id }]);
+    },
     denyGrant: (id) => revocations.write([{ kind: 'grant', id }]),
     reuseGrace: REUSE_GRACE,
     onRepeatedRefresh: recordRepeatedRefresh(audit),
@@ -355,6 +362,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     applications,
     findResource,
     callerOfHandle: handles.callerOf,
+    noteIssued: revocations.noteIssued,
     acceptsService,
     authority,
     store,

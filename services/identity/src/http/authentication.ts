@@ -1,6 +1,7 @@
 import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/api/http/identify-caller';
 
 import type { RateLimitStore } from '@gatehouse/api/http/rate-limit-store';
+import { ServiceError } from '@gatehouse/core/errors';
 import { requestInfo } from '@gatehouse/server/requests';
 import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
@@ -21,6 +22,8 @@ export type Authentication = {
   authenticate(ctx: Context, authorization?: string): Promise<Caller>;
   /** Counts a request that is answered without a credential. Throws `rate_limited`. */
   countUnauthenticated(ctx: Context): Promise<void>;
+  /** Counts a request of an application that has authenticated by itself. Throws `rate_limited`. */
+  countApplication(ctx: Context, clientId: string): Promise<void>;
   /** A service that calls the internal routes. */
   authenticateService(ctx: Context): Promise<Caller>;
   /** The caller by an API key or by an access token for the API or for a resource of others, and which of these that is. */
@@ -63,9 +66,18 @@ export function createAuthentication(options: {
     keys: publicKeys,
     cacheSize: 100,
   });
+  const keysFor = (isForOthers: boolean) =>
+    createApiKeyResolver({
+      async resolve(...key) {
+        const found = await resolve(...key);
+        return (found?.resource !== undefined) === isForOthers ? found : undefined;
+      },
+      set: feed.set,
+    });
+  const keysOfOthers = keysFor(true);
   const credentials = createCredentialVerifier({
     tokens,
-    apiKeys: createApiKeyResolver({ resolve, set: feed.set }),
+    apiKeys: keysFor(false),
     feed,
     publicUrl: issuer,
   });
@@ -102,10 +114,19 @@ export function createAuthentication(options: {
       const { address } = requestInfo(ctx.req);
       if (limits !== undefined) ctx.set(await limits.unauthenticated.count(address));
     },
+    async countApplication(ctx, clientId) {
+      requestInfo(ctx.req).client = clientId;
+      if (limits !== undefined) ctx.set(await limits.authenticated.count(`${clientId} ${clientId}`));
+    },
     authenticateService: authenticateWith(internal),
     async verifyForAnyResource(token) {
       if (token.startsWith(API_KEY_PREFIX)) {
-        return { caller: await credentials.callerBy(`ApiKey ${token}`), audience: api };
+        const ofOthers = await keysOfOthers.verify(token).catch((error: unknown) => {
+          if (error instanceof ServiceError && error.kind === 'unauthenticated') return undefined;
+          throw error;
+        });
+        const caller = ofOthers ?? (await credentials.callerBy(`ApiKey ${token}`));
+        return { caller, audience: caller.resource ?? api };
       }
       const audience = audienceOf(token);
       const resource =

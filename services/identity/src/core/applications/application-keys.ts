@@ -48,6 +48,8 @@ export type ResolvedApiKey = {
   id: string;
   client_id: string;
   scopes: string[];
+  /** Of a key for a resource of others, its identifier: no service of ours accepts it. */
+  resource?: string;
   /** Whether it acts in its own right, under nobody's role. */
   trusted: boolean;
   owner: string | null;

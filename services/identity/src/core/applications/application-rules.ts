@@ -120,7 +120,7 @@ export function scopeProblems(
   { type, allowed }: { type: Application['type']; allowed: readonly string[] },
 ): FieldProblem[] {
   if (type === 'resource') {
-    const message = 'must be empty for an application of type resource, which gets no tokens';
+    const message = 'must be empty for an application of type resource, which has only revocations:read';
     return scopes.length === 0 ? [] : [{ field: 'scopes', message }];
   }
   const unknown = scopes.some((scope) => !SCOPES.includes(scope));
@@ -137,7 +137,7 @@ export function scopeProblems(
 export function excessProblems(
   scopes: readonly string[],
   allowed: readonly string[],
-  holder: "the owner's role" | 'the application',
+  holder: "the owner's role" | 'the application' | 'the API',
 ): FieldProblem[] {
   const field = 'scopes';
   if (scopes.length === 0) return [{ field, message: 'Choose at least one scope.' }];

@@ -18,7 +18,7 @@ import type { ListSource } from '@gatehouse/domain/list-query';
 import type { ProfilePins } from '@gatehouse/domain/profile-pins';
 import { GIVEN, type Given } from '../authority/given.ts';
 
-/** One of type resource gets no tokens: it introspects those that are sent to it (RFC 7662). */
+/** One of type resource introspects the tokens that are sent to it (RFC 7662), and reads which of them are revoked. */
 export const APPLICATION_TYPES = ['web', 'spa', 'native', 'machine', 'resource'] as const;
 export type ApplicationType = (typeof APPLICATION_TYPES)[number];
 
@@ -287,8 +287,7 @@ export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 export function grantTypesOf(
   application: Pick<Application, 'type' | 'legacyImplicit' | 'deviceFlow' | 'redirectUris'>,
 ): string[] {
-  if (application.type === 'machine') return ['client_credentials'];
-  if (!signsPeopleIn(application)) return [];
+  if (!signsPeopleIn(application)) return ['client_credentials'];
   return [
     ...(application.redirectUris.length === 0 ? [] : ['authorization_code']),
     'refresh_token',

@@ -4,7 +4,10 @@ import { scopesOf } from './epochs/consent-epochs.ts';
 import type { ProtectedResource } from './protected-resource.ts';
 import type { ProviderOptions } from './provider-options.ts';
 
-type IntrospectionOptions = Pick<ProviderOptions, 'applications' | 'findResource' | 'callerOfHandle'>;
+type IntrospectionOptions = Pick<
+  ProviderOptions,
+  'applications' | 'findResource' | 'callerOfHandle' | 'noteIssued'
+>;
 
 /**
  * The resource of somebody else that a token is for, if a refresh would give the application the same scopes of it now, or a machine a
@@ -27,6 +30,22 @@ async function resourceInForce(
   if (grantId !== undefined && grant === undefined) return undefined;
   const inForce = scopesOf(found, audience, grant);
   return [...scopes].every((scope) => inForce.includes(scope)) ? found : undefined;
+}
+
+/** How long a resource server may keep what an API key permits, in seconds, until it introspects it again. */
+const KEY_CACHE_SECONDS = 60;
+
+/** A resource server may keep the response for an API key, and so hears of what ends the key. */
+async function noteCachedKey(
+  options: IntrospectionOptions,
+  ctx: KoaContextWithOIDC,
+  resource: ProtectedResource | undefined,
+): Promise<void> {
+  const caller = options.callerOfHandle(String(ctx.oidc.params?.token));
+  if (resource === undefined || caller?.keyId === undefined) return;
+  const { clientId, keyId: apiKeyId, person, epoch } = caller;
+  const key = { resource: resource.id, clientId, subject: person?.id, apiKeyId, epoch };
+  await options.noteIssued(key, new Date(Date.now() + 2 * KEY_CACHE_SECONDS * 1000));
 }
 
 /** Returns a function that decides whether a client may introspect a token. */
@@ -60,7 +79,10 @@ export function introspectionRule(
     if (isOwn) return true;
     const introspecting = (await permissions(ctx, client.clientId))?.application;
     if (introspecting?.type !== 'resource') return false;
+    if (isOurs) return true;
     // That of a resource of others is for whoever has registered it.
-    return isOurs || resource?.owner === introspecting.owner;
+    if (resource?.owner !== introspecting.owner) return false;
+    await noteCachedKey(options, ctx, resource);
+    return true;
   };
 }

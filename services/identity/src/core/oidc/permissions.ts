@@ -1,5 +1,11 @@
 import { servicesCallableBy } from '@gatehouse/core/services';
-import { apiAudience, INTERNAL_SCOPE, internalAudience, MANAGE_APPS } from '@gatehouse/tokens/scopes';
+import {
+  apiAudience,
+  INTERNAL_SCOPE,
+  internalAudience,
+  MANAGE_APPS,
+  REVOCATIONS_READ,
+} from '@gatehouse/tokens/scopes';
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
 import type { Application } from '../applications/application.ts';
@@ -11,6 +17,7 @@ import {
   withinCeiling,
 } from '../applications/ownership.ts';
 import { signingKeyId } from '../applications/public-keys.ts';
+import type { NewCredential } from '../revocations/revocations.ts';
 import { requestedOfUserInfo } from './claims/claims-parameter.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';
 import { ALL_SCOPES, applyDefaultScope, requireKnownScope } from './claims/scope-rules.ts';
@@ -40,7 +47,15 @@ type PermissionOptions = Pick<
   | 'authority'
   | 'findResource'
   | 'callerOfHandle'
+  | 'noteIssued'
 >;
+
+type IssuedToken = {
+  clientId?: string | undefined;
+  accountId?: string;
+  grantId?: string;
+  resourceServer?: ResourceServer | undefined;
+};
 
 /** Finds out what the client of a request may do: as an application, as one of our services, or as our own pages. */
 export function createPermissions(options: PermissionOptions) {
@@ -71,12 +86,7 @@ export function createPermissions(options: PermissionOptions) {
 
   async function accessTokenClaims(
     ctx: KoaContextWithOIDC,
-    token: {
-      clientId?: string | undefined;
-      accountId?: string;
-      grantId?: string;
-      resourceServer?: ResourceServer | undefined;
-    },
+    token: IssuedToken,
   ): Promise<Record<string, unknown> | undefined> {
     if (isService(token.clientId ?? '')) return { trusted: true, epoch: { client: 0 } };
     if (token.clientId === DASHBOARD_CLIENT) {
@@ -94,17 +104,33 @@ export function createPermissions(options: PermissionOptions) {
       const { id } = await credentialOf(ctx, application);
       const claims = machineClaims(application, permitted, id);
       // Roles, profiles and credentials are those of our API; a member who gave the credential concerns all.
+      if (!isForOthers) return claims;
+      await noteIssued(token, { subject: owner?.id, epoch: claims.epoch });
       const ofOurs = { credential_id: undefined, roles: undefined, profiles: undefined };
-      return isForOthers ? { ...claims, ...ofOurs } : claims;
+      return { ...claims, ...ofOurs };
     }
     const { account } = ctx.oidc.entities.Account as ProviderAccount;
     const epoch = { client: application.epoch, subject: account.epoch };
     const { grantId: gid } = token;
     // Roles and profiles are those of our API.
-    if (isForOthers) return { gid, epoch, ...authenticationOf(ctx) };
+    if (isForOthers) {
+      await noteIssued(token, { subject: account.id, epoch });
+      return { gid, epoch, ...authenticationOf(ctx) };
+    }
     const roles = [roleByGrant(grant, roleIn({ owner }, account))];
     const ofSignIn = { ...authenticationOf(ctx), ...requestedOfUserInfo(ctx) };
     return { ...pinnedProfiles(application), gid, roles, epoch, ...ofSignIn };
+  }
+
+  /** A resource of somebody else hears of what ends its tokens (see core/revocations). */
+  async function noteIssued(
+    { clientId = '', grantId, resourceServer }: IssuedToken,
+    of: Pick<NewCredential, 'subject' | 'epoch'>,
+  ): Promise<void> {
+    const resource = await options.findResource(resourceServer?.audience ?? '');
+    if (resource === undefined) throw new errors.InvalidTarget();
+    const expiresAt = new Date(Date.now() + (options.lifetimes.accessToken + 1) * 1000);
+    await options.noteIssued({ ...of, resource: resource.id, clientId, grantId }, expiresAt);
   }
 
   /** There is no default for a service: it names the one that it will call (RFC 8707 §2). */
@@ -167,7 +193,7 @@ function createRequestPermissions(options: PermissionOptions) {
     const application = await options.applications.find(clientId);
     if (application === undefined) return undefined;
     const permissions =
-      application.type === 'machine'
+      application.type === 'machine' || application.type === 'resource'
         ? await credentialPermissions(application, await credentialOf(ctx, application), {
             ...{ authority: options.authority, findOwner: options.accounts.find },
           })
@@ -176,7 +202,9 @@ function createRequestPermissions(options: PermissionOptions) {
     if (permissions?.active !== true) {
       throw new errors.UnauthorizedClient('the owner of this application has no active account');
     }
-    return { ...permissions, application, scopes: permissions.within(application.scopes) };
+    const scopes =
+      application.type === 'resource' ? [REVOCATIONS_READ] : permissions.within(application.scopes);
+    return { ...permissions, application, scopes };
   }
 
   /** The credential by which the machine has authenticated. */

@@ -7,6 +7,7 @@ import type { Configuration, ErrorOut, Interaction, KoaContextWithOIDC } from 'o
 import type { Account, Accounts } from '../accounts/account.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Authority } from '../authority/authority.ts';
+import type { Revocations } from '../revocations/revocations.ts';
 import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
 import type { AccessTokenHandles } from './adapter/access-token-handles.ts';
 import type { OidcStore } from './adapter/oidc-adapter.ts';
@@ -38,6 +39,8 @@ export type ProviderOptions = {
   findResource: FindResource;
   /** The caller whose token is introspected, by the handle that stands for it. */
   callerOfHandle: AccessTokenHandles['callerOf'];
+  /** Called before a credential for a resource of somebody else is given away. */
+  noteIssued: Revocations['noteIssued'];
   accounts: Pick<Accounts, 'find'>;
   /** Whether this is the secret of one of our own services; undefined when there is no such service. */
   acceptsService(id: string, secret: string): boolean | undefined;

@@ -1,7 +1,7 @@
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { defineCollection } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
-import { date, type EntityOf, number, type StoredOf, text } from '@gatehouse/domain/fields';
+import { date, type EntityOf, number, type StoredOf, text, value } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
 
 const REVOCATION = {
@@ -12,6 +12,8 @@ const REVOCATION = {
   expiresAt: date(),
   /** By the database's clock, which all replicas share. */
   updatedAt: date(),
+  /** The ids of the resources of others that read of it. */
+  resources: value<readonly string[]>().optional(),
   /** Counts the writes, so that announcing an earlier one does not pass for announcing a later one. */
   revision: number(),
 };
@@ -24,18 +26,26 @@ export type RevocationStore = {
   /** The revocations that have not been announced since they were written, at most a few hundred. */
   pending(): Promise<StoredRevocation[]>;
   announced(entry: StoredRevocation): Promise<void>;
+  /** Lets the owners of these resources read of it, and of no other. Counts as a write of it. */
+  noteResources(entry: StoredRevocation, resources: readonly string[]): Promise<void>;
+  /** The unexpired ones of these. */
+  find(entries: readonly Pick<StoredRevocation, 'kind' | 'id'>[]): Promise<StoredRevocation[]>;
   /** Tokens are being issued that have expired at this time. */
   issuingUntil(time: Date): Promise<void>;
   /** The latest time that a replica has given to issuingUntil(), whether it still runs or not. */
   lastExpiry(): Promise<Date | undefined>;
-  /** The next unexpired ones in the order in which they were written last: from a time on, after another, or all. */
+  /**
+   * The next unexpired ones in the order in which they were written last: from a time on, after another, or all; with `resource`, those
+   * that concern it, or with `*` any.
+   */
   page(query: {
     from?: Date;
     after?: Pick<StoredRevocation, 'kind' | 'id' | 'updatedAt'>;
+    resource?: string | undefined;
     limit: number;
   }): Promise<StoredRevocation[]>;
-  /** When one was written last; undefined when there is none. */
-  lastUpdate(): Promise<Date | undefined>;
+  /** When one was written last, of all or of those that concern a resource; undefined when there is none. */
+  lastUpdate(resource?: string): Promise<Date | undefined>;
 };
 
 const COLLECTION = 'revocations';
@@ -59,15 +69,19 @@ export function createRevocationStore(connection: Connection): RevocationStore {
     { fields: { expires_at: 1 } },
     { fields: { updated_at: 1, _id: 1 } },
     { fields: { pending: 1 }, options: { sparse: true } },
+    {
+      fields: { resources: 1, updated_at: 1, _id: 1 },
+      options: { partialFilterExpression: { resources: { $exists: true } } },
+    },
   ]);
   const issuedTokens = defineCollection<IssuedTokens>(connection, 'issued_tokens', []);
   return {
     collection: COLLECTION,
-    async put({ kind, id, epoch, expiresAt }) {
+    async put({ kind, id, epoch, resources, expiresAt }) {
       const document = await revocations.findOneAndUpdate(
         { _id: `${kind}:${id}` },
         {
-          $set: { kind, ref: id, pending: 1 },
+          $set: { kind, ref: id, pending: 1, ...omitUndefined({ resources }) },
           $max: { expires_at: expiresAt, ...omitUndefined({ epoch }) },
           $currentDate: { updated_at: true },
           $inc: { revision: 1 },
@@ -83,29 +97,41 @@ export function createRevocationStore(connection: Connection): RevocationStore {
     async announced({ kind, id, revision }) {
       await revocations.updateOne({ _id: `${kind}:${id}`, revision }, { $unset: { pending: 1 } });
     },
+    async noteResources({ kind, id }, resources) {
+      await revocations.updateOne(
+        { _id: `${kind}:${id}` },
+        { $set: { resources }, $currentDate: { updated_at: true } },
+      );
+    },
+    async find(entries) {
+      const ids = entries.map(({ kind, id }) => `${kind}:${id}`);
+      const found = revocations.find({ _id: { $in: ids }, expires_at: { $gt: new Date() } });
+      return (await found.toArray()).map(read);
+    },
     async issuingUntil(time) {
       await issuedTokens.updateOne({ _id: ISSUED_ID }, { $max: { last_expiry: time } }, { upsert: true });
     },
     async lastExpiry() {
       return (await issuedTokens.findOne({ _id: ISSUED_ID }))?.last_expiry;
     },
-    async page({ from, after, limit }) {
+    async page({ from, after, resource, limit }) {
       const documents = await revocations
         .find({
           ...(from === undefined ? {} : { updated_at: { $gte: from } }),
           ...(after === undefined ? {} : laterThan(after)),
           expires_at: { $gt: new Date() },
+          ...concerning(resource),
         })
         .sort({ updated_at: 1, _id: 1 })
         .limit(limit)
         .toArray();
       return documents.map(read);
     },
-    async lastUpdate() {
-      const last = await revocations.findOne(
-        {},
-        { projection: { updated_at: 1 }, sort: { updated_at: -1, _id: -1 } },
-      );
+    async lastUpdate(resource) {
+      const last = await revocations.findOne(concerning(resource), {
+        projection: { updated_at: 1 },
+        sort: { updated_at: -1, _id: -1 },
+      });
       return last?.updated_at;
     },
   };
@@ -115,4 +141,9 @@ function laterThan({ kind, id, updatedAt }: Pick<StoredRevocation, 'kind' | 'id'
   return {
     $or: [{ updated_at: { $gt: updatedAt } }, { updated_at: updatedAt, _id: { $gt: `${kind}:${id}` } }],
   };
+}
+
+function concerning(resource: string | undefined) {
+  if (resource === undefined) return {};
+  return { resources: resource === '*' ? { $exists: true } : resource };
 }

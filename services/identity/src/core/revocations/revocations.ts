@@ -1,10 +1,12 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
+import { unavailable } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
 import type { Revocation } from '@gatehouse/tokens/revocations';
+import type { ResourceToken, ResourceTokenStore } from './resource-token-store.ts';
 import type { RevocationStore, StoredRevocation } from './revocation-store.ts';
 
 /** How often listeners hear that all is well, and how soon a missed announcement is repeated. */
@@ -13,15 +15,18 @@ const REPEAT_MS = 1000;
 /** How often it is looked for announcements that were missed, when this process has made them all. */
 const LOOK_MS = 60_000;
 /** How far a listener's query reaches back beyond what it has seen, as writes of other replicas may overtake. */
-const OVERLAP_MS = 5000;
+export const OVERLAP_MS = 5000;
 const PAGE = 5000;
 /** How often it is noted until when the tokens that are being issued can be used. */
 const ISSUING_MS = 30_000;
 /** Longer than verifiers keep our public keys. */
 const KEY_CACHE_SECONDS = 900;
 
-/** A new revocation; its expiry follows from when it is written. */
-export type RevocationEntry = Omit<Revocation, 'expiresAt'>;
+/** A new revocation; its expiry follows from when it is written. `resource`: the id of the resource of others that a token is for. */
+export type RevocationEntry = Omit<Revocation, 'expiresAt'> & { resource?: string | undefined };
+
+/** A credential that is about to be issued. */
+export type NewCredential = ResourceToken & { epoch: { client: number; subject?: number } };
 
 export type RevocationPage = { revocations: Revocation[]; as_of: string; more: boolean };
 
@@ -30,9 +35,19 @@ export type Revocations = {
   write(entries: readonly RevocationEntry[]): Promise<void>;
   /**
    * The revocations after `since`; without `since`, all that are in force. When there
-   * is more than a page of it, `more` is true, and `as_of` leads to the next one.
+   * is more than a page of it, `more` is true, and `as_of` leads to the next one. With the id of a resource of others, those that concern
+   * it, without repetitions.
    */
-  list(since: string | undefined): Promise<RevocationPage>;
+  list(since: string | undefined, resource?: string): Promise<RevocationPage>;
+  /** Those that concern resources of others, with the ids of these, written from a time on; the earliest first. */
+  concerningResources(from: Date): Promise<StoredRevocation[]>;
+  /** When one was written last, by the database’s clock; with `*`, one that concerns a resource of others. */
+  lastUpdate: RevocationStore['lastUpdate'];
+  /**
+   * To be called before a credential for a resource of others is given away, which that resource will then hear of. Throws `unavailable`
+   * when the credential has been revoked meanwhile.
+   */
+  noteIssued(credential: NewCredential, expiresAt: Date): Promise<void>;
   /** Must have resolved before the first token is issued. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -51,6 +66,7 @@ export type Revocations = {
  */
 export function createRevocations(options: {
   store: RevocationStore;
+  resourceTokens: Pick<ResourceTokenStore, 'note' | 'resourcesOf'>;
   broadcast: Broadcast;
   tokenLifetime: number;
   /** Whether no other process writes revocations; by default some do. */
@@ -58,7 +74,15 @@ export function createRevocations(options: {
   pageSize?: number;
   logger: Logger;
 }): Revocations {
-  const { store, broadcast, tokenLifetime, isOnlyWriter = false, pageSize = PAGE, logger } = options;
+  const {
+    store,
+    resourceTokens,
+    broadcast,
+    tokenLifetime,
+    isOnlyWriter = false,
+    pageSize = PAGE,
+    logger,
+  } = options;
   const from = randomUUID();
   let count = 0;
   /** Whether this process may have written what is not announced. */
@@ -74,8 +98,20 @@ export function createRevocations(options: {
     });
   }
 
+  /**
+   * Only after the revocation is stored: noteIssued() finds it then, or its credential is found here. A token's resource is stored with its
+   * revocation.
+   */
+  async function noteResources(entry: StoredRevocation): Promise<void> {
+    const { kind, id, resources = [] } = entry;
+    if (kind === 'token') return;
+    const found = await resourceTokens.resourcesOf(kind as Revocation['kind'], id);
+    if (found.length > 0 || resources.length > 0) await store.noteResources(entry, found);
+  }
+
   async function announce(entry: StoredRevocation): Promise<void> {
     try {
+      await noteResources(entry);
       await send(revocationOf(entry));
       await store.announced(entry);
     } catch (error) {
@@ -108,16 +144,18 @@ export function createRevocations(options: {
   ];
 
   async function put(
-    { kind, id, epoch }: RevocationEntry,
+    { kind, id, epoch, resource }: RevocationEntry,
     lastExpiry: Date | undefined,
   ): Promise<StoredRevocation> {
     // A verifier may use a key for as long as it keeps it, whatever the lifetime of tokens.
     const seconds = kind === 'key' ? Math.max(tokenLifetime, KEY_CACHE_SECONDS) : tokenLifetime;
     const expiresAt = new Date(Math.max(Date.now() + seconds * 1000, lastExpiry?.getTime() ?? 0));
     // Also when it fails, since it may be stored all the same.
-    const written = await store.put({ kind, id, epoch, expiresAt }).finally(() => {
-      isPending = true;
-    });
+    const written = await store
+      .put({ kind, id, epoch, expiresAt, resources: resource === undefined ? undefined : [resource] })
+      .finally(() => {
+        isPending = true;
+      });
     // Not awaited: it is stored, and a failed announcement is repeated.
     void announce(written);
     return written;
@@ -128,22 +166,38 @@ export function createRevocations(options: {
       const lastExpiry = await store.lastExpiry();
       await Promise.all(entries.map((entry) => put(entry, lastExpiry)));
     },
-    async list(since) {
-      const { known, after } = readPosition(since);
+    async list(since, resource) {
+      const { known, after, seen } = readPosition(since);
       // Before the first page, since those of other replicas may be written while the later pages are read.
-      const asOf = after === undefined ? ((await store.lastUpdate()) ?? known) : known;
+      const asOf = after === undefined ? ((await store.lastUpdate(resource)) ?? known) : known;
       const entries = await store.page({
         ...(after === undefined && known !== undefined
           ? { from: new Date(known.getTime() - OVERLAP_MS) }
           : omitUndefined({ after })),
+        ...omitUndefined({ resource }),
         limit: pageSize,
       });
-      const position = { known: asOf, after: entries.length < pageSize ? undefined : entries.at(-1) };
+      const isLast = entries.length < pageSize;
+      const position = { known: asOf, after: isLast ? undefined : entries.at(-1) };
       return {
-        revocations: entries.map(revocationOf),
-        as_of: writePosition(position),
-        more: position.after !== undefined,
+        revocations: entries.filter((it) => !seen.includes(markOf(it))).map(revocationOf),
+        as_of: writePosition({
+          ...position,
+          seen: resource === undefined ? [] : recentMarks(entries, seen, asOf),
+        }),
+        more: !isLast,
       };
+    },
+    lastUpdate: store.lastUpdate,
+    concerningResources: (from) => store.page({ from, resource: '*', limit: PAGE }),
+    async noteIssued({ epoch, ...token }, expiresAt) {
+      await resourceTokens.note(token, expiresAt);
+      const { clientId: client, subject, grantId: grant, apiKeyId: api_key } = token;
+      const ids = Object.entries(omitUndefined({ client, subject, grant, api_key }));
+      const found = await store.find(ids.map(([kind, id]) => ({ kind, id })));
+      const own: Record<string, number | undefined> = epoch;
+      const isRevoked = found.some((it) => (it.epoch ?? Number.POSITIVE_INFINITY) > (own[it.kind] ?? 0));
+      if (isRevoked) throw unavailable('What the token rests on has just changed: try again.');
     },
     async start() {
       await issuing();
@@ -165,24 +219,53 @@ function revocationOf({ kind, id, epoch, expiresAt }: StoredRevocation): Revocat
   };
 }
 
-/** How far a listener has got: it has seen everything up to `known`, and since then the pages up to `after`. */
+/**
+ * How far a listener has got: it has seen everything up to `known`, and since then the pages up to `after`. `seen`: the marks of what it has
+ * seen of the time that a query reaches back.
+ */
 type FeedPosition = {
   known: Date | undefined;
   after: Pick<StoredRevocation, 'kind' | 'id' | 'updatedAt'> | undefined;
+  seen: readonly string[];
 };
 
+/** More would make a position too long for a URL. What is not marked comes again. */
+const MAX_MARKS = 100;
+
+/** Tells this write of a revocation from others. */
+function markOf({ kind, id, updatedAt }: StoredRevocation): string {
+  return hash('sha256', `${kind} ${id} ${updatedAt.getTime()}`, 'base64url').slice(0, 8);
+}
+
+function recentMarks(
+  entries: readonly StoredRevocation[],
+  seen: readonly string[],
+  asOf: Date | undefined,
+): string[] {
+  const from = (asOf?.getTime() ?? 0) - OVERLAP_MS;
+  const recent = entries.filter(({ updatedAt }) => updatedAt.getTime() >= from).map(markOf);
+  return [...new Set([...recent, ...seen])].slice(0, MAX_MARKS);
+}
+
+/** The position after everything that was written up to a time. */
+export function positionAt(time: Date): string {
+  return writePosition({ known: time, after: undefined, seen: [] });
+}
+
 /** As text, which listeners pass back as it is. */
-function writePosition({ known, after }: FeedPosition): string {
+function writePosition({ known, after, seen }: FeedPosition): string {
   const time = (known ?? new Date(0)).toISOString();
-  return after === undefined ? time : [time, after.updatedAt.toISOString(), after.kind, after.id].join(' ');
+  const place = after === undefined ? [] : [after.updatedAt.toISOString(), after.kind, after.id];
+  return [[time, ...seen].join('~'), ...place].join(' ');
 }
 
 /** One that cannot be read means the beginning. */
 function readPosition(text = ''): FeedPosition {
-  const [time = '', last, kind = '', ...id] = text.split(' ');
+  const [first = '', last, kind = '', ...id] = text.split(' ');
+  const [time = '', ...seen] = first.split('~');
   const [known, updatedAt] = [new Date(time), new Date(last ?? 0)];
   if ([known, updatedAt].some((date) => Number.isNaN(date.getTime()))) {
-    return { known: undefined, after: undefined };
+    return { known: undefined, after: undefined, seen: [] };
   }
-  return { known, after: last === undefined ? undefined : { updatedAt, kind, id: id.join(' ') } };
+  return { known, after: last === undefined ? undefined : { updatedAt, kind, id: id.join(' ') }, seen };
 }

@@ -17,6 +17,13 @@ const DAY = 86_400;
 const Key = Type.Object({
   name: Type.String(),
   scopes: Type.Array(Type.String()),
+  resource: Type.Optional(
+    Type.String({
+      maxLength: 500,
+      description:
+        'The identifier of an API for which the application gets tokens for itself: the key then works there, with scopes of that API, and nowhere else.',
+    }),
+  ),
   expires_in: Type.Optional(Lifetime),
 });
 const Rotation = Type.Object({ overlap_seconds: Type.Integer({ minimum: 0, maximum: 30 * DAY }) });
@@ -55,11 +62,11 @@ export function apiKeyRoutes(options: { keys: ApiKeys; authenticate(ctx: Context
     responses: created('The key has been created.', createdShape),
     kinds: ['conflict'],
     handle: async ({ ctx, manager, params: { client_id: clientId }, body }) => {
-      const { expires_in: expiresIn, name, scopes } = body;
+      const { expires_in: expiresIn, name, scopes, resource } = body;
       return withText(
         ctx,
         clientId,
-        await keys.create(manager, clientId, { name: name.trim(), scopes, expiresIn }),
+        await keys.create(manager, clientId, { name: name.trim(), scopes, resource, expiresIn }),
       );
     },
   });
@@ -96,7 +103,8 @@ export function apiKeyResolution(options: {
   return createInternalRouter(options.authenticate).post('/api-keys/resolve', async (ctx) => {
     const { hash, address } = readHash(await readJson(ctx));
     const found = await options.keys.resolve(hash, address);
-    if (found === undefined) throw new ServiceError('not_found', 'There is no such key.');
+    if (found === undefined || found.resource !== undefined)
+      throw new ServiceError('not_found', 'There is no such key.');
     ctx.body = found;
   });
 }

@@ -13,6 +13,8 @@ export const API_KEY = {
   replaces: value<readonly string[]>().default([]),
   name: text(),
   scopes: value<readonly string[]>(),
+  /** The identifier of the resource of somebody else that it is for; undefined for the API. */
+  resource: text().optional(),
   /** SHA-256 of the whole key, base64url. */
   hash: text(),
   /** Its last characters. */
@@ -31,10 +33,10 @@ export type ApiKey = EntityOf<typeof API_KEY>;
 export function apiKeyOf(
   { id, hash, lastFour }: Pick<ApiKey, 'id' | 'hash' | 'lastFour'>,
   like: Pick<ApiKey, 'clientId' | 'given' | 'name' | 'scopes' | 'lifetime'> &
-    Partial<Pick<ApiKey, 'replaces'>>,
+    Partial<Pick<ApiKey, 'replaces' | 'resource'>>,
 ): ApiKey {
   const now = Date.now();
-  const { clientId, given, name, scopes, lifetime, replaces = [] } = like;
+  const { clientId, given, name, scopes, resource, lifetime, replaces = [] } = like;
   return {
     id,
     hash,
@@ -44,6 +46,7 @@ export function apiKeyOf(
     replaces,
     name,
     scopes,
+    resource,
     lifetime,
     createdAt: new Date(now),
     expiresAt: lifetime === null ? null : new Date(now + lifetime * 1000),

@@ -1,6 +1,7 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { AuditAction } from '@gatehouse/domain/audit-actions';
 import { newApiKey, parseApiKey } from '@gatehouse/tokens/api-key';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
@@ -22,6 +23,7 @@ import {
 import type { Audit } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import { createLastUsedRecorder } from '../../core/last-used.ts';
+import type { FindResource } from '../../core/oidc/protected-resource.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import { type ApiKey, type ApiKeyStore, apiKeyOf, MAX_KEYS } from './api-key.ts';
 
@@ -33,7 +35,7 @@ export type ApiKeys = Omit<ApplicationKeys, 'list'> & {
   create(
     manager: Manager,
     clientId: string,
-    draft: { name: string; scopes: string[]; expiresIn: number | undefined },
+    draft: { name: string; scopes: string[]; resource?: string | undefined; expiresIn: number | undefined },
   ): Promise<NewKey>;
   list(manager: Manager, clientId: string): Promise<ApiKey[]>;
   read(manager: Manager, clientId: string, id: string): Promise<ApiKey>;
@@ -53,6 +55,7 @@ type ApiKeyOptions = {
   authority: Authority<Account>;
   keys: ApiKeyStore;
   accounts: Pick<Accounts, 'find'>;
+  findResource: FindResource;
   revocations: Pick<Revocations, 'write'>;
   audit: Pick<Audit, 'record'>;
   notifyCredential: NotifyCredential;
@@ -75,8 +78,20 @@ export function createApiKeys(options: ApiKeyOptions): ApiKeys {
   const permissionsBy = (application: Application, given: ApiKey['given']) =>
     credentialPermissions(application, { kind: 'api_key', given }, { authority, findOwner: accounts.find });
 
+  /** The scopes of a resource of others that a key of the application can have; undefined if it can have none. */
+  async function scopesAt(
+    resource: string,
+    application: Application,
+    isOfMember: boolean,
+    since = new Date(),
+  ) {
+    const found = await options.findResource(resource, { ...application, isMachine: true, isOfMember });
+    // One that is registered again with the same URL has no keys from before.
+    return found && found.createdAt <= since ? found.scopes.map(({ name }) => name) : undefined;
+  }
+
   return {
-    ...createKeyManagement({ ...options, permissionsBy, writeRevocation }),
+    ...createKeyManagement({ ...options, permissionsBy, scopesAt, writeRevocation }),
 
     async resolve(hash, address) {
       const key = await keys.findByHash(hash);
@@ -86,12 +101,18 @@ export function createApiKeys(options: ApiKeyOptions): ApiKeys {
       const permissions = await permissionsBy(application, key.given);
       if (permissions?.active !== true) return undefined;
       const { owner, givenBy, within } = permissions;
+      const { resource } = key;
+      const isOfMember = givenBy !== undefined;
+      const atResource = resource && (await scopesAt(resource, application, isOfMember, key.createdAt));
+      if (resource !== undefined && !atResource) return undefined;
+      const allowed = atResource || within(application.scopes);
       recordUse(key.id, address);
       recordApplicationUse(application.id, address);
       return {
         id: key.id,
         client_id: application.id,
-        scopes: within(key.scopes.filter((scope) => application.scopes.includes(scope))),
+        scopes: key.scopes.filter((scope) => allowed.includes(scope)),
+        ...omitUndefined({ resource }),
         trusted: owner === undefined,
         owner: owner?.id ?? null,
         role: owner?.role ?? null,
@@ -143,10 +164,15 @@ function createKeyManagement(
       application: Application,
       given: ApiKey['given'],
     ): ReturnType<typeof credentialPermissions<Account>>;
+    scopesAt(
+      resource: string,
+      application: Application,
+      isOfMember: boolean,
+    ): Promise<readonly string[] | undefined>;
     writeRevocation(id: string): Promise<void>;
   },
 ): Pick<ApiKeys, 'create' | 'list' | 'read' | 'revoke' | 'rotate'> {
-  const { keys, revocations, audit, authority, permissionsBy, writeRevocation } = options;
+  const { keys, revocations, audit, authority, permissionsBy, scopesAt, writeRevocation } = options;
 
   const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
     recordBy(manager, audit, { action, client, details });
@@ -166,18 +192,33 @@ function createKeyManagement(
   }
 
   return {
-    async create(manager, clientId, { name, scopes, expiresIn }) {
+    async create(manager, clientId, { name, scopes, resource, expiresIn }) {
       const application = await findManaged(options, manager, clientId, 'developer');
       requireBearer(application);
       const given = await authority.give('api_key', manager, application);
-      const allowed = (await permissionsBy(application, given))?.within(application.scopes) ?? [];
-      const problems = [...nameProblems(name), ...excessProblems(scopes, allowed, 'the application')];
+      const permissions = await permissionsBy(application, given);
+      const isOfMember = permissions?.givenBy !== undefined;
+      const atResource = resource && (await scopesAt(resource, application, isOfMember));
+      const allowed = atResource || permissions?.within(application.scopes) || [];
+      const problems =
+        resource !== undefined && !atResource
+          ? [
+              {
+                field: 'resource',
+                message: 'must be an API for which this application gets tokens for itself',
+              },
+            ]
+          : [
+              ...nameProblems(name),
+              ...excessProblems(scopes, allowed, resource ? 'the API' : 'the application'),
+            ];
       if (problems.length > 0) throw invalidFields(problems);
       const { key, ...made } = make({
         clientId,
         given,
         name,
         scopes,
+        ...omitUndefined({ resource }),
         lifetime: expiresIn ?? null,
       });
       await insert(made);

@@ -8,12 +8,14 @@ import { holdsForOthers } from './listed-applications.ts';
 import { identifierKeyOf, isListed, type Resource } from './registered-resource.ts';
 import { createResourceStore } from './registered-resource-store.ts';
 import { resourceRoutes } from './resource-routes.ts';
+import { createResourceServerAuthentication } from './resource-server.ts';
 import { createResourceVerification, MAX_METADATA, METADATA_TIMEOUT_MS } from './resource-verification.ts';
+import { createRevocationStreams } from './revocation-streams.ts';
 import type { resourceSettings } from './settings.ts';
 
 /** APIs and MCP servers of others, for which applications get access tokens here (RFC 8707). */
 export function resources(
-  core: Ports<'accounts' | 'applications'> & WithSettings<typeof resourceSettings>,
+  core: Ports<'accounts' | 'applications' | 'tokens'> & WithSettings<typeof resourceSettings>,
 ): IdentityModule {
   const store = createResourceStore(core.connection);
   const { resourceNetworks: networks = [] } = core.config;
@@ -43,9 +45,18 @@ export function resources(
       }
     },
   };
+  const identifyServer = createResourceServerAuthentication(core);
+  const streams = createRevocationStreams(core);
   return {
-    apis: [resourceRoutes({ ...core, store, verification })],
-    extensions: { resources: [find], personalData: [personalData], erasers: [store.removeAllOf] },
+    apis: [resourceRoutes({ ...core, store, verification, identifyServer, streams })],
+    parts: [streams],
+    metrics: streams.metrics,
+    extensions: {
+      revocationListeners: [streams.hear],
+      resources: [find],
+      personalData: [personalData],
+      erasers: [store.removeAllOf],
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { v2Body } from '@gatehouse/api/http/error-bodies';
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
@@ -5,7 +6,7 @@ import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { isLoopback } from '@gatehouse/core/web-uris';
 import type { Caller } from '@gatehouse/tokens/caller';
-import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
+import { MANAGE_APPS, REVOCATIONS_READ } from '@gatehouse/tokens/scopes';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
@@ -15,8 +16,9 @@ import { isOnHostOf } from '../../core/applications/hosts.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';
-import type { Api } from '../../http/api.ts';
-import { personApi } from '../../http/person-api.ts';
+import type { Revocations } from '../../core/revocations/revocations.ts';
+import { type Api, createApi } from '../../http/api.ts';
+import { requireFirstParty } from '../../http/first-party.ts';
 import { holdsForOthers } from './listed-applications.ts';
 import {
   identifierKeyOf,
@@ -26,7 +28,10 @@ import {
   type ResourceStore,
 } from './registered-resource.ts';
 import { resourceReplaced } from './resource-notice.ts';
+import { resourceRevocation, revocationsShape } from './resource-revocation.ts';
+import type { createResourceServerAuthentication, ResourceServer } from './resource-server.ts';
 import { OWNER_MEMBER, type ResourceVerification } from './resource-verification.ts';
+import type { RevocationStreams } from './revocation-streams.ts';
 
 const PREFIX = '/api/v1/resources';
 const MAX_SCOPES = 50;
@@ -89,7 +94,11 @@ const resourceShape = shape(
   },
 );
 
-type Manager = { person: NonNullable<Caller['person']>; caller: Caller };
+type Manager = { person: NonNullable<Caller['person']>; epoch: number };
+
+/** Whether resource servers may make this request, too. */
+const isForServers = ({ method, path }: Context) =>
+  method === 'GET' && (path === PREFIX || path.endsWith('/revocations'));
 
 /** @param listed those of its applications that still are listed */
 const view = (
@@ -111,19 +120,36 @@ export function resourceRoutes(options: {
   authority: Pick<Authority, 'give' | 'giverOf'>;
   mails: Pick<AccountMails, 'notify'>;
   authenticate(ctx: Context): Promise<Caller>;
+  identifyServer: ReturnType<typeof createResourceServerAuthentication>;
+  streams: Pick<RevocationStreams, 'open'>;
+  revocations: Pick<Revocations, 'list'>;
 }): Api {
-  const { issuer, store, verification, audit, mails, authority } = options;
-  const api = personApi(PREFIX, options.authenticate, 'Resources');
+  const { issuer, store, verification, audit, mails, authority, streams, revocations } = options;
+  const api = createApi({
+    prefix: PREFIX,
+    errors: { body: v2Body },
+    scopes: [MANAGE_APPS],
+    /** A resource server reads what its owner has, and nothing else. */
+    async identify(ctx): Promise<Manager & { server: ResourceServer | undefined }> {
+      const found = isForServers(ctx)
+        ? await options.identifyServer(ctx)
+        : { server: undefined, caller: await options.authenticate(ctx) };
+      const { server } = found;
+      if (server !== undefined) return { server, person: { id: server.owner, role: 'user' }, epoch: 0 };
+      const { caller } = found;
+      return { server, person: requireFirstParty(caller, 'Resources'), epoch: caller.epoch.subject };
+    },
+  });
 
   const epochOf = async (id: string) => (await options.applicationStore.findNow(id))?.consentEpoch ?? 0;
 
   /** A list of applications as it is stored. */
   async function listing(
     applications: readonly string[] | null,
-    { person, caller }: Manager,
+    { person, epoch }: Manager,
     owner = person.id,
   ) {
-    const giver = { id: person.id, epoch: caller.epoch.subject };
+    const giver = { id: person.id, epoch };
     const listedBy = await authority.give('resource_application', giver, { owner });
     return { applications, listedBy, listedEpochs: await Promise.all((applications ?? []).map(epochOf)) };
   }
@@ -227,7 +253,7 @@ export function resourceRoutes(options: {
     ),
     responses: created('The resource.', resourceShape),
     kinds: ['conflict'],
-    async handle({ ctx, caller, person, body: { identifier, name, scopes, applications = null } }) {
+    async handle({ ctx, epoch, person, body: { identifier, name, scopes, applications = null } }) {
       check({ identifier, name, scopes });
       const now = new Date();
       const resource: Resource = {
@@ -238,7 +264,7 @@ export function resourceRoutes(options: {
           name,
           scopes,
         },
-        ...(await listing(applications, { caller, person })),
+        ...(await listing(applications, { epoch, person })),
         ...{ owner: person.id, verifiedAt: null, createdAt: now, updatedAt: now },
       };
       const { problem, namedOwner } = await verification.read(resource);
@@ -262,14 +288,54 @@ export function resourceRoutes(options: {
 
   api.get('list', '/', {
     summary: 'List resources',
-    description: 'Your own; for admins, all.',
+    description:
+      'Your own; for admins, all. An application of type `resource` lists those of its owner, by HTTP Basic or with the scope ' +
+      '`revocations:read`.',
+    scopes: [MANAGE_APPS, REVOCATIONS_READ],
+    query: Type.Object({
+      identifier: Type.Optional(
+        Type.String({ maxLength: 500, description: 'Only the resource with this URL.' }),
+      ),
+    }),
     responses: ok('The latest first.', listOf('Resources', resourceShape)),
-    async handle({ person }) {
-      return {
-        data: await Promise.all(
-          (await store.list(person.role === 'admin' ? undefined : person.id)).map(viewOf),
-        ),
-      };
+    async handle({ person, query: { identifier } }) {
+      const all = await store.list(person.role === 'admin' ? undefined : person.id);
+      const found = identifier === undefined ? all : all.filter((it) => it.identifier === identifier);
+      return { data: await Promise.all(found.map(viewOf)) };
+    },
+  });
+
+  api.get('revocations', '/:id/revocations', {
+    summary: 'Read the revocations of a resource',
+    description:
+      'For its server, an application of type `resource` of the same owner: by HTTP Basic, or with a token by client credentials with the ' +
+      'scope `revocations:read`. The revocations are those of people, grants and clients with tokens for this resource, and of its tokens. ' +
+      'With `Accept: text/event-stream` they come as Server-Sent Events, each within a second: the `id` of an event is a position, for ' +
+      '`Last-Event-ID`. Every 2 s a comment moves the position: all that was revoked until then has been sent. A stream ends after some ' +
+      'minutes; connect again.',
+    scopes: [REVOCATIONS_READ],
+    query: Type.Object({
+      after: Type.Optional(
+        Type.String({
+          maxLength: 2000,
+          description: 'The `as_of` of an earlier response; without it, all that are in force.',
+        }),
+      ),
+    }),
+    responses: ok('The revocations, the earliest first.', revocationsShape),
+    kinds: ['rate_limited'],
+    async handle({ ctx, server, person, params, query }) {
+      if (server === undefined)
+        throw new ServiceError('forbidden', 'This is for applications of type resource.');
+      const { id } = await findManaged(params.id, person);
+      const after = ctx.get('last-event-id') || query.after;
+      if (ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream') {
+        await streams.open(ctx.res, { ...server, resource: id, after });
+        ctx.respond = false;
+        return undefined;
+      }
+      const page = await revocations.list(after, id);
+      return { ...page, revocations: page.revocations.map(resourceRevocation) };
     },
   });
 
@@ -294,7 +360,7 @@ export function resourceRoutes(options: {
       { name: 'Calendar' },
     ),
     responses: ok('The resource.', resourceShape),
-    async handle({ ctx, caller, person, params, body }) {
+    async handle({ ctx, epoch, person, params, body }) {
       check(omitUndefined(body));
       const { id, owner } = await findManaged(params.id, person);
       const isWider = body.scopes !== undefined || body.applications !== undefined;
@@ -302,7 +368,7 @@ export function resourceRoutes(options: {
         ...omitUndefined(body),
         ...(body.applications === undefined
           ? {}
-          : await listing(body.applications, { caller, person }, owner)),
+          : await listing(body.applications, { epoch, person }, owner)),
         ...(isWider ? { verifiedAt: null } : {}),
       });
       if (changed === undefined) throw new ServiceError('not_found', 'There is no such resource.');

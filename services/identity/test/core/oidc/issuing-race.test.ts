@@ -102,6 +102,7 @@ t.test(
         },
         findResource: async () => undefined,
         callerOfHandle: () => undefined,
+        noteIssued: async () => {},
         accounts: noAccount,
         authority: { giverOf: async () => owner },
         acceptsService: () => undefined,

@@ -126,7 +126,11 @@ t.test('a resource server: the access tokens of the API that are sent to it (RFC
       form({ token: 'x', ...resource, client_secret: 'x' }, {}, '/oauth2/introspect'),
       'invalid_client',
     ],
-    ['it gets no tokens', form({ grant_type: 'client_credentials', ...resource }), 'unauthorized_client'],
+    [
+      'it gets no tokens for the API',
+      form({ grant_type: 'client_credentials', ...resource, scope: 'read:data' }),
+      'invalid_scope',
+    ],
   ] as const) {
     t.match((await response).body, { error }, name);
   }

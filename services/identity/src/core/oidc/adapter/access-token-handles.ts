@@ -10,6 +10,8 @@ export type AccessTokenHandles = {
   find(handle: string): AdapterPayload | undefined;
   /** The caller whose token has this handle. */
   callerOf(handle: string): Caller | undefined;
+  /** The audience of the token with this `jti`, while it has a handle. */
+  audienceOf(jti: string): string | undefined;
 };
 
 export function createAccessTokenHandles(api: string): AccessTokenHandles {
@@ -26,6 +28,8 @@ export function createAccessTokenHandles(api: string): AccessTokenHandles {
     },
     find: (handle) => issued.get(handle)?.payload,
     callerOf: (handle) => issued.get(handle)?.caller,
+    audienceOf: (jti) =>
+      [...issued.values()].find(({ payload }) => payload.jti === jti)?.payload.aud as string | undefined,
   };
 }
 
@@ -35,6 +39,8 @@ function payloadOf(caller: Caller, audience: string): AdapterPayload {
   // The further members of an introspection (RFC 9470 §6.2).
   const extra = {
     ...(ofMachine ? { sub: caller.subject } : {}),
+    // A resource server that keeps the response drops it when the owner's access ends.
+    ...(caller.resource === undefined ? {} : omitUndefined({ owner: caller.person?.id })),
     ...omitUndefined({ acr: caller.acr, auth_time: caller.authTime }),
   };
   return {

@@ -30,7 +30,7 @@ export function machineClaims(
     givenBy,
   }: Pick<OwnerPermissions<Pick<Account, 'id' | 'role' | 'status' | 'epoch'>>, 'owner' | 'givenBy'>,
   credentialId: string | undefined,
-): Record<string, unknown> {
+): Record<string, unknown> & { epoch: { client: number; subject?: number } } {
   const { epoch: client } = application;
   const of =
     owner === undefined

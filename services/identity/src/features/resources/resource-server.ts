@@ -1,0 +1,65 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import { requestInfo } from '@gatehouse/server/requests';
+import type { Caller } from '@gatehouse/tokens/caller';
+import { REVOCATIONS_READ } from '@gatehouse/tokens/scopes';
+import type { Context } from 'koa';
+import type { AccountCache } from '../../core/accounts/account-cache.ts';
+import type { Application } from '../../core/applications/application.ts';
+import type { Applications } from '../../core/applications/applications.ts';
+import type { Authentication } from '../../http/authentication.ts';
+
+/** An application of type resource that makes a request, and the person who owns it. */
+export type ResourceServer = { clientId: string; owner: string };
+
+/** The credentials of HTTP Basic, each part encoded as in a form (RFC 6749 §2.3.1). */
+const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2}) *$/i;
+
+/**
+ * Returns a function that finds the resource server of a request: by HTTP Basic, or by a token that it has for itself with the scope
+ * revocations:read. For any other valid token it returns the caller. Throws `unauthenticated` for credentials that are not valid, and
+ * `forbidden` for other applications.
+ */
+export function createResourceServerAuthentication(options: {
+  applications: Pick<Applications, 'find' | 'checkSecret'>;
+  accountCache: Pick<AccountCache, 'find'>;
+  authentication: Pick<Authentication, 'countUnauthenticated' | 'countApplication'>;
+  authenticate(ctx: Context): Promise<Caller>;
+}): (ctx: Context) => Promise<{ server: ResourceServer } | { server: undefined; caller: Caller }> {
+  const { applications, accountCache, authentication } = options;
+
+  async function byBasic(ctx: Context, encoded: string): Promise<Application> {
+    const { address } = requestInfo(ctx.req);
+    const text = Buffer.from(encoded, 'base64').toString('utf8');
+    const [id = '', secret = ''] = text.split(/:(.*)/s).map(formDecoded);
+    const isRight = (await applications.checkSecret(id, secret, address)) !== undefined;
+    const application = isRight ? await applications.find(id) : undefined;
+    if (application === undefined) {
+      await authentication.countUnauthenticated(ctx);
+      throw new ServiceError('unauthenticated', 'The client ID or the client secret is not valid.', {
+        headers: { 'www-authenticate': 'Basic realm="gatehouse", charset="UTF-8"' },
+      });
+    }
+    await authentication.countApplication(ctx, id);
+    return application;
+  }
+
+  async function resourceServerOf(application: Application | undefined): Promise<ResourceServer> {
+    const { id: clientId, type, owner } = application ?? {};
+    const isUsable = typeof owner === 'string' && (await accountCache.find(owner))?.status === 'active';
+    if (clientId === undefined || type !== 'resource' || !isUsable)
+      throw new ServiceError('forbidden', 'This is for applications of type resource.');
+    return { clientId, owner };
+  }
+
+  return async (ctx) => {
+    const [, encoded] = BASIC.exec(ctx.get('authorization')) ?? [];
+    if (encoded !== undefined) return { server: await resourceServerOf(await byBasic(ctx, encoded)) };
+    const caller = await options.authenticate(ctx);
+    if (!caller.scopes.has(REVOCATIONS_READ)) return { server: undefined, caller };
+    return { server: await resourceServerOf(await applications.find(caller.clientId)) };
+  };
+}
+
+function formDecoded(text: string): string {
+  return new URLSearchParams(`value=${text.replaceAll('&', '%26')}`).get('value') ?? '';
+}

@@ -1,0 +1,190 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { ServiceError } from '@gatehouse/core/errors';
+import type { Logger } from '@gatehouse/core/logger';
+import type { MetricFamily } from '@gatehouse/core/metrics-text';
+import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
+import type { Revocation } from '@gatehouse/tokens/revocations';
+import { OVERLAP_MS, positionAt, type Revocations } from '../../core/revocations/revocations.ts';
+import { resourceRevocation } from './resource-revocation.ts';
+
+const HEARTBEAT_MS = 2000;
+/** After this the credential of a listener is verified again: it reconnects. */
+const LIFETIME_MS = 300_000;
+/** The bytes that a listener may leave unread. */
+const MAX_UNREAD = 256 * 1024;
+const MAX_STREAMS = 2000;
+const MAX_STREAMS_OF_OWNER = 1000;
+
+type Stream = {
+  response: ServerResponse;
+  resource: string;
+  owner: string;
+  clientId: string;
+  position: string;
+  isLoaded: boolean;
+  endsAt: number;
+};
+
+export type RevocationStreams = PeriodicTask & {
+  /** Sends the revocations that concern a resource, after a position, as Server-Sent Events. Throws `rate_limited`. */
+  open(
+    response: ServerResponse,
+    listener: Pick<Stream, 'resource' | 'owner' | 'clientId'> & { after: string | undefined },
+  ): Promise<void>;
+  /** To be called for each revocation by any replica. */
+  hear(revocation: Revocation): void;
+  metrics(): MetricFamily[];
+};
+
+/**
+ * Streams of revocations to the APIs of others. All streams of a process share one reading of the database, which a broadcast wakes. A
+ * heartbeat says that everything up to now has been sent, so it follows a successful reading only.
+ */
+export function createRevocationStreams(options: {
+  revocations: Pick<Revocations, 'list' | 'concerningResources' | 'lastUpdate'>;
+  logger: Logger;
+  lifetimeMs?: number;
+}): RevocationStreams {
+  const { revocations, logger, lifetimeMs = LIFETIME_MS } = options;
+  const streams = new Set<Stream>();
+  /** Up to when revocations have been read, by the database's clock; undefined while nobody listens. */
+  let readUntil: Date | undefined;
+  /** When those were written that a query reaches back to. */
+  const sent = new Map<string, number>();
+  let heartbeatAt = 0;
+
+  function write({ response }: Stream, text: string): boolean {
+    if (response.writableEnded || response.destroyed) return true;
+    const isTaken = response.write(text);
+    if (response.writableLength > MAX_UNREAD) response.destroy();
+    return isTaken;
+  }
+
+  async function readNew(): Promise<void> {
+    if (streams.size === 0 || readUntil === undefined) return;
+    const from = readUntil.getTime() - OVERLAP_MS;
+    for (const [key, at] of sent) if (at < from) sent.delete(key);
+    for (const entry of await revocations.concerningResources(new Date(from))) {
+      const { kind, id, updatedAt, resources = [] } = entry;
+      const key = `${kind} ${id} ${updatedAt.getTime()}`;
+      if (sent.has(key)) continue;
+      sent.set(key, updatedAt.getTime());
+      readUntil = updatedAt;
+      const position = positionAt(updatedAt);
+      const text = eventOf(position, entry);
+      for (const stream of streams) {
+        if (!resources.includes(stream.resource)) continue;
+        if (stream.isLoaded) stream.position = position;
+        write(stream, text);
+      }
+    }
+  }
+
+  async function run(): Promise<void> {
+    await readNew();
+    const now = Date.now();
+    if (now - heartbeatAt < HEARTBEAT_MS) return;
+    heartbeatAt = now;
+    for (const stream of streams) {
+      if (stream.isLoaded) write(stream, heartbeatOf(stream.position));
+      if (now > stream.endsAt) stream.response.end();
+    }
+  }
+
+  const task = createPeriodicTask({
+    run,
+    everyMs: () => Math.max(0, heartbeatAt + HEARTBEAT_MS - Date.now()),
+    onError: (err) => logger.debug({ err }, 'revocations could not be read for the APIs of others'),
+  });
+
+  function add(stream: Stream): void {
+    const ofOwner = [...streams].filter(({ owner }) => owner === stream.owner).length;
+    if (streams.size >= MAX_STREAMS || ofOwner >= MAX_STREAMS_OF_OWNER) {
+      throw new ServiceError('rate_limited', 'Too many connections to the feed are open.', {
+        headers: { 'retry-after': '30' },
+      });
+    }
+    streams.add(stream);
+    stream.response.on('close', () => {
+      streams.delete(stream);
+      if (streams.size === 0) readUntil = undefined;
+    });
+  }
+
+  /** Sends what was revoked before; what is revoked meanwhile comes in between. */
+  async function load(stream: Stream, after: string | undefined): Promise<void> {
+    const { response, resource } = stream;
+    for (let more = true; more && !response.destroyed; ) {
+      const page = await revocations.list(stream.position === '' ? after : stream.position, resource);
+      const { revocations: entries } = page;
+      // After a broken connection the whole page comes again.
+      const before = stream.position || after || positionAt(new Date(0));
+      const text = entries
+        .map((entry, i) => eventOf(i === entries.length - 1 ? page.as_of : before, entry))
+        .join('');
+      stream.position = page.as_of;
+      more = page.more;
+      if (!response.write(text || ':\n\n') && !response.destroyed) {
+        await once(response, 'drain', { signal: AbortSignal.timeout(60_000) });
+      }
+    }
+    stream.isLoaded = true;
+    write(stream, heartbeatOf(stream.position));
+  }
+
+  return {
+    ...task,
+    async stop() {
+      for (const { response } of streams) response.end();
+      await task.stop();
+    },
+    async open(response, { after, ...listener }) {
+      const endsAt = Date.now() + lifetimeMs * (0.8 + Math.random() / 5);
+      const stream: Stream = { ...listener, response, position: '', isLoaded: false, endsAt };
+      add(stream);
+      try {
+        readUntil ??= (await revocations.lastUpdate('*')) ?? new Date(0);
+        response.writeHead(200, {
+          'content-type': 'text/event-stream',
+          'cache-control': 'no-store',
+          // Nginx collects a response otherwise.
+          'x-accel-buffering': 'no',
+        });
+        await load(stream, after);
+      } catch (error) {
+        if (!response.headersSent) {
+          streams.delete(stream);
+          throw error;
+        }
+        logger.debug({ err: error }, 'a stream of revocations was broken off');
+        response.destroy();
+      }
+    },
+    hear({ kind, id }) {
+      if (streams.size === 0) return;
+      task.wake();
+      for (const { clientId, owner, response } of streams) {
+        if ((kind === 'client' && id === clientId) || (kind === 'subject' && id === owner)) response.end();
+      }
+    },
+    metrics: () => [
+      {
+        name: 'gatehouse_revocation_streams',
+        help: 'The connections of the APIs of others to the revocation feed.',
+        type: 'gauge',
+        samples: [{ value: streams.size }],
+      },
+    ],
+  };
+}
+
+/** An event of the HTML standard, section 9.2. */
+function eventOf(position: string, entry: Parameters<typeof resourceRevocation>[0]): string {
+  return `id: ${position}\ndata: ${JSON.stringify(resourceRevocation(entry))}\n\n`;
+}
+
+/** Moves the position of a listener without an event. */
+function heartbeatOf(position: string): string {
+  return `: heartbeat\nid: ${position}\n\n`;
+}
