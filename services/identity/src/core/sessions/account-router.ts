@@ -29,8 +29,15 @@ export type AccountPage = {
   form(action: string, hidden?: PageForm['hidden']): PageForm;
 };
 
+/** The subjects of the sections of the navigation, in their order. */
+const SUBJECTS = ['person', 'sign-in', 'sign-in method', 'sessions', 'applications', 'data'] as const;
+
 /** A section of the navigation, which is always shown unless it says otherwise. */
-export type AccountPageSection = AccountSection & { label: Text; isShown?(): boolean };
+export type AccountPageSection = AccountSection & {
+  label: Text;
+  subject: (typeof SUBJECTS)[number];
+  isShown?(): boolean;
+};
 
 /** Routes that only somebody who is signed in can use. */
 export type AccountRouter = {
@@ -126,6 +133,7 @@ export function createAccountRouter(options: {
       ...{ username, notice, signOut: form('/account/sign-out') },
       sections: sections
         .filter(({ isShown }) => isShown?.() ?? true)
+        .toSorted((a, b) => SUBJECTS.indexOf(a.subject) - SUBJECTS.indexOf(b.subject))
         .map(({ path, label }) => ({ path, label: translated(label) })),
     };
     return { signedIn, form, frame };

@@ -71,10 +71,11 @@ export function account(
       erasers: [pictureStore.remove],
       undoableChanges: [PASSWORD_CHANGED, RECOVERY_USED],
       accountSections: [
-        { path: ACCOUNT_PAGES.profile, label: 'Profile' },
-        { path: ACCOUNT_PAGES.password, label: 'Password' },
-        { path: ACCOUNT_PAGES.applications, label: 'Applications' },
-        { path: ACCOUNT_PAGES.sessions, label: 'Sessions' },
+        { path: ACCOUNT_PAGES.profile, label: 'Profile', subject: 'person' },
+        { path: ACCOUNT_PAGES.password, label: 'Password', subject: 'sign-in method' },
+        { path: ACCOUNT_PAGES.sessions, label: 'Sessions', subject: 'sessions' },
+        { path: ACCOUNT_PAGES.applications, label: 'Applications', subject: 'applications' },
+        { path: ACCOUNT_PAGES.export, label: 'Download your data', subject: 'data' },
       ],
       securityParts: [
         {

@@ -62,19 +62,19 @@ export function profilePage(model: ProfileModel): string {
     body: html`${parts.map(({ content }) => content)}${problemSummary(problems, [...FIELDS, 'current_password'])}
 ${form(
   model.form,
-  html`<fieldset><legend>${t('Signing in')}</legend>
-${field({ ...common('username'), label: t('Username'), autocomplete: 'username', required: true })}
-${field({ ...common('email'), label: t('Email'), type: 'email', autocomplete: 'email', required: model.email !== 'none', describedBy: 'email-state' })}
-${emailState(model.email)}
-${model.asksForPassword && field({ name: 'current_password', label: t('Current password'), hint: t('Required only to change the email address.'), type: 'password', autocomplete: 'current-password', problem: problemOf(problems, 'current_password') })}
-</fieldset>
-<fieldset><legend>${t('About you')}</legend>
+  html`<fieldset><legend>${t('About you')}</legend>
 ${field({ ...common('name'), label: t('Name'), hint: t('The name that you want to be called by.'), autocomplete: 'name', required: true })}
 <div class="pair">${field({ ...common('first_name'), label: t('First name'), autocomplete: 'given-name' })}
 ${field({ ...common('last_name'), label: t('Last name'), autocomplete: 'family-name' })}</div>
 ${field({ ...common('phone'), label: t('Phone'), hint: t('For SMS messages. Start with + and the country code, such as +44 20 7946 0018.'), type: 'tel', autocomplete: 'tel' })}
 <div class="pair">${field({ ...common('locale'), label: t('Language'), hint: t('For mails and applications, such as en or de-AT.'), autocomplete: 'language', suggestions: languageNames() })}
 ${field({ ...common('zoneinfo'), label: t('Time zone'), hint: t('For applications, such as Europe/Berlin.'), autocomplete: 'off', suggestions: TIME_ZONES.map((zone) => [zone]) })}</div>
+</fieldset>
+<fieldset><legend>${t('Signing in')}</legend>
+${field({ ...common('username'), label: t('Username'), autocomplete: 'username', required: true })}
+${field({ ...common('email'), label: t('Email'), type: 'email', autocomplete: 'email', required: model.email !== 'none', describedBy: 'email-state' })}
+${emailState(model.email)}
+${model.asksForPassword && field({ name: 'current_password', label: t('Current password'), hint: t('Required only to change the email address.'), type: 'password', autocomplete: 'current-password', problem: problemOf(problems, 'current_password') })}
 </fieldset>
 <div class="buttons"><button class="primary">${t('Save')}</button></div>`,
 )}

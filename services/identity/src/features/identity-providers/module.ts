@@ -106,7 +106,7 @@ export function identityProviders(
       ...{ credentials: [credentials], personalData: [personalData], provider: [provider] },
       accountSections: [
         {
-          ...{ path: CONNECTED_ACCOUNTS, label: 'Connected accounts' },
+          ...{ path: CONNECTED_ACCOUNTS, label: 'Connected accounts', subject: 'sign-in method' },
           isShown: () => active.list().length > 0,
         },
       ],

@@ -126,7 +126,7 @@ export function passkeys(
         },
       ],
       savedProfileParts: [signals],
-      accountSections: [{ path: PASSKEYS, label: 'Passkeys' }],
+      accountSections: [{ path: PASSKEYS, label: 'Passkeys', subject: 'sign-in method' }],
       erasers: [(userId) => passkeys.removeAll(userId)],
     },
   };

@@ -72,7 +72,7 @@ export function exportPage(model: {
     title: t('Download your data'),
     failed: problem !== undefined,
     frame,
-    current: ACCOUNT_PAGES.profile,
+    current: ACCOUNT_PAGES.export,
     body: html`${problem && alertBox(problems[problem])}
 <p>${t('You get one file in the JSON format, with everything that is stored about you: your profile, your sign-in methods and sessions, the applications that you have allowed or created, your activity, items, orders, messages and webhooks.')}</p>
 <p>${t('Passwords, keys and other secrets are not in the file. Keep it in a safe place: whoever has it can read all of this.')}</p>
