@@ -54,6 +54,20 @@ export function statusTag(status: string): Html {
   return html`<span class="status${look}">${status}</span>`;
 }
 
+/** The looks of the classes of HTTP statuses, by their first digits. */
+const STATUS_LOOKS: Readonly<Record<string, string>> = {
+  2: 'is-good',
+  3: 'is-quiet',
+  4: 'is-warning',
+  5: 'is-bad',
+};
+
+/** An HTTP status, or a class of them such as 4xx. */
+export function httpStatusTag(status: string | number): Html {
+  const look = STATUS_LOOKS[String(status).charAt(0)] ?? 'is-quiet';
+  return html`<span class="status ${look}">${status}</span>`;
+}
+
 /** A time that the API gave; a dash for none. */
 export function time(iso: string | null | undefined, none: Content = '–'): Content {
   return timeBy('minute', iso, none);
@@ -74,6 +88,11 @@ const NUMBER = new Intl.NumberFormat('en-GB');
 /** A whole number, in groups of three digits. */
 export function number(value: number): string {
   return NUMBER.format(value);
+}
+
+/** How much of a limit is used. */
+export function limitMeter(name: string, value: number, limit: number): Html {
+  return html`<meter min="0" max="${limit}" high="${limit * 0.8}" optimum="0" value="${value}" aria-label="${`Share of the limit of ${name}`}"></meter> ${number(value)} of ${number(limit)}`;
 }
 
 /** An amount of money with the decimals of its currency. */
@@ -98,6 +117,11 @@ export function lastUseText({ last_used_at: at }: LastUse): Html {
 /** A text to be copied, such as an id. The id of its element must be unique on the page. */
 export function copyable(id: string, text: string): Html {
   return html`<span class="copyable"><code id="${id}" dir="ltr">${text}</code>${copyButton(id)}</span>`;
+}
+
+/** A text that is shown only once, such as a secret, with what to do next. */
+export function shownOnce(it: { title: string; shown: Content; next: Content; more?: Content }): Html {
+  return html`<section class="panel new-secret" role="status"><h2>${it.title}</h2>${it.shown}<p>It is shown only once. ${it.next}</p>${it.more}</section>`;
 }
 
 /** Some lines of code. */
@@ -175,11 +199,11 @@ export function userLink(id: string, names: Names): Html {
   return html`<a href="/dashboard/users/${encodeURIComponent(id)}" title="${id}">${text}</a>`;
 }
 
-/** A link to an application, by name if it is known; parts of Gatehouse itself have no page. */
-export function applicationLink(id: string, names: ReadonlyMap<string, string>): Content {
+/** A link to an application, or a further page of it, by name if it is known; parts of Gatehouse itself have no page. */
+export function applicationLink(id: string, names: ReadonlyMap<string, string>, part = ''): Content {
   const name = names.get(id);
   if (name === undefined && !id.startsWith('app_')) return OUR_CLIENTS[id] ?? html`<code>${id}</code>`;
-  return html`<a href="/dashboard/applications/${encodeURIComponent(id)}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
+  return html`<a href="/dashboard/applications/${encodeURIComponent(id)}${part}" title="${id}">${name === undefined ? shortId(id) : html`<bdi>${name}</bdi>`}</a>`;
 }
 
 /** The end of an id, by which it differs from others of the same time. */

@@ -18,6 +18,7 @@ export const TEXT: [text: string, ground: string][] = [
   ['on-accent', 'accent-strong'],
   ['ink', 'tint'],
   ['accent', 'tint'],
+  ['warning', 'warning-tint'],
   ['bad', 'bad-tint'],
   ['ink', 'bad-tint'],
   ['ink', 'good-tint'],

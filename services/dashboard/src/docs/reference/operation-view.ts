@@ -1,5 +1,5 @@
 import { type Html, html, type Content as Markup } from '@gatehouse/web/html';
-import { codeBlock } from '../../pages/parts.ts';
+import { codeBlock, httpStatusTag } from '../../pages/parts.ts';
 import { highlight } from '../guides/highlight.ts';
 import { renderMarkdown } from '../guides/markdown.ts';
 import {
@@ -132,7 +132,7 @@ function responseView(
   { description, headers = {}, content }: Response,
 ): Html {
   const names = Object.keys(headers);
-  return html`<div class="response"><p><span class="status is-good">${status}</span> ${description}</p>
+  return html`<div class="response"><p>${httpStatusTag(status)} ${description}</p>
 ${content !== undefined && shapesView({ document, side: 'returned' }, content)}
 ${names.length > 0 && html`<details class="nested"><summary>Headers (${names.length})</summary><ul class="fields-of">${Object.entries(headers).map(([name, it]) => html`<li><code class="field-name">${name}</code><p class="field-text">${it.description}</p></li>`)}</ul></details>`}</div>`;
 }
@@ -142,7 +142,7 @@ function errorList(id: string, errors: readonly { status: string; response: Resp
   return html`<details class="nested"><summary>Errors (${errors.length})</summary><ul class="fields-of">${errors.map(
     ({ status, response }) => {
       const { example } = Object.values(response.content ?? {})[0] ?? {};
-      return html`<li><p><span class="status is-bad">${status}</span> ${response.description}</p>${example !== undefined && jsonBlock(`${id}-${status}`, example)}</li>`;
+      return html`<li><p>${httpStatusTag(status)} ${response.description}</p>${example !== undefined && jsonBlock(`${id}-${status}`, example)}</li>`;
     },
   )}</ul></details>`;
 }

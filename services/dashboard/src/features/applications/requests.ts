@@ -8,7 +8,7 @@ import { instantOf } from '../../api/instants.ts';
 import { clientIdsOf } from '../../api/lookups.ts';
 import { type Names, namesOfApplications } from '../../api/names.ts';
 import { type ApiPage, beginsWith, filters } from '../../api/pages.ts';
-import { applicationLink, copyable, exactTime, facts, number } from '../../pages/parts.ts';
+import { applicationLink, copyable, exactTime, facts, httpStatusTag, number } from '../../pages/parts.ts';
 import type { View } from '../../pages/view.ts';
 import { addExport } from '../../resources/resource-export.ts';
 import { type ListQuery, listView, type ResourceList } from '../../resources/resource-list.ts';
@@ -91,7 +91,7 @@ const list: ResourceList<LoggedRequest> & Pick<Section, 'title'> = {
         html`<a href="/dashboard/requests/${id}">${method} ${breakable(path)}</a>`,
     },
     { title: 'Time', show: ({ time }) => exactTime(time) },
-    { title: 'Status', show: statusOf },
+    { title: 'Status', show: ({ status }) => httpStatusTag(status) },
     { title: 'Duration', number: true, show: ({ duration_ms: ms }) => `${number(ms)} ms` },
     { title: 'Application', show: clientOf },
     { title: 'Reason', show: reason },
@@ -144,7 +144,7 @@ async function requestPage(visit: Visit): Promise<View> {
     trail: [{ href: '/dashboard/requests', title: 'Requests' }],
     body: html`${it.code !== null && html`<section class="panel"><h2>Why it failed</h2><p>${reason(it)}</p>${it.missing_scope !== null && html`<p>${nextStep}</p>`}<p><a href="/docs/guides/requests">All errors, and what to do</a></p></section>`}
 <section class="panel">${facts([
-      ['Status', statusOf(it)],
+      ['Status', httpStatusTag(it.status)],
       ['Ended', exactTime(it.time)],
       ['Duration', `${number(it.duration_ms)} ms`],
       ['Service', it.service],
@@ -202,11 +202,6 @@ function boundAt(text: string): string {
 /** A path that may break after each segment, and within ids. */
 function breakable(path: string): Content {
   return path.split(/(?<=[/_])|(?<=\w{13})(?=\w)/).map((part) => html`${part}<wbr>`);
-}
-
-function statusOf({ status, code }: LoggedRequest): Content {
-  const look = status >= 400 || code !== null ? 'is-bad' : 'is-good';
-  return html`<span class="status ${look}">${status}</span>`;
 }
 
 function clientOf({ client_id: id, authenticated }: LoggedRequest, names: Names): Content {

@@ -3,7 +3,7 @@ import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { Api } from '../../api/api.ts';
 import type { ApiKey, Application } from '../../api/application-types.ts';
 import { attempt, type Outcome } from '../../api/attempt.ts';
-import { notAvailable, number } from '../../pages/parts.ts';
+import { httpStatusTag, limitMeter, notAvailable, number } from '../../pages/parts.ts';
 import { type Column, table } from '../../pages/table.ts';
 import { RANGES, type Range, type Series } from '../overview/analytics.ts';
 import { totalText } from '../overview/figures.ts';
@@ -124,7 +124,10 @@ function endpointTable(outcomes: readonly Outcome<Series>[]): Html {
 
 function statusTable(totals: Totals, log: string): Html {
   if (totals.length === 0) return NONE;
-  const columns: Column<Totals[number]>[] = [{ title: 'Status', show: ({ name }) => name }, COUNT];
+  const columns: Column<Totals[number]>[] = [
+    { title: 'Status', show: ({ name }) => httpStatusTag(name ?? 'other') },
+    COUNT,
+  ];
   return html`${table(columns, totals)}<p><a href="${log}&status=failed">Failed requests, and why they failed</a></p>`;
 }
 
@@ -167,8 +170,7 @@ function limitTable(it: {
     { title: 'Service', show: ({ name }) => name },
     {
       title: 'Busiest minute of the last hour',
-      show: ({ name, value }) =>
-        html`<meter min="0" max="${quota}" high="${quota * 0.8}" optimum="0" value="${value}" aria-label="${`Share of the limit of ${name}`}"></meter> ${number(value)} of ${number(quota)}`,
+      show: ({ name, value }) => limitMeter(String(name), value, quota),
     },
     {
       title: `Refused (429), ${title.toLowerCase()}`,

@@ -17,6 +17,8 @@ import {
 export type Plot = {
   title: string;
   unit: Unit;
+  /** Whether its series are client errors, server errors and others, in the colours of these. */
+  isOfErrors?: true;
   /** Each series of the plot: its name, and its values over the same times. */
   lines: readonly { name: string; outcome: Outcome<Series> }[];
 };
@@ -67,6 +69,7 @@ export function requestPlots(series: RequestSeries): Plot[] {
     {
       title: 'Errors',
       unit: 'count',
+      isOfErrors: true,
       lines: [
         { name: 'Client errors (4xx)', outcome: series.client_errors },
         { name: 'Server errors (5xx)', outcome: series.errors },
@@ -100,7 +103,7 @@ export function plotGrid(plots: readonly Plot[]): Html {
 ${empty.length > 0 && html`<p class="hint">No data in this period: ${empty.join(', ')}.</p>`}`;
 }
 
-function onePlot({ title, unit, lines }: Plot): Html {
+function onePlot({ title, unit, isOfErrors, lines }: Plot): Html {
   const first = lines[0]?.outcome;
   if (first?.value === undefined) {
     return html`<div class="plot"><h2>${title}</h2>${first?.error !== undefined && notAvailable(title, first.error)}</div>`;
@@ -111,7 +114,7 @@ function onePlot({ title, unit, lines }: Plot): Html {
   const kind = unit === 'ms' ? 'lines' : 'bars';
   const { interval } = first.value;
   const byDay = interval === 'day';
-  return html`<figure class="plot ${kind}" data-seconds="${SECONDS[interval] ?? 60}"><figcaption><h2>${title}${unit === 'ms' && ' in ms'}</h2>${total !== undefined && html`<span class="total">Total ${total}</span>`}</figcaption>
+  return html`<figure class="plot ${kind}${isOfErrors ? ' failures' : ''}" data-seconds="${SECONDS[interval] ?? 60}"><figcaption><h2>${title}${unit === 'ms' && ' in ms'}</h2>${total !== undefined && html`<span class="total">Total ${total}</span>`}</figcaption>
 ${columns.length > 1 && html`<ul class="legend" aria-hidden="true">${columns.map(({ name }) => html`<li>${name}</li>`)}</ul>`}
 <div class="drawing"><p class="readout" aria-live="polite"></p><div class="canvas" role="img" tabindex="0" aria-label="${`${title}: use the arrow keys to read the values`}"></div></div>
 <details><summary>As a table</summary><div class="table" tabindex="0" role="region" aria-label="${`${title} as a table`}"><table><thead><tr><th scope="col">${byDay ? 'Day (UTC)' : 'From'}</th>${columns.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>

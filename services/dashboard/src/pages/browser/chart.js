@@ -34,7 +34,7 @@ function draw(figure) {
   const isBars = figure.classList.contains('bars');
   const style = getComputedStyle(figure);
   const colour = (name) => style.getPropertyValue(name).trim();
-  const colours = [colour('--accent'), colour('--bad'), colour('--focus')];
+  const colours = ['--line-1', '--line-2', '--line-3'].map(colour);
   const axis = {
     stroke: colour('--soft-ink'),
     grid: { stroke: colour('--line'), width: 1 },
@@ -129,7 +129,8 @@ function draw(figure) {
                 label,
                 stroke,
                 width: 1,
-                fill: at === 1 ? `${stroke}44` : stroke,
+                fill: [stroke, `${stroke}44`, 'transparent'][at % 3],
+                dash: [undefined, undefined, [2, 2]][at % 3],
                 paths: bars(at),
                 points: { show: false },
               }
