@@ -303,6 +303,8 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     members: `/applications/${machine}/members`,
     profiles: `/applications/${machine}/profiles`,
     requests: '/requests',
+    'requests-filtered': '/requests?status=failed',
+    'rate-limits': '/rate-limits',
     branding: '/branding',
     preferences: '/preferences',
     'try-a-request': '/try/create_api_v1_items',

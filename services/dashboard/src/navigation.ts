@@ -9,6 +9,7 @@ import { signingKeys } from './features/administration/signing-keys.ts';
 import { users } from './features/administration/users.ts';
 import { applications } from './features/applications/applications.ts';
 import { invitationNotice } from './features/applications/memberships.ts';
+import { rateLimits } from './features/applications/rate-limits.ts';
 import { registrationTokens } from './features/applications/registration-tokens.ts';
 import { requests } from './features/applications/requests.ts';
 import { resources } from './features/applications/resources.ts';
@@ -38,6 +39,7 @@ export function dashboardSections(config: Config): [heading: string, sections: S
         applications(config),
         webhooks,
         requests,
+        rateLimits(config),
         auditLog,
         resources(config),
         registrationTokens,

@@ -79,7 +79,13 @@ for (const username of ['ann', 'viewer', 'developer', 'editor', 'admin']) {
     if (username !== 'admin') return;
     // The last click of each job is that of the button on the page.
     for (const page of [
-      ...['/applications/new?type', '/applications/:id/credentials', '/webhooks/new', '/requests'],
+      ...[
+        '/applications/new?type',
+        '/applications/:id/credentials',
+        '/webhooks/new',
+        '/requests',
+        '/rate-limits',
+      ],
       ...['/users/:id/deactivate', '/users/:id', '/users/:id/revoke-access', '/invitations/new'],
       ...['/identity-providers/new?type'],
     ]) {

@@ -1,7 +1,8 @@
 import { plainBody } from '@gatehouse/api/http/error-bodies';
+import { CREDENTIAL_POLICY } from '@gatehouse/api/http/identify-caller';
 import { serializer } from '@gatehouse/api/http/schema';
 import { DATE_PATTERN } from '@gatehouse/api/lists/filter-patterns';
-import { response, shape } from '@gatehouse/api/openapi/shapes';
+import { ok, response, shape } from '@gatehouse/api/openapi/shapes';
 import { mountEndpoints, uncached } from '@gatehouse/api/resource/mount-endpoints';
 import type { MountOptions } from '@gatehouse/api/resource/mount-resource';
 import type { FastifyInstance } from 'fastify';
@@ -9,6 +10,7 @@ import { Type } from 'typebox';
 import { MAX_POINTS, readAnalyticsQuery } from './analytics-query.ts';
 import { type Analytics, MAX_GROUPS } from './analytics-service.ts';
 import { INTERVALS, type Interval } from './bucket.ts';
+import { MAX_LIMIT_USES, type ReadLimitUse } from './limit-use.ts';
 import { GROUPS, type Group, groupingOf, groupsOf, METRIC_NAMES, METRICS } from './metrics.ts';
 
 const PATH = '/api/v1/analytics';
@@ -85,6 +87,35 @@ const Query = Type.Object({
   ),
 });
 
+const LimitUses = Type.Object({
+  as_of: Values.properties.as_of,
+  limit: Type.Integer({ description: 'The requests that are allowed in a minute at each service.' }),
+  data: Type.Array(
+    Type.Object({
+      client_id: Type.String(),
+      busiest_minute: Type.Integer({
+        description: 'The requests in the busiest minute of the last hour, at one service.',
+      }),
+      service: Type.Union([Type.String(), Type.Null()], {
+        description: 'The service of that minute; null without requests in the last hour.',
+      }),
+      rate_limited: Type.Integer({
+        description: 'The requests of the last 24 hours that were answered with 429.',
+      }),
+    }),
+  ),
+});
+const LIMIT_EXAMPLE = {
+  as_of: '2026-01-31T12:40:05.000Z',
+  limit: CREDENTIAL_POLICY.quota,
+  data: [
+    {
+      ...{ client_id: 'app_01m7g9w2k0000c4v8x3r6t5n1z', busiest_minute: 5400 },
+      ...{ service: 'items', rate_limited: 12 },
+    },
+  ],
+};
+
 const LIST = {
   metrics: METRIC_NAMES.map((name) => {
     const { description, unit } = METRICS[name];
@@ -111,6 +142,15 @@ const EXAMPLE = {
 const writeList = serializer(Metrics) as (value: unknown) => string;
 const writeValues = serializer(Values) as (value: unknown) => string;
 
+const writeLimitUses = serializer(LimitUses) as (value: unknown) => string;
+
+const LIMIT_DESCRIPTION = `
+The ${MAX_LIMIT_USES} applications whose busiest minute of the last hour came nearest to the rate limit, in this order, with the requests that were
+answered with 429. The requests of all people who use an application count together, while each of them has a limit of their own.
+
+Editors, admins and trusted applications see every application. Other people see their own.
+`.trim();
+
 const DESCRIPTION = `
 Without metric, the list of metrics. The values of a metric are by minute, hour (the default) or day in UTC, each with the start of
 its interval, at most ${MAX_POINTS} of them; from and to are widened to whole intervals. group_by divides the values; the ${MAX_GROUPS} largest
@@ -125,14 +165,17 @@ export function mountAnalytics(
   app: FastifyInstance,
   options: {
     analytics: Analytics;
+    readLimitUse: ReadLimitUse;
     mountOptions: Pick<MountOptions, 'authenticate' | 'concurrency'>;
     keepDays: Readonly<Record<Interval, number>>;
   },
 ): void {
-  const { analytics, keepDays } = options;
+  const { analytics, readLimitUse, keepDays } = options;
   const { authenticate, concurrency } = options.mountOptions;
   const path = { prefix: PATH, errors: { body: plainBody }, scopes: SCOPES };
-  mountEndpoints(app, authenticate, path).get('read', '/', {
+  const endpoints = mountEndpoints(app, authenticate, path);
+  mountLimitUse(endpoints, { readLimitUse, concurrency });
+  endpoints.get('read', '/', {
     operationId: 'analytics_api_v1',
     summary: 'Metrics over time',
     description: DESCRIPTION,
@@ -167,6 +210,30 @@ export function mountAnalytics(
           ? {}
           : { group_by: group, totals: totals.map(({ key, value }) => ({ ...named(key), value })) }),
         data: data.map(({ at, key, value }) => ({ at: at.toISOString(), ...named(key), value })),
+      });
+      return uncached(reply, text);
+    },
+  });
+}
+
+/** Mounts GET /api/v1/analytics/rate-limits. */
+function mountLimitUse(
+  endpoints: ReturnType<typeof mountEndpoints>,
+  { readLimitUse, concurrency }: { readLimitUse: ReadLimitUse } & Pick<MountOptions, 'concurrency'>,
+): void {
+  endpoints.get('read', '/rate-limits', {
+    operationId: 'rate_limits_api_v1',
+    summary: 'Applications near the rate limit',
+    description: LIMIT_DESCRIPTION,
+    responses: ok('The applications, the nearest first.', shape('LimitUses', LimitUses, LIMIT_EXAMPLE)),
+    async handle({ caller, reply }) {
+      const { asOf, uses } = await concurrency.run(caller, () => readLimitUse(caller));
+      const text = writeLimitUses({
+        as_of: asOf?.toISOString() ?? null,
+        limit: CREDENTIAL_POLICY.quota,
+        data: uses.map(({ client, busiestMinute, service, rateLimited }) => ({
+          ...{ client_id: client, busiest_minute: busiestMinute, service, rate_limited: rateLimited },
+        })),
       });
       return uncached(reply, text);
     },

@@ -42,23 +42,6 @@ export function createAnalytics(options: {
 }): Analytics {
   const { store, ownedBy } = options;
 
-  async function clientsFor({ group, client, metric }: AnalyticsQuery, caller: Caller) {
-    const { person } = caller;
-    if (person === undefined || person.role !== 'user') {
-      if (client !== undefined) return [client];
-      const { isOnlyPerClient }: Metric = METRICS[metric];
-      return group === 'client_id' || isOnlyPerClient ? 'each' : [ALL_CLIENTS];
-    }
-    if (!METRICS[metric].isPerClient) {
-      throw new ServiceError('forbidden', `Only editors, admins and trusted applications see ${metric}.`);
-    }
-    const all = await ownedBy(person.id);
-    const owned = isFirstParty(caller) ? all : all.filter((it) => it === caller.clientId);
-    if (client === undefined) return owned;
-    if (owned.includes(client)) return [client];
-    throw new ServiceError('forbidden', 'You see the metrics of your own applications.');
-  }
-
   /** Calls `take` with each part of what is asked for. */
   async function read(
     query: AnalyticsQuery,
@@ -103,7 +86,7 @@ export function createAnalytics(options: {
   return {
     async query(query, caller) {
       const metric: Metric = METRICS[query.metric];
-      const clients = await clientsFor(query, caller);
+      const clients = await visibleClients(query, { caller, ownedBy });
       // Read first, so that it is not later than what was read.
       const asOf = metric.isLive ? new Date() : await store.asOf(metric.isPerClient ? 'usage' : 'orders');
       const groups = await sumsOf(query, { clients, metric });
@@ -131,6 +114,27 @@ export function createAnalytics(options: {
       };
     },
   };
+}
+
+/** The clients whose values a caller sees, of those that a query is about. Throws `forbidden`. */
+export async function visibleClients(
+  { group, client, metric }: Pick<AnalyticsQuery, 'group' | 'client' | 'metric'>,
+  { caller, ownedBy }: { caller: Caller; ownedBy: (userId: string) => Promise<readonly string[]> },
+) {
+  const { person } = caller;
+  if (person === undefined || person.role !== 'user') {
+    if (client !== undefined) return [client];
+    const { isOnlyPerClient }: Metric = METRICS[metric];
+    return group === 'client_id' || isOnlyPerClient ? 'each' : [ALL_CLIENTS];
+  }
+  if (!METRICS[metric].isPerClient) {
+    throw new ServiceError('forbidden', `Only editors, admins and trusted applications see ${metric}.`);
+  }
+  const all = await ownedBy(person.id);
+  const owned = isFirstParty(caller) ? all : all.filter((it) => it === caller.clientId);
+  if (client === undefined) return owned;
+  if (owned.includes(client)) return [client];
+  throw new ServiceError('forbidden', 'You see the metrics of your own applications.');
 }
 
 /** The names of the groups with the largest totals. */

@@ -10,6 +10,7 @@ import { mountAnalytics } from './analytics-routes.ts';
 import { createAnalytics } from './analytics-service.ts';
 import { ALL_CLIENTS, type AnalyticsWriter, type BucketReader, type RetentionDays } from './bucket.ts';
 import { createIngest, type Ingest, type TakeLog } from './ingest.ts';
+import { createLimitUse } from './limit-use.ts';
 import { NOTIFICATIONS_SOURCE } from './metrics.ts';
 import { ANALYTICS_COLLECTIONS } from './store/analytics-collections.ts';
 import { createAnalyticsStore } from './store/analytics-store.ts';
@@ -66,7 +67,8 @@ export function createAnalyticsModule(
     },
     parts: {
       routes(app, { mountOptions }) {
-        mountAnalytics(app, { analytics, mountOptions, keepDays });
+        const readLimitUse = createLimitUse({ store, ownedBy });
+        mountAnalytics(app, { analytics, readLimitUse, mountOptions, keepDays });
       },
       prepare: async () => prepared.resolve(),
       background: [

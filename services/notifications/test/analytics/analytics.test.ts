@@ -2,9 +2,9 @@ import { LATENCY_BUCKETS } from '@gatehouse/server/metrics/latency';
 import { minuteOf } from '@gatehouse/server/usage/usage-batch';
 import t from 'tap';
 import { INTERVALS } from '../../src/analytics/bucket.ts';
-import { batchOf, build, requestsOf, SCOPE } from './build.ts';
+import { batchOf, build, PATH, requestsOf, SCOPE } from './build.ts';
 
-const { ask, send, order, settled, issuer, publish } = await build(t);
+const { ask, call, machine, send, order, settled, issuer, publish } = await build(t);
 const HOUR = 3_600_000;
 const now = minuteOf(Date.now());
 const isoOf = (minute: number) => new Date(minute * 60_000).toISOString();
@@ -245,6 +245,51 @@ t.test('people see what their own applications did', async (t) => {
     t.match(await ask('metric=requests&client_id=app_theirs', staff), { status: 200, total: 3 }, role);
   }
   t.match(await ask('metric=requests', await issuer.machine('write:data')), { status: 403 });
+});
+
+t.test('the applications that are near the rate limit, the nearest first', async (t) => {
+  const requests = [
+    requestsOf({ minute: now - 40, client: 'app_busy', statuses: [30, 0, 5, 0] }),
+    requestsOf({ minute: now - 40, client: 'app_busy', route: 'POST /items', statuses: [20, 0, 0, 0] }),
+    requestsOf({ minute: now - 39, client: 'app_busy', statuses: [54, 0, 0, 0] }),
+    requestsOf({ minute: now - 90, client: 'app_busy', statuses: [900, 0, 0, 0] }),
+    requestsOf({ minute: now - 5, client: 'app_calm', statuses: [50, 0, 0, 0] }),
+    requestsOf({ minute: now - 5, client: null, statuses: [5000, 0, 0, 0] }),
+  ];
+  const counter = 'rate_limited';
+  await send(
+    batchOf({
+      requests,
+      counters: [
+        { minute: now - 300, counter, client: 'app_refused', count: 7 },
+        { minute: now - 30 * 60, counter, client: 'app_refused', count: 70 },
+        { minute: now - 40, counter, client: 'app_busy', count: 2 },
+      ],
+    }),
+  );
+  const calm = requestsOf({ minute: now - 5, client: 'app_calm', statuses: [51, 0, 0, 0] });
+  await send(batchOf({ service: 'identity', requests: [calm] }));
+  const usesOf = async (token: string) => {
+    const { status, body } = await call('GET', `${PATH}/rate-limits`, token);
+    const names = new Set(['app_busy', 'app_calm', 'app_refused']);
+    t.match({ status, body }, { status: 200, body: { limit: 6000, as_of: String } });
+    return body.data.filter(({ client_id: id }) => names.has(String(id)));
+  };
+  const busy = { client_id: 'app_busy', busiest_minute: 55, service: 'items', rate_limited: 2 };
+  t.strictSame(await usesOf(machine), [
+    busy,
+    { client_id: 'app_calm', busiest_minute: 51, service: 'identity', rate_limited: 0 },
+    { client_id: 'app_refused', busiest_minute: 0, service: null, rate_limited: 7 },
+  ]);
+  issuer.own('usr_busy', 'app_busy');
+  t.strictSame(
+    await usesOf(await issuer.person('usr_busy', 'user', `${SCOPE} manage:apps`)),
+    [busy],
+    'owners see their own',
+  );
+  t.strictSame(await usesOf(await issuer.person('usr_nobody', 'user', SCOPE)), []);
+  const writer = await issuer.machine('write:data');
+  t.equal((await call('GET', `${PATH}/rate-limits`, writer)).status, 403);
 });
 
 t.test('a plus that was not escaped is hinted at', async (t) => {

@@ -15,11 +15,8 @@ export const TASKS: readonly Task[] = [
     words: 'secret key rotate credential',
   },
   {
-    ...{
-      href: '/dashboard/applications',
-      title: 'Applications: their usage shows how near the rate limit is',
-    },
-    words: 'throttle throttling quota',
+    ...{ href: '/dashboard/rate-limits', title: 'Rate limits: the applications that are near theirs' },
+    words: 'throttle throttling quota usage',
   },
   {
     ...{

@@ -36,6 +36,10 @@ t.test('the usage of an application by endpoint, status and API key, with the ra
   t.match(text, /GET \/v2\/products 3 0 0 [\d.]+ ms/);
   t.match(text, /DELETE \/v2\/products\/:id 2 2 0 [\d.]+ ms/);
   t.match(text, /Requests by status Status Requests 2xx 3 4xx 2 /);
+  const { html } = await browser.get(usage);
+  t.match(html, '<span class="status is-warning">4xx</span>', 'in amber, and not in red or green');
+  t.match(html, '<span class="status is-good">2xx</span>');
+  t.match(html, /class="plot bars failures"/, 'as in the plot');
   t.match(text, new RegExp(`nightly …${nightly.slice(-4)} 5 `));
   t.notMatch(text, unused.slice(-4), 'a key without requests has no row');
   t.match(text, /tokens and API keys of the application share a limit of 6,000 requests a minute/);
@@ -53,6 +57,22 @@ t.test('the usage of an application by endpoint, status and API key, with the ra
   for (const it of refusals) sent.observe({ ...it, client: body.client_id, ms: 1 } as never);
   await sent.flush();
   await until(async () => /commerce \d of 6,000 2 /.test(await read()), 30_000);
+  const limits = '/dashboard/rate-limits';
+  const own = await browser.get(limits);
+  t.match(textOf(own), /Job \d of 6,000 commerce 2 /, 'how near, and how many were refused');
+  t.match(own.html, `href="/dashboard/applications/${body.client_id}/usage"`);
+  t.match(own.html, `href="/dashboard/requests?client=${body.client_id}&amp;status=429"`);
+  const { browser: admins } = await built.signedIn('admin');
+  const all = textOf(await admins.get(limits));
+  t.match(all, /Job \d of 6,000 commerce 2 /);
+  const shares = [...all.matchAll(/([\d,]+) of 6,000/g)].map(([, share = '']) =>
+    Number(share.replace(',', '')),
+  );
+  t.same(
+    shares,
+    shares.toSorted((a, b) => b - a),
+    'the nearest first',
+  );
   const unlimited = await built.replica({ rateLimit: 'off' });
   const cookie = [...browser.cookies('/dashboard')].map(([name, value]) => `${name}=${value}`).join('; ');
   const there = await fetch(unlimited + usage, { headers: { cookie } });

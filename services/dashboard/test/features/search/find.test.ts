@@ -110,7 +110,7 @@ t.test('tasks are found by other words, by those who may do them', async (t) => 
     ['429', '/dashboard/requests?status=429'],
     ['logo', '/dashboard/branding'],
     ['colour', '/dashboard/branding'],
-    ['rate limit', '/dashboard/applications'],
+    ['rate limit', '/dashboard/rate-limits'],
     ['alert', '/docs/guides/runbooks'],
     ['invite', '/dashboard/invitations/new'],
   ] as const) {
