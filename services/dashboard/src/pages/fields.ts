@@ -134,7 +134,7 @@ export function optionTags(options: Options, chosen?: string): Html[] {
   });
 }
 
-/** Checkboxes in groups, with the problem of the choice, and a field for other values. */
+/** Checkboxes in groups, each folded until one of it is chosen, with the problem of the choice, and a field for other values. */
 function choices(
   { name, label, hint, options = [], words = {}, line = 'Entry', named = false, other }: FormField,
   chosen: readonly string[],
@@ -158,11 +158,18 @@ function choices(
       return checkbox({ name, value, checked, disabled, label, hint, words: words[value] });
     })}</div>`;
   const groups = Map.groupBy(all, ([, , group]) => group);
+  const ungrouped = groups.get(undefined);
+  groups.delete(undefined);
+  const groupOf = (title: string | undefined, some: typeof all) => {
+    const ticked = some.filter(([value]) => chosen.includes(value)).length;
+    return html`<details class="panel group"${ticked > 0 && html` open`}><summary>${title}${ticked > 0 && ` (${ticked} chosen)`}</summary>${boxes(some)}</details>`;
+  };
   return html`<fieldset id="${name}"${problem !== undefined && html` aria-describedby="${name}-problem"`}><legend>${label}</legend>
 ${hint !== undefined && html`<p class="hint">${hint}</p>`}
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
 ${all.length > MANY_OPTIONS && html`<div class="field narrow" data-filter hidden><label for="${name}-filter">Filter</label><input id="${name}-filter" type="search" autocomplete="off" autocapitalize="none" spellcheck="false"><p class="hint" role="status" data-none hidden>No ${line.toLowerCase()} matches.</p></div>`}
-${[...groups].map(([group, some]) => (group === undefined ? boxes(some) : html`<fieldset><legend>${group}</legend>${boxes(some)}</fieldset>`))}
+${ungrouped && boxes(ungrouped)}
+${groups.size > 0 && html`<div class="groups">${[...groups].map(([group, some]) => groupOf(group, some))}</div>`}
 ${other && otherValue(name, other, areSuggested ? known.map(([value, about]) => [value, about]) : undefined)}</fieldset>`;
 }
 

@@ -66,6 +66,9 @@ export type ResourceList<T> = {
   };
 };
 
+/** A list with more filters than this has them folded, so that its rows are in sight on a phone. */
+const MANY_FILTERS = 5;
+
 /** A list that is a section of its own. */
 export function listSection<T>(it: ResourceList<T> & Pick<Section, 'role' | 'title' | 'search'>): Section {
   return { ...it, addRoutes: ({ get }) => get(`/${it.name}`, (visit) => listView(it, visit)) };
@@ -128,16 +131,27 @@ export async function listView<T>(it: ResourceList<T>, visit: Visit, refused?: A
     ],
     body: html`${await valueFor(visit, introduction)}
 ${formProblem(refused)}
-${
-  fields.length > 0 &&
-  html`<form class="search" role="search" method="get" action="${path}" hx-get="${path}" hx-trigger="input delay:300ms, submit" hx-target="#results" hx-select="#results" hx-select-oob="#count${it.csv && ',#export'}" hx-swap="outerHTML" hx-push-url="true" hx-indicator="#results" hx-sync="this:replace">
-${controls}
-<button class="secondary">Search</button>
-</form>`
-}
+${controls.length > 0 && !isEmpty && searchForm(found, controls, { exports: it.csv !== undefined })}
 <p class="count" id="count" role="status">${page && !isEmpty && countText(found, page)}</p>
 <div class="results" id="results">${await rows()}</div>`,
   };
+}
+
+/** The form of the search, in which many fields are folded until one of them is used. */
+function searchForm(
+  { path, values }: Found,
+  controls: readonly Html[],
+  { exports }: { exports: boolean },
+): Html {
+  const isFolded = controls.length > MANY_FILTERS;
+  const used = Object.values(values).filter((value) => value !== '').length;
+  const form = html`<form class="search" role="search" method="get" action="${path}" hx-get="${path}" hx-trigger="input delay:300ms, submit" hx-target="#results" hx-select="#results" hx-select-oob="#count${isFolded && ',#filters-used'}${exports && ',#export'}" hx-swap="outerHTML" hx-push-url="true" hx-indicator="#results" hx-sync="this:replace">
+${controls}
+<button class="secondary">Search</button>
+</form>`;
+  if (!isFolded) return form;
+  return html`<details class="panel filters"${used > 0 && html` open`}><summary>Filters<span id="filters-used">${used > 0 && ` (${used} set)`}</span></summary>
+${form}</details>`;
 }
 
 const filtersFor = ({ filters }: Pick<ResourceList<never>, 'filters'>, person: Person) =>

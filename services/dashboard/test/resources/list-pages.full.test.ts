@@ -25,6 +25,7 @@ const LISTS: Record<string, List> = {
   notifications: { search: 'type=sms', refused: 'user=nobody' },
   users: { empty: false, refused: 'role=nonsense' },
   audit: { empty: false, search: 'address=192.0.2.1', refused: 'from=nonsense' },
+  'rate-limits': { empty: 'No application is near a limit.', search: false },
   requests: { search: 'code=x', refused: 'status=nonsense' },
   webhooks: { search: 'status=paused', refused: 'status=nonsense' },
   'identity-providers': {
@@ -117,6 +118,18 @@ for (const list of NAMES) {
     }
   });
 }
+
+t.test('a list without rows has no search, and one whose search has none has', async (t) => {
+  for (const [query, isSearched] of [
+    ['', false],
+    ['?q=x', true],
+  ] as const) {
+    const { html } = await browser.get(`/dashboard/items${query}`);
+    t.equal(html.includes('<form class="search"'), isSearched, query);
+  }
+  const down = await fetch(`${unreachable}/dashboard/items`, { headers: { cookie } });
+  t.match(await down.text(), '<form class="search"', 'nobody knows whether there are any');
+});
 
 t.test('a page whose rows have gone leads to the first page of its search', async (t) => {
   const ids: string[] = [];

@@ -71,7 +71,7 @@ ${dayRanges(query)}`,
     { title: 'Address', show: where },
     { title: 'Details', show: details },
   ],
-  empty: html`<p><strong>There are no entries yet.</strong></p>`,
+  empty: html`<p><strong>There are no entries yet.</strong> Sign-ins, and changes to accounts, applications and keys are listed here.</p>`,
 });
 
 const RANGES = [

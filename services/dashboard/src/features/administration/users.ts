@@ -93,7 +93,7 @@ export const users = resourcePages<User>({
     { title: 'Last sign-in', role: 'admin', show: ({ lastSignIn }) => time(lastSignIn) },
     { title: 'Created', show: ({ createdAt }) => time(createdAt) },
   ],
-  empty: html`<p><strong>There are no users yet.</strong></p>`,
+  empty: html`<p><strong>There are no users yet.</strong> People who sign up, are invited or are imported are listed here.</p>`,
   async read(visit) {
     const isAdmin = visit.person.role === 'admin';
     const id = visit.id('usr');

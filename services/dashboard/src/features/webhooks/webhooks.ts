@@ -8,7 +8,16 @@ import { instantOf } from '../../api/instants.ts';
 import { matching } from '../../api/matching.ts';
 import { type ApiPage, filters } from '../../api/pages.ts';
 import type { Options } from '../../pages/fields.ts';
-import { capital, copyable, exactTime, facts, number, statusTag, time } from '../../pages/parts.ts';
+import {
+  capital,
+  copyable,
+  exactTime,
+  facts,
+  number,
+  shownOnce,
+  statusTag,
+  time,
+} from '../../pages/parts.ts';
 import type { Act, Resource, ResourceView, Target } from '../../resources/resource.ts';
 import type { FormRow } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
@@ -235,7 +244,7 @@ async function eventOptions(api: Api): Promise<Options> {
     ...[...groups].flatMap(([group, some]) => {
       const title = capital(group.slice(0, -2).replaceAll('_', ' '));
       const each = some.map((it) => [it.type, it.description, title, noneOf([it])] as const);
-      const whole = [group, `All of this kind, ${later}`, title, noneOf(some)] as const;
+      const whole = [group, `All of ${title}, ${later}`, title, noneOf(some)] as const;
       return noneOf(some) === '' ? [whole, ...each] : [whole];
     }),
   ];
@@ -269,9 +278,12 @@ async function view({
     form({ action: `${path}/${action}`, csrf }, html`<button class="secondary">${text}</button>`);
   const isPaused = it.status === 'paused';
   return html`${webhookProblem(refused?.error)}
-${fresh.map(
-  (secret, at) =>
-    html`<section class="panel new-secret" role="status"><h2>The secret of your webhook</h2>${copyable(at === 0 ? 'new-secret' : `new-secret-${at}`, secret)}<p>Copy the secret into the settings of your receiver, which verifies each request with it. It is shown only once. If you lose it, replace it.</p></section>`,
+${fresh.map((secret, at) =>
+  shownOnce({
+    title: 'The secret of your webhook',
+    shown: copyable(at === 0 ? 'new-secret' : `new-secret-${at}`, secret),
+    next: html`Copy it into the settings of your receiver, which verifies each request with it: the <a href="/docs/guides/webhooks">guide</a> shows how. If you lose it, replace it.`,
+  }),
 )}
 <section class="panel">${facts([
     ['Webhook ID', copyable('webhook-id', it.id)],

@@ -13,8 +13,9 @@ document.addEventListener('input', ({ target }) => {
   for (const box of choice.querySelectorAll('.check')) {
     box.hidden = !`${box.textContent} ${box.dataset.words ?? ''}`.toLowerCase().includes(text);
   }
-  for (const group of choice.querySelectorAll('fieldset')) {
+  for (const group of choice.querySelectorAll('.group')) {
     group.hidden = group.querySelector('.check:not([hidden])') === null;
+    group.open = text !== '' || group.querySelector(':checked') !== null;
   }
   const none = choice.querySelector('[data-none]');
   if (none) none.hidden = choice.querySelector('.check:not([hidden])') !== null;

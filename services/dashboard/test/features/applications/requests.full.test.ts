@@ -87,6 +87,13 @@ t.test('a developer finds why each call of an application failed', async (t) => 
   for (const { text } of failures) t.match(page, text.split(' ').at(-1));
   t.match(page, 'Add a scope to the application');
 
+  const filters = async (query: string) =>
+    /<details class="panel filters"( open)?><summary>Filters<span id="filters-used">([^<]*)</.exec(
+      (await browser.get(`/dashboard/requests${query}`)).html,
+    );
+  t.same((await filters(''))?.slice(1), [undefined, ''], 'folded, so that the list is in sight');
+  t.same((await filters('?status=failed&slow=100'))?.slice(1), [' open', ' (2 set)']);
+
   const { id, path: asked, duration_ms: ms } = forbidden as Logged;
   const { body: key } = await built.call<{ api_key: string }>(
     'POST',
