@@ -89,7 +89,8 @@ await inChromium(t, async (browser) => {
       }
     })();
     await page.goto(`${application}/credentials`);
-    await page.click('button:has-text("Add a secret")');
+    await page.click('a:has-text("Rotate")');
+    await page.click('button:has-text("Rotate secret")');
     current = await configure(await copied(page, 'new-credential'));
     await until(() => refreshed > 20, 20_000);
     await page.locator('a:has-text("Remove")').first().click();

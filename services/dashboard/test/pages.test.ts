@@ -81,10 +81,33 @@ t.test('pages of the dashboard', async (t) => {
     t.match(textOf(rotated), `web 1 …${second.slice(-4)} New`);
     t.match(textOf(rotated), /\d\d:\d\d:\d\d/, 'times have seconds');
     t.same([(await token(secret)).status, (await token(second)).status], [200, 200], 'both work');
-    t.notMatch(rotated.html, 'Add a secret', 'there is no room for a third');
+    t.notMatch(rotated.html, 'New client secret', 'there is no room for a third');
     const oldest = /secrets\/([^/"]+)\/remove/.exec(rotated.html)?.[1] ?? '';
     await browser.confirm(rotated, `/secrets/${oldest}/remove`);
     t.same([(await token(secret)).status, (await token(second)).status], [401, 200], 'the first is removed');
+
+    let page = await browser.get('/dashboard');
+    const clicks = ['/dashboard/applications', `${id}/credentials`, '/rotate'];
+    for (const end of clicks) {
+      const hrefs = [...page.html.matchAll(/<a [^>]*href="([^"]+)"/g)].map(([, href = '']) => href);
+      page = await browser.get(hrefs.find((href) => href.endsWith(end)) ?? `no link to ${end}`);
+    }
+    const stale = page;
+    const shown = await browser.submit(page, { expires_in: 'never' }, 'name="confirmation"');
+    const third = codeOf(shown, 'new-credential') ?? '';
+    t.match(shown.html, 'data-copy="new-credential"', `shown after ${clicks.length} links and a button`);
+    t.match(textOf(shown), `web 1 …${third.slice(-4)} New`, 'under the name of the old one');
+    t.same([(await token(second)).status, (await token(third)).status], [200, 200], 'both work');
+    const late = await browser.submit(stale, { expires_in: '2592000' }, 'name="confirmation"');
+    t.match(alertOf(late), 'The secrets of the application have changed.', 'a page from before ends none');
+    t.equal((await token(second)).status, 200);
+    const fourth =
+      codeOf(await browser.confirm(shown, '/rotate', { expires_in: 'never' }), 'new-credential') ?? '';
+    t.same(
+      [(await token(second)).status, (await token(third)).status, (await token(fourth)).status],
+      [401, 200, 200],
+      'one of two is replaced at once',
+    );
 
     const path = `/dashboard/applications/${id}`;
     const keyed = await browser.submit(
@@ -97,7 +120,18 @@ t.test('pages of the dashboard', async (t) => {
       fetch(`${base}/api/v1/items`, { headers: { authorization: `ApiKey ${credential}` } });
     t.equal((await call(key)).status, 200);
     t.match(textOf(keyed), `${key.slice(-4)} `);
-    const replaced = await browser.confirm(keyed, '/rotate', { overlap: '3600' });
+    for (const [made, noun] of [
+      [shown, 'secret'],
+      [keyed, 'key'],
+    ] as const) {
+      t.match(
+        textOf(made),
+        /It is shown only once\. Copy it into .* The \w+ ?\w* shows how to use it\./,
+        noun,
+      );
+      t.match(textOf(made), `Try the ${noun} now`);
+    }
+    const replaced = await browser.confirm(keyed, '/keys/', { overlap: '3600' });
     const next = codeOf(replaced, 'new-credential') ?? '';
     t.same([(await call(key)).status, (await call(next)).status], [200, 200], 'the keys overlap');
     const revoked = await browser.confirm(replaced, '/revoke');
@@ -115,11 +149,11 @@ t.test('pages of the dashboard', async (t) => {
 
     const tried = await browser.submit(
       await browser.get(`${path}/quick-start`),
-      { request: 'items', client_secret: second },
+      { request: 'items', client_secret: third },
       'client_secret',
     );
     t.match(textOf(tried), /Response: 200/);
-    t.notMatch(tried.html, second, 'what was typed is not sent back');
+    t.notMatch(tried.html, third, 'what was typed is not sent back');
     const wrong = await browser.submit(tried, { request: 'items', client_secret: 'wrong' }, 'client_secret');
     t.match(alertOf(wrong), 'not a valid secret');
 

@@ -44,7 +44,7 @@ const consent = await owner.get(`/oauth2/authorize?${new URLSearchParams(authori
 await owner.submit(consent, { decision: 'allow' });
 
 type Listed = { data: { id: string; name: string; kid: string; alg: string; state: string }[] };
-const secrets = async () => (await read<Listed>(`${applications}/${app.client_id}/secrets`)).data;
+const secrets = async (of = app) => (await read<Listed>(`${applications}/${of.client_id}/secrets`)).data;
 const keyNamed = async (name: string) => (await read<Listed>(keys)).data.find((key) => key.name === name)?.id;
 const kids = async () =>
   (await read<Listed>('/api/v1/signing-keys')).data
@@ -69,6 +69,11 @@ type Act = {
   state(): Promise<unknown>;
 };
 const ACTS: Act[] = [
+  {
+    path: `/applications/${doomed.client_id}/credentials/secrets/${(await secrets(doomed))[0]?.id}/rotate`,
+    ...{ fields: { expires_in: 'never' }, says: /never used.*keeps working until you remove it/s },
+    state: async () => (await secrets(doomed)).length,
+  },
   {
     ...{ path: `${settings}/credentials/secrets/${secret?.id}/remove`, name: 'Night job' },
     ...{ says: /never used.*stop working at once/s, state: async () => (await secrets()).length },

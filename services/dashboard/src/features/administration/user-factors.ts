@@ -1,6 +1,6 @@
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { Outcome } from '../../api/attempt.ts';
-import { copyable, exactTime, notAvailable, time } from '../../pages/parts.ts';
+import { copyable, exactTime, notAvailable, shownOnce, time } from '../../pages/parts.ts';
 import { type Column, table } from '../../pages/table.ts';
 import type { Resource, ResourceQuestion, Target } from '../../resources/resource.ts';
 import { notFound, type Visit } from '../../routes/visit.ts';
@@ -62,7 +62,11 @@ function recoveryLinks({ status }: ApiUser, path: string): Content {
 
 /** A link that has just been created. */
 export function newLink({ url, expires_at: expiresAt }: SetUpLink): Html {
-  return html`<section class="panel new-secret" role="status"><h2>Copy the set-up link now</h2>${copyable('set-up-link', url)}<p>The link is not shown again. Give it to the person in a way by which nobody else gets it. It works once, until ${exactTime(expiresAt)}.</p></section>`;
+  return shownOnce({
+    title: 'Copy the set-up link now',
+    shown: copyable('set-up-link', url),
+    next: html`Give it to the person in a way by which nobody else gets it. It works once, until ${exactTime(expiresAt)}.`,
+  });
 }
 
 /** The factors of the user whose page it is. */

@@ -1,7 +1,7 @@
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { type ApiKey, type ApiSecret, type Application, hasSetting } from '../../api/application-types.ts';
 import { formProblem } from '../../pages/fields.ts';
-import { copyable, exactTime, facts, lastUsed, statusTag } from '../../pages/parts.ts';
+import { copyable, exactTime, facts, lastUsed, shownOnce, statusTag } from '../../pages/parts.ts';
 import { type Column, table } from '../../pages/table.ts';
 import type { PartView } from '../../resources/resource.ts';
 import { type FormRow, initialValues, resourceForm, sentValues } from '../../resources/resource-form.ts';
@@ -9,7 +9,7 @@ import { SCOPES } from './application-texts.ts';
 import { SNIPPETS, sampleOf, snippetView } from './quick-start/snippets.ts';
 
 /** A secret or key that has just been made, with what to do with it. */
-export type NewCredential = { kind: 'secret' | 'key' | 'rotated_key'; text: string };
+export type NewCredential = { kind: 'secret' | 'rotated_secret' | 'key' | 'rotated_key'; text: string };
 
 const LIFETIMES = [
   ['never', 'Never expires'],
@@ -29,16 +29,21 @@ const NEW: Record<NewCredential['kind'], { title: string; advice: string }> = {
   secret: {
     title: 'Your new client secret',
     advice:
-      'Copy the secret into the settings of your server. Never put it into code or a browser. It is shown only once. If you lose the secret, add another.',
+      'Copy it into the settings of your server. Never put it into code or a browser. If you lose the secret, rotate it.',
+  },
+  rotated_secret: {
+    title: 'Your replacement client secret',
+    advice:
+      'Copy it into the settings of your server. Remove the old secret when its “Last used” no longer changes.',
   },
   key: {
     title: 'Your new API key',
     advice:
-      'Send the key as “Authorization: ApiKey …” or “Authorization: Bearer …”. It is shown only once. If you lose the key, create another.',
+      'Copy it into the settings of your program, which sends it as “Authorization: Bearer …” or “Authorization: ApiKey …”. If you lose the key, rotate it.',
   },
   rotated_key: {
     title: 'Your replacement API key',
-    advice: 'Put this key in place before the old one expires. It is shown only once.',
+    advice: 'Copy it into the settings of your program before the old key expires.',
   },
 };
 
@@ -49,18 +54,24 @@ export function newCredential(
   { application, publicUrl }: { application: Application; publicUrl: string },
 ): Html {
   const id = at === 0 ? 'new-credential' : `new-credential-${at}`;
-  const snippets = SNIPPETS[kind === 'secret' ? application.type : 'api_key'];
+  const isSecret = kind.endsWith('secret');
+  const snippets = SNIPPETS[isSecret ? application.type : 'api_key'];
   const sample = sampleOf(publicUrl, application, text);
-  const shown =
-    kind === 'secret'
-      ? facts([
-          ['Client ID', copyable(`${id}-client`, application.client_id)],
-          ['Client secret', copyable(id, text)],
-        ])
-      : copyable(id, text);
-  return html`<section class="panel new-secret" role="status"><h2>${NEW[kind].title}</h2>${shown}<p>${NEW[kind].advice}${kind === 'secret' && html` The <a href="/dashboard/applications/${encodeURIComponent(application.client_id)}/quick-start">quick start</a> shows how to use it.`}</p>
-<details><summary>Try the ${kind === 'secret' ? 'secret' : 'key'} now</summary><p>This code contains the ${kind === 'secret' ? 'secret' : 'key'}: run it, but do not save it with your own code.</p>
-${snippets.map((snippet, i) => html`<details class="nested"${i === 0 && html` open`}><summary>${snippet.title}</summary>${snippetView(`${id}-${snippet.id}`, snippet, sample)}</details>`)}</details></section>`;
+  const quickStart = `/dashboard/applications/${encodeURIComponent(application.client_id)}/quick-start`;
+  const guide = isSecret
+    ? html`<a href="${quickStart}">quick start</a>`
+    : html`<a href="/docs/guides/applications#api-keys">guide</a>`;
+  const noun = isSecret ? 'secret' : 'key';
+  return shownOnce({
+    title: NEW[kind].title,
+    shown: facts([
+      ['Client ID', isSecret && copyable(`${id}-client`, application.client_id)],
+      [isSecret ? 'Client secret' : 'API key', copyable(id, text)],
+    ]),
+    next: html`${NEW[kind].advice} The ${guide} shows how to use it.`,
+    more: html`<details><summary>Try the ${noun} now</summary><p>This code contains the ${noun}: run it, but do not save it with your own code.</p>
+${snippets.map((snippet, i) => html`<details class="nested"${i === 0 && html` open`}><summary>${snippet.title}</summary>${snippetView(`${id}-${snippet.id}`, snippet, sample)}</details>`)}</details>`,
+  });
 }
 
 /** The last characters, which tell a secret or key from others; empty for one of the operator. */
@@ -77,14 +88,22 @@ function newTag(
   return isNew && html` <span class="tag">New</span>`;
 }
 
+/** The lifetime of a secret, for its creation and its rotation. */
+export const SECRET_LIFETIME = {
+  name: 'expires_in',
+  label: 'Lifetime',
+  required: true,
+  options: LIFETIMES,
+} as const;
+
 const SECRET_FIELDS: readonly FormRow[] = [
   {
     name: 'label',
-    label: 'Label of the new secret',
+    label: 'Name',
     maxlength: 200,
-    hint: 'Where it is used, such as “web server 1”.',
+    hint: 'Where the secret is used, such as “web server 1”.',
   },
-  { name: 'expires_in', label: 'Lifetime', required: true, options: LIFETIMES },
+  SECRET_LIFETIME,
 ];
 
 /** The content of a section of the page; `fresh` are the new credentials, which are shown only once. */
@@ -106,25 +125,28 @@ function createdBy(
   return html`${exactTime(at)}${maker !== undefined && html` <span class="hint">by <bdi>${maker}</bdi></span>`}`;
 }
 
-/** The form of a new credential, which the action of this name makes. */
+/** The form of a new credential, which the action of this name makes: folded until it is needed. */
 function newForm(
   { page: { path, visit, refused } }: Credentials,
-  it: { action: string; rows: readonly FormRow[]; submit: string; inline?: boolean },
+  it: { noun: string; action: string; rows: readonly FormRow[]; isNext?: boolean },
 ): Html {
-  const { action, rows } = it;
+  const { noun, action, rows, isNext = false } = it;
   const sent = refused?.action === action ? refused : undefined;
-  return resourceForm({
-    ...it,
-    target: { action: `${path}/${action}`, csrf: visit.csrf },
-    values: sent === undefined ? initialValues(rows, visit) : sentValues(rows, sent.fields),
-    error: sent?.error,
-  });
+  return html`<details class="panel"${(isNext || sent !== undefined) && html` open`}><summary>New ${noun}</summary>
+${resourceForm({
+  rows,
+  submit: `Create ${noun}`,
+  target: { action: `${path}/${action}`, csrf: visit.csrf },
+  values: sent === undefined ? initialValues(rows, visit) : sentValues(rows, sent.fields),
+  error: sent?.error,
+})}</details>`;
 }
 
 /** The client secrets: two can be valid at once, so that one can replace the other. */
 export function secretSection(it: Credentials & { secrets: readonly ApiSecret[] }): Html {
   const { secrets, fresh, canChange, makers } = it;
   const { value, path, refused } = it.page;
+  const action = 'credentials/secrets';
   if (value.token_endpoint_auth_method === 'private_key_jwt') {
     return html`<section><h2>Public keys</h2><p>The application authenticates with assertions that it signs with its own key. It has no client secret. Its public keys are in its <a href="${path}#jwks">settings</a>.</p></section>`;
   }
@@ -138,21 +160,24 @@ export function secretSection(it: Credentials & { secrets: readonly ApiSecret[] 
     { title: 'Expires', show: ({ expires_at: at }) => exactTime(at, 'never') },
     { title: 'Last used', show: (secret) => lastUsed(secret) },
     ...only<ApiSecret>(canChange, {
-      title: 'Remove',
+      title: 'Change',
       show: ({ id, label, last_four: lastFour }) =>
-        html`<a class="button danger" href="${`${path}/credentials/secrets/${encodeURIComponent(id)}/remove`}" aria-label="${`Remove secret ${label ?? lastFour ?? id}`}">Remove</a>`,
+        changeLinks(`${path}/${action}/${encodeURIComponent(id)}`, {
+          ...{ name: `secret ${label ?? lastFour ?? id}`, rotates: true, end: 'Remove' },
+        }),
     }),
   ];
   return html`<section><h2>Client secrets</h2>
-<p>An application can have two secrets at once. To replace a secret without a failed request, add a second one and put it in place. Remove the old secret when its “Last used” no longer changes.</p>
-${secrets.length === 0 ? html`<p class="empty">There is no client secret. Add a secret so that the application can get tokens.</p>` : table(columns, secrets)}
-${canChange && secrets.length < 2 ? newForm(it, { action: 'credentials/secrets', rows: SECRET_FIELDS, submit: 'Add a secret', inline: true }) : formProblem(refused?.error)}</section>`;
+<p>An application can have two secrets at once. To replace a secret without a failed request, rotate it and put the new one in place. Remove the old secret when its “Last used” no longer changes.</p>
+${secrets.length === 0 ? html`<p class="empty">There is no client secret. Create a secret so that the application can get tokens.</p>` : table(columns, secrets)}
+${canChange && (secrets.length < 2 ? newForm(it, { noun: 'client secret', action, rows: SECRET_FIELDS, isNext: secrets.length === 0 }) : html`<p class="hint">There are two secrets. Rotate or remove one to get another.</p>`)}
+${secrets.length === 2 && refused?.action === action && formProblem(refused.error)}</section>`;
 }
 
 /** The API keys, with which the application calls without asking for tokens. */
 export function keySection(it: Credentials & { keys: readonly ApiKey[] }): Html | false {
   const { keys, fresh, canChange, makers } = it;
-  const { value, path, refused } = it.page;
+  const { value, path } = it.page;
   if (!hasSetting(value.type, 'scopes')) return false;
   if (value.dpop_bound_access_tokens) {
     return html`<section><h2>API keys</h2><p class="empty">The access tokens of this application are bound to a key (DPoP). It cannot have API keys, because API keys work without a proof of possession.</p></section>`;
@@ -168,7 +193,13 @@ export function keySection(it: Credentials & { keys: readonly ApiKey[] }): Html 
     { title: 'Created', show: (it) => createdBy(it, makers) },
     { title: 'Expires', show: ({ expires_at: at }) => exactTime(at, 'never') },
     { title: 'Last used', show: (key) => lastUsed(key) },
-    ...only<ApiKey>(canChange, { title: 'Change', show: (key) => keyLinks(key, `${path}/${action}`) }),
+    ...only<ApiKey>(canChange, {
+      title: 'Change',
+      show: ({ id, name, rotated_to: next }) =>
+        changeLinks(`${path}/${action}/${encodeURIComponent(id)}`, {
+          ...{ name, rotates: next === null, end: 'Revoke' },
+        }),
+    }),
   ];
   const offered = SCOPES.filter(({ name, personal }) => !personal && value.scopes.includes(name));
   const rows: readonly FormRow[] = [
@@ -195,8 +226,7 @@ ${
   canChange &&
   (offered.length === 0
     ? html`<p class="hint">A key needs a scope such as <code>read:data</code>. Add a scope to the application in its settings first.</p>`
-    : html`<details class="panel"${refused?.action === action && html` open`}><summary>New API key</summary>
-${newForm(it, { action, rows, submit: 'Create API key' })}</details>`)
+    : newForm(it, { noun: 'API key', action, rows }))
 }</section>`;
 }
 
@@ -205,7 +235,8 @@ function only<T>(isSeen: boolean, column: Column<T>): Column<T>[] {
   return isSeen ? [column] : [];
 }
 
-function keyLinks({ id, name, rotated_to: next }: ApiKey, action: string): Html {
-  const path = `${action}/${encodeURIComponent(id)}`;
-  return html`<div class="row-buttons">${next === null && html`<a class="button secondary" href="${path}/rotate" aria-label="${`Rotate ${name}`}">Rotate</a>`}<a class="button danger" href="${path}/revoke" aria-label="${`Revoke ${name}`}">Revoke</a></div>`;
+/** The ways to replace a credential, and to end it. */
+function changeLinks(path: string, it: { name: string; rotates: boolean; end: 'Remove' | 'Revoke' }): Html {
+  const { name, rotates, end } = it;
+  return html`<div class="row-buttons">${rotates && html`<a class="button secondary" href="${path}/rotate" aria-label="${`Rotate ${name}`}">Rotate</a>`}<a class="button danger" href="${path}/${end.toLowerCase()}" aria-label="${`${end} ${name}`}">${end}</a></div>`;
 }

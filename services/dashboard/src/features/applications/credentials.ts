@@ -1,6 +1,8 @@
-import { html } from '@gatehouse/web/html';
-import { type Application, isConfidential } from '../../api/application-types.ts';
+import { type Html, html } from '@gatehouse/web/html';
+import { ApiError } from '../../api/api-error.ts';
+import { type ApiSecret, type Application, isConfidential } from '../../api/application-types.ts';
 import { keysOf, secretsOf } from '../../api/credentials.ts';
+import type { Fields } from '../../http/forms.ts';
 import { exactTime, lastUseText } from '../../pages/parts.ts';
 import type { Act, Part, Resource, Target } from '../../resources/resource.ts';
 import { notFound } from '../../routes/visit.ts';
@@ -10,6 +12,7 @@ import {
   type NewCredential,
   newCredential,
   OVERLAPS,
+  SECRET_LIFETIME,
   secretSection,
 } from './credential-sections.ts';
 import { membersOf, nameOf } from './members.ts';
@@ -56,13 +59,20 @@ function lifetime(text: string): { expires_in?: number } {
   return text === 'never' ? {} : { expires_in: Number(text) };
 }
 
-const addSecret: Act<Application> = async (target, fields) => {
-  const label = fields.text('label');
+const addSecret: Act<Application> = (target, fields) => createSecret(target, fields, fields.text('label'));
+
+/** Creates a secret, and returns the page that shows it. */
+async function createSecret(
+  target: Target<Application>,
+  fields: Fields,
+  label: string,
+  kind: 'secret' | 'rotated_secret' = 'secret',
+): Promise<string> {
   const body = { ...(label === '' ? {} : { label }), ...lifetime(fields.text('expires_in')) };
   const path = `${target.apiPath}/secrets`;
   const { client_secret: text } = await target.visit.api.send<{ client_secret: string }>('POST', path, body);
-  return keepForCredentials(target, { kind: 'secret', text });
-};
+  return keepForCredentials(target, { kind, text });
+}
 
 const createKey: Act<Application> = async (target, fields) => {
   const values = { name: fields.text('name'), scopes: fields.all('scopes') };
@@ -88,8 +98,38 @@ function named<T extends { id: string }>(
   return { ...found, credentialPath: `${apiPath}/${kind}/${encodeURIComponent(found.id)}` };
 }
 
+function describeSecret(secret: ApiSecret): Html {
+  const { label, last_four: lastFour, id, created_at: created } = secret;
+  return html`Client secret ${label !== null && html`<bdi>${label}</bdi> `}${lastFour === null ? html`<code>${id}</code>` : html`ending in ${lastCharacters(secret)}`}, created ${exactTime(created)}, ${lastUseText(secret)}`;
+}
+
 /** The questions before a secret or a key stops working. */
 export const credentialQuestions: NonNullable<Resource<Application>['confirmed']> = {
+  async 'credentials/secrets/:credential/rotate'(target) {
+    const { visit, apiPath } = target;
+    const secrets = await secretsOf(visit.api, apiPath);
+    const secret = named(target, 'secrets', secrets);
+    // An application has two at most.
+    const removed = secrets.length > 1 ? secret.id : '';
+    return {
+      title: 'Rotate this client secret?',
+      lost: html`<p>${describeSecret(secret)}. A new secret replaces it. ${
+        removed === ''
+          ? 'The old one keeps working until you remove it.'
+          : 'The old one stops working at once, because an application can have two secrets at most. The other one keeps working.'
+      }</p>`,
+      rows: [SECRET_LIFETIME],
+      hidden: { removed },
+      submit: 'Rotate secret',
+      async act(fields) {
+        if (fields.text('removed') !== removed)
+          throw new ApiError(409, 'The secrets of the application have changed. Look at them again.');
+        if (removed !== '') await visit.api.send('DELETE', secret.credentialPath);
+        const kind = removed === '' ? 'rotated_secret' : 'secret';
+        return createSecret(target, fields, secret.label ?? '', kind);
+      },
+    };
+  },
   async 'credentials/secrets/:credential/remove'(target) {
     const { visit, value, path, apiPath } = target;
     const secrets = await secretsOf(visit.api, apiPath);
@@ -97,7 +137,7 @@ export const credentialQuestions: NonNullable<Resource<Application>['confirmed']
     const isLast = secrets.length === 1;
     return {
       title: isLast ? 'Remove the last client secret?' : 'Remove this client secret?',
-      lost: html`<p>Client secret ${secret.label !== null && html`<bdi>${secret.label}</bdi> `}${secret.last_four === null ? html`<code>${secret.id}</code>` : html`ending in ${lastCharacters(secret)}`}, created ${exactTime(secret.created_at)}, ${lastUseText(secret)}. Applications that use it stop working at once.</p>
+      lost: html`<p>${describeSecret(secret)}. Applications that use it stop working at once.</p>
 ${isLast && html`<p>It is the only secret of <strong><bdi>${value.name}</bdi></strong>: no tokens can be issued to the application until you add another.</p>`}`,
       ...(isLast ? { name: value.name } : {}),
       submit: 'Remove secret',

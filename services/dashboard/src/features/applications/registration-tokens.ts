@@ -1,7 +1,7 @@
 import { type Content, html } from '@gatehouse/web/html';
 import { matching } from '../../api/matching.ts';
 import type { ApiPage } from '../../api/pages.ts';
-import { copyable, exactTime, facts, number, time } from '../../pages/parts.ts';
+import { copyable, exactTime, facts, number, shownOnce, time } from '../../pages/parts.ts';
 import type { ResourceView } from '../../resources/resource.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import { SCOPES } from './application-texts.ts';
@@ -111,9 +111,12 @@ export const registrationTokens = resourcePages<RegistrationToken>({
 
 async function view({ value: it, visit, deletion }: ResourceView<RegistrationToken>): Promise<Content> {
   const fresh = await visit.takeFlashes();
-  return html`${fresh.map(
-    (token, at) =>
-      html`<section class="panel new-secret" role="status"><h2>Your registration token</h2>${copyable(at === 0 ? 'new-secret' : `new-secret-${at}`, token)}<p>Give the token to the program that registers clients. It is shown only once. If you lose it, create another one.</p></section>`,
+  return html`${fresh.map((token, at) =>
+    shownOnce({
+      title: 'Your registration token',
+      shown: copyable(at === 0 ? 'new-secret' : `new-secret-${at}`, token),
+      next: 'Give the token to the program that registers clients. If you lose it, create another one.',
+    }),
   )}
 <section class="panel">${facts([
     ['Token', html`<code>…${it.last_four}</code>`],
