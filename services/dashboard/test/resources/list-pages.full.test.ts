@@ -25,7 +25,7 @@ const LISTS: Record<string, List> = {
   notifications: { search: 'type=sms', refused: 'user=nobody' },
   users: { empty: false, refused: 'role=nonsense' },
   audit: { empty: false, search: 'address=192.0.2.1', refused: 'from=nonsense' },
-  'rate-limits': { empty: 'No application is near a limit.', search: false },
+  'rate-limits': { empty: false, search: false },
   requests: { search: 'code=x', refused: 'status=nonsense' },
   webhooks: { search: 'status=paused', refused: 'status=nonsense' },
   'identity-providers': {
