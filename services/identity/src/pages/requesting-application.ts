@@ -11,6 +11,8 @@ import { t } from '../texts/texts.ts';
 export type RequestingApplication = {
   name: string;
   host: string | undefined;
+  /** For pages of our own, which people have not been sent to: which ones. */
+  ownPages?: string | undefined;
   /** Whether it runs on a device that has no browser (RFC 8628). */
   isOnOtherDevice?: boolean;
   /** A PNG picture in base64. */
@@ -21,14 +23,15 @@ export type RequestingApplication = {
 };
 
 /**
- * The application, and the place that the response goes to: a program on the person's own machine, or a site. Without an
- * application, the account pages or the dashboard.
+ * The application, and the place that the response goes to: a program on the person's own machine, a site, or the account pages or
+ * the dashboard.
  */
 export function requestingApplication(it: RequestingApplication | undefined): Html {
   return html`<p class="asking">${it?.logo !== undefined && html`<img class="asking-logo" src="data:image/png;base64,${it.logo}" alt="">`}<span class="asking-name">${named(it?.name ?? brand().name)}</span>${it && html`<span class="asking-host">${place(it)}</span>`}${it?.links && it.links.length > 0 && html`<span class="asking-links">${it.links.map(({ text, url }) => html`<a href="${url}" rel="noopener nofollow">${translated(text)}</a> `)}</span>`}</p>`;
 }
 
-function place({ host, isOnOtherDevice }: RequestingApplication): Html {
+function place({ host, ownPages, isOnOtherDevice }: RequestingApplication): Html {
+  if (ownPages !== undefined) return html`${ownPages}`;
   if (isOnOtherDevice) return html`${t('an app on another device')}`;
   if (host === undefined) return html`${t('an app on this device')}`;
   const local = /^(?:127\.0\.0\.1|\[::1\]|localhost)(?::\d+)?$/.test(host);

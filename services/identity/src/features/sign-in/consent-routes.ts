@@ -40,7 +40,7 @@ export function consentRoutes(options: {
   async function consentOf(ctx: Context, details: Interaction) {
     const account = await accounts.find(details.session?.accountId ?? '');
     const application = await applicationOf(ctx, details);
-    if (account === undefined || application === undefined) throw new SignInExpired();
+    if (account === undefined || application.ownPages !== undefined) throw new SignInExpired();
     const missing = details.prompt.details as {
       missingOIDCScope?: string[];
       missingOIDCClaims?: string[];

@@ -111,7 +111,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
       },
       ...formsOf(ctx, details, options.methods),
       isPasswordOptional: options.methods.some(({ isFor }) => isFor !== undefined),
-      cancel: application !== undefined,
+      cancel: application.ownPages === undefined,
     });
     const formTargets = targetsOf(details);
     sendPage(ctx, html, { status: shown.status ?? 200, formTargets });

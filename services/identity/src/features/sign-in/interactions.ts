@@ -1,4 +1,5 @@
 import { requestInfo } from '@gatehouse/server/requests';
+import { brand } from '@gatehouse/web/brand';
 import { accentStylesheet, linksOf, pictureOf } from '@gatehouse/web/branding';
 import { switchLanguage } from '@gatehouse/web/language';
 import type { Context } from 'koa';
@@ -7,7 +8,7 @@ import type { Interaction, InteractionResults } from 'oidc-provider';
 import type { Application } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import { hostOf } from '../../core/applications/redirect-uris.ts';
-import { isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
+import { DASHBOARD_CLIENT, isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
 import type { SELECT_ACCOUNT } from '../../core/oidc/prompts.ts';
 import { SIGN_UP } from '../../core/oidc/provider-options.ts';
 import { SET_UP } from '../../core/oidc/strength.ts';
@@ -17,6 +18,7 @@ import { SignInExpired } from '../../pages/page-errors.ts';
 import { formTarget, seeOther } from '../../pages/page-response.ts';
 import type { RequestingApplication } from '../../pages/requesting-application.ts';
 import { requestedLanguage } from '../../texts/languages.ts';
+import { t } from '../../texts/texts.ts';
 
 /** The page on which an interaction continues. */
 export function interactionUrl({ prompt, uid, params }: Interaction): string {
@@ -74,13 +76,12 @@ export function createInteractions(
   const refuse = (ctx: Context) =>
     finish(ctx, { error: 'access_denied', error_description: 'the person refused' });
 
-  /** Undefined for our own pages. */
-  async function applicationOf(
-    ctx: Context,
-    details: Interaction,
-  ): Promise<RequestingApplication | undefined> {
+  async function applicationOf(ctx: Context, details: Interaction): Promise<RequestingApplication> {
     const id = String(details.params.client_id);
-    if (isFirstParty(id)) return undefined;
+    if (isFirstParty(id)) {
+      const ownPages = id === DASHBOARD_CLIENT ? t('Dashboard') : t('Your account');
+      return { name: brand().name, host: undefined, ownPages };
+    }
     const application = await applications.find(id, requestInfo(ctx.req).address);
     return {
       name: application?.name ?? id,

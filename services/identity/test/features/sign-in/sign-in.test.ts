@@ -110,7 +110,14 @@ t.test('signing in', async (t) => {
   t.test('the page names the destination in the same words everywhere', async (t) => {
     for (const [path, destination] of [
       [authorizeUrl(), 'Web of Examples at web\\.example\\.org'],
-      ['/account', 'Gatehouse'],
+      ['/account', 'Gatehouse Your account'],
+      [
+        authorizeUrl({
+          ...{ client_id: 'dashboard', redirect_uri: `${base}/dashboard/signed-in` },
+          ...{ code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' },
+        }),
+        'Gatehouse Dashboard',
+      ],
     ] as const) {
       const { html } = await browser().get(path);
       const words = html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
