@@ -46,6 +46,12 @@ and place their own orders, and may cancel them until they are processed; staff 
 
 A price is a number with at most the decimals of its currency (ISO 4217), and is kept exactly.
 `.trim(),
+    objects: {
+      search: 'A search finds the products that have all words of a text, such as while somebody types it.',
+      products: 'A product is something for sale, with a price and a stock. Orders take it from the stock.',
+      orders:
+        'An order is what a person buys: products with their quantities, at the prices of that moment. It goes through states from pending to delivered, or ends by cancellation or refund.',
+    },
     errorExamples: {
       invalid: invalidFields([
         { field: 'price', message: 'must be a number of USD from 0, with at most 2 decimals' },

@@ -26,6 +26,10 @@ const DEFINITION: ResourceServiceDefinition = {
 Named JSON values. People can read and change their own items; editors, admins and trusted applications all items.
 The list is a bare array or, with the parameter \`cursor\`, pages by cursor.
 `.trim(),
+    objects: {
+      items:
+        'An item is any JSON value under a name. It belongs to the person who created it, and suits settings and small data of an application.',
+    },
     errorExamples: {
       invalid: invalidFields([{ field: 'name', message: 'is required' }]),
       not_found: new ServiceError('not_found', 'There is no such item.'),

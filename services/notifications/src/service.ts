@@ -49,6 +49,28 @@ const DEFINITION: ResourceServiceDefinition = {
 Messages to people by email, SMS and push; reports; analytics; and the state of the integrations. Editors, admins and
 trusted applications use them; people also read what was sent to them.
 `.trim(),
+    objects: {
+      notifications:
+        'A notification is a message to a person by email, SMS or push. It is sent in the background, and keeps its attempts and their outcome.',
+      'push-subscriptions':
+        'A push subscription lets Gatehouse send notifications to a browser (Web Push). A person has one for each browser.',
+      reports:
+        'A report is a file of data that you can see, such as the orders of a month. It is made in the background, and can then be downloaded.',
+      integrations:
+        'An integration is an outside service that notifications need, such as a mail server. Its state shows whether it is configured and works.',
+      analytics: 'Analytics are figures over time, such as the requests, sign-ins and orders of each day.',
+      queues: 'A queue holds work that is done in the background, in lanes. Admins pause and resume a lane.',
+      'dead-letters':
+        'A dead letter is work that has failed for good. Admins look at the reason, and then replay it or remove it.',
+      events:
+        'An event is a change that has happened, such as `user.created`. Read the events here if you prefer polling to webhooks.',
+      'event-types':
+        'An event type is the name of a kind of event, such as `order.created`. Webhooks choose events by these names.',
+      webhooks:
+        'A webhook is a URL of yours that gets events as signed requests. Each delivery keeps its attempts, and can be sent again.',
+      requests:
+        'A request is an entry of the request log: one call of the API by an application, with its status and the reason of an error.',
+    },
     errorExamples: {
       invalid: invalidFields([{ field: 'user_id', message: 'is not a user' }]),
       not_found: new ServiceError('not_found', 'There is no such notification.'),

@@ -50,6 +50,10 @@ Accounts of people, in all profiles of the interface. Where several profiles sha
 Without a pin, the form of the request decides if it fits only one of them, else the default of the deployment.
 Every list can be paged by cursor.
 `.trim(),
+    objects: {
+      users:
+        'A user is the account of a person: the name, the address and the role. The paths and profiles differ in the form of the JSON, not in the accounts.',
+    },
     errorExamples: {
       invalid: invalidFields([{ field: 'email', message: 'must be a valid email address' }]),
       not_found: new ServiceError('not_found', 'There is no such user.'),

@@ -10,3 +10,6 @@ export const INTERFACE = {
 /** For the descriptions of documents. */
 export const ABOUT_VERSION =
   'The version of this document is the version of the interface. Releases of Gatehouse have versions of their own.';
+
+/** The tag of the guides that the interface serves. They are no objects of it. */
+export const GUIDES_TAG = 'guides';

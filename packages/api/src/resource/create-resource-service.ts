@@ -31,7 +31,7 @@ import { type ErrorBody, v2Body } from '../http/error-bodies.ts';
 import { type CallLimits, createCallLimits } from '../http/identify-caller.ts';
 import type { RateLimitStore } from '../http/rate-limit-store.ts';
 import { createMessaging } from '../messaging.ts';
-import { ABOUT_VERSION, INTERFACE } from '../openapi/interface.ts';
+import { ABOUT_VERSION, GUIDES_TAG, INTERFACE } from '../openapi/interface.ts';
 import type { OpenApiOptions } from '../openapi/operation.ts';
 import { createApp, handlerOf } from './app.ts';
 import { authenticate } from './authenticate.ts';
@@ -57,7 +57,10 @@ export type ResourceServiceDefinition = {
     prefix: string;
     profiles: readonly { name: string; about: string; errorBody: ErrorBody }[];
   }[];
-  document: Pick<OpenApiOptions, 'title' | 'description' | 'errorExamples'>;
+  document: Pick<OpenApiOptions, 'title' | 'description' | 'errorExamples'> & {
+    /** What each object is for, by the last segment of its paths. */
+    objects?: Readonly<Record<string, string>>;
+  };
   /** The migrations of its database, in the order in which they are applied. */
   migrations?: readonly Migration[];
 };
@@ -274,17 +277,20 @@ function errorBodyOf({ paths }: ResourceServiceDefinition): (path: string) => Er
 }
 
 function documentOf({ name, paths, document }: ResourceServiceDefinition): OpenApiOptions {
+  const { objects = {}, ...about } = document;
   return {
-    ...document,
+    ...about,
     ...INTERFACE,
     description: `${document.description}\n\n${ABOUT_VERSION}`,
     path: `/openapi/${name}.json`,
     tags: [
       ...paths.map(({ prefix, profiles }) => {
         const lines = profiles.map((profile) => `- **${profile.name}**: ${profile.about}`);
-        return { name: prefix, description: ['Profiles:', '', ...lines.sort()].join('\n') };
+        const object = objects[prefix.split('/').at(-1) ?? ''];
+        const list = ['Profiles:', '', ...lines.sort()].join('\n');
+        return { name: prefix, description: [object, list].filter(Boolean).join('\n\n') };
       }),
-      { name: 'guides', description: 'Guides to the interface.' },
+      { name: GUIDES_TAG, description: 'Guides to the interface.' },
     ],
   };
 }

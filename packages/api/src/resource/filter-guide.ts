@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { v2Body } from '../http/error-bodies.ts';
 import { GUIDE_PATH } from '../lists/deprecation.ts';
+import { GUIDES_TAG } from '../openapi/interface.ts';
 import { documented } from '../openapi/operation.ts';
 
 /** Serves the guide to filters, to which answers to deprecated filters link. It needs no credential. */
@@ -10,7 +11,7 @@ export function mountFilterGuide(app: FastifyInstance): void {
   const schema = documented({
     operationId: 'read_filter_guide',
     summary: 'How to filter lists',
-    tag: 'guides',
+    tag: GUIDES_TAG,
     responses: { 200: { description: 'The guide.', mediaType: 'text/markdown' } },
     errors: { body: v2Body },
   });

@@ -105,11 +105,9 @@ export function docsRoutes(options: {
   show('/docs', ({ contents }) => homePage(contents));
   show('/docs/api', ({ contents, api }) => referenceIndex(contents, api));
   show('/docs/api/:page', ({ contents, api }, ctx) => {
-    for (const topic of contents.topics) {
-      const page = topic.pages.find(({ href }) => href === ctx.path);
-      if (page !== undefined) return referencePage(page, topic, api);
-    }
-    return undefined;
+    const pages = contents.topics.flatMap((topic) => topic.pages);
+    const page = pages.find(({ hrefs }) => hrefs.includes(ctx.path));
+    return page && referencePage(page, api);
   });
   show('/docs/adr', ({ contents }) => decisionsPage(contents));
   router.get('/docs/search', async (ctx) => {

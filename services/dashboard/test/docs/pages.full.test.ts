@@ -74,9 +74,31 @@ t.test('pages of the documentation', async (t) => {
     t.match(index, 'This is version 2.1.0 of the interface');
     const { info } = (await (await get('/openapi/users.json')).json()) as { info: { version: string } };
     t.equal(info.version, '2.1.0');
-    t.notMatch(index, '<h3><a href="/docs/api/guides">');
-    const guides = await (await get('/docs/api/guides')).text();
-    t.equal(heading({ html: guides } as Parameters<typeof heading>[0]), 'Guides');
+    t.notMatch(index, 'read_filter_guide', 'a guide is no object');
+    t.equal((await get('/docs/api/guides')).status, 404);
+  });
+
+  await t.test('a page of the reference begins with its object, and what that is for', async (t) => {
+    const index = await (await get('/docs/api')).text();
+    const pages = new Set([...index.matchAll(/href="(\/docs\/api\/[^"#]+)/g)].map(([, href = '']) => href));
+    t.ok(pages.size > 25, `${pages.size}`);
+    for (const path of pages) {
+      const html = await (await get(path)).text();
+      t.match(html, /<h1>[A-Z][\w .:]+<\/h1>/, path);
+      t.match(html, /<div class="lead"><p>(?!Profiles)[^<]{30,}/, path);
+    }
+    const products = await (await get('/docs/api/v2-products')).text();
+    t.match(products, '<h1>Products</h1>');
+    t.match(
+      products,
+      '<code>/v2/products/{id}</code> <span class="alias">or <code>/products/{id}</code></span>',
+    );
+    t.equal(
+      await (await get('/docs/api/products')).text(),
+      products,
+      'the other path leads to the same page',
+    );
+    t.notMatch(index, 'href="/docs/api/products');
   });
 
   await t.test('search leads to guides and operations', async (t) => {

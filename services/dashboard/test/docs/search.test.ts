@@ -70,16 +70,29 @@ t.test('pages about a word come before pages that mention it', async (t) => {
   }
 });
 
-t.test('pages are called by their path, or as their topic', async (t) => {
-  const tags = [{ name: '/v1/users' }, { name: 'guides' }];
-  const groups = [
-    { name: 'Users', tags: ['/v1/users'] },
-    { name: 'Guides', tags: ['guides'] },
-  ];
-  const topics = topicsOf({ ...document, tags, 'x-tagGroups': groups });
+t.test('a page is called as its object, and two paths of the same operations have one', async (t) => {
+  const paths = ['/v2/sets/search', '/v2/sets', '/sets', '/v1/sets'];
+  const of = (path: string) => ({
+    ...operation(`list${path}`, path === '/v1/sets' ? 'List' : 'List sets', path),
+    description: `As ${path}?cursor=x`,
+  });
+  const [topic] = topicsOf({
+    ...document,
+    tags: paths.map((name) => ({ name })),
+    'x-tagGroups': [{ name: 'Sets', tags: paths }],
+    paths: Object.fromEntries(paths.map((path) => [path, { get: of(path) }])),
+  });
   t.same(
-    topics.flatMap(({ pages }) => pages.map(({ title }) => title)),
-    ['/v1/users', 'Guides'],
+    topic?.pages.map((page) => [
+      page.title,
+      page.paths,
+      page.operations.map(({ path, aliases }) => [path, ...(aliases ?? [])]),
+    ]),
+    [
+      ['Sets', ['/v2/sets', '/sets'], [['/v2/sets', '/sets']]],
+      ['Sets', ['/v1/sets'], [['/v1/sets']]],
+      ['Sets: search', ['/v2/sets/search'], [['/v2/sets/search']]],
+    ],
   );
 });
 

@@ -3,6 +3,7 @@ import { ABOUT_VERSION, INTERFACE } from '@gatehouse/api/openapi/interface';
 import { isUnder } from '@gatehouse/core/services';
 import Router from '@koa/router';
 import type { Operations } from './operations.ts';
+import { TAGS } from './tags.ts';
 
 const PATH = '/openapi/identity.json';
 
@@ -36,6 +37,7 @@ export function openApiRoutes(options: {
       description: `Tokens for people and machines, applications and their credentials, sessions, and administration.\n\n${ABOUT_VERSION}`,
       path: PATH,
       origin,
+      tags: TAGS,
     },
     routes,
   );

@@ -1,3 +1,4 @@
+import { GUIDES_TAG } from '@gatehouse/api/openapi/interface';
 import type { Components, OpenApiDocument, Tag, TagGroup } from './document.ts';
 
 export type Source = { service: string; document: OpenApiDocument };
@@ -87,9 +88,13 @@ function mapReferences<T>(value: T, names: ReadonlyMap<string, string>): T {
   ) as T;
 }
 
-/** A tag that is a path belongs to its resource, in whichever version and profile; others are groups of their own. */
+/**
+ * A tag that is a path belongs to its resource, in whichever version and profile; others are groups of their own. A guide is no
+ * object of the API, and in no group.
+ */
 function groupsOf(tags: readonly Tag[]): TagGroup[] {
-  const groups = Map.groupBy(tags, ({ name }) => topicOf(name));
+  const objects = tags.filter(({ name }) => name !== GUIDES_TAG);
+  const groups = Map.groupBy(objects, ({ name }) => topicOf(name));
   return [...groups].map(([name, members]) => ({ name, tags: members.map((tag) => tag.name) }));
 }
 

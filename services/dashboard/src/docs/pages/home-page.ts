@@ -46,10 +46,11 @@ ${choiceLinks(cards)}</section>
 
 function topicView({ name, pages }: Topic): Html {
   const [first] = pages;
-  // The only page of a topic that is called as the topic, such as "OAuth 2.0 and OpenID Connect".
-  if (first !== undefined && first.title === name)
-    return html`<li><a class="topic" href="${first.href}">${name}</a></li>`;
-  const links = pages.map(({ href, title }) => html`<li><a href="${href}">${title}</a></li>`);
+  if (first !== undefined && pages.length === 1)
+    return html`<li><a class="topic" href="${first.hrefs[0]}">${name}</a></li>`;
+  const links = pages.map(
+    ({ hrefs, paths }) => html`<li><a href="${hrefs[0]}"><code>${paths[0]}</code></a></li>`,
+  );
   return html`<li><strong>${name}</strong><ul>${links}</ul></li>`;
 }
 

@@ -4,6 +4,7 @@ import { logo } from '@gatehouse/web/illustrations';
 import { HEAD_OF_DOCS } from '../../pages/assets.ts';
 import type { Guide } from '../guides/library.ts';
 import type { Heading } from '../guides/markdown.ts';
+import { pathsView } from '../reference/operation-view.ts';
 import type { Topic } from '../reference/topics.ts';
 
 /** The entries of the navigation. */
@@ -13,6 +14,8 @@ export type DocsPage = {
   title: string;
   /** The path of the page. */
   path: string;
+  /** The paths of the API that it is about, below the heading. */
+  paths?: readonly string[];
   /** Above the heading: what the page is part of. */
   part?: string;
   intro?: Content;
@@ -25,14 +28,14 @@ export type DocsPage = {
 
 /** A page of the documentation, which everybody may read. */
 export function docsLayout(page: DocsPage, contents: Contents): string {
-  const { title, path, part, intro, body, headings = [], query = '' } = page;
+  const { title, path, paths = [], part, intro, body, headings = [], query = '' } = page;
   const isReference = path.startsWith('/docs/api');
   const hasContents = headings.length > 2;
   // Twice, of which one is shown: folded where it is narrow, and else in a region that scrolls by itself, which needs links
   // that are not in a fold.
   const links = isReference ? referenceLinks(path, contents) : guideLinks(path, contents);
   return htmlDocument(
-    { title: path === '/docs' ? title : `${title} – Docs` },
+    { title: path === '/docs' ? title : `${[title, ...paths.slice(0, 1)].join(' ')} – Docs` },
     html`<body class="dashboard docs">
 <a class="skip" href="#main">Skip to the content</a>
 <header class="bar"><a class="brand" href="/">${logo}${PRODUCT}</a>
@@ -42,7 +45,7 @@ export function docsLayout(page: DocsPage, contents: Contents): string {
 <nav class="side" aria-label="Documentation"><details class="side-fold"><summary>Menu</summary>${links}</details><div class="side-open">${links}</div></nav>
 <main id="main" tabindex="-1"${hasContents && html` class="has-contents"`}>
 <div class="docs-page">
-<div class="heading"><div>${part !== undefined && html`<p class="part">${part}</p>`}<h1>${title}</h1></div></div>
+<div class="heading"><div>${part !== undefined && html`<p class="part">${part}</p>`}<h1>${title}</h1>${paths.length > 0 && html`<p class="paths-of">${pathsView(paths)}</p>`}</div></div>
 ${intro}
 ${hasContents && html`<nav class="contents" aria-label="On this page"><details class="contents-fold"><summary>On this page</summary><ul>${headings.map(({ level, id, text }) => html`<li class="${`level-${level}`}"><a href="#${id}">${text}</a></li>`)}</ul></details></nav>`}
 <div class="docs-body">${body}</div>
@@ -72,8 +75,8 @@ function guideLinks(path: string, { guides }: Contents): Content {
 function referenceLinks(path: string, { topics }: Contents): Content {
   const entries = topics.map(({ name, pages }) => {
     const [first] = pages;
-    if (pages.length === 1 && first !== undefined) return link(path, first.href, name);
-    const links = pages.map(({ href, title }) => link(path, href, title));
+    if (pages.length === 1 && first !== undefined) return link(path, first.hrefs[0], name);
+    const links = pages.map(({ hrefs, paths }) => link(path, hrefs[0], html`<code>${paths[0]}</code>`));
     return html`<li><span class="group">${name}</span><ul>${links}</ul></li>`;
   });
   return html`<h2>API reference</h2><ul>${link(path, '/docs/api', 'All operations')}${entries}</ul>`;

@@ -15,13 +15,13 @@ import {
 import { samplesOf } from './samples.ts';
 import { fieldView, type Place, schemaView, typeText } from './schema-view.ts';
 
-/** An operation with its place in the document. */
-export type Located = { method: string; path: string; operation: Operation };
+/** An operation with its place in the document, and other paths at which it is the same. */
+export type Located = { method: string; path: string; aliases?: readonly string[]; operation: Operation };
 type Shape = { name: string; schema: Schema; example: unknown };
 
 /** One operation: what it takes and returns on one side, a request and its response on the other. */
 export function operationView(document: OpenApiDocument, located: Located): Html {
-  const { method, path, operation } = located;
+  const { method, path, aliases, operation } = located;
   const { operationId: id, description, parameters = [], requestBody, responses } = operation;
   const { summary, profiles } = profilesOf(operation);
   const documented = Object.entries(responses).map(([status, it]) => ({
@@ -33,7 +33,7 @@ export function operationView(document: OpenApiDocument, located: Located): Html
   return html`<section class="operation">
 <div class="operation-text">
 <h2 id="${id}"><a class="anchor" href="#${id}">${summary}</a></h2>
-${route(method, path)}
+${route(method, path, aliases)}
 <p class="badges">${profiles.map((name) => html`<span class="tag">Profile ${name}</span>`)}<span class="tag is-access">${accessText(operation)}</span></p>
 ${description !== undefined && renderMarkdown(description).body}
 ${parameters.length > 0 && html`<h3>Parameters</h3>${parameterList(document, parameters)}`}
@@ -62,8 +62,13 @@ function requestSamples(document: OpenApiDocument, { method, path, operation }: 
 }
 
 /** The method and path on one line. */
-export function route(method: string, path: string): Html {
-  return html`<p class="route">${methodTag(method)} <code>${path}</code></p>`;
+export function route(method: string, path: string, aliases: readonly string[] = []): Html {
+  return html`<p class="route">${methodTag(method)} ${pathsView([path, ...aliases])}</p>`;
+}
+
+/** A path, and others for the same. */
+export function pathsView([path, ...aliases]: readonly string[]): Markup {
+  return html`<span class="paths"><code>${path}</code>${aliases.map((alias) => html` <span class="alias">or <code>${alias}</code></span>`)}</span>`;
 }
 
 export function methodTag(method: string): Html {

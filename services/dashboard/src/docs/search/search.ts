@@ -127,7 +127,7 @@ function entriesOfGuide({ title, href, sections, kind }: Guide): Entry[] {
 }
 
 function entriesOfTopic({ name, pages }: Topic): Entry[] {
-  return pages.flatMap(({ href, operations }) =>
+  return pages.flatMap(({ hrefs: [href], operations }) =>
     operations.map(({ method, path, operation }) => {
       const { operationId, description = '', parameters = [] } = operation;
       const { summary, profiles } = profilesOf(operation);

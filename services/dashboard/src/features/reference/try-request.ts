@@ -43,7 +43,7 @@ export function tryRequest(options: {
       title: 'Try a request',
       trail: [
         { href: '/docs/api', title: 'API reference' },
-        { href: `${page.href}#${id}`, title: summary },
+        { href: `${page.hrefs[0]}#${id}`, title: summary },
       ],
       failed: sent?.error !== undefined,
       body: html`${route(located.method, located.path)}
