@@ -20,7 +20,10 @@ const { demo, issuer } = server;
 function examplesIn(html: string): { code: (id: string) => string; text: string } {
   return {
     text: unescapeHtml(html),
-    code: (id) => unescapeHtml(new RegExp(`<pre id="${id}"[^>]*><code>([^<]*)<`).exec(html)?.[1] ?? ''),
+    code: (id) => {
+      const [, code = ''] = new RegExp(`<pre id="${id}"[^>]*><code>([\\s\\S]*?)</code>`).exec(html) ?? [];
+      return unescapeHtml(code.replaceAll(/<[^>]+>/g, ''));
+    },
   };
 }
 

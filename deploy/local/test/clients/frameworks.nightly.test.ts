@@ -17,11 +17,12 @@ type Framework = {
   begin?: string;
   /** The redirect URI that the framework chooses. */
   callback?: string;
-  /** Where the sign-in begins, how, and what the last command needs to listen at the port. */
+  /** Where the sign-in begins, and how. */
   path?: string;
   host?: string;
   inBrowser?: boolean;
-  at?: (port: number) => string;
+  /** Options that the last command needs here. */
+  options?: string;
 };
 const POM = `<project><modelVersion>4.0.0</modelVersion>
 <parent><groupId>org.springframework.boot</groupId><artifactId>spring-boot-starter-parent</artifactId><version>4.0.7</version></parent>
@@ -52,13 +53,12 @@ const FRAMEWORKS: Record<string, Framework> = {
       'vite.config.js': "import react from '@vitejs/plugin-react';\nexport default { plugins: [react()] };",
     },
     inBrowser: true,
-    at: (port) => ` --host 127.0.0.1 --port ${port}`,
   },
   express: {},
   fastify: { path: '/login' },
   django: {
     callback: '/accounts/oidc/gatehouse/login/callback/',
-    at: (port) => ` --noreload 127.0.0.1:${port}`,
+    options: ' --noreload',
   },
   'go-oidc': { path: '/login' },
   spring: {
@@ -93,13 +93,15 @@ const plain = (text: string) =>
 async function guideOf(clientId: string, id: string) {
   const { html } = await dashboard.get(`/dashboard/applications/${clientId}/quick-start?for=${id}`);
   const all = (pattern: RegExp) =>
-    [...html.matchAll(pattern)].map((it) => it.slice(1).map((text = '') => plain(text)));
+    [...html.matchAll(pattern)].map((it) =>
+      it.slice(1).map((text = '') => plain(text.replaceAll(/<[^>]+>/g, ''))),
+    );
   return {
     commands: all(/<li>Run: <span class="copyable"><code[^>]*>([^<]*)/g)
       .map(([command = '']) => command)
-      // The test has a folder and the secrets of its own.
-      .filter((command) => !/^(?:mkdir|export) /.test(command)),
-    files: all(/<h3><code>([^<]*)<\/code><\/h3>[\s\S]*?<pre[^>]*><code>([^<]*)</g),
+      // The test has a folder of its own, and sets the variables for the last command.
+      .filter((command) => !/^(?:mkdir|set) /.test(command)),
+    files: all(/<h3><code>([^<]*)<\/code><\/h3>[\s\S]*?<pre[^>]*><code>([\s\S]*?)<\/code>/g),
   };
 }
 
@@ -117,16 +119,14 @@ for (const [id, framework] of Object.entries(FRAMEWORKS)) {
     const env = {
       ...process.env,
       PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
-      ...{ CLIENT_SECRET: made.client_secret, PORT: String(port), SERVER_PORT: String(port) },
-      ...{
-        AUTH_SECRET: 'a secret of this test, long enough',
-        SESSION_SECRET: 'a secret of this test, 32 letters',
-      },
     };
     const write = (all: string[][]) => {
       for (const [name = '', text = ''] of all) {
         mkdirSync(dirname(join(cwd, name)), { recursive: true });
-        appendFileSync(join(cwd, name), `\n${text}\n`);
+        appendFileSync(
+          join(cwd, name),
+          `\n${text.replace('YOUR_CLIENT_SECRET', made.client_secret ?? '')}\n`,
+        );
       }
     };
     for (const [name, text] of Object.entries(framework.project ?? {})) {
@@ -137,18 +137,20 @@ for (const [id, framework] of Object.entries(FRAMEWORKS)) {
     // Files are written where the page shows them: after what makes the project, before what reads them.
     const [last = '', ...before] = commands.toReversed();
     const makes = before.toReversed().filter((command) => !/migrate|go mod/.test(command));
+    const load = id === 'react' ? '' : 'set -a; . ./.env; set +a; ';
     const run = (command: string) => promisify(execFile)('sh', ['-ec', command], { cwd, env });
     const fault = await (async () => {
       for (const command of [framework.begin ?? 'true', ...makes]) await run(command);
       write(files);
-      for (const command of before.toReversed().filter((it) => !makes.includes(it))) await run(command);
+      for (const command of before.toReversed().filter((it) => !makes.includes(it)))
+        await run(load + command);
     })().then(
       () => undefined,
       (error: Error) => error.message.trim().slice(-500),
     );
     // Without the language or its registry there is nothing to test.
     if (fault !== undefined) return void t.pass('its packages can be installed', { skip: fault });
-    const child = spawn('sh', ['-c', `exec ${last}${framework.at?.(port) ?? ''}`], {
+    const child = spawn('sh', ['-c', `${load}exec ${last}${framework.options ?? ''}`], {
       cwd,
       env,
       detached: true,

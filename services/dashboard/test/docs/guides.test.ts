@@ -4,9 +4,9 @@ import { SCOPE_MEANINGS } from '@gatehouse/tokens/scopes';
 import { html, render } from '@gatehouse/web/html';
 import { lexer, type Token, walkTokens } from 'marked';
 import t from 'tap';
-import { highlight } from '../../src/docs/guides/highlight.ts';
 import { readLibrary } from '../../src/docs/guides/library.ts';
 import { renderMarkdown } from '../../src/docs/guides/markdown.ts';
+import { highlight } from '../../src/pages/highlight.ts';
 
 const root = resolve(import.meta.dirname, '../../../..');
 const library = readLibrary();

@@ -1,7 +1,7 @@
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { lexer, type Token, type Tokens } from 'marked';
+import { highlight } from '../../pages/highlight.ts';
 import { codeBlock } from '../../pages/parts.ts';
-import { highlight } from './highlight.ts';
 
 export type Heading = { level: number; id: string; text: string };
 /** The text below a heading; the part before the first one has no id. */

@@ -1,6 +1,6 @@
 import { type Html, html, type Content as Markup } from '@gatehouse/web/html';
+import { highlight } from '../../pages/highlight.ts';
 import { codeBlock, httpStatusTag } from '../../pages/parts.ts';
-import { highlight } from '../guides/highlight.ts';
 import { renderMarkdown } from '../guides/markdown.ts';
 import {
   type Content,

@@ -1,10 +1,16 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { stripTypeScriptTypes } from 'node:module';
 import { runInNewContext } from 'node:vm';
+import { render } from '@gatehouse/web/html';
 import t from 'tap';
+import type { Application } from '../../../src/api/application-types.ts';
 import { FRAMEWORKS } from '../../../src/features/applications/quick-start/frameworks.ts';
-import type { Sample } from '../../../src/features/applications/quick-start/sample.ts';
-import { SNIPPETS } from '../../../src/features/applications/quick-start/snippets.ts';
+import { js, type Sample } from '../../../src/features/applications/quick-start/sample.ts';
+import {
+  frameworkView,
+  SNIPPETS,
+  snippetView,
+} from '../../../src/features/applications/quick-start/snippets.ts';
 
 /** What an owner may give as a redirect URI, and the rest as hostile. */
 const TAIL = `?a=1&b=$(echo pwned);\`pwned\`';pwned();'";pwned();"\\`;
@@ -67,6 +73,45 @@ const EXTENSIONS: Record<string, string> = {
   java: 'quoted',
   yml: 'quoted',
 };
+/** The page of an application whose redirect URI is on this port. */
+const ON_PORT = { ...SAMPLE, redirectUri: 'http://127.0.0.1:4321/callback' };
+const pageOf = (id: string) => {
+  const framework = FRAMEWORKS.find((it) => it.id === id);
+  if (framework === undefined) throw new Error(id);
+  return render(frameworkView(framework, ON_PORT, { redirect_uris: [] } as unknown as Application));
+};
+
+t.test('each framework listens where the redirect URI leads', async (t) => {
+  for (const { id } of FRAMEWORKS) t.match(pageOf(id), ':4321', id);
+  t.match(pageOf('django'), 'runserver 127.0.0.1:4321<');
+  t.match(pageOf('react'), 'npx vite --host 127.0.0.1 --port 4321<');
+  t.match(pageOf('next'), 'npx next dev --port 4321<');
+  t.match(pageOf('spring').replaceAll(/<[^>]+>/g, ''), 'server.port: &quot;4321&quot;');
+  for (const { id } of FRAMEWORKS) t.notMatch(pageOf(id), /\{(?:host|port|origin)\}/, id);
+});
+
+t.test('the variables are a file of their own, unless the secret is in the code', async (t) => {
+  const textOf = (html: string) => html.replaceAll(/<[^>]+>/g, '');
+  t.match(textOf(pageOf('express')), /CLIENT_SECRET=YOUR_CLIENT_SECRET\nSESSION_SECRET=[0-9a-f]{64}/);
+  t.notMatch(pageOf('react'), '.env');
+  for (const snippet of SNIPPETS.machine) {
+    const html = render(snippetView('x', snippet, SAMPLE));
+    t.match(html, /<h3><code>\.env<\/code><\/h3><div class="code-block"><pre id="x-env"/, snippet.id);
+    t.notMatch(render(snippetView('x', snippet, { ...SAMPLE, secret: SECRET })), /\.env\b/, snippet.id);
+  }
+});
+
+t.test('comments, strings and keywords have colours', async (t) => {
+  t.match(pageOf('express'), '<span class="code-keyword">import</span>');
+  t.match(pageOf('react'), '<span class="code-comment">// The code is used once');
+  t.match(pageOf('go-oidc'), '<span class="code-keyword">func</span> main');
+  t.match(pageOf('spring'), /<span class="code-string">&quot;\$\{CLIENT_SECRET\}&quot;<\/span>/);
+  const plain = render(
+    snippetView('x', { id: 'x', title: 'x', steps: [], code: () => js`'</code>'` }, SAMPLE),
+  );
+  t.match(plain, '<span class="code-string">&#39;&lt;/code&gt;&#39;</span>');
+});
+
 t.test('so it is in the files of the frameworks', async (t) => {
   for (const { id, files } of FRAMEWORKS) {
     const texts = Object.entries(files(SAMPLE)).flatMap(([name, code]) => {

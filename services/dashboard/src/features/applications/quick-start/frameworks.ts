@@ -1,7 +1,21 @@
 import type { AppType } from '../../../api/application-types.ts';
-import { type Code, go, js, python, type Sample, SET_SECRET, secretIn } from './sample.ts';
+import {
+  type Code,
+  go,
+  java,
+  js,
+  listeningAt,
+  python,
+  type Sample,
+  SET_VARIABLES,
+  secretIn,
+  yaml,
+} from './sample.ts';
 
-/** A framework, with what to do and the files of an application that signs people in. A step that is a command begins with "Run: ". */
+/**
+ * A framework, with what to do and the files of an application that signs people in. A step that is a command begins with "Run: ";
+ * `{host}`, `{port}` and `{origin}` in it are those of the redirect URI.
+ */
 export type Framework = {
   id: string;
   title: string;
@@ -9,12 +23,12 @@ export type Framework = {
   /** The path of the redirect URI, where the framework chooses it. */
   callback?: string;
   steps: readonly string[];
+  /** The variables that have a random value. */
+  secrets?: readonly string[];
   files(sample: Sample): Readonly<Record<string, Code>>;
 };
 
 const WEB: readonly AppType[] = ['web'];
-/** YAML takes strings of JSON. */
-const yaml = python;
 
 /** The frameworks of the quick start. `npm run test:nightly -- frameworks` does the steps of each, and signs in. */
 export const FRAMEWORKS: readonly Framework[] = [
@@ -27,11 +41,11 @@ export const FRAMEWORKS: readonly Framework[] = [
       'Begin in a Next.js project.',
       'Run: npm install next-auth@5.0.0-beta.32',
       'Save the files below.',
-      'Run: export AUTH_SECRET=$(openssl rand -hex 32)',
-      SET_SECRET,
-      'Run: npx next dev',
-      'Open the address that it prints.',
+      ...SET_VARIABLES,
+      'Run: npx next dev --port {port}',
+      'Open {origin} in a browser.',
     ],
+    secrets: ['AUTH_SECRET'],
     files: ({ base, clientId, scope }) => ({
       'auth.js': js`import NextAuth from 'next-auth';
 
@@ -75,8 +89,8 @@ export default async function Page() {
       'Begin in a React project, such as one of Vite.',
       'Run: npm install oidc-client-ts react-oidc-context',
       'Save the file below. There is no secret: PKCE takes its place.',
-      'Run: npx vite',
-      'Open the address that it prints.',
+      'Run: npx vite --host {host} --port {port}',
+      'Open {origin} in a browser.',
     ],
     files: ({ base, clientId, redirectUri, scope }) => ({
       'src/main.jsx': js`import { createRoot } from 'react-dom/client';
@@ -112,11 +126,11 @@ createRoot(document.getElementById('root')).render(
       'Run: mkdir -p quick-start && cd quick-start',
       'Run: npm init -y --init-type=module && npm install express@5 express-openid-connect@3',
       'Save the file below.',
-      'Run: export SESSION_SECRET=$(openssl rand -hex 32)',
-      SET_SECRET,
+      ...SET_VARIABLES,
       'Run: node server.js',
       'Open the address that it prints.',
     ],
+    secrets: ['SESSION_SECRET'],
     files: ({ base, clientId, redirectUri, scope }) => ({
       'server.js': js`import express from 'express';
 import oidc from 'express-openid-connect';
@@ -145,7 +159,7 @@ app.listen(redirectUri.port || 3000, () => console.log(\`Open \${redirectUri.ori
       'Run: mkdir -p quick-start && cd quick-start',
       'Run: npm init -y --init-type=module && npm install fastify@5 @fastify/cookie@11 @fastify/oauth2@8',
       'Save the file below.',
-      SET_SECRET,
+      ...SET_VARIABLES,
       'Run: node server.js',
       'Open the address that it prints.',
     ],
@@ -185,10 +199,10 @@ console.log(\`Open \${redirectUri.origin}/login\`);`,
       'Run: python3 -m venv .venv && .venv/bin/pip install "Django~=5.2" "django-allauth[socialaccount]~=65.21"',
       'Run: .venv/bin/django-admin startproject mysite .',
       'Add the code to the ends of these files.',
-      SET_SECRET,
+      ...SET_VARIABLES,
       'Run: .venv/bin/python manage.py migrate',
-      'Run: .venv/bin/python manage.py runserver',
-      'Open the address that it prints.',
+      'Run: .venv/bin/python manage.py runserver {host}:{port}',
+      'Open {origin} in a browser.',
     ],
     files: ({ base, clientId, scope }) => ({
       'mysite/settings.py': python`
@@ -230,7 +244,7 @@ urlpatterns += [path("", home), path("accounts/", include("allauth.urls"))]
       'Run: mkdir -p quick-start && cd quick-start',
       'Save the file below.',
       'Run: go mod init example && go mod tidy',
-      SET_SECRET,
+      ...SET_VARIABLES,
       'Run: go run .',
       'Open the address that it prints.',
     ],
@@ -308,19 +322,20 @@ func main() {
     steps: [
       'Begin with a project of start.spring.io that has Spring Web and OAuth2 Client.',
       'Save the files below.',
-      SET_SECRET,
+      ...SET_VARIABLES,
       'Run: ./mvnw spring-boot:run',
-      'Open the application in a browser.',
+      'Open {origin} in a browser.',
     ],
-    files: ({ base, clientId, scope }) => ({
-      'src/main/resources/application.yml': yaml`spring.security.oauth2.client:
+    files: ({ base, clientId, redirectUri, scope }) => ({
+      'src/main/resources/application.yml': yaml`server.port: ${listeningAt(redirectUri).port}
+spring.security.oauth2.client:
   provider.gatehouse.issuer-uri: ${base}
   registration.gatehouse:
     client-id: ${clientId}
     client-secret: "\${CLIENT_SECRET}"
     scope: ${scope.split(' ').join(', ')}
 `,
-      'src/main/java/com/example/demo/HomeController.java': go`package com.example.demo;
+      'src/main/java/com/example/demo/HomeController.java': java`package com.example.demo;
 
 import org.springframework.security.core.annotation.AuthenticationPrincipal;
 import org.springframework.security.oauth2.core.oidc.user.OidcUser;

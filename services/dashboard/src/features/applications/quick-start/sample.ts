@@ -7,31 +7,42 @@ export type Sample = {
   /** A secret or an API key that has just been created, to be put into the code; else the code reads it from the environment. */
   secret?: string;
 };
+
+/** Where an application on the developer's own machine listens, so that the redirect URI leads to it, and its origin. */
+export function listeningAt(redirectUri: string): { host: string; port: string; origin: string } {
+  const { hostname, port, origin } = URL.parse(redirectUri) ?? { hostname: '', port: '', origin: '' };
+  return { host: hostname === '127.0.0.1' ? hostname : 'localhost', port: port || '3000', origin };
+}
+
 /** A program that uses an application, with what to do to run it. */
 export type Snippet = { id: string; title: string; steps: readonly string[]; code(sample: Sample): Code };
 
-/** Code in which every value is quoted; only the templates below make it. */
+/** Code in which every value is quoted; only the templates below make it. `grammar` names its highlighting. */
 export class Code {
   readonly text: string;
-  constructor(text: string) {
+  readonly grammar: string;
+  constructor(text: string, grammar = '') {
     this.text = text;
+    this.grammar = grammar;
   }
 }
 
 /** A template for code of a language. Values are put in as literals of the language, and other code as it is. */
 const language =
-  (literal: (value: string) => string) =>
+  (grammar: string, literal: (value: string) => string = JSON.stringify) =>
   (strings: TemplateStringsArray, ...values: (string | Code)[]): Code => {
     const texts = values.map((value) => (value instanceof Code ? value.text : literal(value)));
-    return new Code(strings.map((text, at) => text + (texts[at] ?? '')).join(''));
+    return new Code(strings.map((text, at) => text + (texts[at] ?? '')).join(''), grammar);
   };
 
 /** For a POSIX shell, in which nothing is special between single quotes. */
-export const sh = language((value) => `'${value.replaceAll("'", "'\\''")}'`);
-export const js = language((value) => `'${JSON.stringify(value).slice(1, -1).replaceAll("'", "\\'")}'`);
-/** All that is escaped in JSON is escaped in the same way in Python, Go and Java. */
-export const python = language((value) => JSON.stringify(value));
-export const [go, java] = [python, python];
+export const sh = language('sh', (value) => `'${value.replaceAll("'", "'\\''")}'`);
+export const js = language('js', (value) => `'${JSON.stringify(value).slice(1, -1).replaceAll("'", "\\'")}'`);
+/** All that is escaped in JSON is escaped in the same way in Python, Go and Java, and YAML takes strings of JSON. */
+export const python = language('python');
+export const go = language('go');
+export const java = language('java');
+export const yaml = language('yaml');
 
 const FROM_ENVIRONMENT = {
   sh: '"$CLIENT_SECRET"',
@@ -59,30 +70,33 @@ export function discovery(sample: Sample, hasSecret = true): Code {
   new URL(${base}), ${clientId}, ${secret}${base.startsWith('http:') ? insecure : secure});`;
 }
 
-/** The step that programs need unless their secret is filled in. */
-export const SET_SECRET = "Run: export CLIENT_SECRET='YOUR_CLIENT_SECRET'";
+/** The steps that programs need unless their secret is filled in. */
+export const SET_VARIABLES: readonly string[] = [
+  'Save the variables as .env.',
+  'Run: set -a; . ./.env; set +a',
+];
 
 /** The beginning of a step that is a command. */
 export const RUN = 'Run: ';
 
 /** Programs that have a secret, by their tools. */
-export const CURL = { id: 'curl', title: 'curl', steps: [SET_SECRET] };
-const NODE = ['Save the code as first-request.mjs.', SET_SECRET, 'Run: node first-request.mjs'];
+export const CURL = { id: 'curl', title: 'curl', steps: SET_VARIABLES };
+const NODE = ['Save the code as first-request.mjs.', ...SET_VARIABLES, 'Run: node first-request.mjs'];
 export const FETCH = { id: 'fetch', title: 'Node.js with fetch', steps: NODE };
 export const PYTHON = {
   id: 'python',
   title: 'Python',
-  steps: ['Save the code as first_request.py.', SET_SECRET, 'Run: python3 first_request.py'],
+  steps: ['Save the code as first_request.py.', ...SET_VARIABLES, 'Run: python3 first_request.py'],
 };
 export const GO = {
   id: 'go',
   title: 'Go',
-  steps: ['Save the code as main.go.', SET_SECRET, 'Run: go run main.go'],
+  steps: ['Save the code as main.go.', ...SET_VARIABLES, 'Run: go run main.go'],
 };
 export const JAVA = {
   id: 'java',
   title: 'Java',
-  steps: ['Save the code as FirstRequest.java.', SET_SECRET, 'Run: java FirstRequest.java'],
+  steps: ['Save the code as FirstRequest.java.', ...SET_VARIABLES, 'Run: java FirstRequest.java'],
 };
 export const OPENID_CLIENT = {
   id: 'openid-client',

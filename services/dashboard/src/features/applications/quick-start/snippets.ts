@@ -1,12 +1,14 @@
+import { randomBytes } from 'node:crypto';
 import { type Html, html } from '@gatehouse/web/html';
 import type { Application, AppType } from '../../../api/application-types.ts';
+import { highlight } from '../../../pages/highlight.ts';
 import { codeBlock, copyable } from '../../../pages/parts.ts';
 import { API_KEY } from './api-key-snippets.ts';
 import type { Framework } from './frameworks.ts';
 import { MACHINE } from './machine.ts';
 import { BROWSER, NATIVE } from './public.ts';
 import { RESOURCE } from './resource.ts';
-import { RUN, type Sample, SET_SECRET, type Snippet } from './sample.ts';
+import { Code, listeningAt, RUN, type Sample, SET_VARIABLES, type Snippet } from './sample.ts';
 import { WEB } from './web.ts';
 
 /** Complete programs for each way to use an application of a type, and for an API key. */
@@ -31,17 +33,34 @@ export function sampleOf(
 
 /** A program and what to do to run it. The id of its element must be unique on the page. */
 export function snippetView(elementId: string, { steps, code }: Snippet, sample: Sample): Html {
-  const left = sample.secret === undefined ? steps : steps.filter((step) => step !== SET_SECRET);
-  return html`${left.length > 0 && html`<ol>${left.map(stepView(elementId))}</ol>`}${codeBlock(elementId, code(sample).text)}`;
+  const left = sample.secret === undefined ? steps : steps.filter((step) => !SET_VARIABLES.includes(step));
+  const variables = variablesView(elementId, left);
+  return html`${left.length > 0 && html`<ol>${left.map(stepView(elementId, sample))}</ol>`}
+${variables && html`${variables}<h3>Code</h3>`}${codeView(elementId, code(sample))}`;
 }
 
 /** The steps, one at a time; a command can be copied. */
-const stepView = (id: string) => (step: string, at: number) =>
-  html`<li>${step.startsWith(RUN) ? html`Run: ${copyable(`${id}-step-${at}`, step.slice(RUN.length))}` : step}</li>`;
+const stepView = (id: string, sample: Sample) => (step: string, at: number) => {
+  const places = Object.entries(listeningAt(sample.redirectUri));
+  const text = places.reduce((it, [name, value]) => it.replaceAll(`{${name}}`, value), step);
+  return html`<li>${text.startsWith(RUN) ? html`Run: ${copyable(`${id}-step-${at}`, text.slice(RUN.length))}` : text}</li>`;
+};
+
+/** The file of the variables, if the steps say to save it. */
+function variablesView(id: string, steps: readonly string[], secrets: readonly string[] = []): Html | false {
+  if (!SET_VARIABLES.every((step) => steps.includes(step))) return false;
+  const random = secrets.map((name) => `${name}=${randomBytes(32).toString('hex')}`);
+  const lines = ['CLIENT_SECRET=YOUR_CLIENT_SECRET', ...random];
+  return html`<h3><code>.env</code></h3>${codeView(`${id}-env`, new Code(lines.join('\n'), 'sh'))}`;
+}
+
+function codeView(id: string, { text, grammar }: Code): Html {
+  return codeBlock(id, highlight(text.trim(), grammar));
+}
 
 /** The files of an application in a framework, and what to do to run it. */
 export function frameworkView(
-  { steps, callback, files }: Framework,
+  { steps, callback, secrets, files }: Framework,
   sample: Sample,
   { redirect_uris: uris }: Application,
 ): Html {
@@ -50,6 +69,7 @@ export function frameworkView(
     own &&
     !uris.includes(own) &&
     html`<li>Add the redirect URI of the framework to the settings of the application: ${copyable('own-redirect', own)}</li>`;
-  return html`<ol>${added}${steps.map(stepView('step'))}</ol>
-${Object.entries(files(sample)).map(([name, code], i) => html`<h3><code>${name}</code></h3>${codeBlock(`code-${i}`, code.text.trim())}`)}`;
+  return html`<ol>${added}${steps.map(stepView('step', sample))}</ol>
+${variablesView('code', steps, secrets)}
+${Object.entries(files(sample)).map(([name, code], i) => html`<h3><code>${name}</code></h3>${codeView(`code-${i}`, code)}`)}`;
 }

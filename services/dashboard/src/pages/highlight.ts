@@ -41,6 +41,12 @@ const HTTP: Grammar = [
   ['name', /^[A-Za-z-]+(?=:)/m],
 ];
 
+const GO: Grammar = [
+  ['comment', /(?<!:)\/\/.*/],
+  ['string', /"(?:[^"\\\n]|\\.)*"|`[^`]*`/],
+  ['keyword', /\b(?:const|else|for|func|if|import|map|nil|package|range|return|type|var)\b/],
+  NUMBER,
+];
 const GRAMMARS: Readonly<Record<string, Grammar>> = {
   sh: SHELL,
   bash: SHELL,
@@ -51,6 +57,7 @@ const GRAMMARS: Readonly<Record<string, Grammar>> = {
   js: SCRIPT,
   ts: SCRIPT,
   java: SCRIPT,
+  go: GO,
 };
 
 /** Code with comments, strings and the like marked by classes; as it is in a language that is not known. */
