@@ -11,6 +11,7 @@ import { type DashboardConfig, readDashboardConfig, settings } from './config.ts
 import { docsRoutes } from './docs/docs-routes.ts';
 import { createLibrary } from './docs/guides/library.ts';
 import { createApiDescription } from './docs/openapi/source.ts';
+import { createDocsSearch } from './docs/search/search.ts';
 import { preferences } from './features/preferences/preferences.ts';
 import { tryRequest } from './features/reference/try-request.ts';
 import { search } from './features/search/search.ts';
@@ -59,16 +60,14 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
   };
   const describe = createApiDescription(config);
   const library = createLibrary(publicUrl);
-  const searchPages = search({
-    sections: sections.flatMap(([, inside]) => inside),
-    guides: () => library().filter(({ kind }) => kind !== 'decision'),
-  });
+  const searchDocs = createDocsSearch({ describe, library });
+  const searchPages = search({ sections: sections.flatMap(([, inside]) => inside), searchDocs });
   const app = createDashboardApp({
     routers: [
       signInRoutes({ ...common, rateLimit: config.rateLimit === 'on' }),
       assetRoutes(),
       landingRoutes({ publicUrl, signUp: config.signUp === 'on' }),
-      docsRoutes({ describe, library }),
+      docsRoutes({ describe, library, search: searchDocs }),
       createDashboardRouter({
         ...common,
         sections,

@@ -17,13 +17,12 @@ import { notFoundPage } from './pages/not-found-page.ts';
 import { referenceIndex, referencePage } from './pages/reference-pages.ts';
 import { searchPage } from './pages/search-page.ts';
 import { topicsOf } from './reference/topics.ts';
-import { createSearch, type Found } from './search/search.ts';
+import type { DocsSearch } from './search/search.ts';
 
 /** The pages of one state of the API description, made when they are first requested. */
 type Edition = {
   api: ApiDescription;
   contents: Contents;
-  find(query: string): Found[];
   pages: Map<string, Encoded>;
 };
 
@@ -31,6 +30,7 @@ type Edition = {
 export function docsRoutes(options: {
   describe: () => Promise<ApiDescription>;
   library: () => readonly Guide[];
+  search: DocsSearch;
 }): Router {
   const { describe } = options;
   const router = new Router({ sensitive: true });
@@ -45,16 +45,7 @@ export function docsRoutes(options: {
     const api = await describe();
     if (edition?.api === api) return edition;
     const contents = { guides: options.library(), topics: topicsOf(api.document) };
-    let find: Edition['find'] | undefined;
-    edition = {
-      api,
-      contents,
-      find(query) {
-        find ??= createSearch(contents.guides, contents.topics);
-        return find(query);
-      },
-      pages: new Map(),
-    };
+    edition = { api, contents, pages: new Map() };
     return edition;
   }
 
@@ -112,9 +103,11 @@ export function docsRoutes(options: {
   show('/docs/adr', ({ contents }) => decisionsPage(contents));
   router.get('/docs/search', async (ctx) => {
     requestInfo(ctx.req).route = '/docs/search';
-    const { find, contents } = await current();
+    const { contents } = await current();
     const query = typeof ctx.query.q === 'string' ? ctx.query.q.trim().slice(0, 200) : '';
-    send(ctx, { text: docsLayout(searchPage(query, query === '' ? [] : find(query)), contents) });
+    send(ctx, {
+      text: docsLayout(searchPage(query, query === '' ? [] : await options.search(query)), contents),
+    });
   });
   show('/docs/*path', ({ contents }, ctx) => {
     const guide = contents.guides.find(({ href }) => href === ctx.path);

@@ -1,7 +1,8 @@
 import MiniSearch, { type SearchResult } from 'minisearch';
 import type { Guide, Kind } from '../guides/library.ts';
+import type { ApiDescription } from '../openapi/source.ts';
 import { profilesOf } from '../reference/operation-view.ts';
-import type { Topic } from '../reference/topics.ts';
+import { type Topic, topicsOf } from '../reference/topics.ts';
 
 /** A section of a guide, or an operation. */
 export type Entry = {
@@ -17,6 +18,11 @@ export type Entry = {
 };
 /** The words of the entry that were found, for marking them. */
 export type Found = Entry & { words: readonly string[] };
+
+/** `isExact`: only what has all words, without mistakes. */
+type Search = (query: string, options?: { isExact?: boolean }) => Found[];
+/** The search of the documentation as it is now. */
+export type DocsSearch = (...query: Parameters<Search>) => Promise<Found[]>;
 
 /** Words that the documentation has another word for. */
 const SYNONYMS: ReadonlyMap<string, string> = new Map([
@@ -67,7 +73,7 @@ const MAX_RESULTS = 40;
  * there; where nothing has all, words with a small mistake are found as well, one wrong letter in five, and then any of the words.
  * Decisions come last.
  */
-export function createSearch(guides: readonly Guide[], topics: readonly Topic[]): (query: string) => Found[] {
+export function createSearch(guides: readonly Guide[], topics: readonly Topic[]): Search {
   const entries = [...guides.flatMap(entriesOfGuide), ...topics.flatMap(entriesOfTopic)];
   const index = new MiniSearch<Entry & { id: number }>({
     fields: ['title', 'place', 'text', 'route'],
@@ -88,13 +94,14 @@ export function createSearch(guides: readonly Guide[], topics: readonly Topic[])
   });
   index.addAll(entries.map((entry, id) => ({ ...entry, id })));
 
-  return (query) => {
+  return (query, { isExact = false } = {}) => {
     const all = wordsOf(query).slice(0, MAX_WORDS);
     const telling = all.filter((word) => !STOP_WORDS.has(word.toLowerCase()));
     const words = (telling.length > 0 ? telling : all).join(' ');
     const fuzzy = (term: string) => (term.length > 3 ? 0.2 : false);
     let results: SearchResult[] = [];
-    for (const options of [{ combineWith: 'AND' }, { combineWith: 'AND', fuzzy }, { fuzzy }] as const) {
+    const attempts = [{ combineWith: 'AND' }, { combineWith: 'AND', fuzzy }, { fuzzy }] as const;
+    for (const options of isExact ? attempts.slice(0, 1) : attempts) {
       if (results.length === 0) results = index.search(words, options);
     }
     const isDecision = ({ kind }: SearchResult) => Number(kind === 'decision');
@@ -103,6 +110,24 @@ export function createSearch(guides: readonly Guide[], topics: readonly Topic[])
       const entry = entries[id as number];
       return entry === undefined ? [] : [{ ...entry, words: terms }];
     });
+  };
+}
+
+/** The search over the guides and the operations, made when it is first used. While a service is slow, it searches the last state. */
+export function createDocsSearch(options: {
+  describe: () => Promise<ApiDescription>;
+  library: () => readonly Guide[];
+}): DocsSearch {
+  let made: { api: ApiDescription; search: Search } | undefined;
+  return async (...query) => {
+    const current = options.describe().then((api) => {
+      if (made?.api !== api) made = { api, search: createSearch(options.library(), topicsOf(api.document)) };
+      return made;
+    });
+    // A request that uses the last state does not wait for the error either.
+    current.catch(() => {});
+    const { search } = made ?? (await current);
+    return search(...query);
   };
 }
 

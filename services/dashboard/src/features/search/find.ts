@@ -12,7 +12,8 @@ export type Titles = {
   sections: readonly Section[];
   /** Pages that are in no section. */
   pages: readonly Hit[];
-  guides: readonly Hit[];
+  /** Finds pages of the documentation. */
+  docs(text: string): Promise<Found>;
   tasks?: readonly Task[];
 };
 
@@ -39,7 +40,7 @@ type Query = { title: string; run(): Promise<Found> };
 
 /** Finds an object by its id, or else what has such words in its name or title. */
 export async function find(
-  { sections, pages, guides, tasks = [] }: Titles,
+  { sections, pages, docs, tasks = [] }: Titles,
   visit: Visit,
   text: string,
   maxMs = MAX_MS,
@@ -68,15 +69,16 @@ export async function find(
   const wanted = tasks.filter(
     ({ title, words, role }) => hasRole(visit.person, role) && matches(text, title, words),
   );
-  const { groups, failed } = await runAll(queries, maxMs);
+  // Afterwards, since the first search of the documentation reads all of it, for which the services would wait.
+  const own = await runAll(queries, maxMs);
+  const found = [own, await runAll([{ title: 'Documentation', run: () => docs(text) }], maxMs)];
   return {
     groups: [
       titled('Pages', [...ownPages, ...pages]),
       groupOf('Tasks', { hits: wanted }),
-      ...groups,
-      titled('Guides', guides),
+      ...found.flatMap(({ groups }) => groups),
     ].filter(({ hits }) => hits.length > 0),
-    failed,
+    failed: found.flatMap(({ failed }) => failed),
     isId: false,
   };
 }

@@ -25,7 +25,7 @@ async function search(sections: Section[], text: string, role: Role = 'admin', m
   const titles = {
     sections,
     pages: [{ href: '/account', title: 'Your account' }],
-    guides: [{ href: '/docs/guides/webhooks', title: 'Events and webhooks' }],
+    docs: async (q: string) => (q === 'web' ? hitsOf('Events and webhooks') : { hits: [] }),
   };
   const visit = { person: { id: 'usr_1', name: 'Ann', role } } as Visit;
   return line(await find(titles, visit, text, maxMs));
@@ -67,7 +67,12 @@ const CASES: [name: string, sections: Section[], text: string, expected: string,
   ],
   ['no names for others', [named('Users', async () => hitsOf('ann'), 'editor')], 'ann', '', 'user'],
   ['other pages', [], 'account', 'Pages: Your account'],
-  ['guides', [], 'web', 'Guides: Events and webhooks'],
+  [
+    'the documentation, below the others',
+    [named('Webhooks', async () => hitsOf('web hook'))],
+    'web',
+    'Pages: Webhooks; Webhooks: web hook; Documentation: Events and webhooks',
+  ],
   ['nothing of a text without words', [], '!?', ''],
   [
     'a service that is away',
@@ -99,7 +104,8 @@ t.test('what is found', async (t) => {
 t.test('tasks are found by other words, by those who may do them', async (t) => {
   const hitsFor = async (text: string, role: Role) => {
     const visit = { person: { id: 'usr_1', name: 'Ann', role } } as Visit;
-    const { groups } = await find({ sections: [], pages: [], guides: [], tasks: TASKS }, visit, text);
+    const docs = async () => ({ hits: [] });
+    const { groups } = await find({ sections: [], pages: [], docs, tasks: TASKS }, visit, text);
     return groups.flatMap(({ hits }) => hits.map(({ href }) => href));
   };
   for (const [text, href] of [
