@@ -33,6 +33,9 @@ export const DASHBOARD_SCOPES = [...ALL_SCOPES, MANAGE_APPS];
 /** The routes at which authorization requests arrive. */
 const REQUEST_ROUTES = new Set(['authorization', 'pushed_authorization_request', 'device_authorization']);
 
+/** The length of the longest identifier that can be registered. */
+const MAX_SHOWN = 500;
+
 /** The permissions of clients, and the contents of their access tokens. */
 export type Permissions = ReturnType<typeof createPermissions>;
 
@@ -266,8 +269,7 @@ async function resourceOfOthers(
 ) {
   const isMachine = ctx.oidc.params?.grant_type === 'client_credentials';
   const found = application && (await findResource(resource, { ...application, isMachine, isOfMember }));
-  if (found === undefined)
-    throw new errors.InvalidTarget('no such resource, not for this application, or not verified yet');
+  if (found === undefined) throw new errors.InvalidTarget(unavailable(resource));
   const { Grant: grant } = ctx.oidc.entities;
   const scopes = scopesOf(found, resource, grant);
   if (scopes.length === 0 && grant?.getResourceScope(resource) !== '') {
@@ -276,6 +278,13 @@ async function resourceOfOthers(
   if (isMachine) applyDefaultScope(ctx, scopes);
   if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, scopes, [...scopes, ...ALL_SCOPES]);
   return { audience: found.identifier, scopes };
+}
+
+/** One sentence for all reasons, since client IDs are public: a sentence for each would tell strangers which URLs are registered. */
+function unavailable(resource: string): string {
+  // The characters of an error_description are limited (RFC 6749 §4.1.2.1).
+  const url = new URL(resource).href.slice(0, MAX_SHOWN).replaceAll(/[ "\\]/g, encodeURIComponent);
+  return `this application gets no tokens for ${url}: the owner of this API has to register it, list the application there, or serve metadata that names this issuer`;
 }
 
 /** How and when the person signed in (RFC 9470 §6.1), which a refresh does not change; see keepConfirmedTimes. */

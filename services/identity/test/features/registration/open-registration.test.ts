@@ -70,6 +70,16 @@ t.test('a client registers without a token, and people are told that nobody has 
   const { client_id: unknown } = await register();
   const shown = await send('127.0.2.1', 'GET', silently.replace(client_id, unknown));
   t.match([shown.status, shown.headers.location], [400, undefined], 'nobody has (RFC 9700 §4.11.2)');
+  const refused = await send(
+    '127.0.2.1',
+    'GET',
+    `${silently.replace(client_id, unknown)}&resource=https://mcp.example.com/`,
+  );
+  t.match(
+    refused.text,
+    /gets no tokens for https:\/\/mcp\.example\.com\/: the owner of this API has to register/,
+    'with the next step',
+  );
 });
 
 t.test('it is less than one that is registered with a token, and stays so', async (t) => {

@@ -207,6 +207,30 @@ t.test(
   },
 );
 
+t.test('the error for a resource names it, and does not tell whether it is registered', async (t) => {
+  const paths = ['listed', 'unverified', 'unregistered'].map((name) => `/${name}-for-errors`);
+  const [listed = '', unverified = ''] = paths;
+  site.metadata = (path) => (path === unverified ? {} : proof(path));
+  await register({ identifier: origin + listed, applications: [MACHINE.client_id] });
+  await register({ identifier: origin + unverified });
+  const errorFor = async (resource: string) =>
+    (await built.browser().get(authorizeUrl({ resource }))).url.searchParams.get('error_description') ?? '';
+  const errors = await Promise.all(paths.map((path) => errorFor(origin + path)));
+  site.metadata = proof;
+  const expected = `this application gets no tokens for ${origin}/…: the owner of this API has to register it, list the application there, or serve metadata that names this issuer`;
+  t.strictSame(
+    errors,
+    paths.map((path) => expected.replace('/…', path)),
+  );
+  for (const [strange, shown] of [
+    ['https://strange.example/a b"c\\d?e="\\', 'https://strange.example/a%20b%22c/d?e=%22%5C:'],
+    ['urn:a "b"\\', 'urn:a%20%22b%22%5C:'],
+    [`https://strange.example/${'x'.repeat(1000)}`, `https://strange.example/${'x'.repeat(476)}:`],
+  ] as const) {
+    t.match(await errorFor(strange), ` for ${shown} the owner`, 'in the characters of RFC 6749 §4.1.2.1');
+  }
+});
+
 t.test('whoever registered a resource introspects its tokens, and learns of revocations', async (t) => {
   const introspecting = async (token: string, name: string) => {
     const client = await built.createApplication(token, { name, type: 'resource', scopes: [] });
