@@ -77,9 +77,9 @@ t.test('the guides, with what README.md has left behind', async (t) => {
 
 /** A document with the ports of this test in place of those that a reader has, which may be in use. */
 function read(path: string): string {
-  return readFileSync(join(tree, path), 'utf8')
-    .replaceAll('localhost:3000', `localhost:${port}`)
-    .replaceAll('127.0.0.1:4000', `127.0.0.1:${shopPort}`);
+  const text = readFileSync(join(tree, path), 'utf8').replaceAll('localhost:3000', `localhost:${port}`);
+  // The program of README.md has the demo's redirect URI.
+  return path === 'README.md' ? text : text.replaceAll('localhost:4000', `localhost:${shopPort}`);
 }
 
 function readSteps(path: string): Step[] {
@@ -93,7 +93,7 @@ function withVariables(steps: Step[]): Step[] {
   const matches = (pattern: RegExp) => (step: Step) =>
     step.notRun === undefined && pattern.test(step.block.text);
   const uses = (name: string) => matches(new RegExp(`(?:\\$|process\\.env\\.)${name}\\b`));
-  const sets = (name: string) => matches(new RegExp(`^(?:export )?${name}=`));
+  const sets = (name: string) => matches(new RegExp(`^(?:export )?${name}=`, 'm'));
   const missing = (names: string[], of: Step[]) =>
     names.filter((name) => of.some(uses(name)) && !of.some(sets(name)));
   const settings = missing(['TOKEN', 'LOGIN'], steps).map((name) =>
@@ -126,7 +126,7 @@ async function signInToTheFirstProgram(t: Test): Promise<void> {
   const blocks = blocksOf(read('README.md'));
   const program = blocks.find(({ file }) => file === '/tmp/shop/app.mjs');
   const [, packages = ''] =
-    blocks.map(({ text }) => /^npm install .*? (express@.*?) &&/.exec(text)).find(Boolean) ?? [];
+    blocks.map(({ text }) => /^npm install .*? (express@.*)$/m.exec(text)).find(Boolean) ?? [];
   writeFileSync(join(directory, 'app.mjs'), program?.text ?? '');
   execFileSync('npm', ['install', '--prefix', directory, ...packages.split(' ')], { env });
   const { base_url: GATEHOUSE, web, user } = demoIn(tree);
@@ -155,7 +155,7 @@ async function signInToTheShop(t: Test): Promise<void> {
     join(tree, 'deploy/local/node_modules/openid-client'),
     join(tree, 'node_modules/openid-client'),
   );
-  const home = `http://127.0.0.1:${shopPort}`;
+  const home = `http://localhost:${shopPort}`;
   const { admin, user } = demoIn(tree);
   const web = await registerWeb(admin, home);
   const GATEHOUSE = `http://localhost:${port}`;
@@ -175,8 +175,8 @@ async function signInToTheShop(t: Test): Promise<void> {
   t.match([again.status, again.html], [400, 'has already finished it'], 'a sign-in is finished once');
   const stranger = await createFormBrowser(home).get(callback.href);
   t.match([stranger.status, stranger.html], [400, 'has not started a sign-in'], 'by who has started it');
-  const other = await fetch(`http://localhost:${shopPort}`, { redirect: 'manual' });
-  t.equal(other.headers.get('location'), home, 'opened at localhost, it leads to where its cookies are');
+  const other = await fetch(`http://127.0.0.1:${shopPort}`, { redirect: 'manual' });
+  t.equal(other.headers.get('location'), home, 'opened at 127.0.0.1, it leads to where its cookies are');
 
   const out = await shop.submit(await shop.get('/'), {}, '/sign-out');
   t.equal((await signOut(browser, out.url)).href, `${home}/`);

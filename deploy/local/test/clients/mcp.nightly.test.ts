@@ -68,7 +68,7 @@ function runProgram(t: Test, name: string, env: Record<string, string>): () => P
   const dir = temporaryDir(t);
   symlinkSync(MODULES, join(dir, 'node_modules'));
   writeFileSync(join(dir, name), blocksOf(GUIDE).find(({ file }) => file === name)?.text ?? '');
-  const child = spawn(process.execPath, [name], {
+  const child = spawn('sh', ['-c', `exec ${process.execPath} ${name} 2>&1`], {
     ...{ cwd: dir, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } },
   });
   t.teardown(() => child.kill());
@@ -195,6 +195,23 @@ t.test('the client of the guide, which nobody has registered, calls the tool', a
   await fetch(`${callback}?error=access_denied&error_description=The+person+has+denied+it.`);
   t.equal(await denied(), 'Not signed in: access_denied: The person has denied it.', 'it says why, and ends');
 });
+
+t.test(
+  'without a Gatehouse or a server, the programs of the guide print one sentence, and end',
+  async (t) => {
+    const nothing = `http://127.0.0.1:${await freePort()}`;
+    const server = runProgram(t, 'mcp-server.mjs', { GATEHOUSE: nothing, MCP_SERVER: `${nothing}/mcp` });
+    t.match(await server(), new RegExp(`^Start Gatehouse, or set .* ${nothing} does not respond\\.$`));
+    t.equal(await server(), 'undefined', 'and no stack trace');
+    const CALLBACK = `http://127.0.0.1:${await freePort()}/callback`;
+    const client = runProgram(t, 'mcp-client.mjs', { MCP_SERVER: `${nothing}/mcp`, CALLBACK });
+    t.match(
+      await client(),
+      new RegExp(`^Not signed in: fetch failed\\. Is the server at ${nothing}/mcp running\\?$`),
+    );
+    t.equal(await client(), 'undefined');
+  },
+);
 
 /** A client of the SDK for Python (mcp 2 on PyPI): prints the link, reads where the browser was sent, and prints what the tool says. */
 const PYTHON_CLIENT = `import asyncio, os
