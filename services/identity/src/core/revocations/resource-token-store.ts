@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { defineCollection } from '@gatehouse/data/collection';
-import type { RevocationKind } from '@gatehouse/tokens/revocations';
 import type { Connection } from 'mongoose';
 
 /** A token or an API key that works at a resource of somebody else. */
@@ -21,7 +20,7 @@ export type ResourceTokenStore = {
   /** Durable when it resolves. */
   note(token: ResourceToken, expiresAt: Date): Promise<void>;
   /** The ids of the resources at which a revoked credential may still be used. */
-  resourcesOf(kind: RevocationKind, id: string): Promise<string[]>;
+  resourcesOf(kind: string, id: string): Promise<string[]>;
 };
 
 type ResourceTokenDocument = {

@@ -105,7 +105,7 @@ export function createRevocations(options: {
   async function noteResources(entry: StoredRevocation): Promise<void> {
     const { kind, id, resources = [] } = entry;
     if (kind === 'token') return;
-    const found = await resourceTokens.resourcesOf(kind as Revocation['kind'], id);
+    const found = await resourceTokens.resourcesOf(kind, id);
     if (found.length > 0 || resources.length > 0) await store.noteResources(entry, found);
   }
 
