@@ -40,7 +40,7 @@ export type Revocations = {
    */
   list(since: string | undefined, resource?: string): Promise<RevocationPage>;
   /** Those that concern resources of others, with the ids of these, written from a time on; the earliest first. */
-  concerningResources(from: Date): Promise<StoredRevocation[]>;
+  concerningResources(from: Date): AsyncIterable<StoredRevocation>;
   /** When one was written last, by the database’s clock; with `*`, one that concerns a resource of others. */
   lastUpdate: RevocationStore['lastUpdate'];
   /**
@@ -189,7 +189,14 @@ export function createRevocations(options: {
       };
     },
     lastUpdate: store.lastUpdate,
-    concerningResources: (from) => store.page({ from, resource: '*', limit: PAGE }),
+    async *concerningResources(from) {
+      let after: StoredRevocation | undefined;
+      do {
+        const page = await store.page({ from, ...omitUndefined({ after }), resource: '*', limit: pageSize });
+        yield* page;
+        after = page.length < pageSize ? undefined : page.at(-1);
+      } while (after !== undefined);
+    },
     async noteIssued({ epoch, ...token }, expiresAt) {
       await resourceTokens.note(token, expiresAt);
       const { clientId: client, subject, grantId: grant, apiKeyId: api_key } = token;

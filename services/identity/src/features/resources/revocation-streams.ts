@@ -22,7 +22,8 @@ type Stream = {
   owner: string;
   clientId: string;
   position: string;
-  isLoaded: boolean;
+  /** `current` once it has been sent everything that was revoked before, and since then each revocation. */
+  state: 'loading' | 'catching up' | 'current';
   endsAt: number;
 };
 
@@ -65,7 +66,7 @@ export function createRevocationStreams(options: {
     if (streams.size === 0 || readUntil === undefined) return;
     const from = readUntil.getTime() - OVERLAP_MS;
     for (const [key, at] of sent) if (at < from) sent.delete(key);
-    for (const entry of await revocations.concerningResources(new Date(from))) {
+    for await (const entry of revocations.concerningResources(new Date(from))) {
       const { kind, id, updatedAt, resources = [] } = entry;
       const key = `${kind} ${id} ${updatedAt.getTime()}`;
       if (sent.has(key)) continue;
@@ -74,8 +75,8 @@ export function createRevocationStreams(options: {
       const position = positionAt(updatedAt);
       const text = eventOf(position, entry);
       for (const stream of streams) {
-        if (!resources.includes(stream.resource)) continue;
-        if (stream.isLoaded) stream.position = position;
+        if (!resources.includes(stream.resource) || stream.state === 'loading') continue;
+        if (stream.state === 'current') stream.position = position;
         write(stream, text);
       }
     }
@@ -87,7 +88,7 @@ export function createRevocationStreams(options: {
     if (now - heartbeatAt < HEARTBEAT_MS) return;
     heartbeatAt = now;
     for (const stream of streams) {
-      if (stream.isLoaded) write(stream, heartbeatOf(stream.position));
+      if (stream.state === 'current') write(stream, heartbeatOf(stream.position));
       if (now > stream.endsAt) stream.response.end();
     }
   }
@@ -112,10 +113,10 @@ export function createRevocationStreams(options: {
     });
   }
 
-  /** Sends what was revoked before; what is revoked meanwhile comes in between. */
+  /** Sends what was revoked before. The last page is read when new revocations are sent already, so that none is missed. */
   async function load(stream: Stream, after: string | undefined): Promise<void> {
     const { response, resource } = stream;
-    for (let more = true; more && !response.destroyed; ) {
+    while (stream.state !== 'current' && !response.destroyed) {
       const page = await revocations.list(stream.position === '' ? after : stream.position, resource);
       const { revocations: entries } = page;
       // After a broken connection the whole page comes again.
@@ -124,12 +125,11 @@ export function createRevocationStreams(options: {
         .map((entry, i) => eventOf(i === entries.length - 1 ? page.as_of : before, entry))
         .join('');
       stream.position = page.as_of;
-      more = page.more;
-      if (!response.write(text || ':\n\n') && !response.destroyed) {
+      if (!page.more) stream.state = stream.state === 'loading' ? 'catching up' : 'current';
+      if (!response.write(text || ': loading\n\n') && !response.destroyed) {
         await once(response, 'drain', { signal: AbortSignal.timeout(60_000) });
       }
     }
-    stream.isLoaded = true;
     write(stream, heartbeatOf(stream.position));
   }
 
@@ -141,7 +141,7 @@ export function createRevocationStreams(options: {
     },
     async open(response, { after, ...listener }) {
       const endsAt = Date.now() + lifetimeMs * (0.8 + Math.random() / 5);
-      const stream: Stream = { ...listener, response, position: '', isLoaded: false, endsAt };
+      const stream: Stream = { ...listener, response, position: '', state: 'loading', endsAt };
       add(stream);
       try {
         readUntil ??= (await revocations.lastUpdate('*')) ?? new Date(0);
