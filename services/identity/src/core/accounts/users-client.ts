@@ -28,10 +28,13 @@ export function createUsersClient(internal: InternalClient): Accounts {
     // A request that hangs holds up nobody else.
     isParallel: true,
     async run(ids) {
-      const response = await internal.request('GET', `/accounts?ids=${ids.map(encodeURIComponent).join()}`);
+      const unique = [...new Set(ids)];
+      const query = unique.map(encodeURIComponent).join();
+      const response = await internal.request('GET', `/accounts?ids=${query}`);
       if (response.status >= 400) throw errorOf(response.status, response.body);
       const { accounts } = response.body as { accounts: (Account | null)[] };
-      return accounts.map((account) => account ?? undefined);
+      const byId = new Map(unique.map((id, i) => [id, accounts[i] ?? undefined]));
+      return ids.map((id) => byId.get(id));
     },
   });
 

@@ -174,9 +174,17 @@ export function createPermissions(options: PermissionOptions) {
     };
   }
 
+  /** Begins to read the owner of the application, at the same time as the person for whom it gets a token. */
+  function preload(ctx: KoaContextWithOIDC): void {
+    const { clientId = '' } = ctx.oidc.client ?? {};
+    if (isFirstParty(clientId) || isService(clientId)) return;
+    // It is thrown where the permissions are needed, after the errors of the person.
+    permissions(ctx, clientId).catch(() => {});
+  }
+
   const mayIntrospect = introspectionRule(options, { audiencesOf, permissions });
 
-  return { isService, mayIntrospect, accessTokenClaims, defaultResource, resourceServer };
+  return { isService, preload, mayIntrospect, accessTokenClaims, defaultResource, resourceServer };
 }
 
 /** The permissions of the applications of requests, and of their owners. */

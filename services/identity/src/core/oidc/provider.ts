@@ -138,6 +138,7 @@ function configurationOf(
       RefreshToken: (ctx) => ctx.oidc.entities.RotatedRefreshToken?.remainingTTL ?? lifetimes.refreshToken,
     },
     async findAccount(ctx, id, token) {
+      if (token !== undefined) permissions.preload(ctx);
       const account = await options.accounts.find(id);
       if (account === undefined || account.status !== 'active') return undefined;
       if (!areSignInsCurrent(ctx, account, token !== undefined)) return undefined;

@@ -5,13 +5,14 @@ import { MAX_QUERY_MS } from '@gatehouse/data/database';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import { decodeJwt } from 'jose';
 import type { Connection } from 'mongoose';
-import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { hasOfflineAccess } from '../claims/scope-rules.ts';
 import { notePolling } from './device-polling.ts';
 import type { Documents, OidcDocument } from './oidc-document.ts';
 import { usedOnce } from './pushed-requests.ts';
+import { findGrant, findWithGrant } from './read-with-grant.ts';
 import { authorizationChanges, knowingAuthorizations, type ReadSession } from './session-authorizations.ts';
-import { consumeOnce, rotated } from './single-use.ts';
+import { consumeOnce, isTokenRequest, rotated } from './single-use.ts';
 
 type Spec = {
   collection: string;
@@ -172,7 +173,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
       const documents = collections[name as Kind];
       if (documents === undefined)
         throw new Error(`oidc-provider tried to store ${name}, which has no collection`);
-      const adapter = documentAdapter(documents, name as Kind);
+      const adapter = documentAdapter(documents, name as Kind, collections.Grant);
       if (name === 'Session') {
         return {
           ...adapter,
@@ -366,8 +367,14 @@ function payloadOf(document: OidcDocument | null, id?: string, foundExpired = 0)
   };
 }
 
-function documentAdapter(documents: Documents, kind: Kind): Adapter {
+function documentAdapter(documents: Documents, kind: Kind, grants: Documents): Adapter {
   const { credential = false, ofAccount = false, pending = false, foundExpired = 0 }: Spec = KINDS[kind];
+  const read = (id: string) => {
+    if (kind === 'Grant') return findGrant(documents, id);
+    if (kind === 'AuthorizationCode' || kind === 'RefreshToken')
+      return findWithGrant(documents, grants, keyOf(kind, id));
+    return documents.findOne(selectorOf(kind, id));
+  };
   return {
     async upsert(id, payload, expiresIn) {
       const { jti, knownAuthorizations: _, ...rest } = withoutCookie(payload);
@@ -405,8 +412,7 @@ function documentAdapter(documents: Documents, kind: Kind): Adapter {
       });
     },
     async find(id) {
-      const document = await documents.findOne(selectorOf(kind, id));
-      return payloadOf(document, credential ? id : undefined, foundExpired);
+      return payloadOf(await read(id), credential ? id : undefined, foundExpired);
     },
     async findByUid(uid) {
       return payloadOf(await documents.findOne({ _id: uid }));
@@ -438,8 +444,6 @@ function withoutCookie(payload: AdapterPayload): AdapterPayload {
   const { cookie: _, ...session } = payload.session as { cookie?: string };
   return { ...payload, session } as AdapterPayload;
 }
-
-const isTokenRequest = () => Provider.ctx?.oidc?.route === 'token';
 
 async function refuse(): Promise<never> {
   throw new Error('oidc-provider tried to write what it may only read');

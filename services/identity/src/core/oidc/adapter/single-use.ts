@@ -6,7 +6,8 @@ import type { Documents } from './oidc-document.ts';
 /** The codes and tokens that a request to the token endpoint is to use up. */
 const consumptions = new WeakMap<object, (() => Promise<void>)[]>();
 
-const isTokenRequest = () => Provider.ctx?.oidc?.route === 'token';
+/** Whether the request at hand is to the token endpoint. */
+export const isTokenRequest = () => Provider.ctx?.oidc?.route === 'token';
 
 /**
  * Uses up codes and refresh tokens when the response is known, and only if it has tokens: oidc-provider would do it before it
