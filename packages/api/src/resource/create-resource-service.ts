@@ -58,7 +58,7 @@ export type ResourceServiceDefinition = {
     profiles: readonly { name: string; about: string; errorBody: ErrorBody }[];
   }[];
   document: Pick<OpenApiOptions, 'title' | 'description' | 'errorExamples'> & {
-    /** What each object is for, by the last segment of its paths. */
+    /** The purpose of each object, by the last segment of its paths. */
     objects?: Readonly<Record<string, string>>;
   };
   /** The migrations of its database, in the order in which they are applied. */

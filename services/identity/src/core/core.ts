@@ -37,7 +37,7 @@ import { createFoundation, type IdentityDependencies } from './foundation/founda
 import { type CoreConfig, MAX_ACCESS_TOKEN_SECONDS } from './foundation/identity-config.ts';
 import { createSignInThrottle } from './limits/sign-in-throttle.ts';
 import { createSignInThrottleStore } from './limits/sign-in-throttle-store.ts';
-import { createAccessTokenHandles } from './oidc/adapter/access-token-handles.ts';
+import { type AccessTokenHandles, createAccessTokenHandles } from './oidc/adapter/access-token-handles.ts';
 import { createOidcStore } from './oidc/adapter/oidc-adapter.ts';
 import { createAuthorizedApplications } from './oidc/authorized-applications.ts';
 import { createFindClient } from './oidc/clients/client-metadata.ts';
@@ -282,6 +282,19 @@ const findInTurn =
     return undefined;
   };
 
+/** Revokes an access token, so that the resource that it is for hears of it. */
+const tokenDenial =
+  ({
+    handles,
+    findResource,
+    revocations,
+  }: Pick<Revoking, 'revocations'> & { handles: AccessTokenHandles; findResource: FindResource }) =>
+  async (id: string): Promise<void> => {
+    const audience = handles.audienceOf(id);
+    const resource = audience === undefined ? undefined : await findResource(audience);
+    await revocations.write([{ kind: 'token', id, resource: resource?.id }]);
+  };
+
 /** Applications, and oidc-provider with what it stores. */
 function createIssuing(shared: Shared & Revoking & Mailing) {
   const { config, connection, extensions, revocations, applicationStore, mails, issuer, audit } = shared;
@@ -298,11 +311,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
       applications: { find: findApplication },
     }),
     findAccessToken: handles.find,
-    async denyToken(id) {
-      const audience = handles.audienceOf(id);
-      const resource = audience === undefined ? undefined : await findResource(audience);
-      await revocations.write([{ kind: 'token', id, resource: resource?.id }]);
-    },
+    denyToken: tokenDenial({ handles, findResource, revocations }),
     denyGrant: (id) => revocations.write([{ kind: 'grant', id }]),
     reuseGrace: REUSE_GRACE,
     onRepeatedRefresh: recordRepeatedRefresh(audit),

@@ -66,7 +66,7 @@ function contentOf({ title, operations }: ReferencePage, paths: readonly string[
   return paths.reduce((text, path) => text.replaceAll(path, ''), JSON.stringify([title, contents]));
 }
 
-/** What the path has after the object is a part of it: `Products: search`. */
+/** The rest of the path after the object names a part of it: `Products: search`. */
 function titleOf(tag: string, topic: string): string {
   const object = topic.toLowerCase().replaceAll(' ', '-');
   const [, part] = tag.split(`/${object}/`);

@@ -65,7 +65,7 @@ export function createPermissions(options: PermissionOptions) {
   const { issuer } = options;
   const api = apiAudience(issuer);
   const { permissions, credentialOf } = createRequestPermissions(options);
-  const { isService, audiencesOf } = createAudiences(options, api);
+  const { isService, audiencesOf, defaultResource } = createAudiences(options, api);
 
   /**
    * The scopes that a token for this request may have: those that the application may ask for, within the ceiling of
@@ -108,7 +108,7 @@ export function createPermissions(options: PermissionOptions) {
       const claims = machineClaims(application, permitted, id);
       // Roles, profiles and credentials are those of our API; a member who gave the credential concerns all.
       if (!isForOthers) return claims;
-      await noteIssued(token, { subject: owner?.id, epoch: claims.epoch });
+      await noteIssued(options, token, { subject: owner?.id, epoch: claims.epoch });
       const ofOurs = { credential_id: undefined, roles: undefined, profiles: undefined };
       return { ...claims, ...ofOurs };
     }
@@ -117,29 +117,12 @@ export function createPermissions(options: PermissionOptions) {
     const { grantId: gid } = token;
     // Roles and profiles are those of our API.
     if (isForOthers) {
-      await noteIssued(token, { subject: account.id, epoch });
+      await noteIssued(options, token, { subject: account.id, epoch });
       return { gid, epoch, ...authenticationOf(ctx) };
     }
     const roles = [roleByGrant(grant, roleIn({ owner }, account))];
     const ofSignIn = { ...authenticationOf(ctx), ...requestedOfUserInfo(ctx) };
     return { ...pinnedProfiles(application), gid, roles, epoch, ...ofSignIn };
-  }
-
-  /** A resource of somebody else hears of what ends its tokens (see core/revocations). */
-  async function noteIssued(
-    { clientId = '', grantId, resourceServer }: IssuedToken,
-    of: Pick<NewCredential, 'subject' | 'epoch'>,
-  ): Promise<void> {
-    const resource = await options.findResource(resourceServer?.audience ?? '');
-    if (resource === undefined) throw new errors.InvalidTarget();
-    const expiresAt = new Date(Date.now() + (options.lifetimes.accessToken + 1) * 1000);
-    await options.noteIssued({ ...of, resource: resource.id, clientId, grantId }, expiresAt);
-  }
-
-  /** There is no default for a service: it names the one that it will call (RFC 8707 §2). */
-  function defaultResource(client: Client): string {
-    if (isService(client.clientId)) throw new errors.InvalidTarget();
-    return api;
   }
 
   /** The audience and the scopes of a resource of somebody else. */
@@ -185,6 +168,18 @@ export function createPermissions(options: PermissionOptions) {
   const mayIntrospect = introspectionRule(options, { audiencesOf, permissions });
 
   return { isService, preload, mayIntrospect, accessTokenClaims, defaultResource, resourceServer };
+}
+
+/** A resource of somebody else hears of what ends its tokens (see core/revocations). */
+async function noteIssued(
+  options: Pick<PermissionOptions, 'findResource' | 'noteIssued' | 'lifetimes'>,
+  { clientId = '', grantId, resourceServer }: IssuedToken,
+  of: Pick<NewCredential, 'subject' | 'epoch'>,
+): Promise<void> {
+  const resource = await options.findResource(resourceServer?.audience ?? '');
+  if (resource === undefined) throw new errors.InvalidTarget();
+  const expiresAt = new Date(Date.now() + (options.lifetimes.accessToken + 1) * 1000);
+  await options.noteIssued({ ...of, resource: resource.id, clientId, grantId }, expiresAt);
 }
 
 /** The permissions of the applications of requests, and of their owners. */
@@ -252,7 +247,13 @@ function createAudiences(
     return servicesCallableBy(clientId).map((service) => internalAudience(issuer, service));
   }
 
-  return { isService, audiencesOf };
+  /** There is no default for a service: it names the one that it will call (RFC 8707 §2). */
+  function defaultResource(client: Client): string {
+    if (isService(client.clientId)) throw new errors.InvalidTarget();
+    return api;
+  }
+
+  return { isService, audiencesOf, defaultResource };
 }
 
 /** Throws `invalid_grant` if the consent was given for another owner, or for a redirect URI that is gone. */

@@ -66,7 +66,7 @@ export type Revocations = {
  */
 export function createRevocations(options: {
   store: RevocationStore;
-  resourceTokens: Pick<ResourceTokenStore, 'note' | 'resourcesOf'>;
+  resourceTokens: Stores['resourceTokens'];
   broadcast: Broadcast;
   tokenLifetime: number;
   /** Whether no other process writes revocations; by default some do. */
@@ -98,20 +98,9 @@ export function createRevocations(options: {
     });
   }
 
-  /**
-   * Only after the revocation is stored: noteIssued() finds it then, or its credential is found here. A token's resource is stored with its
-   * revocation.
-   */
-  async function noteResources(entry: StoredRevocation): Promise<void> {
-    const { kind, id, resources = [] } = entry;
-    if (kind === 'token') return;
-    const found = await resourceTokens.resourcesOf(kind, id);
-    if (found.length > 0 || resources.length > 0) await store.noteResources(entry, found);
-  }
-
   async function announce(entry: StoredRevocation): Promise<void> {
     try {
-      await noteResources(entry);
+      await noteResources(options, entry);
       await send(revocationOf(entry));
       await store.announced(entry);
     } catch (error) {
@@ -147,9 +136,7 @@ export function createRevocations(options: {
     { kind, id, epoch, resource }: RevocationEntry,
     lastExpiry: Date | undefined,
   ): Promise<StoredRevocation> {
-    // A verifier may use a key for as long as it keeps it, whatever the lifetime of tokens.
-    const seconds = kind === 'key' ? Math.max(tokenLifetime, KEY_CACHE_SECONDS) : tokenLifetime;
-    const expiresAt = new Date(Math.max(Date.now() + seconds * 1000, lastExpiry?.getTime() ?? 0));
+    const expiresAt = expiryOf(kind, tokenLifetime, lastExpiry);
     // Also when it fails, since it may be stored all the same.
     const written = await store
       .put({ kind, id, epoch, expiresAt, resources: resource === undefined ? undefined : [resource] })
@@ -166,6 +153,47 @@ export function createRevocations(options: {
       const lastExpiry = await store.lastExpiry();
       await Promise.all(entries.map((entry) => put(entry, lastExpiry)));
     },
+    ...createReading({ store, resourceTokens, pageSize }),
+    async start() {
+      await issuing();
+      for (const task of tasks) task.start();
+    },
+    async stop() {
+      unsubscribe();
+      await Promise.all(tasks.map((task) => task.stop()));
+    },
+  };
+}
+
+function expiryOf(kind: Revocation['kind'], tokenLifetime: number, lastExpiry: Date | undefined): Date {
+  // A verifier may use a key for as long as it keeps it, whatever the lifetime of tokens.
+  const seconds = kind === 'key' ? Math.max(tokenLifetime, KEY_CACHE_SECONDS) : tokenLifetime;
+  return new Date(Math.max(Date.now() + seconds * 1000, lastExpiry?.getTime() ?? 0));
+}
+
+type Stores = { store: RevocationStore; resourceTokens: Pick<ResourceTokenStore, 'note' | 'resourcesOf'> };
+
+/**
+ * Only after the revocation is stored: noteIssued() finds it then, or its credential is found here. A token's resource is stored with its
+ * revocation.
+ */
+async function noteResources({ store, resourceTokens }: Stores, entry: StoredRevocation): Promise<void> {
+  const { kind, id, resources = [] } = entry;
+  if (kind === 'token') return;
+  const found = await resourceTokens.resourcesOf(kind, id);
+  if (found.length > 0 || resources.length > 0) await store.noteResources(entry, found);
+}
+
+/** Reads the revocations by pages, and finds those of a credential that is about to be issued. */
+function createReading({
+  store,
+  resourceTokens,
+  pageSize,
+}: Stores & { pageSize: number }): Pick<
+  Revocations,
+  'list' | 'lastUpdate' | 'concerningResources' | 'noteIssued'
+> {
+  return {
     async list(since, resource) {
       const { known, after, seen } = readPosition(since);
       // Before the first page, since those of other replicas may be written while the later pages are read.
@@ -204,15 +232,7 @@ export function createRevocations(options: {
       const found = await store.find(ids.map(([kind, id]) => ({ kind, id })));
       const own: Record<string, number | undefined> = epoch;
       const isRevoked = found.some((it) => (it.epoch ?? Number.POSITIVE_INFINITY) > (own[it.kind] ?? 0));
-      if (isRevoked) throw unavailable('What the token rests on has just changed: try again.');
-    },
-    async start() {
-      await issuing();
-      for (const task of tasks) task.start();
-    },
-    async stop() {
-      unsubscribe();
-      await Promise.all(tasks.map((task) => task.stop()));
+      if (isRevoked) throw unavailable('The permissions behind the token have just changed: try again.');
     },
   };
 }

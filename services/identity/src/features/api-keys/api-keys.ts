@@ -1,5 +1,5 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
-import { ServiceError } from '@gatehouse/core/errors';
+import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { AuditAction } from '@gatehouse/domain/audit-actions';
@@ -90,8 +90,22 @@ export function createApiKeys(options: ApiKeyOptions): ApiKeys {
     return found && found.createdAt <= since ? found.scopes.map(({ name }) => name) : undefined;
   }
 
+  async function problemsOf(
+    { name, scopes, resource }: { name: string; scopes: readonly string[]; resource: string | undefined },
+    application: Application,
+    given: ApiKey['given'],
+  ): Promise<FieldProblem[]> {
+    const permissions = await permissionsBy(application, given);
+    const atResource =
+      resource && (await scopesAt(resource, application, permissions?.givenBy !== undefined));
+    const allowed = atResource || permissions?.within(application.scopes) || [];
+    const holder = resource ? 'the API' : 'the application';
+    if (resource !== undefined && !atResource) return [NOT_ITS_API];
+    return [...nameProblems(name), ...excessProblems(scopes, allowed, holder)];
+  }
+
   return {
-    ...createKeyManagement({ ...options, permissionsBy, scopesAt, writeRevocation }),
+    ...createKeyManagement({ ...options, problemsOf, writeRevocation }),
 
     async resolve(hash, address) {
       const key = await keys.findByHash(hash);
@@ -157,22 +171,23 @@ export function createApiKeys(options: ApiKeyOptions): ApiKeys {
   };
 }
 
+const NOT_ITS_API = {
+  field: 'resource',
+  message: 'must be an API for which this application gets tokens for itself',
+};
+
 /** Lets managers create, list, rotate and revoke the API keys of their applications. */
 function createKeyManagement(
   options: ApiKeyOptions & {
-    permissionsBy(
+    problemsOf(
+      draft: { name: string; scopes: readonly string[]; resource: string | undefined },
       application: Application,
       given: ApiKey['given'],
-    ): ReturnType<typeof credentialPermissions<Account>>;
-    scopesAt(
-      resource: string,
-      application: Application,
-      isOfMember: boolean,
-    ): Promise<readonly string[] | undefined>;
+    ): Promise<FieldProblem[]>;
     writeRevocation(id: string): Promise<void>;
   },
 ): Pick<ApiKeys, 'create' | 'list' | 'read' | 'revoke' | 'rotate'> {
-  const { keys, revocations, audit, authority, permissionsBy, scopesAt, writeRevocation } = options;
+  const { keys, audit, authority, problemsOf, writeRevocation } = options;
 
   const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
     recordBy(manager, audit, { action, client, details });
@@ -196,22 +211,7 @@ function createKeyManagement(
       const application = await findManaged(options, manager, clientId, 'developer');
       requireBearer(application);
       const given = await authority.give('api_key', manager, application);
-      const permissions = await permissionsBy(application, given);
-      const isOfMember = permissions?.givenBy !== undefined;
-      const atResource = resource && (await scopesAt(resource, application, isOfMember));
-      const allowed = atResource || permissions?.within(application.scopes) || [];
-      const problems =
-        resource !== undefined && !atResource
-          ? [
-              {
-                field: 'resource',
-                message: 'must be an API for which this application gets tokens for itself',
-              },
-            ]
-          : [
-              ...nameProblems(name),
-              ...excessProblems(scopes, allowed, resource ? 'the API' : 'the application'),
-            ];
+      const problems = await problemsOf({ name, scopes, resource }, application, given);
       if (problems.length > 0) throw invalidFields(problems);
       const { key, ...made } = make({
         clientId,
@@ -268,14 +268,7 @@ function createKeyManagement(
       if (overlapSeconds === 0) {
         await keys.markRevoked(clientId, id);
         await writeRevocation(id);
-      } else if (overlapSeconds <= CACHED_SECONDS) {
-        // Services that resolved it before the rotation would accept it until their cache expires.
-        setTimeout(() => {
-          revocations.write([{ kind: 'api_key', id }]).catch((error: unknown) => {
-            options.logger.warn({ err: error }, 'the end of an API key could not be announced');
-          });
-        }, overlapSeconds * 1000).unref();
-      }
+      } else if (overlapSeconds <= CACHED_SECONDS) announceEnd(options, id, overlapSeconds);
       options.notifyCredential(
         application,
         { what: 'an API key in place of another', name: old.name },
@@ -285,6 +278,19 @@ function createKeyManagement(
       return { ...made, key };
     },
   };
+}
+
+/** Services that resolved a key before its rotation would accept it until their cache expires. */
+function announceEnd(
+  { revocations, logger }: Pick<ApiKeyOptions, 'revocations' | 'logger'>,
+  id: string,
+  afterSeconds: number,
+): void {
+  setTimeout(() => {
+    revocations.write([{ kind: 'api_key', id }]).catch((error: unknown) => {
+      logger.warn({ err: error }, 'the end of an API key could not be announced');
+    });
+  }, afterSeconds * 1000).unref();
 }
 
 function requireBearer(application: Application): void {

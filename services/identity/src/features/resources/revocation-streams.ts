@@ -55,13 +55,6 @@ export function createRevocationStreams(options: {
   const sent = new Map<string, number>();
   let heartbeatAt = 0;
 
-  function write({ response }: Stream, text: string): boolean {
-    if (response.writableEnded || response.destroyed) return true;
-    const isTaken = response.write(text);
-    if (response.writableLength > MAX_UNREAD) response.destroy();
-    return isTaken;
-  }
-
   async function readNew(): Promise<void> {
     if (streams.size === 0 || readUntil === undefined) return;
     const from = readUntil.getTime() - OVERLAP_MS;
@@ -113,26 +106,6 @@ export function createRevocationStreams(options: {
     });
   }
 
-  /** Sends what was revoked before. The last page is read when new revocations are sent already, so that none is missed. */
-  async function load(stream: Stream, after: string | undefined): Promise<void> {
-    const { response, resource } = stream;
-    while (stream.state !== 'current' && !response.destroyed) {
-      const page = await revocations.list(stream.position === '' ? after : stream.position, resource);
-      const { revocations: entries } = page;
-      // After a broken connection the whole page comes again.
-      const before = stream.position || after || positionAt(new Date(0));
-      const text = entries
-        .map((entry, i) => eventOf(i === entries.length - 1 ? page.as_of : before, entry))
-        .join('');
-      stream.position = page.as_of;
-      if (!page.more) stream.state = stream.state === 'loading' ? 'catching up' : 'current';
-      if (!response.write(text || ': loading\n\n') && !response.destroyed) {
-        await once(response, 'drain', { signal: AbortSignal.timeout(60_000) });
-      }
-    }
-    write(stream, heartbeatOf(stream.position));
-  }
-
   return {
     ...task,
     async stop() {
@@ -151,7 +124,7 @@ export function createRevocationStreams(options: {
           // Nginx collects a response otherwise.
           'x-accel-buffering': 'no',
         });
-        await load(stream, after);
+        await load(revocations, stream, after);
       } catch (error) {
         if (!response.headersSent) {
           streams.delete(stream);
@@ -177,6 +150,36 @@ export function createRevocationStreams(options: {
       },
     ],
   };
+}
+
+function write({ response }: Stream, text: string): void {
+  if (response.writableEnded || response.destroyed) return;
+  response.write(text);
+  if (response.writableLength > MAX_UNREAD) response.destroy();
+}
+
+/** Sends what was revoked before. The last page is read when new revocations are sent already, so that none is missed. */
+async function load(
+  revocations: Pick<Revocations, 'list'>,
+  stream: Stream,
+  after: string | undefined,
+): Promise<void> {
+  const { response, resource } = stream;
+  while (stream.state !== 'current' && !response.destroyed) {
+    const page = await revocations.list(stream.position === '' ? after : stream.position, resource);
+    const { revocations: entries } = page;
+    // After a broken connection the whole page comes again.
+    const before = stream.position || after || positionAt(new Date(0));
+    const text = entries
+      .map((entry, i) => eventOf(i === entries.length - 1 ? page.as_of : before, entry))
+      .join('');
+    stream.position = page.as_of;
+    if (!page.more) stream.state = stream.state === 'loading' ? 'catching up' : 'current';
+    if (!response.write(text || ': loading\n\n') && !response.destroyed) {
+      await once(response, 'drain', { signal: AbortSignal.timeout(60_000) });
+    }
+  }
+  write(stream, heartbeatOf(stream.position));
 }
 
 /** An event of the HTML standard, section 9.2. */
