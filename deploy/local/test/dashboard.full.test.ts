@@ -33,12 +33,13 @@ await inChromium(t, async (browser) => {
     await page.click('.choice:has-text("Web application")');
     await page.fill('#name', 'First hour');
     await page.fill('#redirect_uris', CALLBACK);
+    await page.click('summary:has-text("Permissions")');
     await page.check('[id="scopes-read:data"]');
     await page.click('button:has-text("Create application")');
-    await page.waitForURL('**/credentials?done=created');
+    await page.waitForURL('**/quick-start?done=created');
     const secret = await copied(page, 'new-credential');
-    const application = page.url().replace(/\/credentials.*/, '');
-    const clientId = await copied(page, 'new-credential-client');
+    const application = page.url().replace(/\/quick-start.*/, '');
+    const clientId = await copied(page, 'id');
 
     const configure = (clientSecret: string) =>
       client.discovery(new URL(issuer), clientId, clientSecret, undefined, {

@@ -72,6 +72,11 @@ await inChromium(t, (browser) =>
     t.equal(refused.status, 403, 'the first request has not all that it needs');
     const requestId = refused.headers.get('x-request-id') ?? '';
     await open('Requests');
+    // Without a reload, which would break off the refresh of the list.
+    const html = async () => (await page.request.get(page.url())).text();
+    await until(async () => (await html()).includes('>Filters<'), 20_000);
+    await open('Requests');
+    await page.click('summary:has-text("Filters")');
     await page.fill('[name="request_id"]', requestId);
     await follow('Search');
     await until(async () => {

@@ -186,7 +186,7 @@ t.test('forms of the dashboard', async (t) => {
       t.equal(await count(kind), after, action);
     }
     const withKey = await browser.get(path);
-    const question = await browser.get(/href="([^"]+\/rotate)"/.exec(withKey.html)?.[1] ?? '');
+    const question = await browser.get(/href="([^"]+\/keys\/[^"]+\/rotate)"/.exec(withKey.html)?.[1] ?? '');
     const rotate = () => browser.submit(question, { overlap: '3600' }, 'name="confirmation"');
     await Promise.all([rotate(), rotate()]);
     t.equal(await count('api-keys'), 2, 'the old one, which still works, and the new one');

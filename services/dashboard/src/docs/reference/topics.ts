@@ -14,12 +14,15 @@ export type ReferencePage = {
 };
 export type Topic = { name: string; pages: readonly ReferencePage[] };
 
-/** The pages of the API reference, by topic, in the order of the document; on each, the list comes before its members. */
-export function topicsOf(document: OpenApiDocument): readonly Topic[] {
-  const all: Located[] = Object.entries(document.paths).flatMap(([path, item]) =>
+export function operationsOf(document: OpenApiDocument): Located[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ method, path, operation })),
   );
-  const byTag = Map.groupBy(all, ({ operation }) => operation.tags[0] ?? '');
+}
+
+/** The pages of the API reference, by topic, in the order of the document; on each, the list comes before its members. */
+export function topicsOf(document: OpenApiDocument): readonly Topic[] {
+  const byTag = Map.groupBy(operationsOf(document), ({ operation }) => operation.tags[0] ?? '');
   const described = new Map(document.tags?.map((tag) => [tag.name, tag]));
   return (document['x-tagGroups'] ?? []).map(({ name, tags }) => {
     const pages = tags.map((tag): ReferencePage => {

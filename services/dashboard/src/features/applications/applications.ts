@@ -23,13 +23,13 @@ import { applicationPage, ownerText } from './application-page.ts';
 import { TYPES } from './application-texts.ts';
 import { applicationUserQuestions, applicationUsers } from './application-users.ts';
 import { branding, changeBranding } from './branding.ts';
-import { credentialActions, credentialQuestions, credentials, keepForCredentials } from './credentials.ts';
+import { credentialActions, credentialQuestions, credentials, keepForPage } from './credentials.ts';
 import { addMember, memberQuestions, members, roleIn } from './members.ts';
 import { addMembershipRoutes, invitationNotice, membershipsOf } from './memberships.ts';
 import { pinProfiles, profiles } from './profiles.ts';
 import { quickStart } from './quick-start/quick-start.ts';
 import { endRegistration } from './registered-client.ts';
-import { applicationFields, SET_BY_PROFILE, settingsFields } from './settings-fields.ts';
+import { newApplicationFields, SET_BY_PROFILE, settingsFields } from './settings-fields.ts';
 import { addTransferRoutes, askToTransfer, cancelTransfer, transferNotice } from './transfers.ts';
 import { askToTrust } from './trust.ts';
 import { usage } from './usage.ts';
@@ -43,7 +43,7 @@ const KINDS = Object.entries(TYPES).map(([type, { name, description, how }]): Ki
     hint: how,
     formTitle: `New ${name.toLowerCase()}`,
     about: how,
-    fields: applicationFields(type as AppType),
+    fields: newApplicationFields(type as AppType),
   };
 });
 
@@ -142,7 +142,8 @@ export function applications(config: Config): Section {
         const { client_id: id, client_secret: secret } = made;
         if (!isConfidential(made) || secret === undefined) return { id };
         const path = `/dashboard/applications/${encodeURIComponent(id)}`;
-        return `${await keepForCredentials({ visit, path }, { kind: 'secret', text: secret })}?done=created`;
+        const page = type === 'web' ? 'quick-start' : 'credentials';
+        return `${await keepForPage({ visit, path }, { kind: 'secret', text: secret }, page)}?done=created`;
       },
     },
     update: {

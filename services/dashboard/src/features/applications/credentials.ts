@@ -45,13 +45,14 @@ ${keySection({ page, keys, fresh, canChange, makers })}`;
   },
 });
 
-/** Keeps a new credential for the page of the credentials; returns its path. */
-export async function keepForCredentials(
+/** Keeps a new credential for the page that shows it, by default that of the credentials; returns its path. */
+export async function keepForPage(
   { visit, path }: Pick<Target<Application>, 'visit' | 'path'>,
   credential: NewCredential,
+  page: 'credentials' | 'quick-start' = 'credentials',
 ): Promise<string> {
-  await visit.putFlash(`${path}/credentials`, JSON.stringify(credential));
-  return `${path}/credentials`;
+  await visit.putFlash(`${path}/${page}`, JSON.stringify(credential));
+  return `${path}/${page}`;
 }
 
 /** The field of the API for a lifetime in seconds; nothing for an unlimited one. */
@@ -71,7 +72,7 @@ async function createSecret(
   const body = { ...(label === '' ? {} : { label }), ...lifetime(fields.text('expires_in')) };
   const path = `${target.apiPath}/secrets`;
   const { client_secret: text } = await target.visit.api.send<{ client_secret: string }>('POST', path, body);
-  return keepForCredentials(target, { kind, text });
+  return keepForPage(target, { kind, text });
 }
 
 const createKey: Act<Application> = async (target, fields) => {
@@ -79,7 +80,7 @@ const createKey: Act<Application> = async (target, fields) => {
   const body = { ...values, ...lifetime(fields.text('key_expires_in')) };
   const path = `${target.apiPath}/api-keys`;
   const { api_key: text } = await target.visit.api.send<{ api_key: string }>('POST', path, body);
-  return keepForCredentials(target, { kind: 'key', text });
+  return keepForPage(target, { kind: 'key', text });
 };
 
 export const credentialActions = {
@@ -158,7 +159,7 @@ ${isLast && html`<p>It is the only secret of <strong><bdi>${value.name}</bdi></s
       async act(fields) {
         const body = { overlap_seconds: Number(fields.required('overlap')) };
         const rotated = visit.api.send<{ api_key: string }>('POST', `${key.credentialPath}/rotate`, body);
-        return keepForCredentials(target, { kind: 'rotated_key', text: (await rotated).api_key });
+        return keepForPage(target, { kind: 'rotated_key', text: (await rotated).api_key });
       },
     };
   },

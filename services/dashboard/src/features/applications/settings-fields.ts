@@ -179,6 +179,17 @@ export function applicationFields(type: AppType): readonly FormRow[] {
   ];
 }
 
+/** The same for a new one: what most leave as it is is folded. */
+export function newApplicationFields(type: AppType): readonly FormRow[] {
+  const usual = USUAL_SCOPES[type].join(', ');
+  return applicationFields(type).map((row) => {
+    if (!('name' in row)) return row;
+    if (row.name === 'scopes' && hasSetting(type, 'redirect_uris'))
+      return { folded: `Permissions: ${usual}`, fields: [row] };
+    return row.name === 'post_logout_redirect_uris' ? { folded: 'After a sign-out', fields: [row] } : row;
+  });
+}
+
 /** The settings that developers of an application change too. They only remove scopes. */
 const OF_DEVELOPERS: ReadonlySet<string> = new Set([...BRANDING, 'scopes']);
 

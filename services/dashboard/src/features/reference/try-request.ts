@@ -2,7 +2,7 @@ import { html } from '@gatehouse/web/html';
 import type { ApiError } from '../../api/api-error.ts';
 import type { ApiDescription } from '../../docs/openapi/source.ts';
 import { type Located, route } from '../../docs/reference/operation-view.ts';
-import { topicsOf } from '../../docs/reference/topics.ts';
+import { operationsOf, topicsOf } from '../../docs/reference/topics.ts';
 import type { Fields } from '../../http/forms.ts';
 import { exchangeView } from '../../pages/exchange.ts';
 import { errorOf } from '../../pages/fields.ts';
@@ -21,13 +21,17 @@ export function tryRequest(options: {
 
   async function find(visit: Visit) {
     const { document } = await describe();
-    for (const page of topicsOf(document).flatMap(({ pages }) => pages)) {
-      const located = page.operations.find(
-        ({ operation: it }) => it.operationId === visit.param('operation'),
+    const located = operationsOf(document).find(
+      ({ operation: it }) => it.operationId === visit.param('operation'),
+    );
+    if (located === undefined) throw notFound();
+    const { method, path } = located;
+    const page = topicsOf(document)
+      .flatMap(({ pages }) => pages)
+      .find(({ operations }) =>
+        operations.some((it) => it.method === method && [it.path, ...(it.aliases ?? [])].includes(path)),
       );
-      if (located !== undefined) return { document, page, located };
-    }
-    throw notFound();
+    return { document, page, located };
   }
 
   async function show(
@@ -43,7 +47,7 @@ export function tryRequest(options: {
       title: 'Try a request',
       trail: [
         { href: '/docs/api', title: 'API reference' },
-        { href: `${page.hrefs[0]}#${id}`, title: summary },
+        { href: page === undefined ? '/docs/api' : `${page.hrefs[0]}#${id}`, title: summary },
       ],
       failed: sent?.error !== undefined,
       body: html`${route(located.method, located.path)}

@@ -39,7 +39,13 @@ t.test('the settings of applications', async (t) => {
       const made = await browser.submit(form, { name: `Plain ${type}`, ...fields }, FORM);
       t.equal(made.status, 200, `${type}: ${textOf(made).slice(0, 300)}`);
       const id = made.url.pathname.split('/')[3];
-      if (made.url.pathname.endsWith('/credentials'))
+      if (type === 'web') {
+        t.match(made.url.pathname, /quick-start$/);
+        const [, secret = ''] = /id="new-credential">([\w-]{43})</.exec(made.html) ?? [];
+        t.match(textOf(made), `CLIENT_SECRET =${secret}`, 'the file of the variables has it');
+        t.match(made.html, /<summary>Express<\/summary>/, 'so do all frameworks');
+        t.notMatch((await browser.get(made.url.pathname)).html, secret, 'once');
+      } else if (made.url.pathname.endsWith('/credentials'))
         t.match(made.html, `/${id}/quick-start">quick start</a> shows`);
       const look = await browser.get(`/dashboard/applications/${id}/branding`);
       for (const page of ['sign-in', 'consent']) {
@@ -47,7 +53,7 @@ t.test('the settings of applications', async (t) => {
         t.equal(look.html.includes(link), !['machine', 'resource'].includes(type), `${type}: ${page}`);
       }
       for (const path of ['', '/credentials', '/quick-start', '/usage', '/members']) {
-        const page = await browser.get(made.url.pathname.replace(/\/credentials$/, '') + path);
+        const page = await browser.get(made.url.pathname.replace(/\/(credentials|quick-start)$/, '') + path);
         t.equal(heading(page), `Plain ${type}`, type + path);
       }
     }

@@ -78,7 +78,7 @@ const ON_PORT = { ...SAMPLE, redirectUri: 'http://127.0.0.1:4321/callback' };
 const pageOf = (id: string) => {
   const framework = FRAMEWORKS.find((it) => it.id === id);
   if (framework === undefined) throw new Error(id);
-  return render(frameworkView(framework, ON_PORT, { redirect_uris: [] } as unknown as Application));
+  return render(frameworkView(id, framework, ON_PORT, { redirect_uris: [] } as unknown as Application));
 };
 
 t.test('each framework listens where the redirect URI leads', async (t) => {

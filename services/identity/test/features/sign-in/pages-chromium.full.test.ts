@@ -180,7 +180,7 @@ async function signInPages(chromium: Browser, path: string): Promise<void> {
     t.equal(await focused(), 'Skip to the content');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
-    t.equal(await focused(), 'username');
+    t.equal(await focused(), 'name');
     await page.goto(url(toApplication({ prompt: 'login', login_hint: 'ann' })));
     t.equal(await focused(), 'password');
     const cancelled = await leaving(page, async () => {

@@ -6,6 +6,7 @@ import { exchangeView } from '../../../pages/exchange.ts';
 import { errorOf, formField } from '../../../pages/fields.ts';
 import { copyable, entryOf, facts, tabs } from '../../../pages/parts.ts';
 import type { Act, Part, Target } from '../../../resources/resource.ts';
+import type { NewCredential } from '../credential-sections.ts';
 import { FRAMEWORKS } from './frameworks.ts';
 import type { Sample } from './sample.ts';
 import { frameworkView, SNIPPETS, sampleOf, snippetView } from './snippets.ts';
@@ -36,10 +37,15 @@ export function quickStart({ publicUrl }: { publicUrl: string }): {
   return {
     part: {
       title: 'Quick start',
-      view(page) {
-        const { refused } = page;
+      notices: {
+        created:
+          'The application is created. The code below has its client ID and secret: copy it now, as the secret is shown only here.',
+      },
+      async view(page) {
+        const { refused, visit } = page;
         const chosen = refused?.fields.text('request') ?? 'items';
-        return content(page, publicUrl, { chosen, problem: refused?.error.message });
+        const [fresh] = (await visit.takeFlashes()).map((text) => JSON.parse(text) as NewCredential);
+        return content(page, publicUrl, { chosen, problem: refused?.error.message }, fresh?.text);
       },
     },
     async act(target, fields) {
@@ -67,16 +73,19 @@ function notSent(error: unknown): never {
   throw new ApiError(400, `The request was not sent: ${errorOf(error).message}`);
 }
 
-function content(target: Target<Application>, base: string, tried: Try): Html {
+/** @param secret one that has just been created, and is shown only here */
+function content(target: Target<Application>, base: string, tried: Try, secret?: string): Html {
   const { value, path } = target;
   const { client_id: clientId, type } = value;
-  const sample = sampleOf(base, value);
+  const sample = { ...sampleOf(base, value), ...(secret === undefined ? {} : { secretInFile: secret }) };
   return html`<section><h2>Settings for your code</h2>${facts([
     ['Issuer', copyable('issuer', base)],
     ['Client ID', copyable('id', clientId)],
     [
       'Client secret',
-      isConfidential(value) && html`<a href="${path}/credentials">Add or replace a secret</a>`,
+      secret === undefined
+        ? isConfidential(value) && html`<a href="${path}/credentials">Add or replace a secret</a>`
+        : copyable('new-credential', secret),
     ],
     ['Redirect URI', hasSetting(type, 'redirect_uris') && copyable('redirect', sample.redirectUri)],
     ['Scope', hasSetting(type, 'scopes') && copyable('scope', sample.scope)],
@@ -100,10 +109,21 @@ function programs({ value, visit, path }: Target<Application>, sample: Sample, b
   if (shown === undefined) return html``;
   const href = (id: string) => `${path}/quick-start?for=${id}#code`;
   const links = all.map(({ id, title }) => [href(id), title] as const);
-  const view =
-    'files' in shown ? frameworkView(shown, sample, value) : snippetView(`code-${shown.id}`, shown, sample);
-  return html`<section id="code"><h2>Code</h2>${tabs('Frameworks and languages', href(shown.id), links)}
-${view}</section>`;
+  const view = (it: (typeof all)[number]) =>
+    'files' in it
+      ? frameworkView(`code-${it.id}`, it, sample, value)
+      : snippetView(`code-${it.id}`, it, sample);
+  // Another page would not have the new secret.
+  const isOnePage = sample.secretInFile !== undefined;
+  return html`<section id="code"><h2>Code</h2>${
+    isOnePage
+      ? all.map(
+          (it) =>
+            html`<details class="panel"${it === shown && html` open`}><summary>${it.title}</summary>${view(it)}</details>`,
+        )
+      : html`${tabs('Frameworks and languages', href(shown.id), links)}
+${view(shown)}`
+  }</section>`;
 }
 
 function tryIt({ value, visit, path }: Target<Application>, { chosen, exchange, problem }: Try): Html {

@@ -6,6 +6,8 @@ export type Sample = {
   scope: string;
   /** A secret or an API key that has just been created, to be put into the code; else the code reads it from the environment. */
   secret?: string;
+  /** A secret that has just been created, for the file of the variables that the code reads. */
+  secretInFile?: string;
 };
 
 /** Where an application on the developer's own machine listens, so that the redirect URI leads to it, and its origin. */

@@ -34,7 +34,7 @@ export function sampleOf(
 /** A program and what to do to run it. The id of its element must be unique on the page. */
 export function snippetView(elementId: string, { steps, code }: Snippet, sample: Sample): Html {
   const left = sample.secret === undefined ? steps : steps.filter((step) => !SET_VARIABLES.includes(step));
-  const variables = variablesView(elementId, left);
+  const variables = variablesView(elementId, left, sample);
   return html`${left.length > 0 && html`<ol>${left.map(stepView(elementId, sample))}</ol>`}
 ${variables && html`${variables}<h3>Code</h3>`}${codeView(elementId, code(sample))}`;
 }
@@ -47,10 +47,15 @@ const stepView = (id: string, sample: Sample) => (step: string, at: number) => {
 };
 
 /** The file of the variables, if the steps say to save it. */
-function variablesView(id: string, steps: readonly string[], secrets: readonly string[] = []): Html | false {
+function variablesView(
+  id: string,
+  steps: readonly string[],
+  { secretInFile = 'YOUR_CLIENT_SECRET' }: Sample,
+  secrets: readonly string[] = [],
+): Html | false {
   if (!SET_VARIABLES.every((step) => steps.includes(step))) return false;
   const random = secrets.map((name) => `${name}=${randomBytes(32).toString('hex')}`);
-  const lines = ['CLIENT_SECRET=YOUR_CLIENT_SECRET', ...random];
+  const lines = [`CLIENT_SECRET=${secretInFile}`, ...random];
   return html`<h3><code>.env</code></h3>${codeView(`${id}-env`, new Code(lines.join('\n'), 'sh'))}`;
 }
 
@@ -58,8 +63,9 @@ function codeView(id: string, { text, grammar }: Code): Html {
   return codeBlock(id, highlight(text.trim(), grammar));
 }
 
-/** The files of an application in a framework, and what to do to run it. */
+/** The files of an application in a framework, and what to do to run it. The ids of their elements begin with `elementId`. */
 export function frameworkView(
+  elementId: string,
   { steps, callback, secrets, files }: Framework,
   sample: Sample,
   { redirect_uris: uris }: Application,
@@ -68,8 +74,8 @@ export function frameworkView(
   const added =
     own &&
     !uris.includes(own) &&
-    html`<li>Add the redirect URI of the framework to the settings of the application: ${copyable('own-redirect', own)}</li>`;
-  return html`<ol>${added}${steps.map(stepView('step', sample))}</ol>
-${variablesView('code', steps, secrets)}
-${Object.entries(files(sample)).map(([name, code], i) => html`<h3><code>${name}</code></h3>${codeView(`code-${i}`, code)}`)}`;
+    html`<li>Add the redirect URI of the framework to the settings of the application: ${copyable(`${elementId}-redirect`, own)}</li>`;
+  return html`<ol>${added}${steps.map(stepView(elementId, sample))}</ol>
+${variablesView(elementId, steps, sample, secrets)}
+${Object.entries(files(sample)).map(([name, code], i) => html`<h3><code>${name}</code></h3>${codeView(`${elementId}-${i}`, code)}`)}`;
 }
