@@ -24,7 +24,14 @@ const PACKAGES: Record<string, string[]> = {
   'packages/server': ['@gatehouse/core', '@gatehouse/web', '@opentelemetry/*'],
   'packages/outbound': ['@gatehouse/core', '@gatehouse/server', 'undici'],
   'packages/mail': ['@gatehouse/core', 'nodemailer'],
-  'packages/tokens': ['@gatehouse/core', '@gatehouse/server', '@gatehouse/outbound', 'jose', 'lru-cache'],
+  'packages/verify': ['jose'],
+  'packages/tokens': [
+    '@gatehouse/core',
+    '@gatehouse/server',
+    '@gatehouse/outbound',
+    '@gatehouse/verify',
+    'jose',
+  ],
   'packages/data': ['@gatehouse/core', '@gatehouse/domain', 'dataloader', 'mongoose'],
   'packages/events': ['@gatehouse/core', '@gatehouse/data', '@nats-io/*'],
   'packages/api': [
@@ -32,6 +39,7 @@ const PACKAGES: Record<string, string[]> = {
     '@gatehouse/domain',
     '@gatehouse/server',
     '@gatehouse/tokens',
+    '@gatehouse/verify',
     '@gatehouse/data',
     '@gatehouse/events',
     // With the libraries by which Fastify itself validates, serializes and parses.

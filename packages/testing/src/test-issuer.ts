@@ -5,7 +5,6 @@ import { CLIENT_SERVICES, SERVICE_NAMES } from '@gatehouse/core/services';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import type { ResolvedKey } from '@gatehouse/tokens/api-keys';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
-import type { Revocation } from '@gatehouse/tokens/revocations';
 import {
   API_SCOPES,
   apiAudience,
@@ -13,6 +12,7 @@ import {
   internalAudience,
   type Role,
 } from '@gatehouse/tokens/scopes';
+import type { Revocation } from '@gatehouse/verify/revocations';
 import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { listen } from './listen.ts';
 import { createTestBroadcast, type TestBroadcast } from './test-broadcast.ts';

@@ -1,9 +1,9 @@
-import { ServiceError, unavailable } from '@gatehouse/core/errors';
-import { LRUCache } from 'lru-cache';
-import { parseApiKey } from './api-key.ts';
-import { type Caller, unauthenticated } from './caller.ts';
-import type { RevocationSet } from './revocations.ts';
+import { ServiceError } from '@gatehouse/core/errors';
+import { createApiKeyCache } from '@gatehouse/verify/api-keys';
+import type { RevocationSet } from '@gatehouse/verify/revocations';
+import type { Caller } from './caller.ts';
 import type { Role } from './scopes.ts';
+import { toServiceError } from './verification-error.ts';
 import { readProfiles } from './verifier.ts';
 
 /** The permissions of an API key: the body of identity's response to POST /internal/identity/api-keys/resolve. */
@@ -35,8 +35,8 @@ export type ApiKeyResolver = {
   verify(key: string, beforeVerification?: () => Promise<void>, address?: string): Promise<Caller>;
 };
 
-const VALID_KEY_TTL_SECONDS = 60;
-const INVALID_KEY_TTL_SECONDS = 5;
+/** How long a key that does not expire is valid before it is resolved again. */
+const KEY_TTL_SECONDS = 60;
 
 /**
  * Resolves API keys at identity, by their hash, and caches the responses. When a revocation concerns a cached response, the key is resolved
@@ -50,68 +50,25 @@ export function createApiKeyResolver(options: {
   /** The number of valid keys to cache, and of invalid ones. */
   cacheSize?: number;
 }): ApiKeyResolver {
-  const { resolve, set, cacheSize = 10_000 } = options;
-  const valid = new LRUCache<string, Caller>({ max: cacheSize, ttl: VALID_KEY_TTL_SECONDS * 1000 });
-  const invalid = new LRUCache<string, true>({ max: cacheSize, ttl: INVALID_KEY_TTL_SECONDS * 1000 });
-  const pending = new Map<string, Promise<Caller | undefined>>();
-
-  async function resolveAndCache(hash: string, address: string | undefined): Promise<Caller | undefined> {
-    let caller: Caller | undefined;
-    try {
+  const { resolve, set, cacheSize } = options;
+  const cache = createApiKeyCache<Caller, string>({
+    async resolve(_key, hash, address) {
       const resolved = await resolve(hash, address);
-      caller = resolved && callerOf(resolved);
-    } catch (error) {
-      if (error instanceof ServiceError) throw error;
-      throw unavailable('The API key cannot be checked at the moment.', error);
-    }
-    if (caller === undefined) invalid.set(hash, true);
-    else valid.set(hash, caller);
-    return caller;
-  }
-
-  /** Requests that come while a key is being resolved share the response. */
-  function resolveOnce(hash: string, address: string | undefined): Promise<Caller | undefined> {
-    let resolving = pending.get(hash);
-    if (resolving === undefined) {
-      resolving = resolveAndCache(hash, address).finally(() => pending.delete(hash));
-      pending.set(hash, resolving);
-    }
-    return resolving;
-  }
-
-  /** The caller, if it is cached and still valid. */
-  function cachedCaller(hash: string): Caller | undefined {
-    const caller = valid.get(hash);
-    if (caller === undefined || (!isExpired(caller) && !set.isRevoked(caller))) return caller;
-    valid.delete(hash);
-    return undefined;
-  }
-
+      return resolved && callerOf(resolved);
+    },
+    isOutdated: (caller) => set.isRevoked(caller),
+    passesOn: (error) => error instanceof ServiceError,
+    ...(cacheSize === undefined ? {} : { cache: cacheSize }),
+  });
   return {
-    async verify(key, beforeVerification, address) {
-      const hash = parseApiKey(key)?.hash;
-      if (hash === undefined || invalid.has(hash)) throw invalidKey();
-      const cached = cachedCaller(hash);
-      if (cached !== undefined) return cached;
-      await beforeVerification?.();
-      // The first response may have been on its way when a revocation came; a second one cannot have been.
-      for (let attempt = 1; attempt <= 2; attempt += 1) {
-        const caller = await resolveOnce(hash, address);
-        if (caller === undefined || isExpired(caller)) break;
-        if (!set.isRevoked(caller)) return caller;
+    async verify(key, beforeVerification, context) {
+      try {
+        return await cache.verify(key, { beforeVerification, context });
+      } catch (error) {
+        throw toServiceError(error);
       }
-      throw invalidKey();
     },
   };
-}
-
-/** Also true for a time that cannot be parsed. */
-function isExpired({ expiresAt }: Caller): boolean {
-  return !(expiresAt > Date.now() / 1000);
-}
-
-function invalidKey(): ServiceError {
-  return unauthenticated('The API key is not valid.', 'invalid_token');
 }
 
 function callerOf(key: ResolvedKey): Caller | undefined {
@@ -125,7 +82,7 @@ function callerOf(key: ResolvedKey): Caller | undefined {
     ...(key.resource === undefined ? {} : { resource: key.resource }),
     person: key.trusted || key.owner === null ? undefined : { id: key.owner, role: key.role ?? 'user' },
     ...(key.given_by === undefined ? {} : { givenBy: key.given_by }),
-    expiresAt: key.expires_at === null ? now + VALID_KEY_TTL_SECONDS : Date.parse(key.expires_at) / 1000,
+    expiresAt: key.expires_at === null ? now + KEY_TTL_SECONDS : Date.parse(key.expires_at) / 1000,
     issuedAt: now,
     tokenId: undefined,
     grantId: undefined,

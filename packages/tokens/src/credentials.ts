@@ -1,8 +1,9 @@
-import { API_KEY_PREFIX } from './api-key.ts';
+import { type Credential, isApiKey } from '@gatehouse/verify/authorization';
+import { createProofVerifier } from '@gatehouse/verify/dpop';
 import type { ApiKeyResolver } from './api-keys.ts';
-import { type Credential, credentialIn } from './authorization.ts';
+import { credentialIn } from './authorization.ts';
 import { type Caller, unauthenticated } from './caller.ts';
-import { createDpopVerifier, dpopUnauthenticated } from './dpop.ts';
+import { toServiceError } from './verification-error.ts';
 import type { TokenVerifier } from './verifier.ts';
 
 /** The parts of a request that identify its caller. */
@@ -35,9 +36,6 @@ export type CredentialVerifier = {
   recheck(authorization: string | undefined, caller: Caller): Promise<void>;
 };
 
-const isApiKey = ({ scheme, value }: Credential) =>
-  scheme === 'apikey' || (scheme === 'bearer' && value.startsWith(API_KEY_PREFIX));
-
 /** Verifies `Authorization: Bearer <access token or API key>`, `ApiKey <API key>` and `DPoP <access token>`. */
 export function createCredentialVerifier(options: {
   tokens: TokenVerifier;
@@ -49,7 +47,8 @@ export function createCredentialVerifier(options: {
   publicUrl: string;
 }): CredentialVerifier {
   const { tokens, apiKeys, feed, publicUrl } = options;
-  const proofs = createDpopVerifier({ publicUrl });
+  const { origin } = new URL(publicUrl);
+  const proofs = createProofVerifier();
 
   /** The caller by the token or key alone. */
   function callerBy(
@@ -68,24 +67,15 @@ export function createCredentialVerifier(options: {
   return {
     async verify({ authorization, dpop, method, path, address }, beforeVerification) {
       const credential = credentialIn(authorization);
-      const { scheme, value } = credential;
+      const { scheme, value: token } = credential;
       const caller = await callerBy(credential, beforeVerification, address);
-      const { keyThumbprint } = caller;
       if (isApiKey(credential)) return caller;
-      if (scheme === 'dpop') {
-        if (keyThumbprint === undefined) {
-          throw dpopUnauthenticated(
-            'The access token is not bound to a key: send it as Bearer.',
-            'invalid_token',
-          );
-        }
-        await proofs.verify({ proof: dpop, method, path, token: value, keyThumbprint });
-      } else if (keyThumbprint !== undefined) {
-        // RFC 9449 §7.2: otherwise a stolen token could be used without its key.
-        throw dpopUnauthenticated(
-          'The access token is bound to a key: send it as DPoP, with a proof.',
-          'invalid_token',
-        );
+      const { keyThumbprint } = caller;
+      const url = () => origin + path;
+      try {
+        await proofs.verify({ scheme, token, keyThumbprint, proof: dpop, method, url });
+      } catch (error) {
+        throw toServiceError(error);
       }
       return caller;
     },

@@ -3,8 +3,13 @@ import { unavailable } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import type { MetricFamily } from '@gatehouse/core/metrics-text';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
+import {
+  createRevocationSet,
+  type Revocation,
+  type RevocationSet,
+  readRevocation,
+} from '@gatehouse/verify/revocations';
 import { createPublisherWatch } from './publisher-watch.ts';
-import { createRevocationSet, type Revocation, type RevocationSet, readRevocation } from './revocations.ts';
 
 /** Every service subscribes to it. A message is `{from, n, revocation?}`; without `revocation` it is a heartbeat. */
 export const REVOCATIONS_SUBJECT = 'gatehouse.revocations';

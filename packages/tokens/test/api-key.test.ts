@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { API_KEY_PREFIX, newApiKey, parseApiKey } from '@gatehouse/tokens/api-key';
+import { newApiKey } from '@gatehouse/tokens/api-key';
+import { API_KEY_PREFIX, parseApiKey } from '@gatehouse/verify/api-key';
 import t from 'tap';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

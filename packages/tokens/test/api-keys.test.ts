@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newApiKey } from '@gatehouse/tokens/api-key';
 import { createApiKeyResolver, type ResolvedKey } from '@gatehouse/tokens/api-keys';
-import { createRevocationSet, type Revocation } from '@gatehouse/tokens/revocations';
+import { createRevocationSet, type Revocation } from '@gatehouse/verify/revocations';
 import t from 'tap';
 import { pass } from './callers.ts';
 

@@ -1,5 +1,6 @@
 import type { ServiceError } from '@gatehouse/core/errors';
-import { type Credential, credentialIn } from '@gatehouse/tokens/authorization';
+import { credentialIn } from '@gatehouse/tokens/authorization';
+import type { Credential } from '@gatehouse/verify/authorization';
 import t from 'tap';
 
 const TOKEN = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.AZaz09-_';

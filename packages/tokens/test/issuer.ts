@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
-import type { createRevocationSet } from '@gatehouse/tokens/revocations';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
+import type { createRevocationSet } from '@gatehouse/verify/revocations';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWTHeaderParameters, SignJWT } from 'jose';
 import type { Test } from 'tap';
 import { listen } from './servers.ts';

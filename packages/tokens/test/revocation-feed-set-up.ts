@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gatehouse/core/logger';
 import { createRevocationFeed, REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
-import type { Revocation } from '@gatehouse/tokens/revocations';
+import type { Revocation } from '@gatehouse/verify/revocations';
 import type { Test } from 'tap';
 import { callerWith } from './callers.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRevocationSet } from '@gatehouse/tokens/revocations';
+import { createRevocationSet } from '@gatehouse/verify/revocations';
 import t from 'tap';
 import { AWAY, LATER, revocationOf, setUp, until } from './revocation-feed-set-up.ts';
 

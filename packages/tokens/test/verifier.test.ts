@@ -1,6 +1,6 @@
 import { createHmac, KeyObject } from 'node:crypto';
 import type { ServiceError } from '@gatehouse/core/errors';
-import { createRevocationSet, type RevocationKind } from '@gatehouse/tokens/revocations';
+import { createRevocationSet, type RevocationKind } from '@gatehouse/verify/revocations';
 import { CompactSign, exportJWK, type JWTHeaderParameters } from 'jose';
 import t from 'tap';
 import { pass } from './callers.ts';

@@ -4,7 +4,7 @@ import type { OutboxEvent } from '@gatehouse/data/outbox';
 import type { EventTransport } from '@gatehouse/events/local-events';
 import { createOutboxPublisher } from '@gatehouse/events/outbox-publisher';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
-import type { RevocationSet } from '@gatehouse/tokens/revocations';
+import type { RevocationSet } from '@gatehouse/verify/revocations';
 import type { AccountChanged, UserStore } from './user.ts';
 import { ACCOUNT_CHANGED, ACCOUNT_RECORDED, erasureSubject, subjectOf } from './user-changes.ts';
 

@@ -3,7 +3,7 @@ import { createLocalEvents, type EventTransport } from '@gatehouse/events/local-
 import { until } from '@gatehouse/testing/processes';
 import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { logger } from '@gatehouse/testing/test-logger';
-import { createRevocationSet } from '@gatehouse/tokens/revocations';
+import { createRevocationSet } from '@gatehouse/verify/revocations';
 import t, { type Test } from 'tap';
 import { createUserStore } from '../src/store/user-store.ts';
 import type { AccountChanged } from '../src/user.ts';

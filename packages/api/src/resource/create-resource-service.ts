@@ -22,9 +22,9 @@ import {
   type InternalClient,
 } from '@gatehouse/tokens/internal-client';
 import { createRevocationFeed, type RevocationBroadcast } from '@gatehouse/tokens/revocation-feed';
-import type { Revocation, RevocationSet } from '@gatehouse/tokens/revocations';
 import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
+import type { Revocation, RevocationSet } from '@gatehouse/verify/revocations';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { createConcurrencyLimit } from '../http/concurrency-limit.ts';
 import { type ErrorBody, v2Body } from '../http/error-bodies.ts';

@@ -15,9 +15,9 @@ import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import { createIdentityClient } from '@gatehouse/tokens/identity-client';
 import { clientCredentialsGrant, createInternalClient } from '@gatehouse/tokens/internal-client';
-import { createRevocationSet, type Revocation } from '@gatehouse/tokens/revocations';
 import { apiAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
+import { createRevocationSet, type Revocation } from '@gatehouse/verify/revocations';
 import t, { type Test } from 'tap';
 import { serveApp } from './serve-app.ts';
 

@@ -14,9 +14,9 @@ import { startTestDatabase } from '@gatehouse/testing/start-test-database';
 import { createTestIssuer } from '@gatehouse/testing/test-issuer';
 import { recordingLogger } from '@gatehouse/testing/test-logger';
 import { createCredentialVerifier } from '@gatehouse/tokens/credentials';
-import { createRevocationSet } from '@gatehouse/tokens/revocations';
 import { apiAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
+import { createRevocationSet } from '@gatehouse/verify/revocations';
 import t, { type Test } from 'tap';
 
 const issuer = await createTestIssuer(t);

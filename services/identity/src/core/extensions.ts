@@ -1,4 +1,4 @@
-import type { Revocation } from '@gatehouse/tokens/revocations';
+import type { Revocation } from '@gatehouse/verify/revocations';
 import type { ScriptedPart } from '../pages/account/account-document.ts';
 import type { Account } from './accounts/account.ts';
 import type { UndoableChange } from './accounts/notice.ts';

@@ -3,13 +3,13 @@ import { type CallLimits, createCallLimits, identifyCaller } from '@gatehouse/ap
 import type { RateLimitStore } from '@gatehouse/api/http/rate-limit-store';
 import { ServiceError } from '@gatehouse/core/errors';
 import { requestInfo } from '@gatehouse/server/requests';
-import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { type CredentialVerifier, createCredentialVerifier } from '@gatehouse/tokens/credentials';
 import type { RevocationFeed } from '@gatehouse/tokens/revocation-feed';
 import { apiAudience, internalAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier, type TokenVerifier } from '@gatehouse/tokens/verifier';
+import { API_KEY_PREFIX } from '@gatehouse/verify/api-key';
 import { decodeJwt, type JWTVerifyGetKey } from 'jose';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';

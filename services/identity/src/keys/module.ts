@@ -1,4 +1,4 @@
-import type { Revocation } from '@gatehouse/tokens/revocations';
+import type { Revocation } from '@gatehouse/verify/revocations';
 import type { Audit } from '../core/audit/audit.ts';
 import type { Ports } from '../core/ports.ts';
 import type { IdentityModule } from '../identity-module.ts';

@@ -1,8 +1,8 @@
 import { unavailable } from '@gatehouse/core/errors';
 import { createBatches } from '@gatehouse/data/batches';
 import type { InternalClient } from '@gatehouse/tokens/internal-client';
-import type { Revocation } from '@gatehouse/tokens/revocations';
 import { isRole } from '@gatehouse/tokens/scopes';
+import type { Revocation } from '@gatehouse/verify/revocations';
 import { LRUCache } from 'lru-cache';
 import type { OwnedCredential, Owner, Standing } from './reading-rights.ts';
 

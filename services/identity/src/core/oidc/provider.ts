@@ -1,5 +1,5 @@
 import { requestInfo } from '@gatehouse/server/requests';
-import { ACRS } from '@gatehouse/tokens/acr';
+import { ACRS } from '@gatehouse/verify/sign-in';
 import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { LANGUAGES } from '../../texts/languages.ts';
 import { originsOf } from '../applications/redirect-uris.ts';

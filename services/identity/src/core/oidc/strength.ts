@@ -1,4 +1,5 @@
-import { type Acr, acrOf, isAsStrong, MULTI_FACTOR } from '@gatehouse/tokens/acr';
+import { acrOf, MULTI_FACTOR } from '@gatehouse/tokens/acr';
+import { type Acr, isAsStrong } from '@gatehouse/verify/sign-in';
 import { type Interaction, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';

@@ -5,7 +5,7 @@ import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
-import type { Revocation } from '@gatehouse/tokens/revocations';
+import type { Revocation } from '@gatehouse/verify/revocations';
 import type { ResourceToken, ResourceTokenStore } from './resource-token-store.ts';
 import type { RevocationStore, StoredRevocation } from './revocation-store.ts';
 

@@ -1,4 +1,5 @@
-import { acrOf, isAsStrong, MULTI_FACTOR } from '@gatehouse/tokens/acr';
+import { acrOf, MULTI_FACTOR } from '@gatehouse/tokens/acr';
+import { isAsStrong } from '@gatehouse/verify/sign-in';
 import type { Account } from '../accounts/account.ts';
 import { REQUIRE_SECOND_FACTOR } from '../oidc/clients/client-metadata.ts';
 import type { StampedSession } from '../oidc/epochs/sign-in-epochs.ts';

@@ -1,4 +1,4 @@
-import type { Acr } from '@gatehouse/tokens/acr';
+import type { Acr } from '@gatehouse/verify/sign-in';
 import type { Context } from 'koa';
 
 /** Something that people set up on an account page to sign in with, and the acr of such a sign-in. */

@@ -1,4 +1,4 @@
-import type { Acr } from '@gatehouse/tokens/acr';
+import type { Acr } from '@gatehouse/verify/sign-in';
 import type { Content } from '@gatehouse/web/html';
 import type { Context } from 'koa';
 import type { Interaction } from 'oidc-provider';

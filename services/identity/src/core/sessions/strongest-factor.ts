@@ -1,4 +1,5 @@
-import { type Acr, MULTI_FACTOR, SINGLE_FACTOR } from '@gatehouse/tokens/acr';
+import { MULTI_FACTOR, SINGLE_FACTOR } from '@gatehouse/tokens/acr';
+import type { Acr } from '@gatehouse/verify/sign-in';
 import type { SecondFactorSource } from './second-factor.ts';
 import type { SignInMethod } from './sign-in-method.ts';
 

@@ -3,7 +3,8 @@ import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { AuditAction } from '@gatehouse/domain/audit-actions';
-import { newApiKey, parseApiKey } from '@gatehouse/tokens/api-key';
+import { newApiKey } from '@gatehouse/tokens/api-key';
+import { parseApiKey } from '@gatehouse/verify/api-key';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import {
   type Application,

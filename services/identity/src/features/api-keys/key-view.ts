@@ -1,5 +1,5 @@
 import { shape } from '@gatehouse/api/openapi/shapes';
-import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
+import { API_KEY_PREFIX } from '@gatehouse/verify/api-key';
 import { Type } from 'typebox';
 import { EXAMPLE_TIME, LastFour, LastUseFields, lastUseView, orNull, Time } from '../applications/views.ts';
 import type { ApiKey } from './api-key.ts';

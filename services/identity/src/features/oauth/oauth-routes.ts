@@ -1,8 +1,8 @@
 import { readBody } from '@gatehouse/api/http/request-body';
 import { ServiceError } from '@gatehouse/core/errors';
-import { API_KEY_PREFIX } from '@gatehouse/tokens/api-key';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { RESOURCE_METADATA_PATH, resourceMetadata } from '@gatehouse/tokens/resource-metadata';
+import { API_KEY_PREFIX } from '@gatehouse/verify/api-key';
 import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';

@@ -4,7 +4,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
 import type { MetricFamily } from '@gatehouse/core/metrics-text';
 import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
-import type { Revocation } from '@gatehouse/tokens/revocations';
+import type { Revocation } from '@gatehouse/verify/revocations';
 import { OVERLAP_MS, positionAt, type Revocations } from '../../core/revocations/revocations.ts';
 import { resourceRevocation } from './resource-revocation.ts';
 

@@ -1,4 +1,5 @@
-import { acrOf, isAsStrong } from '@gatehouse/tokens/acr';
+import { acrOf } from '@gatehouse/tokens/acr';
+import { isAsStrong } from '@gatehouse/verify/sign-in';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';

@@ -1,4 +1,5 @@
-import { ACRS, SINGLE_FACTOR } from '@gatehouse/tokens/acr';
+import { SINGLE_FACTOR } from '@gatehouse/tokens/acr';
+import { ACRS } from '@gatehouse/verify/sign-in';
 import { decodeJwt } from 'jose';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, PASSWORD, SPA, WEB } from '../../build.ts';

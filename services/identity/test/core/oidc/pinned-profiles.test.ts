@@ -1,9 +1,9 @@
 import { createApiKeyResolver } from '@gatehouse/tokens/api-keys';
 import { createIdentityClient } from '@gatehouse/tokens/identity-client';
 import { clientCredentialsGrant, createInternalClient } from '@gatehouse/tokens/internal-client';
-import { createRevocationSet } from '@gatehouse/tokens/revocations';
 import { apiAudience } from '@gatehouse/tokens/scopes';
 import { createTokenVerifier } from '@gatehouse/tokens/verifier';
+import { createRevocationSet } from '@gatehouse/verify/revocations';
 import t from 'tap';
 import { authorizeUrl, build, MACHINE, NATIVE, signInAndAllow, WEB } from '../../build.ts';
 import { refresh, tokensFor } from '../../tokens.ts';

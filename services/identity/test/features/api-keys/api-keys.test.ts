@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseApiKey } from '@gatehouse/tokens/api-key';
+import { parseApiKey } from '@gatehouse/verify/api-key';
 import t from 'tap';
 import { buildApi, MACHINE, WEB } from '../../applications-api.ts';
 import { latestEntries } from '../../audit-entries.ts';

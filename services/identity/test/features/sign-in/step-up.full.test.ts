@@ -1,5 +1,6 @@
 import type { Page } from '@gatehouse/testing/form-browser';
-import { ACRS, MULTI_FACTOR, PHISHING_RESISTANT, SINGLE_FACTOR } from '@gatehouse/tokens/acr';
+import { MULTI_FACTOR, PHISHING_RESISTANT, SINGLE_FACTOR } from '@gatehouse/tokens/acr';
+import { ACRS } from '@gatehouse/verify/sign-in';
 import { decodeJwt } from 'jose';
 import * as client from 'openid-client';
 import t, { type Test } from 'tap';

@@ -1,4 +1,4 @@
-import { parseApiKey } from '@gatehouse/tokens/api-key';
+import { parseApiKey } from '@gatehouse/verify/api-key';
 import t from 'tap';
 import { MAX_APPLICATIONS } from '../../../src/core/applications/application.ts';
 import {

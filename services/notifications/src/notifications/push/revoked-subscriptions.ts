@@ -1,6 +1,6 @@
 import type { Logger } from '@gatehouse/core/logger';
 import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
-import type { Revocation } from '@gatehouse/tokens/revocations';
+import type { Revocation } from '@gatehouse/verify/revocations';
 import type { PushSubscriptionStore, Revoked } from './push-subscription.ts';
 
 const BATCH = 200;

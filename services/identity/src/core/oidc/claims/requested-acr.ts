@@ -1,4 +1,5 @@
-import { ACRS, type Acr, acrOf, isAcr, isAsStrong } from '@gatehouse/tokens/acr';
+import { acrOf, isAcr } from '@gatehouse/tokens/acr';
+import { ACRS, type Acr, isAsStrong } from '@gatehouse/verify/sign-in';
 import type Provider from 'oidc-provider';
 import { type ClaimsParameter, errors, type KoaContextWithOIDC } from 'oidc-provider';
 

@@ -1,5 +1,3 @@
-import type { Caller } from './caller.ts';
-
 export const REVOCATION_KINDS = ['token', 'grant', 'subject', 'client', 'api_key', 'key'] as const;
 export type RevocationKind = (typeof REVOCATION_KINDS)[number];
 
@@ -10,13 +8,32 @@ export type RevocationKind = (typeof REVOCATION_KINDS)[number];
  */
 export type Revocation = { kind: RevocationKind; id: string; epoch?: number; expiresAt: number };
 
+/** The parts of a credential by which it can be revoked. */
+export type Revocable = {
+  clientId: string;
+  /** The person who has signed in, or the owner of a machine. */
+  person: { id: string } | undefined;
+  /** `iat`, in seconds since the epoch; for an API key, when it was resolved. */
+  issuedAt: number;
+  tokenId: string | undefined;
+  grantId: string | undefined;
+  /** The id of an API key of our own services. */
+  keyId?: string | undefined;
+  /** The epochs of the client and of the person when the credential was made; a later revocation has a higher one. */
+  epoch: { client: number; subject: number };
+};
+
 export type RevocationSet = {
   /** Adds an entry, in any order and any number of times: the highest epoch and the latest expiry are kept. */
   add(revocation: Revocation): void;
   /** Whether a credential is revoked. `kid` names the key that signed it; undefined for API keys. */
-  isRevoked(caller: Caller, kid?: string): boolean;
+  isRevoked(credential: Revocable, kid?: string): boolean;
+  /** The number of the latest entry about a credential, whatever its epoch; entries are numbered from 1 as they are added. */
+  latestAbout(credential: Revocable): number;
   /** Credentials issued up to this time are refused, in seconds since the epoch; undefined while every entry has room. */
   readonly refusedUntil: number | undefined;
+  /** The number of entries that were added. */
+  readonly added: number;
   /** The number of signing keys withdrawn since the start; grows when the issuer's keys have changed. */
   readonly withdrawnKeys: number;
   readonly size: number;
@@ -30,7 +47,7 @@ const CAPACITY = 500_000;
 /** How far the clocks of the issuer and of this machine may differ. */
 const CLOCK_DIFFERENCE_SECONDS = 60;
 
-type Entry = { epoch: number; expiresAt: number; addedAt: number };
+type Entry = { epoch: number; expiresAt: number; addedAt: number; number: number };
 
 /**
  * Revocations in memory. Expired entries are removed when others are added. An expired entry that is still there does
@@ -40,7 +57,10 @@ type Entry = { epoch: number; expiresAt: number; addedAt: number };
  * those that were issued before it came. Their holders get new ones, and API keys are resolved again. Withdrawn signing keys
  * are never dropped, since whoever has one chooses the time of issue.
  */
-export function createRevocationSet({ capacity = CAPACITY } = {}): RevocationSet {
+export function createRevocationSet({
+  capacity = CAPACITY,
+  now: clock = () => Date.now() / 1000,
+} = {}): RevocationSet {
   const entries = Object.fromEntries(REVOCATION_KINDS.map((kind) => [kind, new Map()])) as Record<
     RevocationKind,
     Map<string, Entry>
@@ -52,6 +72,9 @@ export function createRevocationSet({ capacity = CAPACITY } = {}): RevocationSet
   let refusedUntil: number | undefined;
   let withdrawnKeys = 0;
   let sweptAt = 0;
+  let added = 0;
+  /** The latest entry that was dropped for want of room. */
+  let dropped = 0;
 
   function sweep(now: number): void {
     sweptAt = now;
@@ -65,8 +88,9 @@ export function createRevocationSet({ capacity = CAPACITY } = {}): RevocationSet
     const largest = droppable.reduce((most, map) => (map.size > most.size ? map : most));
     const oldest = largest.entries().next().value;
     if (oldest === undefined) return;
-    const [id, { addedAt, expiresAt }] = oldest;
+    const [id, { addedAt, expiresAt, number }] = oldest;
     largest.delete(id);
+    dropped = Math.max(dropped, number);
     if (expiresAt > now) refusedUntil = Math.max(refusedUntil ?? 0, addedAt + CLOCK_DIFFERENCE_SECONDS);
   }
 
@@ -77,7 +101,7 @@ export function createRevocationSet({ capacity = CAPACITY } = {}): RevocationSet
 
   return {
     add({ kind, id, epoch = Number.POSITIVE_INFINITY, expiresAt }) {
-      const now = Date.now() / 1000;
+      const now = clock();
       if (now - sweptAt >= SWEEP_INTERVAL_SECONDS) sweep(now);
       const map = entries[kind];
       const known = map.get(id);
@@ -88,6 +112,7 @@ export function createRevocationSet({ capacity = CAPACITY } = {}): RevocationSet
         epoch: Math.max(epoch, known?.epoch ?? epoch),
         expiresAt: Math.max(expiresAt, known?.expiresAt ?? 0, now + MIN_RETENTION_SECONDS),
         addedAt: Math.floor(now),
+        number: ++added,
       });
       if (size() > capacity) dropOldest(now);
     },
@@ -102,8 +127,20 @@ export function createRevocationSet({ capacity = CAPACITY } = {}): RevocationSet
         (kid !== undefined && key.has(kid))
       );
     },
+    latestAbout({ tokenId = '', grantId = '', clientId, person }) {
+      const about = [
+        token.get(tokenId),
+        grant.get(grantId),
+        client.get(clientId),
+        subject.get(person?.id ?? ''),
+      ];
+      return Math.max(dropped, ...about.map((entry) => entry?.number ?? 0));
+    },
     get refusedUntil() {
       return refusedUntil;
+    },
+    get added() {
+      return added;
     },
     get withdrawnKeys() {
       return withdrawnKeys;

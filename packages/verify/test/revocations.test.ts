@@ -1,20 +1,32 @@
-import type { Caller } from '@gatehouse/tokens/caller';
 import {
   createRevocationSet,
   REVOCATION_KINDS,
+  type Revocable,
   type RevocationKind,
   readRevocation,
-} from '@gatehouse/tokens/revocations';
+} from '@gatehouse/verify/revocations';
 import t from 'tap';
-import { callerWith, pass } from './callers.ts';
+import { pass } from './clock.ts';
 
 const NOW = Math.floor(Date.now() / 1000);
 const LATER = NOW + 3600;
 
+function callerWith(change: Partial<Revocable> = {}): Revocable {
+  return {
+    clientId: 'cli_1',
+    person: { id: 'usr_1' },
+    issuedAt: Math.floor(Date.now() / 1000),
+    tokenId: 'jti_1',
+    grantId: undefined,
+    epoch: { client: 0, subject: 0 },
+    ...change,
+  };
+}
+
 const EPOCHS = { client: 5, subject: 7 };
-const MACHINE = { epoch: EPOCHS, subject: 'cli_1', person: undefined };
-const OWNED = { ...MACHINE, person: { id: 'usr_9', role: 'user' } } as const;
-const HITS: [change: Partial<Caller>, kind: RevocationKind, id: string, epoch?: number][] = [
+const MACHINE = { epoch: EPOCHS, person: undefined };
+const OWNED = { ...MACHINE, person: { id: 'usr_9' } };
+const HITS: [change: Partial<Revocable>, kind: RevocationKind, id: string, epoch?: number][] = [
   [{}, 'token', 'jti_1'],
   [{ grantId: 'gra_1' }, 'grant', 'gra_1'],
   [{ keyId: 'key_1' }, 'api_key', 'key_1'],
@@ -151,6 +163,26 @@ t.test('the size counts every kind, and withdrawn keys are counted once', async 
   t.equal(set.withdrawnKeys, 1);
   set.add({ kind: 'key', id: 'other', expiresAt: LATER });
   t.equal(set.withdrawnKeys, 2);
+});
+
+t.test('the latest entry about a credential', async (t) => {
+  const set = createRevocationSet({ capacity: 4 });
+  const add = (kind: RevocationKind, id: string) => set.add({ kind, id, epoch: 1, expiresAt: LATER });
+  const key = callerWith({ tokenId: 'key_1', person: { id: 'usr_9' }, epoch: { client: 9, subject: 9 } });
+  add('token', 'another');
+  t.equal(set.latestAbout(key), 0);
+  add('subject', 'usr_9');
+  t.equal(set.latestAbout(key), 2, 'whatever its epoch');
+  add('client', 'cli_1');
+  add('token', 'key_1');
+  t.equal(set.latestAbout(key), 4);
+  add('client', 'cli_1');
+  t.equal(set.latestAbout(key), 5, 'an entry that comes again');
+  t.equal(set.added, 5);
+  const other = callerWith({ clientId: 'cli_2', tokenId: undefined, person: undefined });
+  t.equal(set.latestAbout(other), 0);
+  add('grant', 'another');
+  t.not(set.latestAbout(other), 0, 'one that was dropped may have been about it');
 });
 
 const READ: [label: string, value: unknown, isRead: boolean][] = [

@@ -1,0 +1,225 @@
+import { createApiKeyCache } from './api-keys.ts';
+import { credentialIn, isApiKey } from './authorization.ts';
+import { parseScope, readClaims, type TokenClaims } from './claims.ts';
+import { createProofVerifier, DPOP_CHALLENGE, type ReplayStore } from './dpop.ts';
+import { invalidToken, temporarilyUnavailable, VerifyError } from './errors.ts';
+import type { Introspect } from './introspection.ts';
+import { createResourceMetadata, type ResourceMetadata } from './metadata.ts';
+import { type ReadRequest, readRequest, type VerifiableRequest } from './request.ts';
+import type { Revocable, RevocationSet } from './revocations.ts';
+import { requireScopes, requireSignIn, type SignInNeed } from './sign-in.ts';
+import { createTokenVerifier, type KeyGetter } from './token-verifier.ts';
+
+/** The scopes, all of which a request needs besides a valid credential, and the sign-in. */
+export type Needs = SignInNeed & { scopes?: readonly string[] };
+
+export type Caller = {
+  /** The ID of the person, or of the application if it calls for itself. */
+  subject: string;
+  clientId: string;
+  kind: 'person' | 'machine' | 'key';
+  scopes: readonly string[];
+  acr: string | undefined;
+  /** When the person signed in, in seconds since the epoch. */
+  authTime: number | undefined;
+  /** The service that acts on the subject's behalf. */
+  actor: string | undefined;
+  /** All claims of the token, or the introspection response of the API key. */
+  claims: Readonly<Record<string, unknown>>;
+};
+
+export type Metrics = {
+  verified: number;
+  /** By status and error, such as `401 invalid_token`. */
+  refused: Readonly<Record<string, number>>;
+  /** The number of revocations received. */
+  revocations: number;
+  introspections: number;
+  /** The time since the revocations were last known to be complete; undefined without a feed, or before they were. */
+  behindSeconds: number | undefined;
+};
+
+export type Verifier = {
+  /** The caller of a request. Throws a VerifyError, whose response says why, unless the credential is valid and has what is needed. */
+  verify(request: VerifiableRequest, needs?: Needs): Promise<Caller>;
+  readonly metadata: ResourceMetadata;
+  metrics(): Metrics;
+  /** Stops following revocations. */
+  close(): Promise<void>;
+};
+
+export type StalePolicy = 'introspect' | 'refuse' | 'accept';
+export type CoreOptions = {
+  issuer: string;
+  audience: string;
+  cache?: number | undefined;
+  clockSkew?: number | undefined;
+  trustProxy?: boolean | undefined;
+  replayStore?: ReplayStore | undefined;
+  /** The treatment of JWTs while the revocations are not known. */
+  staleThen: StalePolicy;
+  keys: KeyGetter;
+  set: RevocationSet;
+  /** Without credentials, revocation is not checked, and API keys are refused. */
+  credentials?:
+    | {
+        introspect: Introspect;
+        feed: {
+          isFresh(): boolean;
+          started: Promise<void>;
+          behindSeconds(): number | undefined;
+          close(): void;
+        };
+      }
+    | undefined;
+  /** The time in seconds since the epoch. */
+  now?: () => number;
+};
+
+type Token = TokenClaims & { caller: Caller };
+type ApiKey = Revocable & { caller: Caller; expiresAt: number; number: number };
+type Identified = { caller: Caller; keyThumbprint?: string | undefined };
+
+/** A verifier of these parts. */
+export function createCore(options: CoreOptions): Verifier {
+  const { issuer, audience, cache = 10_000, set, credentials, now = () => Date.now() / 1000 } = options;
+  const metadata = createResourceMetadata(issuer, audience);
+  const counted = { verified: 0, introspections: 0, refused: {} as Record<string, number> };
+  const proofs = createProofVerifier({ replayStore: options.replayStore, now });
+  const clock = { cache, now };
+  const tokens = createTokenVerifier<Token>({
+    ...clock,
+    issuer,
+    audience,
+    keys: options.keys,
+    set,
+    clockSkew: options.clockSkew ?? 5,
+    read(claims) {
+      const token = readClaims(claims);
+      const { subject, clientId, scopes, acr, authTime, actor } = token;
+      const kind = subject === clientId ? 'machine' : 'person';
+      return { ...token, caller: { subject, clientId, kind, scopes, acr, authTime, actor, claims } };
+    },
+  });
+
+  function introspect(token: string): ReturnType<Introspect> {
+    counted.introspections += 1;
+    return credentials?.introspect(token) ?? Promise.reject(new Error('there are no credentials'));
+  }
+
+  const apiKeys = createApiKeyCache<ApiKey>({
+    ...clock,
+    async resolve(key) {
+      // Before the request: its response may not know of entries that come meanwhile.
+      const number = set.added;
+      const response = await introspect(key);
+      const resolved = readApiKey(response, audience, now());
+      return resolved && { ...resolved, number };
+    },
+    isOutdated: (key) => set.latestAbout(key) > key.number,
+  });
+
+  async function identify(request: ReadRequest): Promise<Identified> {
+    const credential = credentialIn(request.authorization);
+    const { scheme, value: token } = credential;
+    try {
+      const isKey = isApiKey(credential);
+      if (isKey && credentials === undefined) throw invalidToken('API keys are not accepted here.');
+      const { feed } = credentials ?? {};
+      if (feed?.isFresh() === false) await feed.started;
+      if (isKey) return await apiKeys.verify(token, { refresh: !feed?.isFresh() });
+      const known = await tokens.verify(token);
+      if (feed?.isFresh() === false) await decideStale(token);
+      await proofs.verify({ ...request, scheme, token, keyThumbprint: known.keyThumbprint });
+      return known;
+    } catch (error) {
+      throw scheme === 'dpop' ? withChallenge(error, DPOP_CHALLENGE) : error;
+    }
+  }
+
+  /** Throws unless a token is accepted while the revocations are not known. */
+  async function decideStale(token: string): Promise<void> {
+    if (options.staleThen === 'accept') return;
+    const unknown = 'It is not known at the moment which tokens are revoked.';
+    if (options.staleThen === 'refuse') throw temporarilyUnavailable(unknown);
+    const { active } = await introspect(token).catch((error) => {
+      throw temporarilyUnavailable(unknown, error);
+    });
+    if (active !== true) throw invalidToken('The access token has been revoked.');
+  }
+
+  async function verify(request: VerifiableRequest, needs: Needs): Promise<Caller> {
+    const { caller, keyThumbprint } = await identify(readRequest(request, options.trustProxy ?? false));
+    try {
+      if (needs.scopes !== undefined) requireScopes(caller.scopes, needs.scopes);
+      requireSignIn(caller, needs, { now: now() });
+    } catch (error) {
+      throw keyThumbprint === undefined ? error : withChallenge(error, DPOP_CHALLENGE);
+    }
+    return caller;
+  }
+
+  return {
+    metadata,
+    async verify(request, needs = {}) {
+      try {
+        const caller = await verify(request, needs);
+        counted.verified += 1;
+        return caller;
+      } catch (error) {
+        if (!(error instanceof VerifyError)) throw error;
+        const reason = `${error.status} ${error.error}`;
+        counted.refused[reason] = (counted.refused[reason] ?? 0) + 1;
+        throw withChallenge(error, { parameters: { resource_metadata: metadata.url } });
+      }
+    },
+    metrics: () => ({
+      ...counted,
+      refused: { ...counted.refused },
+      revocations: set.added,
+      behindSeconds: credentials?.feed.behindSeconds(),
+    }),
+    async close() {
+      credentials?.feed.close();
+    },
+  };
+}
+
+/** The error with more in its challenge. An error may be shared by requests, and is not changed. */
+function withChallenge(error: unknown, more: Partial<VerifyError['challenge']>): unknown {
+  if (!(error instanceof VerifyError)) return error;
+  const { status, error: code, message, challenge, cause } = error;
+  const parameters = { ...challenge.parameters, ...more.parameters };
+  return new VerifyError(status, code, message, { ...challenge, ...more, parameters, cause });
+}
+
+/** The caller by an API key, if the key is active and for this audience. */
+function readApiKey(
+  response: Readonly<Record<string, unknown>>,
+  audience: string,
+  now: number,
+): Omit<ApiKey, 'number'> | undefined {
+  const { active, aud, client_id: clientId, sub, scope, exp, jti, owner } = response;
+  if (active !== true || typeof clientId !== 'string' || ![aud].flat().includes(audience)) return undefined;
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  const ownerId = text(owner);
+  return {
+    caller: {
+      subject: text(sub) ?? clientId,
+      clientId,
+      kind: 'key',
+      scopes: parseScope(text(scope) ?? ''),
+      acr: undefined,
+      authTime: undefined,
+      actor: undefined,
+      claims: response,
+    },
+    clientId,
+    person: ownerId === undefined ? undefined : { id: ownerId },
+    expiresAt: typeof exp === 'number' ? exp : Number.POSITIVE_INFINITY,
+    issuedAt: now,
+    tokenId: text(jti),
+    grantId: undefined,
+    epoch: { client: 0, subject: 0 },
+  };
+}

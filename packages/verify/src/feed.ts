@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Fetch, fetchJson, StatusError } from './requests.ts';
+import { type RevocationSet, readRevocation } from './revocations.ts';
+import { readEvents, type ServerSentEvent } from './server-sent-events.ts';
+
+export type FeedState = 'connected' | 'silent' | 'refused';
+
+export type Feed = {
+  /** Whether everything that was revoked until a few seconds ago is known. */
+  isFresh(): boolean;
+  /** Resolves when the revocations are loaded, or a second after the start. */
+  readonly started: Promise<void>;
+  /** The time since everything was known; undefined before that. */
+  behindSeconds(): number | undefined;
+  close(): void;
+};
+
+const RETRY_MS = { first: 200, max: 5000, refused: 30_000 };
+/** A connection without a byte for this long is broken off: a heartbeat comes every two seconds. */
+const IDLE_MS = 6000;
+const START_MS = 1000;
+const MAX_RETRY_AFTER_SECONDS = 300;
+const REFUSALS = [401, 403, 404];
+
+/** Follows the feed of an API's revocations, and adds them to the set. */
+export function createFeed(options: {
+  issuer: string;
+  audience: string;
+  authorization: string;
+  set: RevocationSet;
+  fetch: Fetch;
+  staleAfterSeconds: number;
+  /** Headers that describe this process. */
+  headers: Record<string, string>;
+  /** Called when the state changes; `status` is that of a refusal. */
+  onState(state: FeedState, status?: number): void;
+}): Feed {
+  const { issuer, audience, set, fetch, onState } = options;
+  const closing = new AbortController();
+  const headers = { ...options.headers, authorization: options.authorization };
+  const staleAfterMs = options.staleAfterSeconds * 1000;
+  let finishStart = () => {};
+  const started = new Promise<void>((resolve) => {
+    finishStart = resolve;
+  });
+  let resourceId: string | undefined;
+  let lastEventId: string | undefined;
+  let freshAt = Number.NEGATIVE_INFINITY;
+  let failures = 0;
+  let state: FeedState | undefined;
+
+  function report(next: FeedState, status?: number): void {
+    if (next !== state && !closing.signal.aborted) onState(next, status);
+    state = next;
+  }
+
+  const silence = setTimeout(() => report('silent'), staleAfterMs).unref();
+  setTimeout(finishStart, START_MS).unref();
+
+  function handle({ id, data, isComment }: ServerSentEvent): void {
+    if (data !== undefined) {
+      const entry = JSON.parse(data);
+      const revocation = readRevocation({ ...entry, expiresAt: entry?.until });
+      if (revocation !== undefined) set.add(revocation);
+    } else if (isComment && id !== undefined) {
+      freshAt = performance.now();
+      failures = 0;
+      silence.refresh();
+      finishStart();
+      report('connected');
+    }
+    // After the entry is in the set: the next connection begins behind it.
+    if (id !== undefined) lastEventId = id;
+  }
+
+  async function findResource(): Promise<string> {
+    const query = new URLSearchParams({ identifier: audience });
+    const { signal } = closing;
+    const { data } = await fetchJson(fetch, `${issuer}/api/v1/resources?${query}`, { headers, signal });
+    const found = Array.isArray(data) ? data.find((it) => Object(it).identifier === audience) : undefined;
+    if (typeof found?.id !== 'string') throw new StatusError(new Response(null, { status: 404 }));
+    return found.id;
+  }
+
+  async function listen(): Promise<void> {
+    resourceId ??= await findResource();
+    const idle = new AbortController();
+    const timer = setTimeout(() => idle.abort(new Error('the feed is idle')), IDLE_MS).unref();
+    try {
+      const response = await fetch(
+        `${issuer}/api/v1/resources/${encodeURIComponent(resourceId)}/revocations`,
+        {
+          headers: {
+            ...headers,
+            accept: 'text/event-stream',
+            ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+          },
+          redirect: 'error',
+          signal: AbortSignal.any([closing.signal, idle.signal]),
+        },
+      );
+      if (response.status !== 200 || response.body === null) throw new StatusError(response);
+      for await (const event of readEvents(response.body, () => timer.refresh())) handle(event);
+    } finally {
+      clearTimeout(timer);
+      idle.abort();
+    }
+  }
+
+  /** The pause after a connection, in milliseconds. */
+  function pauseAfter(error: unknown): number {
+    const { status = 0, retryAfterSeconds = 0 } = error instanceof StatusError ? error : {};
+    failures += 1;
+    if (REFUSALS.includes(status)) {
+      // It may have been registered again, under another ID.
+      resourceId = undefined;
+      report('refused', status);
+      return jittered(RETRY_MS.refused);
+    }
+    const pause = jittered(Math.min(RETRY_MS.first * 2 ** (failures - 1), RETRY_MS.max));
+    return Math.max(pause, Math.min(retryAfterSeconds, MAX_RETRY_AFTER_SECONDS) * 1000);
+  }
+
+  async function follow(): Promise<void> {
+    const { signal } = closing;
+    while (!signal.aborted) {
+      const error = await listen().catch((thrown: unknown) => thrown);
+      if (!signal.aborted) await sleep(pauseAfter(error), undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+  void follow();
+
+  const behindMs = () => performance.now() - freshAt;
+  return {
+    isFresh: () => behindMs() <= staleAfterMs,
+    started,
+    behindSeconds: () => (freshAt === Number.NEGATIVE_INFINITY ? undefined : behindMs() / 1000),
+    close() {
+      closing.abort();
+      clearTimeout(silence);
+      finishStart();
+    },
+  };
+}
+
+/** Spreads the requests of replicas over time. */
+function jittered(ms: number): number {
+  return ms * (0.75 + Math.random() / 2);
+}

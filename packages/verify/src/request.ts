@@ -1,0 +1,55 @@
+type WebRequest = { method: string; url: string; headers: { get(name: string): string | null } };
+type NodeRequest = {
+  method?: string | undefined;
+  url?: string | undefined;
+  /** Express's: the path before a router has taken away its own. */
+  originalUrl?: string | undefined;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  rawHeaders?: readonly string[] | undefined;
+  socket?: object | null | undefined;
+};
+/** A web Request, or Node's IncomingMessage as it is or as a framework extends it. */
+export type VerifiableRequest = WebRequest | NodeRequest;
+
+export type ReadRequest = {
+  authorization: string | undefined;
+  proof: string | undefined;
+  method: string;
+  url(): string;
+};
+
+/** The parts of a request that identify its caller. Throws when it has more than one Authorization header. */
+export function readRequest(request: VerifiableRequest, trustProxy: boolean): ReadRequest {
+  const web = isWeb(request) ? request : undefined;
+  const node = isWeb(request) ? undefined : request;
+  const header = (name: string) => web?.headers.get(name) ?? node?.headers[name]?.toString();
+  const { rawHeaders = [] } = node ?? {};
+  const isAuthorization = (_: string, i: number) =>
+    i % 2 === 0 && /^authorization$/i.test(rawHeaders[i] ?? '');
+  // Node keeps the first of several.
+  const isTwice = rawHeaders.filter(isAuthorization).length > 1;
+  const forwarded = (name: string) => (trustProxy ? header(name)?.split(',')[0]?.trim() : undefined);
+  return {
+    authorization: isTwice ? '' : header('authorization'),
+    proof: header('dpop'),
+    method: request.method ?? '',
+    url() {
+      const { encrypted = false } = Object(node?.socket) as { encrypted?: boolean };
+      const url = web === undefined ? undefined : new URL(web.url);
+      const scheme = url?.protocol.slice(0, -1) ?? (encrypted ? 'https' : 'http');
+      const host = url?.host ?? node?.headers[':authority']?.toString() ?? header('host');
+      const path = url?.pathname ?? pathOf(node?.originalUrl ?? node?.url ?? '');
+      return `${forwarded('x-forwarded-proto') ?? scheme}://${forwarded('x-forwarded-host') ?? host}${path}`;
+    },
+  };
+}
+
+/** The path of a request target (RFC 9112 §3.2), whose host, if it has one, is not to be believed. */
+function pathOf(target: string): string {
+  if (target.startsWith('/')) return target;
+  return URL.canParse(target) ? new URL(target).pathname : '/';
+}
+
+function isWeb(request: VerifiableRequest): request is WebRequest {
+  return typeof request.headers.get === 'function';
+}

@@ -1,0 +1,104 @@
+import { createCore, type StalePolicy, type Verifier } from './core.ts';
+import { createDiscovery } from './discovery.ts';
+import type { ReplayStore } from './dpop.ts';
+import { createFeed } from './feed.ts';
+import { createIntrospection } from './introspection.ts';
+import { createRemoteKeys } from './remote-keys.ts';
+import { basicAuthorization, type Fetch } from './requests.ts';
+import { createRevocationSet } from './revocations.ts';
+
+export type { Caller, Metrics, Needs, Verifier } from './core.ts';
+export type { ReplayStore } from './dpop.ts';
+export { VerifyError } from './errors.ts';
+export type { MetadataOptions } from './metadata.ts';
+
+/** `unchecked`: there are no credentials. `silent`: the feed is. `refused`: it does not accept the credentials. */
+export type State = 'connected' | 'silent' | 'refused' | 'unchecked';
+
+/** An application of type `resource` that has the owner of the API; for revocation and API keys. */
+type Credentials =
+  | { clientId: string; clientSecret: string }
+  | { clientId?: undefined; clientSecret?: undefined };
+
+export type VerifierOptions = Credentials & {
+  /** The URL of Gatehouse, without a slash at its end. */
+  issuer: string;
+  /** The identifier of this API, a URL. */
+  audience: string;
+  /** When the revocations count as not known, 10 seconds by default, and what becomes of JWTs then; by default they are introspected. */
+  stale?: { afterSeconds?: number; then?: StalePolicy };
+  /** The number of tokens to remember, and of API keys: 10,000 by default. */
+  cache?: number;
+  /** How far clocks may differ, in seconds: 5 by default. */
+  clockSkew?: number;
+  /** Whether a proxy sets `x-forwarded-proto` and `x-forwarded-host`, by which DPoP proofs are verified then. */
+  trustProxy?: boolean;
+  /** Shared by the replicas of an API, so that each DPoP proof is accepted once by all of them. */
+  replayStore?: ReplayStore;
+  /** Called with one line for each change of state; without it, the line is written to stderr. */
+  log?: (line: string, state: State) => void;
+  /** In place of the global fetch. */
+  fetch?: Fetch;
+};
+
+const VERSION = '0.1.0';
+const CONSEQUENCES: Record<StalePolicy, string> = {
+  introspect: 'each token is introspected',
+  refuse: 'requests are refused',
+  accept: 'tokens are accepted by what is known',
+};
+
+/** Verifies the requests of an API. It follows the API's revocations until it is closed. */
+export function createVerifier(options: VerifierOptions): Verifier {
+  const { issuer, audience, clientId, clientSecret, fetch = globalThis.fetch } = options;
+  const { log = (line) => void process.stderr.write(`${line}\n`) } = options;
+  const { afterSeconds: staleAfterSeconds = 10, then: staleThen = 'introspect' } = options.stale ?? {};
+  if (!URL.canParse(issuer) || issuer.endsWith('/')) {
+    throw new TypeError('The issuer must be a URL without a slash at its end.');
+  }
+  if (!URL.canParse(audience)) throw new TypeError('The audience must be a URL.');
+  if ((clientId === undefined) !== (clientSecret === undefined)) {
+    throw new TypeError('clientId and clientSecret must be given together.');
+  }
+  if (!Object.hasOwn(CONSEQUENCES, staleThen)) {
+    throw new TypeError('stale.then must be introspect, refuse or accept.');
+  }
+  const set = createRevocationSet();
+  const discovery = createDiscovery({ issuer, fetch });
+  const keys = createRemoteKeys({ url: () => discovery.url('jwks_uri'), fetch });
+  const parts = { ...options, keys: keys.get, set, staleThen };
+  if (clientId === undefined || clientSecret === undefined) {
+    log(
+      `gatehouse-verify: revocation is not checked for ${audience}, as there are no credentials.`,
+      'unchecked',
+    );
+    return createCore(parts);
+  }
+  const authorization = basicAuthorization(clientId, clientSecret);
+  const feed = createFeed({
+    issuer,
+    audience,
+    authorization,
+    set,
+    fetch,
+    staleAfterSeconds,
+    headers: {
+      'user-agent': `gatehouse-verify-node/${VERSION}`,
+      'x-gatehouse-verifier': `id=${crypto.randomUUID()}; stale=${staleThen}`,
+    },
+    onState(state, status) {
+      const lines = {
+        connected: `the revocations for ${audience} are followed.`,
+        silent: `the revocations for ${audience} are not known; ${CONSEQUENCES[staleThen]}.`,
+        refused: `the revocations for ${audience} are refused with status ${status}; ${CONSEQUENCES[staleThen]}.`,
+      };
+      log(`gatehouse-verify: ${lines[state]}`, state);
+    },
+  });
+  const introspect = createIntrospection({
+    url: () => discovery.url('introspection_endpoint'),
+    authorization,
+    fetch,
+  });
+  return createCore({ ...parts, credentials: { introspect, feed } });
+}
