@@ -130,7 +130,10 @@ export function createCore(options: CoreOptions): Verifier {
       if (isKey) return await apiKeys.verify(token, { refresh: !feed?.isFresh() });
       const known = await tokens.verify(token);
       if (feed?.isFresh() === false) await decideStale(token);
-      await proofs.verify({ ...request, scheme, token, keyThumbprint: known.keyThumbprint });
+      const { keyThumbprint } = known;
+      if (scheme === 'dpop' || keyThumbprint !== undefined) {
+        await proofs.verify({ ...request, scheme, token, keyThumbprint });
+      }
       return known;
     } catch (error) {
       throw scheme === 'dpop' ? withChallenge(error, DPOP_CHALLENGE) : error;

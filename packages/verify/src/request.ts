@@ -23,14 +23,10 @@ export function readRequest(request: VerifiableRequest, trustProxy: boolean): Re
   const web = isWeb(request) ? request : undefined;
   const node = isWeb(request) ? undefined : request;
   const header = (name: string) => web?.headers.get(name) ?? node?.headers[name]?.toString();
-  const { rawHeaders = [] } = node ?? {};
-  const isAuthorization = (_: string, i: number) =>
-    i % 2 === 0 && /^authorization$/i.test(rawHeaders[i] ?? '');
-  // Node keeps the first of several.
-  const isTwice = rawHeaders.filter(isAuthorization).length > 1;
   const forwarded = (name: string) => (trustProxy ? header(name)?.split(',')[0]?.trim() : undefined);
   return {
-    authorization: isTwice ? '' : header('authorization'),
+    // Node keeps the first of several.
+    authorization: countAuthorization(node?.rawHeaders) > 1 ? '' : header('authorization'),
     proof: header('dpop'),
     method: request.method ?? '',
     url() {
@@ -42,6 +38,17 @@ export function readRequest(request: VerifiableRequest, trustProxy: boolean): Re
       return `${forwarded('x-forwarded-proto') ?? scheme}://${forwarded('x-forwarded-host') ?? host}${path}`;
     },
   };
+}
+
+function countAuthorization(rawHeaders: readonly string[] = []): number {
+  const { length } = 'authorization';
+  let count = 0;
+  // Names and values take turns.
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length === length && name.toLowerCase() === 'authorization') count += 1;
+  }
+  return count;
 }
 
 /** The path of a request target (RFC 9112 §3.2), whose host, if it has one, is not to be believed. */
