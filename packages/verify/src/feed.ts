@@ -35,7 +35,7 @@ export function createFeed(options: {
   /** Called when the state changes; `status` is that of a refusal. */
   onState(state: FeedState, status?: number): void;
 }): Feed {
-  const { issuer, audience, set, fetch, onState } = options;
+  const { issuer, set, fetch, onState } = options;
   const closing = new AbortController();
   const headers = { ...options.headers, authorization: options.authorization };
   const staleAfterMs = options.staleAfterSeconds * 1000;
@@ -73,17 +73,8 @@ export function createFeed(options: {
     if (id !== undefined) lastEventId = id;
   }
 
-  async function findResource(): Promise<string> {
-    const query = new URLSearchParams({ identifier: audience });
-    const { signal } = closing;
-    const { data } = await fetchJson(fetch, `${issuer}/api/v1/resources?${query}`, { headers, signal });
-    const found = Array.isArray(data) ? data.find((it) => Object(it).identifier === audience) : undefined;
-    if (typeof found?.id !== 'string') throw new StatusError(new Response(null, { status: 404 }));
-    return found.id;
-  }
-
   async function listen(): Promise<void> {
-    resourceId ??= await findResource();
+    resourceId ??= await findResource({ ...options, headers, signal: closing.signal });
     const idle = new AbortController();
     const timer = setTimeout(() => idle.abort(new Error('the feed is idle')), IDLE_MS).unref();
     try {
@@ -141,6 +132,22 @@ export function createFeed(options: {
       finishStart();
     },
   };
+}
+
+/** The ID of the API at Gatehouse. */
+async function findResource(options: {
+  issuer: string;
+  audience: string;
+  fetch: Fetch;
+  headers: Record<string, string>;
+  signal: AbortSignal;
+}): Promise<string> {
+  const { issuer, audience, fetch, headers, signal } = options;
+  const query = new URLSearchParams({ identifier: audience });
+  const { data } = await fetchJson(fetch, `${issuer}/api/v1/resources?${query}`, { headers, signal });
+  const found = Array.isArray(data) ? data.find((it) => Object(it).identifier === audience) : undefined;
+  if (typeof found?.id !== 'string') throw new StatusError(new Response(null, { status: 404 }));
+  return found.id;
 }
 
 /** Spreads the requests of replicas over time. */
