@@ -1,0 +1,191 @@
+"""The feed of an API's revocations: Server-Sent Events, heard in a daemon thread."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+
+import httpx
+
+from ._issuer import Issuer, Steps
+from ._jws import parse_object
+from ._revocations import Revocations
+
+# The issuer sends a heartbeat every 2 s.
+_TIMEOUT = httpx.Timeout(3.0, read=6.0)
+_FIRST_PAUSE_SECONDS = 0.2
+_MAX_PAUSE_SECONDS = 5.0
+_REFUSED_PAUSE_SECONDS = 30.0
+_MAX_LINE_BYTES = 1_000_000
+# How long the first requests wait for the feed.
+_LOADING_SECONDS = 1.0
+_POLICIES = {
+    "introspect": "each access token is introspected",
+    "refuse": "access tokens are refused",
+    "accept": "access tokens are accepted by what is known",
+}
+
+
+class _ResponseError(Exception):
+    def __init__(self, reason: str, is_refusal: bool, pause: float = 0) -> None:
+        super().__init__(reason)
+        self.is_refusal = is_refusal
+        self.pause = pause
+
+
+class Feed:
+    def __init__(
+        self,
+        issuer: Issuer,
+        revocations: Revocations,
+        audience: str,
+        stale_after: float,
+        then: str,
+        report: Callable[[str, str], None],
+        measure: Callable[[str, float], None],
+    ) -> None:
+        self._issuer, self._revocations, self._audience = issuer, revocations, audience
+        self._stale_after, self._then, self._report, self._measure = stale_after, then, report, measure
+        self._headers = {"x-gatehouse-verifier": f"id={secrets.token_hex(8)}; stale={then}"}
+        self._id: str | None = None
+        self._position: str | None = None
+        self._failures = 0
+        self._state = ""
+        self._heard_at = self._started_at = float("-inf")
+        self._loaded: Future[None] = Future()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._socket: socket.socket | None = None
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        if self._thread is None:
+            with self._lock:
+                if self._thread is None:
+                    self._started_at = time.monotonic()
+                    self._thread = threading.Thread(target=self._run, name="gatehouse-feed", daemon=True)
+                    self._thread.start()
+
+    def is_fresh(self) -> bool:
+        return time.monotonic() - self._heard_at <= self._stale_after
+
+    def wait_until_loaded(self) -> Steps[None]:
+        seconds = self._started_at + _LOADING_SECONDS - time.monotonic()
+        if seconds > 0 and not self._loaded.done():
+            yield self._loaded, seconds
+
+    def close(self) -> None:
+        self._stopped.set()
+        if self._socket is not None:
+            # Wakes the thread. An SSLSocket's own method would change its state meanwhile.
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+        if self._thread is not None:
+            self._thread.join(timeout=1)
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            pause = 0.0
+            try:
+                self._listen()
+            except _ResponseError as error:
+                pause = error.pause
+                if error.is_refusal:
+                    self._set_state("refused", f"The issuer refuses the credentials of this API: {error}.")
+            except Exception:
+                # Failures of all other kinds have one remedy, which is another connection.
+                pass
+            self._socket = None
+            self._notice_silence()
+            backoff = min(_FIRST_PAUSE_SECONDS * 2 ** min(self._failures, 10), _MAX_PAUSE_SECONDS)
+            self._failures += 1
+            self._stopped.wait(max(pause, backoff * random.uniform(0.75, 1.25)))
+
+    def _listen(self) -> None:
+        url = f"{self._issuer.url}/api/v1/resources"
+        client, auth = self._issuer.client, self._issuer.credentials
+        if self._id is None:
+            query = {"identifier": self._audience}
+            response = client.get(url, params=query, headers=self._headers, auth=auth)
+            self._check_status(response)
+            ids = [it["id"] for it in parse_object(response.content)["data"] if it["identifier"] == self._audience]
+            if not ids:
+                raise _ResponseError(f"their owner has no API {self._audience}", True, _REFUSED_PAUSE_SECONDS)
+            self._id = str(ids[0])
+        headers = {**self._headers, "accept": "text/event-stream", "accept-encoding": "identity"}
+        if self._position is not None:
+            headers["last-event-id"] = self._position
+        url += f"/{self._id}/revocations"
+        with client.stream("GET", url, headers=headers, auth=auth, timeout=_TIMEOUT) as response:
+            stream = response.extensions.get("network_stream")
+            self._socket = stream and stream.get_extra_info("socket")
+            self._check_status(response)
+            block: dict[str, str] = {}
+            for line in _lines(response.iter_bytes()):
+                if self._stopped.is_set():
+                    return
+                if line:
+                    name, _, value = line.partition(":")
+                    block[name] = value.removeprefix(" ")
+                else:
+                    self._receive(block)
+                    block = {}
+                self._notice_silence()
+
+    def _check_status(self, response: httpx.Response) -> None:
+        status = response.status_code
+        if status == 200:
+            return
+        if status < 500:
+            # The API may be registered again, and the position may be too old.
+            self._id = self._position = None
+        is_refusal = status in (401, 403, 404)
+        after = response.headers.get("retry-after", "")
+        pause = float(after) if after.isdecimal() else 0
+        raise _ResponseError(f"status {status}", is_refusal, _REFUSED_PAUSE_SECONDS if is_refusal else pause)
+
+    def _receive(self, block: dict[str, str]) -> None:
+        if "data" in block:
+            self._revocations.add(parse_object(block["data"]))
+            self._measure("revocations", 1)
+        # The position changes after the entry was read: otherwise one that cannot be read would be missing.
+        self._position = block.get("id") or self._position
+        if "id" in block and "data" not in block:
+            self._measure_lag()
+            self._heard_at = time.monotonic()
+            self._failures = 0
+            if not self._loaded.done():
+                self._loaded.set_result(None)
+            self._set_state("connected", "The feed of revocations is connected.")
+
+    def _notice_silence(self) -> None:
+        is_loading = time.monotonic() - self._started_at < _LOADING_SECONDS
+        if not self.is_fresh() and not is_loading and self._state != "refused":
+            self._measure_lag()
+            self._set_state("silent", f"There is no news of revocations: {_POLICIES[self._then]}.")
+
+    def _measure_lag(self) -> None:
+        if self._loaded.done():
+            self._measure("behind_seconds", time.monotonic() - self._heard_at)
+
+    def _set_state(self, state: str, message: str) -> None:
+        if state != self._state:
+            self._state = state
+            self._report(state, message)
+
+
+def _lines(chunks: Iterator[bytes]) -> Iterator[str]:
+    """Lines end with LF or CRLF; those of httpx end at other characters, too."""
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > _MAX_LINE_BYTES:
+            raise ValueError("the line is too long")
+        for line in lines:
+            yield line.removesuffix(b"\r").decode()

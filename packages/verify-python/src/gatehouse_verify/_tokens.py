@@ -1,0 +1,189 @@
+"""Access tokens (RFC 9068) and API keys, and what they say about their callers."""
+
+from __future__ import annotations
+
+import math
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from joserfc.jwk import Key
+
+from ._errors import VerifyError, invalid_token
+from ._jws import Jws
+from ._revocations import Ids, is_number
+
+_ALGORITHMS = ("ES256", "RS256", "PS256", "EdDSA")
+_REQUIRED = ("iss", "sub", "aud", "exp", "iat", "jti", "client_id")
+EXPIRED = "The access token has expired."
+
+
+@dataclass(slots=True)
+class Caller:
+    """The maker of a request, by its verified access token or API key."""
+
+    subject: str
+    client_id: str
+    kind: Literal["person", "machine", "key"]
+    scopes: list[str]
+    acr: str | None
+    auth_time: float | None
+    actor: str | None
+    # All claims of the token, or the introspection response (RFC 7662) of the API key.
+    claims: dict[str, Any]
+
+    def copy(self) -> Caller:
+        """A caller that may be changed while this one is cached."""
+        return replace(self, scopes=list(self.scopes), claims=dict(self.claims))
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A verified token or key. Its expiry and its revocation are checked for each request."""
+
+    caller: Caller
+    ids: Ids
+    issued_at: float
+    expires_at: float
+    thumbprint: str | None = None
+
+
+def read_token(token: str) -> Jws:
+    """The token before its signature is verified."""
+    try:
+        jws = Jws(token)
+    except (ValueError, RecursionError):
+        raise invalid_token() from None
+    if jws.header.get("alg") not in _ALGORITHMS or not isinstance(jws.header.get("kid"), str):
+        raise invalid_token()
+    return jws
+
+
+def verify_token(jws: Jws, key: Key | None, issuer: str, audience: str, now: float, skew: float) -> Credential:
+    """RFC 9068 §4; `key` is the one that the header names."""
+    if key is None or key.get("use", "sig") != "sig" or key.get("alg", jws.header["alg"]) != jws.header["alg"]:
+        raise invalid_token()
+    try:
+        claims = jws.claims_signed_by(key)
+    except Exception:
+        # The libraries raise errors of many classes for keys and signatures that do not fit.
+        raise invalid_token() from None
+    if name := _fault(jws, claims, issuer, audience, now + skew):
+        raise invalid_token(f"The access token's {name} is not accepted here.")
+    if claims["exp"] <= now - skew:
+        raise invalid_token(EXPIRED)
+    # Ids of another type would never match a revocation.
+    if any(not isinstance(claims.get(name, ""), str) for name in ("sub", "client_id", "jti", "gid", "owner")):
+        raise invalid_token()
+    epoch = claims["epoch"] if isinstance(claims.get("epoch"), dict) else {}
+    epochs = {name: epoch.get(name, 0) for name in ("subject", "client")}
+    if not all(map(is_number, epochs.values())):
+        raise invalid_token()
+    is_machine = claims["sub"] == claims["client_id"]
+    ids = {"token": "jti", "grant": "gid", "client": "client_id", "subject": "owner" if is_machine else "sub"}
+    return Credential(
+        _caller(claims, "machine" if is_machine else "person"),
+        {(kind, claims[name]): epochs.get(kind, 0) for kind, name in ids.items() if name in claims},
+        claims["iat"],
+        claims["exp"],
+        # A token that is bound to a key in an unknown way must not pass for an unbound one.
+        _member(claims, "cnf", "jkt"),
+    )
+
+
+def _fault(jws: Jws, claims: dict[str, Any], issuer: str, audience: str, latest: float) -> str | None:
+    """The name of the first claim that is not accepted."""
+    if not jws.has_type("at+jwt"):
+        return "typ"
+    if missing := next((name for name in _REQUIRED if name not in claims), None):
+        return missing
+    if claims["iss"] != issuer:
+        return "iss"
+    if not _has_audience(claims, audience):
+        return "aud"
+    if "nbf" in claims and not (is_number(claims["nbf"]) and claims["nbf"] <= latest):
+        return "nbf"
+    return next((name for name in ("exp", "iat") if not is_number(claims[name])), None)
+
+
+def _has_audience(claims: Mapping[str, Any], audience: str) -> bool:
+    aud = claims.get("aud")
+    return aud == audience or (isinstance(aud, list) and audience in aud)
+
+
+def _caller(claims: dict[str, Any], kind: Literal["person", "machine", "key"]) -> Caller:
+    sub, scope, acr, auth_time = (claims.get(name) for name in ("sub", "scope", "acr", "auth_time"))
+    is_token = kind != "key"
+    return Caller(
+        subject=sub if isinstance(sub, str) else claims["client_id"],
+        client_id=claims["client_id"],
+        kind=kind,
+        scopes=list(dict.fromkeys(filter(None, scope.split(" ")))) if isinstance(scope, str) else [],
+        # The sign-in behind a key is not that of a caller who has the key.
+        acr=acr if is_token and isinstance(acr, str) else None,
+        auth_time=auth_time if is_token and is_number(auth_time) else None,
+        actor=_member(claims, "act", "sub") if is_token else None,
+        claims=claims,
+    )
+
+
+def _member(claims: dict[str, Any], claim: str, name: str) -> str | None:
+    """The text in a claim that is an object, if there is the claim."""
+    if claim not in claims:
+        return None
+    value = claims[claim].get(name) if isinstance(claims[claim], dict) else None
+    if not isinstance(value, str):
+        raise invalid_token()
+    return value
+
+
+_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+API_KEY_PREFIX = "gatehouse_"
+
+
+def is_well_formed_key(key: str) -> bool:
+    """Whether the key ends with the CRC-32 of the rest, so that a mistyped one costs no request."""
+    if not re.fullmatch(API_KEY_PREFIX + "[0-9A-Za-z]{60}", key):
+        return False
+    rest, checksum = zlib.crc32(key[:-6].encode()), ""
+    for _ in range(6):
+        rest, digit = divmod(rest, len(_ALPHABET))
+        checksum = _ALPHABET[digit] + checksum
+    return key.endswith(checksum)
+
+
+def key_credential(response: dict[str, Any], audience: str, now: float) -> Credential | None:
+    """The credential by the introspection response of an API key; None if the key is not valid here."""
+    expires_at = response.get("exp", math.inf)
+    is_active = response.get("active") is True and isinstance(response.get("client_id"), str)
+    if not is_active or not _has_audience(response, audience) or not _is_later(expires_at, now):
+        return None
+    names = {"token": "jti", "client": "client_id", "subject": "owner"}
+    ids = {(kind, response[name]): 0.0 for kind, name in names.items() if isinstance(response.get(name), str)}
+    return Credential(_caller(response, "key"), ids, now, expires_at)
+
+
+def _is_later(value: object, now: float) -> bool:
+    return isinstance(value, (int, float)) and value > now
+
+
+_ACRS = ("urn:gatehouse:acr:single-factor", "urn:gatehouse:acr:multi-factor", "phr")
+
+
+def check_needs(
+    caller: Caller, now: float, scopes: Sequence[str] = (), acr: str | None = None, max_age: float | None = None
+) -> None:
+    """Raises insufficient_scope (RFC 6750 §3.1), or the challenge of RFC 9470 §3."""
+    needed = scopes if isinstance(scopes, str) else " ".join(scopes)
+    if not set(needed.split()) <= set(caller.scopes):
+        raise VerifyError(403, "insufficient_scope", f"This needs the scope {needed}.", scope=needed)
+    is_strong = acr is None or caller.acr == acr
+    if acr in _ACRS and caller.acr in _ACRS:
+        is_strong = _ACRS.index(caller.acr) >= _ACRS.index(acr)
+    is_recent = max_age is None or (caller.auth_time is not None and now - caller.auth_time <= max_age)
+    if not is_strong or not is_recent:
+        description = f"This needs a {'more recent' if is_strong else 'stronger'} sign-in."
+        error = "insufficient_user_authentication"
+        raise VerifyError(401, error, description, acr_values=acr, max_age=max_age)

@@ -1,0 +1,155 @@
+import os
+import time
+from unittest import mock
+
+import httpx
+import issuer as test_issuer
+from gatehouse_verify import _feed
+from issuer import until
+from verifier_test_case import NOT_KNOWN, REVOKED, VerifierTestCase, bearer
+
+
+class FeedTest(VerifierTestCase):
+    def test_a_revoked_token_is_refused_within_a_second(self):
+        verifier = self.loaded_verifier()
+        ways = {
+            "token": (self.issuer.token(jti="jti_x"), "jti_x", {}),
+            "grant": (self.issuer.token(gid="gra_x"), "gra_x", {}),
+            "client": (self.issuer.token(client_id="app_x", epoch={"client": 1}), "app_x", {"epoch": 2}),
+            "subject": (self.issuer.token(sub="usr_x"), "usr_x", {}),
+        }
+        other = self.issuer.token()
+        for kind, (token, id_, more) in ways.items():
+            verifier.verify(bearer(token))
+            self.issuer.revoke(kind, id_, **more)
+            self.assert_soon_refused(verifier, token)
+            verifier.verify(bearer(other))
+        self.assertEqual(self.issuer.counts.get("introspect"), None)
+        self.assertEqual(self.states, ["connected"])
+
+    def test_entries_in_force_count_for_the_first_request(self):
+        self.issuer.revoke("token", "jti_old")
+        self.assert_refused(self.verifier(), self.issuer.token(jti="jti_old"), REVOKED)
+
+    def test_the_feed_says_who_listens_and_continues_where_it_ended(self):
+        verifier = self.loaded_verifier(stale={"then": "refuse"})
+        self.issuer.revoke("token", "a")
+        self.assert_soon_refused(verifier, self.issuer.token(jti="a"))
+        until(lambda: verifier._process().feed._position == "1")
+        self.issuer.drop_connections()
+        until(lambda: len(self.issuer.feed_requests) == 2)
+        self.issuer.revoke("token", "b")
+        self.assert_soon_refused(verifier, self.issuer.token(jti="b"))
+        first, second = self.issuer.feed_requests
+        self.assertNotIn("last-event-id", first)
+        self.assertEqual(second["last-event-id"], "1")
+        self.assertEqual(first["user-agent"], "gatehouse-verify-python/0.1.0")
+        self.assertRegex(first["x-gatehouse-verifier"], r"^id=[0-9a-f]{16}; stale=refuse$")
+        self.assertEqual(first["x-gatehouse-verifier"], second["x-gatehouse-verifier"])
+        self.assertEqual(self.issuer.counts["/api/v1/resources"], 1)
+
+    def test_silence_is_reported_and_each_policy_does_what_it_says(self):
+        verifiers = {
+            then: self.loaded_verifier(stale={"after_seconds": 1, "then": then})
+            for then in ("introspect", "refuse", "accept")
+        }
+        good, revoked = self.issuer.token(), self.issuer.token(jti="jti_r")
+        for verifier in verifiers.values():
+            verifier.verify(bearer(good))
+        self.issuer.revoke("token", "jti_r")
+        for verifier in verifiers.values():
+            self.assert_soon_refused(verifier, revoked)
+        self.issuer.is_silent = True
+        until(lambda: not any(it._process().feed.is_fresh() for it in verifiers.values()))
+        for verifier in verifiers.values():
+            self.assert_refused(verifier, revoked, REVOKED)
+        self.issuer.active[good] = {"active": True}
+        verifiers["introspect"].verify(bearer(good))
+        self.issuer.active[good] = {"active": False}
+        self.assert_refused(verifiers["introspect"], good, REVOKED)
+        self.issuer.failing.add("introspect")
+        error = self.assert_refused(verifiers["introspect"], good, NOT_KNOWN, 503)
+        self.assertEqual(error.headers, {"retry-after": "5"})
+        self.assert_refused(verifiers["refuse"], good, NOT_KNOWN, 503)
+        verifiers["accept"].verify(bearer(good))
+        self.assertEqual(self.issuer.counts["introspect"], 3)
+        self.issuer.drop_connections()
+        until(lambda: self.states.count("silent") == 3)
+        self.issuer.is_silent = False
+        until(lambda: self.states.count("connected") == 6)
+        verifiers["refuse"].verify(bearer(good))
+
+    def test_a_first_request_waits_a_second_for_the_feed(self):
+        self.issuer.is_silent = True
+        verifier = self.verifier(stale={"then": "refuse"})
+        began = time.monotonic()
+        self.assert_refused(verifier, self.issuer.token(), NOT_KNOWN, 503)
+        self.assertTrue(0.8 < time.monotonic() - began < 2)
+        began = time.monotonic()
+        self.assert_refused(verifier, self.issuer.token(), NOT_KNOWN, 503)
+        self.assertLess(time.monotonic() - began, 0.3)
+
+    def test_refused_credentials_are_reported_and_not_tried_in_a_loop(self):
+        verifier = self.verifier(credentials={"client_id": "app_1", "client_secret": "wrong"})
+        self.assert_refused(verifier, self.issuer.token(), NOT_KNOWN, 503)
+        self.assertEqual(self.states, ["refused"])
+        time.sleep(0.5)
+        self.assertEqual(len(self.issuer.feed_requests), 1)
+
+    def test_a_connection_without_a_byte_is_made_again(self):
+        self.assertEqual(_feed._TIMEOUT.read, 6)
+        with mock.patch.object(_feed, "_TIMEOUT", httpx.Timeout(3, read=1)):
+            self.loaded_verifier()
+            self.issuer.heartbeat_seconds = 60
+            until(lambda: len(self.issuer.feed_requests) == 2)
+
+    def test_retry_after_is_kept_to(self):
+        verifier = self.verifier(stale={"then": "refuse"})
+        self.issuer.feed_status = 503
+        with mock.patch.dict(test_issuer.FEED_HEADERS, {"retry-after": "2"}):
+            self.assert_refused(verifier, self.issuer.token(), NOT_KNOWN, 503)
+            time.sleep(0.5)
+        self.assertEqual(len(self.issuer.feed_requests), 1)
+        self.issuer.feed_status = 200
+        until(lambda: verifier._process().feed.is_fresh(), 3)
+
+    def test_without_credentials_it_says_that_revocation_is_not_checked(self):
+        verifier = self.verifier(credentials={})
+        self.assertEqual(self.states, ["unchecked"])
+        verifier.verify(bearer(self.issuer.token()))
+        self.assertEqual(self.issuer.feed_requests, [])
+
+    def test_close_ends_the_feed_at_once(self):
+        self.issuer.heartbeat_seconds = 60
+        verifier = self.loaded_verifier()
+        thread = verifier._process().feed._thread
+        began = time.monotonic()
+        verifier.close()
+        self.assertLess(time.monotonic() - began, 0.5)
+        self.assertFalse(thread.is_alive())
+        self.issuer.heartbeat_seconds = 0.2
+        verifier.verify(bearer(self.issuer.token()))
+
+    def test_a_fork_listens_by_itself(self):
+        verifier = self.loaded_verifier(stale={"then": "refuse"})
+        token = self.issuer.token(jti="jti_f")
+        verifier.verify(bearer(token))
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                verifier.verify(bearer(token))
+                os.write(writer, b"1")
+                self.assert_soon_refused_in_fork(verifier, token, writer)
+            finally:
+                os._exit(0)
+        self.assertEqual(os.read(reader, 1), b"1")
+        self.assertEqual(len(self.issuer.feed_requests), 2)
+        self.issuer.revoke("token", "jti_f")
+        self.assertEqual(os.read(reader, 1), b"2")
+        os.waitpid(child, 0)
+        self.assert_soon_refused(verifier, token)
+
+    def assert_soon_refused_in_fork(self, verifier, token, writer):
+        self.assert_soon_refused(verifier, token)
+        os.write(writer, b"2")
