@@ -3,9 +3,10 @@ import time
 import unittest
 from unittest import mock
 
-from gatehouse_verify._revocations import Revocations
 from issuer import AUDIENCE, api_key, until
 from verifier_test_case import VerifierTestCase, bearer
+
+from gatehouse_verify._revocations import Revocations
 
 KEY_AWAY = "The API key cannot be checked at the moment."
 KEY_INVALID = "The API key is not valid."

@@ -3,8 +3,9 @@
 import os
 from typing import Annotated
 
-from gatehouse_verify import Caller, create_verifier
 from issuer import AUDIENCE, CLIENT
+
+from gatehouse_verify import Caller, create_verifier
 
 # Made before a server forks its workers.
 verifier = create_verifier(issuer=os.environ["ISSUER"], audience=AUDIENCE, stale={"then": "refuse"}, **CLIENT)
@@ -12,6 +13,7 @@ framework = os.environ["FRAMEWORK"]
 
 if framework == "fastapi":
     from fastapi import Depends, FastAPI
+
     from gatehouse_verify.fastapi import install, protect
 
     app = FastAPI()
@@ -24,6 +26,7 @@ if framework == "fastapi":
 
 if framework == "flask":
     from flask import Flask, g
+
     from gatehouse_verify.flask import install, protect
 
     app = Flask(__name__)
@@ -42,6 +45,7 @@ if framework == "django":
     from django.core.wsgi import get_wsgi_application
     from django.http import JsonResponse
     from django.urls import path
+
     from gatehouse_verify.django import protect
 
     @protect(verifier, scopes=["notes:read"])

@@ -4,9 +4,10 @@ from unittest import mock
 
 import httpx
 import issuer as test_issuer
-from gatehouse_verify import _feed
 from issuer import until
 from verifier_test_case import NOT_KNOWN, REVOKED, VerifierTestCase, bearer
+
+from gatehouse_verify import _feed
 
 
 class FeedTest(VerifierTestCase):

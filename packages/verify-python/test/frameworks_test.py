@@ -2,20 +2,23 @@
 
 import asyncio
 import importlib.util
-import time
 import unittest
 import warnings
 from typing import Annotated
 
-from gatehouse_verify import create_verifier
-from gatehouse_verify._dpop import base64url_hash
 from issuer import AUDIENCE, Issuer
-from joserfc import jwt
-from joserfc.jwk import ECKey
+
+from gatehouse_verify import create_verifier
 
 METADATA_PATH = "/.well-known/oauth-protected-resource/notes"
-METADATA = {"resource": AUDIENCE, "resource_name": "Notes", "scopes_supported": ["notes:read"]}
-METADATA_OPTIONS = {"name": "Notes", "scopes": ["notes:read"]}
+METADATA = {
+    **{"resource": AUDIENCE, "resource_name": "Notes", "scopes_supported": ["notes:read"]},
+    **{"bearer_methods_supported": ["header"], "gatehouse_owner": "usr_1", "resource_policy_uri": "https://a.example"},
+}
+METADATA_OPTIONS = {
+    **{"name": "Notes", "scopes": ["notes:read"], "owner": "usr_1"},
+    "resource_policy_uri": "https://a.example",
+}
 
 
 def needs(module):
@@ -29,13 +32,6 @@ class FrameworksTest(unittest.TestCase):
         self.verifier = create_verifier(issuer=self.issuer.url, audience=AUDIENCE, log=lambda *_: None)
         self.addCleanup(self.verifier.close)
 
-    def dpop_headers(self, method, url):
-        key = ECKey.generate_key("P-256")
-        token = self.issuer.token(cnf={"jkt": key.thumbprint()})
-        header = {"alg": "ES256", "typ": "dpop+jwt", "jwk": key.as_dict(private=False)}
-        claims = {"htm": method, "htu": url, "iat": int(time.time()), "jti": "1", "ath": base64url_hash(token)}
-        return {"Authorization": f"DPoP {token}", "DPoP": jwt.encode(header, claims, key)}
-
     def check(self, request):
         """`request(path, headers)` gives status, headers and JSON of an app with the routes of each test below."""
         token = {"Authorization": f"Bearer {self.issuer.token()}"}
@@ -47,11 +43,12 @@ class FrameworksTest(unittest.TestCase):
         self.assertEqual((status, body["error"]), (403, "insufficient_scope"))
         self.assertIn('scope="notes:admin"', headers["www-authenticate"])
         # The path as it was sent counts, not the decoded one.
-        bound = self.dpop_headers("GET", "http://testserver/notes/a%2Fb")
+        bound = self.issuer.dpop_headers("GET", "http://testserver/notes/a%2Fb")
         for path, expected in (("/notes/a/b", 401), ("/notes/a%2Fb?x=1", 200), ("/notes/a%2Fb", 401)):
             self.assertEqual(request(path, bound)[0], expected, path)
         status, headers, body = request(METADATA_PATH, {})
         self.assertEqual((status, {name: body[name] for name in METADATA}), (200, METADATA))
+        self.assertEqual(body["authorization_servers"], [self.issuer.url])
         self.assertEqual(headers["access-control-allow-origin"], "*")
         self.assertEqual(headers["cache-control"], "max-age=3600")
 
@@ -87,26 +84,32 @@ class FrameworksTest(unittest.TestCase):
 
     @needs("starlette")
     def test_starlette(self):
-        from gatehouse_verify.starlette import install, protect
         from starlette.applications import Starlette
         from starlette.responses import JSONResponse
         from starlette.routing import Route
 
+        from gatehouse_verify.starlette import install, protect
+
         @protect(self.verifier, scopes=["notes:read"])
         async def notes(request):
+            return JSONResponse({"subject": request.state.caller.subject})
+
+        @protect(self.verifier, scopes=["notes:read"])
+        def note(request):
             return JSONResponse({"subject": request.state.caller.subject})
 
         @protect(self.verifier, scopes=["notes:admin"])
         def admin(request):
             return JSONResponse({})
 
-        app = Starlette(routes=[Route("/notes", notes), Route("/notes/{id:path}", notes), Route("/admin", admin)])
+        app = Starlette(routes=[Route("/notes", notes), Route("/notes/{id:path}", note), Route("/admin", admin)])
         install(app, self.verifier, **METADATA_OPTIONS)
         self.check_asgi(app)
 
     @needs("fastapi")
     def test_fastapi(self):
         from fastapi import Depends, FastAPI
+
         from gatehouse_verify import Caller
         from gatehouse_verify.fastapi import install, protect
 
@@ -128,6 +131,7 @@ class FrameworksTest(unittest.TestCase):
     @needs("flask")
     def test_flask(self):
         from flask import Flask, g
+
         from gatehouse_verify.flask import install, protect
 
         app = Flask(__name__)
@@ -163,6 +167,7 @@ class FrameworksTest(unittest.TestCase):
         from django.core.handlers.wsgi import WSGIHandler
         from django.http import JsonResponse
         from django.urls import path, re_path
+
         from gatehouse_verify.django import protect, public
 
         django.setup(set_prefix=False)

@@ -1,6 +1,7 @@
 """A Gatehouse for tests: keys, introspection and the feed of one API, over HTTP on loopback."""
 
 import base64
+import hashlib
 import json
 import queue
 import threading
@@ -34,11 +35,13 @@ class Issuer:
     def __init__(self):
         self.keys = {"one": ECKey.generate_key("P-256")}
         self.kid = "one"
+        self.alg = "ES256"
         self.counts = {}
         self.feed_requests = []
         # Introspection responses by token or key.
         self.active = {}
         self.introspection_seconds = 0
+        self.keys_seconds = 0
         self.failing = set()
         self.feed_status = 200
         self.heartbeat_seconds = 0.2
@@ -58,8 +61,16 @@ class Issuer:
             **{"iss": self.url, "aud": AUDIENCE, "sub": "usr_1", "client_id": "app_1", "scope": "notes:read"},
             **{"iat": now, "exp": now + 600, "jti": f"jti_{self._jti}", **claims},
         }
-        header = {"alg": "ES256", "typ": "at+jwt", "kid": self.kid}
-        return jwt.encode(header, all_claims, self.keys[self.kid])
+        header = {"alg": self.alg, "typ": "at+jwt", "kid": self.kid}
+        return jwt.encode(header, all_claims, self.keys[self.kid], algorithms=[self.alg])
+
+    def dpop_headers(self, method, url):
+        key = ECKey.generate_key("P-256")
+        token = self.token(cnf={"jkt": key.thumbprint()})
+        ath = base64.urlsafe_b64encode(hashlib.sha256(token.encode()).digest()).rstrip(b"=").decode()
+        header = {"alg": "ES256", "typ": "dpop+jwt", "jwk": key.as_dict(private=False)}
+        claims = {"htm": method, "htu": url, "iat": int(time.time()), "jti": "1", "ath": ath}
+        return {"Authorization": f"DPoP {token}", "DPoP": jwt.encode(header, claims, key)}
 
     def revoke(self, kind, id, **more):
         self.entries.append({"kind": kind, "id": id, "until": int(time.time()) + 3600, **more})
@@ -93,6 +104,8 @@ class Issuer:
             def do_GET(self):
                 path = urlsplit(self.path).path
                 issuer.count(path)
+                if path == "/jwks":
+                    time.sleep(issuer.keys_seconds)
                 if path in issuer.failing:
                     self.respond({}, 500)
                 elif path == "/.well-known/oauth-authorization-server":

@@ -2,11 +2,15 @@ import asyncio
 import resource
 import threading
 import time
+import warnings
 
-from gatehouse_verify import VerifyError, create_verifier
 from issuer import AUDIENCE, until
+from joserfc.jwk import RSAKey
 from verifier_test_case import VerifierTestCase, bearer
 
+from gatehouse_verify import Request, VerifyError, create_verifier
+
+INVALID = "The access token is not valid."
 KEYS_AWAY = "The keys for verifying access tokens cannot be fetched at the moment."
 
 
@@ -80,7 +84,12 @@ class TokensTest(VerifierTestCase):
         keys._fetched_at -= 601
         keys._tried_at -= 601
         verifier.verify(bearer(self.issuer.token()))
+        # After a failure, requests do not wait for the next try.
+        self.issuer.keys_seconds = 1
+        keys._tried_at -= 601
+        began = time.monotonic()
         verifier.verify(bearer(self.issuer.token()))
+        self.assertLess(time.monotonic() - began, 0.9)
         self.issuer.kid = "unknown"
         self.issuer.keys["unknown"] = self.issuer.keys["one"]
         self.assert_refused(verifier, self.issuer.token(), KEYS_AWAY, 503)
@@ -97,15 +106,81 @@ class TokensTest(VerifierTestCase):
         for number in range(20_000):
             token = [
                 f"x.{number}.y",
-                f"{head}.{payload}.{number:086d}",
-                f"{unknown_head}.{payload}.{number:086d}",
+                f"{head}.{payload}.{number:085d}A",
+                f"{unknown_head}.{payload}.{number:085d}A",
                 f"gatehouse_{number:060d}",
             ][number % 4]
-            with self.assertRaises(VerifyError):
+            with self.assertRaises(VerifyError) as caught:
                 verifier.verify(bearer(token))
+            self.assertEqual(caught.exception.status, 401)
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
         self.assertLess(grown, 12_000, "in KB")
         self.assertLess(sum(self.issuer.counts.values()), 100)
+
+    def test_the_cache_keeps_the_tokens_used_last(self):
+        verifier = self.verifier(credentials={}, cache=3)
+        tokens = [self.issuer.token() for _ in range(4)]
+        for number in (0, 1, 2, 0, 3):
+            verifier.verify(bearer(tokens[number]))
+        cached = verifier._process()._tokens._values.values()
+        self.assertEqual([it.caller.claims["jti"] for it in cached], ["jti_3", "jti_1", "jti_4"])
+
+    def test_a_cached_token_expires(self):
+        verifier = self.verifier(credentials={}, clock_skew=0)
+        token = self.issuer.token(exp=int(time.time()) + 3600)
+        verifier.verify(bearer(token))
+        verifier._clock = lambda: time.time() + 3601
+        self.assert_refused(verifier, token, "The access token has expired.")
+
+    def test_keys_and_claims_that_do_not_fit(self):
+        verifier = self.verifier(credentials={})
+        self.issuer.keys["rs"] = RSAKey.generate_key(2048, {"alg": "RS256"})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.issuer.keys["short"] = RSAKey.generate_key(1024)
+        verifier.verify(bearer(self.issuer.token()))
+        self.assert_refused(verifier, self.issuer.token(iat=float("nan")), INVALID)
+        self.issuer.alg = "RS256"
+        self.issuer.kid = "short"
+        self.assert_refused(verifier, self.issuer.token(), INVALID)
+        self.issuer.kid = "rs"
+        verifier.verify(bearer(self.issuer.token()))
+        # The key as the issuer has it, which would sign with this algorithm, too.
+        self.issuer.keys["rs"] = RSAKey.import_key({**self.issuer.keys["rs"].as_dict(private=True), "alg": "PS256"})
+        self.issuer.alg = "PS256"
+        self.assert_refused(verifier, self.issuer.token(), INVALID)
+
+    def test_a_shared_store_accepts_a_proof_once(self):
+        used = set()
+
+        class Store:
+            def use(self, key, ttl_seconds):
+                if ttl_seconds != 120 or "fail" in used:
+                    raise OSError("the store is away")
+                is_first = key not in used
+                used.add(key)
+                return is_first
+
+        verifiers = [self.verifier(credentials={}, replay_store=Store()) for _ in range(2)]
+        request = Request("GET", AUDIENCE, self.issuer.dpop_headers("GET", AUDIENCE))
+        verifiers[0].verify(request)
+        for description, status in (
+            ("The DPoP proof has been used before.", 401),
+            ("The DPoP proof cannot be checked at the moment.", 503),
+        ):
+            with self.assertRaises(VerifyError) as caught:
+                verifiers[1].verify(request)
+            self.assertEqual((str(caught.exception), caught.exception.status), (description, status))
+            used.add("fail")
+
+    def test_headers_of_a_proxy_count_where_it_is_trusted(self):
+        forwarded = {"X-Forwarded-Proto": "https, http", "X-Forwarded-Host": "api.example.com, proxy"}
+        for trust_proxy, url in ((True, "https://api.example.com/notes"), (False, AUDIENCE)):
+            headers = {**forwarded, **self.issuer.dpop_headers("GET", url)}
+            self.verifier(credentials={}, trust_proxy=trust_proxy).verify(Request("GET", AUDIENCE, headers))
+            with self.assertRaises(VerifyError):
+                other = self.verifier(credentials={}, trust_proxy=not trust_proxy)
+                other.verify(Request("GET", AUDIENCE, headers))
 
     def test_figures_name_what_happened_and_hold_no_secret(self):
         verifier = self.loaded_verifier()

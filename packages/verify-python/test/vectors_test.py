@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import httpx
+
 from gatehouse_verify import Request, VerifyError, create_verifier
 
 VECTORS = Path(__file__).parents[2] / "verify" / "vectors"

@@ -1,8 +1,9 @@
 import contextlib
 import unittest
 
-from gatehouse_verify import Request, VerifyError, create_verifier
 from issuer import AUDIENCE, CLIENT, Issuer, until
+
+from gatehouse_verify import Request, VerifyError, create_verifier
 
 REVOKED = "The access token has been revoked."
 NOT_KNOWN = "It is not known at the moment which tokens are revoked."

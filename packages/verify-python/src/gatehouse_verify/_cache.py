@@ -27,7 +27,3 @@ class Cache(Generic[V]):
             self._values[key] = value
             if len(self._values) > self._size:
                 del self._values[next(iter(self._values))]
-
-    def drop(self, key: bytes) -> None:
-        with self._lock:
-            self._values.pop(key, None)

@@ -8,14 +8,18 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
 import httpx
 
 from ._issuer import Issuer, Steps
 from ._jws import parse_object
 from ._revocations import Revocations
+
+if TYPE_CHECKING:
+    from ._verifier import Verifier
 
 # The issuer sends a heartbeat every 2 s.
 _TIMEOUT = httpx.Timeout(3.0, read=6.0)
@@ -25,11 +29,6 @@ _REFUSED_PAUSE_SECONDS = 30.0
 _MAX_LINE_BYTES = 1_000_000
 # How long the first requests wait for the feed.
 _LOADING_SECONDS = 1.0
-_POLICIES = {
-    "introspect": "each access token is introspected",
-    "refuse": "access tokens are refused",
-    "accept": "access tokens are accepted by what is known",
-}
 
 
 class _ResponseError(Exception):
@@ -40,19 +39,9 @@ class _ResponseError(Exception):
 
 
 class Feed:
-    def __init__(
-        self,
-        issuer: Issuer,
-        revocations: Revocations,
-        audience: str,
-        stale_after: float,
-        then: str,
-        report: Callable[[str, str], None],
-        measure: Callable[[str, float], None],
-    ) -> None:
-        self._issuer, self._revocations, self._audience = issuer, revocations, audience
-        self._stale_after, self._then, self._report, self._measure = stale_after, then, report, measure
-        self._headers = {"x-gatehouse-verifier": f"id={secrets.token_hex(8)}; stale={then}"}
+    def __init__(self, issuer: Issuer, revocations: Revocations, options: Verifier) -> None:
+        self._issuer, self._revocations, self._options = issuer, revocations, options
+        self._headers = {"x-gatehouse-verifier": f"id={secrets.token_hex(8)}; stale={options.then}"}
         self._id: str | None = None
         self._position: str | None = None
         self._failures = 0
@@ -73,7 +62,7 @@ class Feed:
                     self._thread.start()
 
     def is_fresh(self) -> bool:
-        return time.monotonic() - self._heard_at <= self._stale_after
+        return time.monotonic() - self._heard_at <= self._options.stale.get("after_seconds", 10)
 
     def wait_until_loaded(self) -> Steps[None]:
         seconds = self._started_at + _LOADING_SECONDS - time.monotonic()
@@ -111,12 +100,14 @@ class Feed:
         url = f"{self._issuer.url}/api/v1/resources"
         client, auth = self._issuer.client, self._issuer.credentials
         if self._id is None:
-            query = {"identifier": self._audience}
+            query = {"identifier": self._options.audience}
             response = client.get(url, params=query, headers=self._headers, auth=auth)
             self._check_status(response)
-            ids = [it["id"] for it in parse_object(response.content)["data"] if it["identifier"] == self._audience]
+            ids = [
+                it["id"] for it in parse_object(response.content)["data"] if it["identifier"] == self._options.audience
+            ]
             if not ids:
-                raise _ResponseError(f"their owner has no API {self._audience}", True, _REFUSED_PAUSE_SECONDS)
+                raise _ResponseError(f"their owner has no API {self._options.audience}", True, _REFUSED_PAUSE_SECONDS)
             self._id = str(ids[0])
         headers = {**self._headers, "accept": "text/event-stream", "accept-encoding": "identity"}
         if self._position is not None:
@@ -153,7 +144,7 @@ class Feed:
     def _receive(self, block: dict[str, str]) -> None:
         if "data" in block:
             self._revocations.add(parse_object(block["data"]))
-            self._measure("revocations", 1)
+            self._options.measure("revocations", 1)
         # The position changes after the entry was read: otherwise one that cannot be read would be missing.
         self._position = block.get("id") or self._position
         if "id" in block and "data" not in block:
@@ -168,16 +159,16 @@ class Feed:
         is_loading = time.monotonic() - self._started_at < _LOADING_SECONDS
         if not self.is_fresh() and not is_loading and self._state != "refused":
             self._measure_lag()
-            self._set_state("silent", f"There is no news of revocations: {_POLICIES[self._then]}.")
+            self._set_state("silent", f"There is no news of revocations, so that stale decides: {self._options.then}.")
 
     def _measure_lag(self) -> None:
         if self._loaded.done():
-            self._measure("behind_seconds", time.monotonic() - self._heard_at)
+            self._options.measure("behind_seconds", time.monotonic() - self._heard_at)
 
     def _set_state(self, state: str, message: str) -> None:
         if state != self._state:
             self._state = state
-            self._report(state, message)
+            self._options.report(state, message)
 
 
 def _lines(chunks: Iterator[bytes]) -> Iterator[str]:

@@ -223,8 +223,7 @@ class _Process:
         self.revocations = Revocations(it._clock)
         self.feed: Feed | None = None
         if it.client_id is not None:
-            after = it.stale.get("after_seconds", 10)
-            self.feed = Feed(self.issuer, self.revocations, it.audience, after, it.then, it.report, it.measure)
+            self.feed = Feed(self.issuer, self.revocations, it)
         self._keys = Keys(self.issuer)
         self._replay_store = it.replay_store or MemoryReplayStore()
         self._tokens: Cache[Credential] = Cache(it.cache)
