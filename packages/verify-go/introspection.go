@@ -1,0 +1,190 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	keyPrefix       = "gatehouse_"
+	base62          = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	validFor        = 60 * time.Second
+	invalidFor      = 5 * time.Second
+	maxResponseSize = 1 << 20
+)
+
+// isWellFormedKey keeps keys that are mistyped or made up from causing requests: the last six characters are a checksum.
+func isWellFormedKey(key string) bool {
+	secret, hasPrefix := strings.CutPrefix(key, keyPrefix)
+	if !hasPrefix || len(secret) != 60 || strings.Trim(secret, base62) != "" {
+		return false
+	}
+	return strings.HasSuffix(key, checksumOf(key[:len(key)-6]))
+}
+
+func checksumOf(body string) (checksum string) {
+	rest := crc32.ChecksumIEEE([]byte(body))
+	for range 6 {
+		checksum = string(base62[rest%62]) + checksum
+		rest /= 62
+	}
+	return checksum
+}
+
+// introspected is an active token or key. A key holds until a time, and until an entry of the feed after this number concerns it.
+type introspected struct {
+	identity
+	caller Caller
+	number int64
+	until  time.Time
+}
+
+var errInactive = errors.New("not active")
+
+// key finds the caller of an API key, by introspection or from the cache.
+func (v *Verifier) key(ctx context.Context, key string, hash [32]byte) (*Caller, error) {
+	if v.feed == nil {
+		return nil, errKeyRefused
+	}
+	if until, _ := v.invalidKeys.get(hash); !isWellFormedKey(key) || v.now().Before(until) {
+		return nil, errKeyInvalid
+	}
+	known, isCached := v.apiKeys.get(hash)
+	if isCached && v.now().Before(known.until) && v.feed.isFresh() && !v.revocations.revokes(&known.identity, known.number) {
+		return &known.caller, nil
+	}
+	// The first response may have been on its way when a revocation came; a second one cannot have been.
+	for range 2 {
+		response, err := v.introspect(ctx, key, hash)
+		if err == nil && (response.client == "" || !hasAudience(response.caller.Claims["aud"], v.options.Audience)) {
+			err = errInactive
+		}
+		if errors.Is(err, errInactive) {
+			v.invalidKeys.put(hash, v.now().Add(invalidFor))
+			return nil, errKeyInvalid
+		}
+		if err != nil {
+			return nil, errKeyUnchecked
+		}
+		if !v.revocations.revokes(&response.identity, response.number) {
+			v.apiKeys.put(hash, response)
+			return &response.caller, nil
+		}
+	}
+	return nil, errKeyInvalid
+}
+
+// introspect asks the issuer about a token or key (RFC 7662), once for requests at the same time.
+func (v *Verifier) introspect(ctx context.Context, token string, hash [32]byte) (*introspected, error) {
+	shared, err := v.flights.do(ctx, hash, func(ctx context.Context) (any, error) {
+		server, err := v.server(ctx)
+		if err != nil {
+			return nil, err
+		}
+		v.measure("introspections", 1, "")
+		// An entry that comes while the request is under way counts as later.
+		number, asked := v.revocations.count.Load(), v.now()
+		var response map[string]any
+		if err := v.request(ctx, server.IntrospectionEndpoint, url.Values{"token": {token}}, true, &response); err != nil {
+			return nil, err
+		}
+		until := asked.Add(validFor)
+		if expires, isBounded := response["exp"].(float64); isBounded && timeOf(expires).Before(until) {
+			until = timeOf(expires)
+		}
+		if response["active"] != true || !asked.Before(until) {
+			return nil, errInactive
+		}
+		i := &introspected{caller: callerOf(response), number: number, until: until}
+		i.id, _ = response["jti"].(string)
+		i.person, _ = response["owner"].(string)
+		i.client, i.issued = i.caller.ClientID, seconds(asked)
+		// A sign-in in the response is not the key's own.
+		i.caller.Kind, i.caller.ACR, i.caller.AuthTime = "key", "", time.Time{}
+		if i.caller.Subject == "" {
+			i.caller.Subject = i.client
+		}
+		return i, nil
+	})
+	response, _ := shared.(*introspected)
+	return response, err
+}
+
+// serverMetadata is the part of the issuer's metadata that is needed here (RFC 8414 §2).
+type serverMetadata struct {
+	Issuer                string `json:"issuer"`
+	JWKSURI               string `json:"jwks_uri"`
+	IntrospectionEndpoint string `json:"introspection_endpoint"`
+}
+
+func (v *Verifier) server(ctx context.Context) (*serverMetadata, error) {
+	if known := v.metadata.Load(); known != nil {
+		return known, nil
+	}
+	shared, err := v.flights.do(ctx, "metadata", func(ctx context.Context) (any, error) {
+		document := &serverMetadata{}
+		err := v.request(ctx, v.options.Issuer+"/.well-known/oauth-authorization-server", nil, false, document)
+		if err == nil && document.Issuer != v.options.Issuer {
+			err = errors.New("the metadata is that of another issuer")
+		}
+		if err == nil {
+			v.metadata.Store(document)
+		}
+		return document, err
+	})
+	document, _ := shared.(*serverMetadata)
+	return document, err
+}
+
+// request gets a URL, or posts a form to it, and reads the JSON of the response.
+func (v *Verifier) request(ctx context.Context, address string, form url.Values, isAuthenticated bool, into any) error {
+	method, body := http.MethodGet, io.Reader(nil)
+	if form != nil {
+		method, body = http.MethodPost, strings.NewReader(form.Encode())
+	}
+	request, err := http.NewRequestWithContext(ctx, method, address, body)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Accept", "application/json")
+	if form != nil {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	response, err := v.send(request, isAuthenticated)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	return json.NewDecoder(io.LimitReader(response.Body, maxResponseSize)).Decode(into)
+}
+
+// send adds the credentials of the API (RFC 6749 §2.3.1). A response other than 200 is a statusError.
+func (v *Verifier) send(request *http.Request, isAuthenticated bool) (*http.Response, error) {
+	if isAuthenticated {
+		request.SetBasicAuth(url.QueryEscape(v.options.ClientID), url.QueryEscape(v.options.ClientSecret))
+	}
+	request.Header.Set("User-Agent", "gatehouse-verify-go/"+version)
+	response, err := v.client.Do(request)
+	if err == nil && response.StatusCode != http.StatusOK {
+		_ = response.Body.Close()
+		err = &statusError{response.StatusCode, response.Header.Get("Retry-After")}
+	}
+	return response, err
+}
+
+type statusError struct {
+	status     int
+	retryAfter string
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("the issuer responded with status %d", e.status)
+}

@@ -1,0 +1,366 @@
+// Package verify verifies access tokens and API keys of a Gatehouse deployment at an API of one's own. A revoked one is
+// refused within a second: a goroutine listens to the revocation feed of the API.
+package verify
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// StaleAction is what happens to access tokens while the feed is silent.
+type StaleAction string
+
+const (
+	// Introspect asks the issuer about the token of each request, and refuses with status 503 when it cannot be reached.
+	Introspect StaleAction = "introspect"
+	// Refuse refuses all with status 503.
+	Refuse StaleAction = "refuse"
+	// Accept goes by the revocations that are known.
+	Accept StaleAction = "accept"
+)
+
+// Stale says when the feed counts as silent (after 10 s by default), and what happens then (Introspect by default).
+type Stale struct {
+	After time.Duration
+	Then  StaleAction
+}
+
+// Options of a Verifier. Issuer and Audience are required.
+type Options struct {
+	// Issuer is the URL of the Gatehouse deployment; Audience is the identifier that the API is registered with there.
+	Issuer, Audience string
+	// ClientID and ClientSecret are those of an application of type resource of the API's owner. Without them, revocation
+	// is not checked, and API keys are refused.
+	ClientID, ClientSecret string
+	Stale                  Stale
+	// Cache is the number of tokens, and of API keys, to remember: 10,000 by default.
+	Cache int
+	// ClockSkew is how far the clock of the issuer may differ: 5 s by default.
+	ClockSkew time.Duration
+	// TrustProxy takes the URL of a request from X-Forwarded-Proto and X-Forwarded-Host, for DPoP.
+	TrustProxy bool
+	// ReplayStore remembers used DPoP proofs, in this process by default.
+	ReplayStore ReplayStore
+	// Log gets one line for each change of state: connected, silent, refused or unchecked. By default, slog does.
+	Log func(state, message string)
+	// Metrics gets each change of a figure: verified, refused (reason: error and status), revocations (reason: kind),
+	// introspections, and seconds_behind, the time between the last two heartbeats of the feed.
+	Metrics func(name string, value float64, reason string)
+	// HTTPClient makes the requests to the issuer. Its timeout is not used, and redirects are not followed.
+	HTTPClient *http.Client
+}
+
+// Needs of a route.
+type Needs struct {
+	// Scopes are all needed.
+	Scopes []string
+	// ACR is the least strength of the sign-in.
+	ACR string
+	// MaxAge is how many seconds ago the sign-in may be: 0 for any age, SignInNow for one of this second.
+	MaxAge int
+}
+
+// SignInNow is the shortest MaxAge: max_age=0.
+const SignInNow = -1
+
+// Caller is who makes a request.
+type Caller struct {
+	Subject, ClientID string
+	// Kind is person, machine or key.
+	Kind   string
+	Scopes []string
+	ACR    string
+	// AuthTime is zero without a sign-in.
+	AuthTime time.Time
+	// Actor acts for the subject (RFC 8693 §4.1); empty for nobody.
+	Actor string
+	// Claims are those of the token, or the introspection response of an API key.
+	Claims map[string]any
+}
+
+// Verifier identifies the callers of one API. It is safe for concurrent use.
+type Verifier struct {
+	options Options
+	client  *http.Client
+	now     func() time.Time
+	stop    context.CancelFunc
+	// origin and path of the audience; the path is empty for the root.
+	origin, path string
+
+	metadata    atomic.Pointer[serverMetadata]
+	keys        atomic.Pointer[signingKeys]
+	tokens      cache[[32]byte, *verified]
+	apiKeys     cache[[32]byte, *introspected]
+	invalidKeys cache[[32]byte, time.Time]
+	revocations revocationSet
+	flights     flights
+	// feed is nil without credentials.
+	feed *feed
+}
+
+// New makes a Verifier, and starts to listen to the revocation feed until ctx ends or Close is called. It waits for no
+// response of the issuer.
+func New(ctx context.Context, options Options) (*Verifier, error) {
+	v, err := newVerifier(options, time.Now, defaultTiming)
+	if err != nil {
+		return nil, err
+	}
+	ctx, v.stop = context.WithCancel(ctx)
+	if v.feed == nil {
+		v.options.Log("unchecked", "without ClientID and ClientSecret, it is not checked whether a token is revoked")
+	} else {
+		go v.feed.run(ctx)
+	}
+	return v, nil
+}
+
+func newVerifier(options Options, now func() time.Time, timing timing) (*Verifier, error) {
+	options.Issuer = strings.TrimSuffix(options.Issuer, "/")
+	options.Stale.After = orDefault(options.Stale.After, 10*time.Second)
+	options.Stale.Then = orDefault(options.Stale.Then, Introspect)
+	options.Cache = orDefault(options.Cache, 10_000)
+	options.ClockSkew = orDefault(options.ClockSkew, 5*time.Second)
+	audience, err := url.Parse(normalURL(options.Audience))
+	switch {
+	case normalURL(options.Issuer) == "":
+		return nil, fmt.Errorf("verify: Issuer must be an http or https URL, not %q", options.Issuer)
+	case err != nil || audience.Host == "":
+		return nil, fmt.Errorf("verify: Audience must be an http or https URL, not %q", options.Audience)
+	case (options.ClientID == "") != (options.ClientSecret == ""):
+		return nil, errors.New("verify: give both ClientID and ClientSecret, or neither")
+	case !slices.Contains([]StaleAction{Introspect, Refuse, Accept}, options.Stale.Then):
+		return nil, fmt.Errorf("verify: Stale.Then must be introspect, refuse or accept, not %q", options.Stale.Then)
+	case options.Stale.After < 0 || options.Cache < 0 || options.ClockSkew < 0:
+		return nil, errors.New("verify: Stale.After, Cache and ClockSkew must not be negative")
+	}
+	if options.Log == nil {
+		options.Log = func(state, message string) { slog.Info("gatehouse: "+message, "state", state) }
+	}
+	if options.ReplayStore == nil {
+		options.ReplayStore = &replays{now: now, used: cache[string, time.Time]{half: maxReplays / 2}}
+	}
+	half := (options.Cache + 1) / 2
+	v := &Verifier{options: options, client: clientFor(options.HTTPClient), now: now,
+		origin: audience.Scheme + "://" + audience.Host,
+		tokens: cache[[32]byte, *verified]{half: half}, apiKeys: cache[[32]byte, *introspected]{half: half},
+		invalidKeys: cache[[32]byte, time.Time]{half: half}, flights: flights{calls: map[any]*flight{}},
+		revocations: revocationSet{capacity: maxRevocations, marks: map[revoked]mark{}}}
+	v.keys.Store(&signingKeys{isFailing: true})
+	if audience.EscapedPath() != "/" {
+		v.path = audience.EscapedPath()
+	}
+	if options.ClientID != "" {
+		v.feed = newFeed(v, timing)
+	}
+	return v, nil
+}
+
+func orDefault[T comparable](value, otherwise T) T {
+	var zero T
+	if value == zero {
+		return otherwise
+	}
+	return value
+}
+
+// clientFor copies the client: the feed outlasts a timeout, and a redirect could lead credentials elsewhere.
+func clientFor(given *http.Client) *http.Client {
+	client := http.Client{}
+	if given != nil {
+		client = *given
+	} else if transport, isKnown := http.DefaultTransport.(*http.Transport); isKnown {
+		client.Transport = transport.Clone()
+	}
+	client.Timeout = 0
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &client
+}
+
+// Close stops listening, and returns when the feed has ended.
+func (v *Verifier) Close() {
+	v.stop()
+	if v.feed != nil {
+		<-v.feed.ended
+	}
+	if v.options.HTTPClient == nil {
+		v.client.CloseIdleConnections()
+	}
+}
+
+// Verify identifies the caller of a request. Its errors are of type *Error.
+func (v *Verifier) Verify(r *http.Request, needs Needs) (*Caller, error) {
+	caller, isDPoP, err := v.identify(r)
+	if err == nil {
+		err = v.checkNeeds(caller, needs)
+	}
+	if err == nil {
+		v.measure("verified", 1, "")
+		copied := *caller
+		copied.Scopes, copied.Claims = slices.Clone(caller.Scopes), maps.Clone(caller.Claims)
+		return &copied, nil
+	}
+	var cause *Error
+	if !errors.As(err, &cause) {
+		cause = errNotKnown
+	}
+	v.measure("refused", 1, cause.code+" "+strconv.Itoa(cause.Status))
+	return nil, v.response(cause, isDPoP)
+}
+
+func (v *Verifier) measure(name string, value float64, reason string) {
+	if v.options.Metrics != nil {
+		v.options.Metrics(name, value, reason)
+	}
+}
+
+// identify finds the caller. isDPoP says by which scheme the credential should come.
+func (v *Verifier) identify(r *http.Request) (caller *Caller, isDPoP bool, err error) {
+	scheme, value, err := credentialIn(r.Header)
+	if err != nil {
+		return nil, false, err
+	}
+	hash := sha256.Sum256([]byte(value))
+	if scheme == "apikey" || scheme == "bearer" && strings.HasPrefix(value, keyPrefix) {
+		caller, err = v.key(r.Context(), value, hash)
+		return caller, false, err
+	}
+	isDPoP = scheme == "dpop"
+	t, err := v.token(r.Context(), value, hash)
+	if err != nil {
+		return nil, isDPoP, err
+	}
+	switch isBound := t.thumbprint != ""; {
+	case isDPoP && !isBound:
+		return nil, true, errUnbound
+	case isBound && !isDPoP:
+		// RFC 9449 §7.2: otherwise a stolen token could be used without its key.
+		return nil, true, errBound
+	}
+	if err = v.checkRevocation(r.Context(), t, value, hash); err == nil && isDPoP {
+		err = v.checkProof(r, value, t.thumbprint)
+	}
+	return &t.caller, isDPoP, err
+}
+
+// credentialIn reads the Authorization header (RFC 6750 §2.1, RFC 9449 §7.1). Tokens elsewhere end up in logs.
+func credentialIn(header http.Header) (scheme, value string, err error) {
+	values := header.Values("Authorization")
+	if len(values) == 0 {
+		return "", "", errMissing
+	}
+	scheme, value, _ = strings.Cut(values[0], " ")
+	scheme, value = strings.ToLower(scheme), strings.Trim(value, " ")
+	isKnown := scheme == "bearer" || scheme == "dpop" || scheme == "apikey"
+	unpadded := strings.TrimRight(value, "=")
+	if len(values) > 1 || !isKnown || unpadded == "" || strings.ContainsFunc(unpadded, isOutsideToken68) {
+		return "", "", errMalformed
+	}
+	return scheme, value, nil
+}
+
+// isOutsideToken68 is true for characters that no credential has (RFC 9110 §11.2).
+func isOutsideToken68(c rune) bool {
+	isLetterOrDigit := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+	return !isLetterOrDigit && !strings.ContainsRune("_.~+/-", c)
+}
+
+// checkRevocation goes by the feed while it is fresh.
+func (v *Verifier) checkRevocation(ctx context.Context, t *verified, token string, hash [32]byte) error {
+	if v.feed == nil {
+		return nil
+	}
+	if !v.feed.isFresh() {
+		select {
+		case <-v.feed.started:
+		case <-ctx.Done():
+		}
+	}
+	if v.revocations.revokes(&t.identity, 0) {
+		return errRevoked
+	}
+	if v.feed.isFresh() || v.options.Stale.Then == Accept {
+		return nil
+	}
+	if v.options.Stale.Then == Refuse {
+		return errNotKnown
+	}
+	_, err := v.introspect(ctx, token, hash)
+	if errors.Is(err, errInactive) {
+		return errRevoked
+	}
+	if err != nil {
+		return errNotKnown
+	}
+	return nil
+}
+
+// acrOrder has the strengths of Gatehouse's sign-ins, the weakest first.
+var acrOrder = []string{"urn:gatehouse:acr:single-factor", "urn:gatehouse:acr:multi-factor", "phr"}
+
+func isAsStrong(acr, least string) bool {
+	rank := slices.Index(acrOrder, least)
+	return acr == least || rank >= 0 && slices.Index(acrOrder, acr) >= rank
+}
+
+// checkNeeds compares the caller with the needs of the route: scopes first, then the sign-in (RFC 9470 §3).
+func (v *Verifier) checkNeeds(c *Caller, needs Needs) error {
+	for _, scope := range needs.Scopes {
+		if !slices.Contains(c.Scopes, scope) {
+			all := strings.Join(needs.Scopes, " ")
+			return failure(403, "insufficient_scope", "This needs the scope "+all+".", parameter("scope", all))
+		}
+	}
+	maxAge := max(needs.MaxAge, 0)
+	e := unauthorized("insufficient_user_authentication", "")
+	if needs.MaxAge != 0 && (c.AuthTime.IsZero() || seconds(v.now())-seconds(c.AuthTime) > float64(maxAge)) {
+		e.description = "This needs a more recent sign-in."
+	}
+	if needs.ACR != "" && !isAsStrong(c.ACR, needs.ACR) {
+		e.description = "This needs a stronger sign-in."
+	}
+	if e.description == "" {
+		return nil
+	}
+	if needs.ACR != "" {
+		e.parameters = append(e.parameters, parameter("acr_values", needs.ACR))
+	}
+	if needs.MaxAge != 0 {
+		e.parameters = append(e.parameters, parameter("max_age", strconv.Itoa(maxAge)))
+	}
+	return e
+}
+
+type callerKey struct{}
+
+// CallerFrom returns the caller that Protect has put into the context; nil without one.
+func CallerFrom(ctx context.Context) *Caller {
+	caller, _ := ctx.Value(callerKey{}).(*Caller)
+	return caller
+}
+
+// Protect lets requests through that satisfy the needs, with their caller in the context.
+func (v *Verifier) Protect(needs Needs) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			caller, err := v.Verify(r, needs)
+			if refusal, _ := err.(*Error); refusal != nil {
+				maps.Copy(w.Header(), refusal.Header)
+				w.WriteHeader(refusal.Status)
+				_, _ = w.Write(refusal.Body)
+				return
+			}
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+		})
+	}
+}
