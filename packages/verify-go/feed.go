@@ -59,11 +59,11 @@ func newFeed(v *Verifier, timing timing) *feed {
 	return f
 }
 
-// isFresh says whether every revocation up to a moment ago is known. It goes by both clocks: one stands still while the
-// machine sleeps, and the other can be set.
+// isFresh says whether every revocation up to a moment ago is known. It goes by the wall clock, since the other one stands
+// still while the machine sleeps; when it is set back, the feed counts as silent until the next heartbeat.
 func (f *feed) isFresh() bool {
-	now, beat, limit := f.v.now(), f.lastBeat(), f.v.options.Stale.After
-	return !beat.IsZero() && now.Sub(beat) <= limit && now.Round(0).Sub(beat.Round(0)) <= limit
+	age := f.v.now().Round(0).Sub(f.lastBeat().Round(0))
+	return age >= 0 && age <= f.v.options.Stale.After
 }
 
 func (f *feed) lastBeat() time.Time {

@@ -66,9 +66,9 @@ func TestProtectAndMetadata(t *testing.T) {
 func TestCallerBelongsToTheRequest(t *testing.T) {
 	i := startIssuer(t)
 	v, _ := startVerifier(t, i, nil)
+	r := httptest.NewRequest("GET", audience, nil)
+	r.Header.Set("Authorization", "Bearer "+i.token("k1", nil))
 	for range 2 {
-		r := httptest.NewRequest("GET", audience, nil)
-		r.Header.Set("Authorization", "Bearer "+i.token("k1", nil))
 		caller, err := v.Verify(r, Needs{})
 		if err != nil || caller.Scopes[0] != "notes:read" || caller.Claims["sub"] != "usr_1" {
 			t.Fatal(caller, err)
@@ -122,6 +122,11 @@ func TestKeysOutliveTheIssuer(t *testing.T) {
 	cached := "Bearer " + i.token("k1", nil)
 	if status := statusOf(v, cached); status != 200 {
 		t.Error(status, "with keys")
+	}
+	fetched := i.count("/jwks").Load()
+	later(keysMaxAge - time.Second)
+	if status := statusOf(v, cached); status != 200 || i.count("/jwks").Load() != fetched {
+		t.Error(status, "keys were fetched again within ten minutes")
 	}
 	away(true)
 	later(keysMaxAge)
