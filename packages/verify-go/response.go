@@ -39,7 +39,7 @@ func unavailable(description string) *Error {
 
 var (
 	errMissing   = unauthorized("unauthorized", "This needs an access token or an API key in the Authorization header.")
-	errMalformed = unauthorized("invalid_request", `The Authorization header must be "Bearer", "DPoP" or "ApiKey", `+
+	errMalformed = unauthorized("invalid_request", `The Authorization header must be Bearer, DPoP or ApiKey, `+
 		"followed by an access token or an API key.")
 	errInvalid       = invalidToken("The access token is not valid.")
 	errExpired       = invalidToken("The access token has expired.")
@@ -65,9 +65,8 @@ func (v *Verifier) response(cause *Error, isDPoP bool) *Error {
 	}
 	scheme, parameters := "Bearer", []string{}
 	if cause != errMissing {
-		// RFC 6750 §3 allows no double quotes within a description.
-		description := strings.ReplaceAll(e.description, `"`, "'")
-		parameters = append(parameters, parameter("error", e.code), parameter("error_description", description))
+		// RFC 6750 §3: no description has double quotes.
+		parameters = append(parameters, parameter("error", e.code), parameter("error_description", e.description))
 	}
 	parameters = append(parameters, e.parameters...)
 	if isDPoP {

@@ -21,7 +21,7 @@ export function credentialIn(header: string | undefined): Credential {
     throw new VerifyError(
       401,
       'invalid_request',
-      'The Authorization header must be "Bearer", "DPoP" or "ApiKey", followed by an access token or an API key.',
+      'The Authorization header must be Bearer, DPoP or ApiKey, followed by an access token or an API key.',
     );
   }
   return { scheme: match[1].toLowerCase() as Credential['scheme'], value: match[2] };

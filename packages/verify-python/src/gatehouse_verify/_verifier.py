@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 METADATA_HEADERS = {"access-control-allow-origin": "*", "cache-control": "max-age=3600"}
 _CREDENTIAL = re.compile(r"(Bearer|DPoP|ApiKey) +([\w.~+/-]+=*) *", re.ASCII | re.IGNORECASE)
 _NONE = "This needs an access token or an API key in the Authorization header."
-_MALFORMED = 'The Authorization header must be "Bearer", "DPoP" or "ApiKey", followed by an access token or an API key.'
+_MALFORMED = 'The Authorization header must be Bearer, DPoP or ApiKey, followed by an access token or an API key.'
 _BOUND = "The access token is bound to a key: send it as DPoP, with a proof."
 _UNBOUND = "The access token is not bound to a key: send it as Bearer."
 _REVOKED = "The access token has been revoked."

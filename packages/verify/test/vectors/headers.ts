@@ -4,7 +4,7 @@ import { token, type Vector } from './signing.ts';
 const MALFORMED = refused(
   401,
   'invalid_request',
-  'The Authorization header must be "Bearer", "DPoP" or "ApiKey", followed by an access token or an API key.',
+  'The Authorization header must be Bearer, DPoP or ApiKey, followed by an access token or an API key.',
 );
 const NONE = refused(
   401,

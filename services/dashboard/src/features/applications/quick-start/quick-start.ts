@@ -6,7 +6,6 @@ import { exchangeView } from '../../../pages/exchange.ts';
 import { errorOf, formField } from '../../../pages/fields.ts';
 import { copyable, entryOf, facts, tabs } from '../../../pages/parts.ts';
 import type { Act, Part, Target } from '../../../resources/resource.ts';
-import type { NewCredential } from '../credential-sections.ts';
 import { FRAMEWORKS } from './frameworks.ts';
 import type { Sample } from './sample.ts';
 import { frameworkView, SNIPPETS, sampleOf, snippetView } from './snippets.ts';
@@ -44,7 +43,7 @@ export function quickStart({ publicUrl }: { publicUrl: string }): {
       async view(page) {
         const { refused, visit } = page;
         const chosen = refused?.fields.text('request') ?? 'items';
-        const [fresh] = (await visit.takeFlashes()).map((text) => JSON.parse(text) as NewCredential);
+        const [fresh] = (await visit.takeFlashes()).map((text) => JSON.parse(text) as { text: string });
         return content(page, publicUrl, { chosen, problem: refused?.error.message }, fresh?.text);
       },
     },
