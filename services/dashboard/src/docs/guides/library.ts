@@ -23,7 +23,7 @@ const SECTIONS: readonly [section: string, names: readonly string[]][] = [
   ['Start', ['build-on-it', 'run-it', 'migrating']],
   ['Sign people in', ['sign-in', 'identity-providers', 'lifetimes', 'integrators']],
   ['Machines', ['applications', 'scopes', 'requests']],
-  ['Protect an API or MCP server', ['protect-an-mcp-server', 'client-registration']],
+  ['Protect an API or MCP server', ['protect-your-api', 'protect-an-mcp-server', 'client-registration']],
   ['Webhooks', ['webhooks']],
   ['Operate', ['deploy-with-docker', 'deploy-to-kubernetes', 'production', 'runbooks', 'administration-api']],
   [
