@@ -32,6 +32,7 @@ export const AUDIT_ACTIONS = {
   'resource.created': 'Resource registered',
   'resource.changed': 'Resource changed',
   'resource.deleted': 'Resource deleted',
+  'resource.revocation_tested': 'Revocation at a resource tested',
   'secret.added': 'Client secret added',
   'secret.removed': 'Client secret removed',
   'passkey.added': 'Passkey added',

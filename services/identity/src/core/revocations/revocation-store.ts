@@ -34,6 +34,8 @@ export type RevocationStore = {
   issuingUntil(time: Date): Promise<void>;
   /** The latest time that a replica has given to issuingUntil(), whether it still runs or not. */
   lastExpiry(): Promise<Date | undefined>;
+  /** The unexpired ones that concern a resource and were written last, the latest first. */
+  recent(resource: string, limit: number): Promise<StoredRevocation[]>;
   /**
    * The next unexpired ones in the order in which they were written last: from a time on, after another, or all; with `resource`, those
    * that concern it, or with `*` any.
@@ -126,6 +128,10 @@ export function createRevocationStore(connection: Connection): RevocationStore {
         .limit(limit)
         .toArray();
       return documents.map(read);
+    },
+    async recent(resource, limit) {
+      const found = revocations.find({ expires_at: { $gt: new Date() }, ...concerning(resource) });
+      return (await found.sort({ updated_at: -1, _id: -1 }).limit(limit).toArray()).map(read);
     },
     async lastUpdate(resource) {
       const last = await revocations.findOne(concerning(resource), {

@@ -41,6 +41,8 @@ export type Revocations = {
   list(since: string | undefined, resource?: string): Promise<RevocationPage>;
   /** Those that concern resources of others, with the ids of these, written from a time on; the earliest first. */
   concerningResources(from: Date): AsyncIterable<StoredRevocation>;
+  /** The last ones that concern a resource of others, the latest first. */
+  recent: RevocationStore['recent'];
   /** When one was written last, by the database’s clock; with `*`, one that concerns a resource of others. */
   lastUpdate: RevocationStore['lastUpdate'];
   /**
@@ -216,6 +218,7 @@ function createReading({
         more: !isLast,
       };
     },
+    recent: store.recent,
     lastUpdate: store.lastUpdate,
     async *concerningResources(from) {
       let after: StoredRevocation | undefined;

@@ -1,17 +1,23 @@
+import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
 import { createOutbound } from '@gatehouse/outbound/outbound';
 import { isOnHostOf } from '../../core/applications/hosts.ts';
 import type { PersonalDataSection } from '../../core/extensions.ts';
 import type { FindResource, ResourceRequester } from '../../core/oidc/protected-resource.ts';
 import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
+import { feedRoutes } from './feed-routes.ts';
 import { holdsForOthers } from './listed-applications.ts';
 import { identifierKeyOf, isListed, type Resource } from './registered-resource.ts';
 import { createResourceStore } from './registered-resource-store.ts';
+import { createResourceApi } from './resource-api.ts';
 import { resourceRoutes } from './resource-routes.ts';
 import { createResourceServerAuthentication } from './resource-server.ts';
 import { createResourceVerification, MAX_METADATA, METADATA_TIMEOUT_MS } from './resource-verification.ts';
 import { createRevocationStreams } from './revocation-streams.ts';
 import type { resourceSettings } from './settings.ts';
+import { REVOCATION_TESTS, verifierRoutes } from './verifier-routes.ts';
+import { createVerifierStore } from './verifier-store.ts';
+import { createVerifiers } from './verifiers.ts';
 
 /** APIs and MCP servers of others, for which applications get access tokens here (RFC 8707). */
 export function resources(
@@ -46,10 +52,18 @@ export function resources(
     },
   };
   const identifyServer = createResourceServerAuthentication(core);
-  const streams = createRevocationStreams(core);
+  const verifierStore = createVerifierStore(core.connection);
+  const verifiers = createVerifiers({ ...core, store: verifierStore });
+  const streams = createRevocationStreams({ ...core, verifiers });
+  const resourceApi = createResourceApi({ ...core, store, identifyServer });
+  const tests = createRateLimiter(REVOCATION_TESTS, core.sharedLimits);
+  resourceRoutes({ ...core, store, verification, resourceApi });
+  feedRoutes({ ...core, resourceApi, streams, verifiers, verifierStore });
+  verifierRoutes({ ...core, resourceApi, verifierStore, tests });
   return {
-    apis: [resourceRoutes({ ...core, store, verification, identifyServer, streams })],
-    parts: [streams],
+    apis: [resourceApi.api],
+    parts: [streams, verifiers],
+    collections: [verifierStore.collection],
     metrics: streams.metrics,
     extensions: {
       revocationListeners: [streams.hear],

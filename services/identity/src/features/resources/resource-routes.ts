@@ -1,11 +1,9 @@
-import { v2Body } from '@gatehouse/api/http/error-bodies';
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { isLoopback } from '@gatehouse/core/web-uris';
-import type { Caller } from '@gatehouse/tokens/caller';
 import { MANAGE_APPS, REVOCATIONS_READ } from '@gatehouse/tokens/scopes';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
@@ -16,9 +14,6 @@ import { isOnHostOf } from '../../core/applications/hosts.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';
-import type { Revocations } from '../../core/revocations/revocations.ts';
-import { type Api, createApi } from '../../http/api.ts';
-import { requireFirstParty } from '../../http/first-party.ts';
 import { holdsForOthers } from './listed-applications.ts';
 import {
   identifierKeyOf,
@@ -27,13 +22,10 @@ import {
   type Resource,
   type ResourceStore,
 } from './registered-resource.ts';
+import { type Manager, PREFIX, type ResourceApi } from './resource-api.ts';
 import { resourceReplaced } from './resource-notice.ts';
-import { resourceRevocation, revocationsShape } from './resource-revocation.ts';
-import type { createResourceServerAuthentication, ResourceServer } from './resource-server.ts';
 import { OWNER_MEMBER, type ResourceVerification } from './resource-verification.ts';
-import type { RevocationStreams } from './revocation-streams.ts';
 
-const PREFIX = '/api/v1/resources';
 const MAX_SCOPES = 50;
 const OURS: readonly string[] = [...ALL_SCOPES, OFFLINE_ACCESS, MANAGE_APPS];
 
@@ -94,12 +86,6 @@ const resourceShape = shape(
   },
 );
 
-type Manager = { person: NonNullable<Caller['person']>; epoch: number };
-
-/** Whether resource servers may make this request, too. */
-const isForServers = ({ method, path }: Context) =>
-  method === 'GET' && (path === PREFIX || path.endsWith('/revocations'));
-
 /** @param listed those of its applications that still are listed */
 const view = (
   { id, identifier, name, scopes, owner, ...times }: Resource,
@@ -119,27 +105,10 @@ export function resourceRoutes(options: {
   audit: Audit;
   authority: Pick<Authority, 'give' | 'giverOf'>;
   mails: Pick<AccountMails, 'notify'>;
-  authenticate(ctx: Context): Promise<Caller>;
-  identifyServer: ReturnType<typeof createResourceServerAuthentication>;
-  streams: Pick<RevocationStreams, 'open'>;
-  revocations: Pick<Revocations, 'list'>;
-}): Api {
-  const { issuer, store, verification, audit, mails, authority, streams, revocations } = options;
-  const api = createApi({
-    prefix: PREFIX,
-    errors: { body: v2Body },
-    scopes: [MANAGE_APPS],
-    /** A resource server reads what its owner has, and nothing else. */
-    async identify(ctx): Promise<Manager & { server: ResourceServer | undefined }> {
-      const found = isForServers(ctx)
-        ? await options.identifyServer(ctx)
-        : { server: undefined, caller: await options.authenticate(ctx) };
-      const { server } = found;
-      if (server !== undefined) return { server, person: { id: server.owner, role: 'user' }, epoch: 0 };
-      const { caller } = found;
-      return { server, person: requireFirstParty(caller, 'Resources'), epoch: caller.epoch.subject };
-    },
-  });
+  resourceApi: ResourceApi;
+}): void {
+  const { issuer, store, verification, audit, mails, authority, resourceApi } = options;
+  const { api, findManaged } = resourceApi;
 
   const epochOf = async (id: string) => (await options.applicationStore.findNow(id))?.consentEpoch ?? 0;
 
@@ -169,13 +138,6 @@ export function resourceRoutes(options: {
     ).filter((it) => it.isHeld);
     const listed = now.filter((it) => isListed(resource, it)).map(({ id }) => id);
     return view(resource, listed);
-  }
-
-  /** One that the person may see. The error does not reveal whether somebody else's exists. */
-  async function findManaged(id: string, person: NonNullable<Caller['person']>): Promise<Resource> {
-    const found = await store.find(id);
-    if (found !== undefined && (person.role === 'admin' || found.owner === person.id)) return found;
-    throw new ServiceError('not_found', 'There is no such resource.');
   }
 
   /** Why this cannot be the identifier of a resource; the end of a sentence. */
@@ -305,40 +267,6 @@ export function resourceRoutes(options: {
     },
   });
 
-  api.get('revocations', '/:id/revocations', {
-    summary: 'Read the revocations of a resource',
-    description:
-      'For its server, an application of type `resource` of the same owner: by HTTP Basic, or with a token by client credentials with the ' +
-      'scope `revocations:read`. The revocations are those of people, grants and clients with tokens for this resource, and of its tokens. ' +
-      'With `Accept: text/event-stream` they come as Server-Sent Events, each within a second: the `id` of an event is a position, for ' +
-      '`Last-Event-ID`. Every 2 s a comment moves the position: all that was revoked until then has been sent. A stream ends after some ' +
-      'minutes; connect again.',
-    scopes: [REVOCATIONS_READ],
-    query: Type.Object({
-      after: Type.Optional(
-        Type.String({
-          maxLength: 2000,
-          description: 'The `as_of` of an earlier response; without it, all that are in force.',
-        }),
-      ),
-    }),
-    responses: ok('The revocations, the earliest first.', revocationsShape),
-    kinds: ['rate_limited'],
-    async handle({ ctx, server, person, params, query }) {
-      if (server === undefined)
-        throw new ServiceError('forbidden', 'This is for applications of type resource.');
-      const { id } = await findManaged(params.id, person);
-      const after = ctx.get('last-event-id') || query.after;
-      if (ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream') {
-        await streams.open(ctx.res, { ...server, resource: id, after });
-        ctx.respond = false;
-        return undefined;
-      }
-      const page = await revocations.list(after, id);
-      return { ...page, revocations: page.revocations.map(resourceRevocation) };
-    },
-  });
-
   api.get('read', '/:id', {
     summary: 'Read a resource',
     responses: ok('The resource.', resourceShape),
@@ -403,5 +331,4 @@ export function resourceRoutes(options: {
       await record(ctx, 'deleted', person.id, { resource: id, identifier });
     },
   });
-  return api;
 }

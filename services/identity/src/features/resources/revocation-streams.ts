@@ -7,6 +7,8 @@ import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic'
 import type { Revocation } from '@gatehouse/verify/revocations';
 import { OVERLAP_MS, positionAt, type Revocations } from '../../core/revocations/revocations.ts';
 import { resourceRevocation } from './resource-revocation.ts';
+import type { VerifierDescription } from './verifier.ts';
+import type { VerifierConnection, Verifiers } from './verifiers.ts';
 
 const HEARTBEAT_MS = 2000;
 /** After this the credential of a listener is verified again: it reconnects. */
@@ -21,6 +23,7 @@ type Stream = {
   resource: string;
   owner: string;
   clientId: string;
+  verifier?: VerifierConnection;
   position: string;
   /** `current` once it has been sent everything that was revoked before, and since then each revocation. */
   state: 'loading' | 'catching up' | 'current';
@@ -31,7 +34,10 @@ export type RevocationStreams = PeriodicTask & {
   /** Sends the revocations that concern a resource, after a position, as Server-Sent Events. Throws `rate_limited`. */
   open(
     response: ServerResponse,
-    listener: Pick<Stream, 'resource' | 'owner' | 'clientId'> & { after: string | undefined },
+    listener: Pick<Stream, 'resource' | 'owner' | 'clientId'> & {
+      after: string | undefined;
+      description: VerifierDescription | undefined;
+    },
   ): Promise<void>;
   /** To be called for each revocation by any replica. */
   hear(revocation: Revocation): void;
@@ -44,10 +50,11 @@ export type RevocationStreams = PeriodicTask & {
  */
 export function createRevocationStreams(options: {
   revocations: Pick<Revocations, 'list' | 'concerningResources' | 'lastUpdate'>;
+  verifiers: Pick<Verifiers, 'connect'>;
   logger: Logger;
   lifetimeMs?: number;
 }): RevocationStreams {
-  const { revocations, logger, lifetimeMs = LIFETIME_MS } = options;
+  const { revocations, verifiers, logger, lifetimeMs = LIFETIME_MS } = options;
   const streams = new Set<Stream>();
   /** Up to when revocations have been read, by the database's clock; undefined while nobody listens. */
   let readUntil: Date | undefined;
@@ -70,7 +77,7 @@ export function createRevocationStreams(options: {
       for (const stream of streams) {
         if (!resources.includes(stream.resource) || stream.state === 'loading') continue;
         if (stream.state === 'current') stream.position = position;
-        write(stream, text);
+        write(stream, text, () => stream.verifier?.sent(id));
       }
     }
   }
@@ -81,7 +88,8 @@ export function createRevocationStreams(options: {
     if (now - heartbeatAt < HEARTBEAT_MS) return;
     heartbeatAt = now;
     for (const stream of streams) {
-      if (stream.state === 'current') write(stream, heartbeatOf(stream.position));
+      if (stream.state === 'current')
+        write(stream, heartbeatOf(stream.position), () => stream.verifier?.caughtUp(now));
       if (now > stream.endsAt) stream.response.end();
     }
   }
@@ -92,7 +100,7 @@ export function createRevocationStreams(options: {
     onError: (err) => logger.debug({ err }, 'revocations could not be read for the APIs of others'),
   });
 
-  function add(stream: Stream): void {
+  function add(stream: Stream, description: VerifierDescription | undefined): void {
     const ofOwner = [...streams].filter(({ owner }) => owner === stream.owner).length;
     if (streams.size >= MAX_STREAMS || ofOwner >= MAX_STREAMS_OF_OWNER) {
       throw new ServiceError('rate_limited', 'Too many connections to the feed are open.', {
@@ -100,7 +108,9 @@ export function createRevocationStreams(options: {
       });
     }
     streams.add(stream);
+    if (description !== undefined) stream.verifier = verifiers.connect(stream.resource, description);
     stream.response.on('close', () => {
+      stream.verifier?.close();
       streams.delete(stream);
       if (streams.size === 0) readUntil = undefined;
     });
@@ -112,10 +122,10 @@ export function createRevocationStreams(options: {
       for (const { response } of streams) response.end();
       await task.stop();
     },
-    async open(response, { after, ...listener }) {
+    async open(response, { after, description, ...listener }) {
       const endsAt = Date.now() + lifetimeMs * (0.8 + Math.random() / 5);
       const stream: Stream = { ...listener, response, position: '', state: 'loading', endsAt };
-      add(stream);
+      add(stream, description);
       try {
         readUntil ??= (await revocations.lastUpdate('*')) ?? new Date(0);
         response.writeHead(200, {
@@ -152,9 +162,9 @@ export function createRevocationStreams(options: {
   };
 }
 
-function write({ response }: Stream, text: string): void {
+function write({ response }: Stream, text: string, onSent?: () => void): void {
   if (response.writableEnded || response.destroyed) return;
-  response.write(text);
+  response.write(text, (error) => error ?? onSent?.());
   if (response.writableLength > MAX_UNREAD) response.destroy();
 }
 

@@ -1,0 +1,79 @@
+import { done, ok } from '@gatehouse/api/openapi/shapes';
+import { ServiceError } from '@gatehouse/core/errors';
+import { REVOCATIONS_READ } from '@gatehouse/tokens/scopes';
+import { Type } from 'typebox';
+import type { Revocations } from '../../core/revocations/revocations.ts';
+import type { ResourceApi } from './resource-api.ts';
+import { resourceRevocation, revocationsShape } from './resource-revocation.ts';
+import type { ResourceServer } from './resource-server.ts';
+import type { RevocationStreams } from './revocation-streams.ts';
+import { isTest, VERIFIER_ID, verifierOf } from './verifier.ts';
+import { appliedShape } from './verifier-shapes.ts';
+import type { VerifierStore } from './verifier-store.ts';
+import type { Verifiers } from './verifiers.ts';
+
+/** The revocations that the servers of a resource read. Errors are thrown. */
+export function feedRoutes(options: {
+  resourceApi: ResourceApi;
+  streams: Pick<RevocationStreams, 'open'>;
+  revocations: Pick<Revocations, 'list'>;
+  verifiers: Pick<Verifiers, 'poll'>;
+  verifierStore: Pick<VerifierStore, 'noteTest'>;
+}): void {
+  const { streams, revocations, verifiers, verifierStore } = options;
+  const { api, findManaged } = options.resourceApi;
+
+  api.get('revocations', '/:id/revocations', {
+    summary: 'Read the revocations of a resource',
+    description:
+      'For its server, an application of type `resource` of the same owner: by HTTP Basic, or with a token by client credentials with the ' +
+      'scope `revocations:read`. The revocations are those of people, grants and clients with tokens for this resource, and of its tokens. ' +
+      'With `Accept: text/event-stream` they come as Server-Sent Events, each within a second: the `id` of an event is a position, for ' +
+      '`Last-Event-ID`. Every 2 s a comment moves the position: all that was revoked until then has been sent. A stream ends after some ' +
+      'minutes; connect again.',
+    scopes: [REVOCATIONS_READ],
+    query: Type.Object({
+      after: Type.Optional(
+        Type.String({
+          maxLength: 2000,
+          description: 'The `as_of` of an earlier response; without it, all that are in force.',
+        }),
+      ),
+    }),
+    responses: ok('The revocations, the earliest first.', revocationsShape),
+    kinds: ['rate_limited'],
+    async handle({ ctx, server, person, params, query }) {
+      requireServer(server);
+      const { id } = await findManaged(params.id, person);
+      const description = verifierOf(ctx.headers);
+      const after = ctx.get('last-event-id') || query.after;
+      if (ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream') {
+        await streams.open(ctx.res, { ...server, resource: id, after, description });
+        ctx.respond = false;
+        return undefined;
+      }
+      const page = await revocations.list(after, id);
+      if (description !== undefined) verifiers.poll(id, description, page.revocations);
+      return { ...page, revocations: page.revocations.map(resourceRevocation) };
+    },
+  });
+
+  api.post('applied', '/:id/verifiers/:verifier/applied', {
+    summary: 'Report an applied revocation',
+    description:
+      'For a verifier that reads the revocations: it refuses a token from now on. Only the revocation of a test is recorded, once.',
+    scopes: [REVOCATIONS_READ],
+    body: appliedShape,
+    responses: done('The report is recorded.'),
+    async handle({ server, person, params, body: { revocation } }) {
+      requireServer(server);
+      const { id } = await findManaged(params.id, person);
+      if (VERIFIER_ID.test(params.verifier) && isTest(revocation))
+        await verifierStore.noteTest(id, params.verifier, revocation, 'applied');
+    },
+  });
+}
+
+function requireServer(server: ResourceServer | undefined): asserts server is ResourceServer {
+  if (server === undefined) throw new ServiceError('forbidden', 'This is for applications of type resource.');
+}
