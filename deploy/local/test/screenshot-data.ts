@@ -315,6 +315,8 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     'registration-token': `/registration-tokens/${registrationToken.id}`,
     'new-resource': '/resources/new',
     resource: `/resources/${resource.id}`,
+    'resource-quick-start': `/resources/${resource.id}/quick-start`,
+    'resource-verifiers': `/resources/${resource.id}/verifiers`,
     webhooks: '/webhooks',
     'new-webhook': '/webhooks/new',
     webhook: `/webhooks/${webhook.id}`,

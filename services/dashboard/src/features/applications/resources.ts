@@ -10,6 +10,10 @@ import type { FormRow } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { Visit } from '../../routes/visit.ts';
 import { ownerText } from './application-page.ts';
+import { programTabs } from './quick-start/quick-start.ts';
+import { apiFrameworkView } from './quick-start/snippets.ts';
+import { API_FRAMEWORKS } from './quick-start/verify.ts';
+import { testRevocation, verifiersFact, verifiersPart } from './verifiers.ts';
 
 type Scope = { name: string; description: string };
 type ApiResource = {
@@ -50,7 +54,11 @@ const unverified = (isOwn: boolean) =>
   `${isOwn ? 'Your own' : 'The owner’s'} applications get tokens now. Others do once your server serves its metadata, which is checked at the first sign-in.`;
 
 /** The metadata that an API has to serve to be verified (RFC 9728 §3), with its address. */
-function metadataSection({ identifier: url, name, owner, scopes }: Resource, issuer: string): Html {
+function metadataSection(
+  { identifier: url, name, owner, scopes }: Resource,
+  issuer: string,
+  quickStart: string,
+): Html {
   const { origin, pathname, search } = new URL(url);
   const metadata = {
     resource: url,
@@ -60,7 +68,7 @@ function metadataSection({ identifier: url, name, owner, scopes }: Resource, iss
     gatehouse_owner: owner,
   };
   const address = `${origin}/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}${search}`;
-  return html`<section><h2>Metadata to serve</h2><p>Your server responds with this JSON to <code>GET ${address}</code>. The guide <a href="/docs/guides/protect-an-mcp-server">Protect an MCP server</a> has a program that does.</p>
+  return html`<section><h2>Metadata to serve</h2><p>Your server responds with this JSON to <code>GET ${address}</code>. The <a href="${quickStart}">quick start</a> has programs that do.</p>
 ${codeBlock('metadata', JSON.stringify(metadata, null, 2))}</section>`;
 }
 
@@ -107,14 +115,31 @@ export const resources = ({ publicUrl }: { publicUrl: string }) =>
     empty: html`<p><strong>There are no APIs yet.</strong> Register an API or MCP server of yours: people sign in here, and applications get access tokens for it. The guide <a href="/docs/guides/protect-an-mcp-server">Protect an MCP server</a> shows how.</p>`,
     title: ({ name }) => name,
     people: ({ owner }) => [owner],
-    view: ({
+    partTitle: 'Settings',
+    parts: {
+      'quick-start': {
+        title: 'Quick start',
+        view({ value, visit, path }) {
+          const { identifier: url, name, owner, scopes } = value;
+          const scope = scopes[0]?.split(' ', 1)[0] ?? '';
+          const sample = { base: publicUrl, identifier: url, name, owner, scope };
+          return programTabs({ visit, path }, publicUrl, API_FRAMEWORKS, (it) =>
+            apiFrameworkView(it, sample),
+          );
+        },
+      },
+      verifiers: verifiersPart,
+    },
+    view: async ({
       value,
       visit,
       path,
+      apiPath,
       people,
       form: settings,
       deletion,
       refused,
+      etag,
     }) => html`${formProblem(refused?.error)}
 <section class="panel">${facts([
       ['URL', copyable('resource-url', value.identifier)],
@@ -124,10 +149,11 @@ export const resources = ({ publicUrl }: { publicUrl: string }) =>
         'Verified',
         value.verified_at ? exactTime(value.verified_at) : unverified(value.owner === visit.person.id),
       ],
+      ['Verifiers', await verifiersFact({ value, visit, path, apiPath, etag })],
       ['Created', exactTime(value.created_at)],
     ])}</section>
 <div class="row-buttons">${form({ action: `${path}/verify`, csrf: visit.csrf }, html`<button class="secondary">Check again</button>`)}</div>
-${value.verified_at === null && metadataSection(value, publicUrl)}
+${value.verified_at === null && metadataSection(value, publicUrl, `${path}/quick-start`)}
 <section><h2>Settings</h2>${settings}</section>
 ${deletion}`,
     fields: (_, visit) => fieldsFor(visit),
@@ -153,6 +179,7 @@ ${deletion}`,
     },
     notices: { verified: 'The metadata of the API names this deployment.' },
     actions: {
+      'verifiers/test': testRevocation,
       async verify({ visit, apiPath, path }) {
         await visit.api.send('POST', `${apiPath}/verify`);
         return `${path}?done=verified`;

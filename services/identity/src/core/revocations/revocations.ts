@@ -193,7 +193,7 @@ function createReading({
   pageSize,
 }: Stores & { pageSize: number }): Pick<
   Revocations,
-  'list' | 'lastUpdate' | 'concerningResources' | 'noteIssued'
+  'list' | 'lastUpdate' | 'recent' | 'concerningResources' | 'noteIssued'
 > {
   return {
     async list(since, resource) {

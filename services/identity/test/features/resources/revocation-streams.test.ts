@@ -29,13 +29,19 @@ const streams = createRevocationStreams({
       return page;
     },
   },
+  // None describes itself.
+  verifiers: {
+    connect: () => {
+      throw new Error('described');
+    },
+  },
   ...{ logger, lifetimeMs: 4000 },
 });
 streams.start();
 t.teardown(() => streams.stop());
 const server = createServer((request, response) => {
   const after = request.headers['last-event-id'] as string | undefined;
-  const listener = { resource: 'rsr_1', owner: 'usr_1', clientId: 'app_1', after };
+  const listener = { resource: 'rsr_1', owner: 'usr_1', clientId: 'app_1', after, description: undefined };
   streams.open(response, listener).catch(() => response.writeHead(429).end());
 });
 const url = `http://127.0.0.1:${await listen(t, server)}`;

@@ -94,9 +94,33 @@ ${programs(target, sample, base)}
 ${type !== 'resource' && tryIt(target, tried)}`;
 }
 
-/** A tab for each framework and language. The chosen one is shown, or else the last one that was chosen in this browser. */
 function programs({ value, visit, path }: Target<Application>, sample: Sample, base: string): Html {
   const all = [...FRAMEWORKS.filter(({ types }) => types.includes(value.type)), ...SNIPPETS[value.type]];
+  // Another page would not have the new secret.
+  const isOnePage = sample.secretInFile !== undefined;
+  return programTabs(
+    { visit, path },
+    base,
+    all,
+    (it) =>
+      'files' in it
+        ? frameworkView(`code-${it.id}`, it, sample, value)
+        : snippetView(`code-${it.id}`, it, sample),
+    isOnePage,
+  );
+}
+
+/**
+ * A tab for each framework and language; with `isOnePage`, a folded part for each. The chosen one is shown, or else the last one that was
+ * chosen in this browser.
+ */
+export function programTabs<P extends { id: string; title: string }>(
+  { visit, path }: Pick<Target<unknown>, 'visit' | 'path'>,
+  base: string,
+  all: readonly P[],
+  view: (shown: P) => Html,
+  isOnePage = false,
+): Html {
   const find = (id: string | undefined) => all.find((it) => it.id === id);
   const asked = find(visit.query('for'));
   const shown = asked ?? find(visit.ctx.cookies.get(COOKIE)) ?? all[0];
@@ -108,12 +132,6 @@ function programs({ value, visit, path }: Target<Application>, sample: Sample, b
   if (shown === undefined) return html``;
   const href = (id: string) => `${path}/quick-start?for=${id}#code`;
   const links = all.map(({ id, title }) => [href(id), title] as const);
-  const view = (it: (typeof all)[number]) =>
-    'files' in it
-      ? frameworkView(`code-${it.id}`, it, sample, value)
-      : snippetView(`code-${it.id}`, it, sample);
-  // Another page would not have the new secret.
-  const isOnePage = sample.secretInFile !== undefined;
   return html`<section id="code"><h2>Code</h2>${
     isOnePage
       ? all.map(

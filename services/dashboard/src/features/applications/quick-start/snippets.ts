@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Html, html } from '@gatehouse/web/html';
+import { type Content, type Html, html } from '@gatehouse/web/html';
 import type { Application, AppType } from '../../../api/application-types.ts';
 import { highlight } from '../../../pages/highlight.ts';
 import { codeBlock, copyable } from '../../../pages/parts.ts';
@@ -9,6 +9,7 @@ import { MACHINE } from './machine.ts';
 import { BROWSER, NATIVE } from './public.ts';
 import { RESOURCE } from './resource.ts';
 import { Code, listeningAt, RUN, type Sample, SET_VARIABLES, type Snippet } from './sample.ts';
+import type { ApiFramework, ApiSample } from './verify.ts';
 import { WEB } from './web.ts';
 
 /** Complete programs for each way to use an application of a type, and for an API key. */
@@ -20,6 +21,9 @@ export const SNIPPETS: Readonly<Record<AppType | 'api_key', readonly Snippet[]>>
   resource: RESOURCE,
   api_key: API_KEY,
 };
+
+const secretLine = ({ secretInFile = 'YOUR_CLIENT_SECRET' }: Pick<Sample, 'secretInFile'> = {}) =>
+  `CLIENT_SECRET=${secretInFile}`;
 
 /** The values of an application in its programs. */
 export function sampleOf(
@@ -34,28 +38,21 @@ export function sampleOf(
 /** A program and what to do to run it. The id of its element must be unique on the page. */
 export function snippetView(elementId: string, { steps, code }: Snippet, sample: Sample): Html {
   const left = sample.secret === undefined ? steps : steps.filter((step) => !SET_VARIABLES.includes(step));
-  const variables = variablesView(elementId, left, sample);
+  const variables = variablesView(elementId, left, [secretLine(sample)]);
   return html`${left.length > 0 && html`<ol>${left.map(stepView(elementId, sample))}</ol>`}
 ${variables && html`${variables}<h3>Code</h3>`}${codeView(elementId, code(sample))}`;
 }
 
 /** The steps, one at a time; a command can be copied. */
-const stepView = (id: string, sample: Sample) => (step: string, at: number) => {
+const stepView = (id: string, sample: Pick<Sample, 'redirectUri'>) => (step: string, at: number) => {
   const places = Object.entries(listeningAt(sample.redirectUri));
   const text = places.reduce((it, [name, value]) => it.replaceAll(`{${name}}`, value), step);
   return html`<li>${text.startsWith(RUN) ? html`Run: ${copyable(`${id}-step-${at}`, text.slice(RUN.length))}` : text}</li>`;
 };
 
 /** The file of the variables, if the steps say to save it. */
-function variablesView(
-  id: string,
-  steps: readonly string[],
-  { secretInFile = 'YOUR_CLIENT_SECRET' }: Sample,
-  secrets: readonly string[] = [],
-): Html | false {
+function variablesView(id: string, steps: readonly string[], lines: readonly string[]): Html | false {
   if (!SET_VARIABLES.every((step) => steps.includes(step))) return false;
-  const random = secrets.map((name) => `${name}=${randomBytes(32).toString('hex')}`);
-  const lines = [`CLIENT_SECRET=${secretInFile}`, ...random];
   return html`<h3><code>.env</code></h3>${codeView(`${id}-env`, new Code(lines.join('\n'), 'sh'))}`;
 }
 
@@ -66,7 +63,7 @@ function codeView(id: string, { text, grammar }: Code): Html {
 /** The files of an application in a framework, and what to do to run it. The ids of their elements begin with `elementId`. */
 export function frameworkView(
   elementId: string,
-  { steps, callback, secrets, files }: Framework,
+  { steps, callback, secrets = [], files }: Framework,
   sample: Sample,
   { redirect_uris: uris }: Application,
 ): Html {
@@ -75,7 +72,33 @@ export function frameworkView(
     own &&
     !uris.includes(own) &&
     html`<li>Add the redirect URI of the framework to the settings of the application: ${copyable(`${elementId}-redirect`, own)}</li>`;
-  return html`<ol>${added}${steps.map(stepView(elementId, sample))}</ol>
-${variablesView(elementId, steps, sample, secrets)}
-${Object.entries(files(sample)).map(([name, code], i) => html`<h3><code>${name}</code></h3>${codeView(`${elementId}-${i}`, code)}`)}`;
+  const random = secrets.map((name) => `${name}=${randomBytes(32).toString('hex')}`);
+  const variables = [secretLine(sample), ...random];
+  return filesView(elementId, { added, steps, variables, files: files(sample) }, sample);
+}
+
+/** The files of a server in a framework, of an API whose URL leads to the server. */
+export function apiFrameworkView({ steps, files }: ApiFramework, sample: ApiSample): Html {
+  const added = html`<li><a href="/dashboard/applications/new?type=resource">Create an application for the server</a>, of the type for APIs, with the same owner. Its ID and a secret of it let the server read revocations.</li>`;
+  const variables = ['CLIENT_ID=YOUR_CLIENT_ID', secretLine()];
+  return filesView(
+    'code',
+    { added, steps, variables, files: files(sample) },
+    { redirectUri: sample.identifier },
+  );
+}
+
+function filesView(
+  elementId: string,
+  it: {
+    added: Content;
+    steps: readonly string[];
+    variables: readonly string[];
+    files: Readonly<Record<string, Code>>;
+  },
+  sample: Pick<Sample, 'redirectUri'>,
+): Html {
+  return html`<ol>${it.added}${it.steps.map(stepView(elementId, sample))}</ol>
+${variablesView(elementId, it.steps, it.variables)}
+${Object.entries(it.files).map(([name, code], i) => html`<h3><code>${name}</code></h3>${codeView(`${elementId}-${i}`, code)}`)}`;
 }
