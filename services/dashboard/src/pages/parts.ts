@@ -17,6 +17,7 @@ const GOOD = new Set([
   'current',
   'accepted',
   'working',
+  'connected',
   'done',
 ]);
 const BAD = new Set(['stopped', 'failed', 'failing', 'error', 'rejected', 'refunded']);
@@ -29,6 +30,7 @@ const QUIET = new Set([
   'previous',
   'retired',
   'paused',
+  'disconnected',
   'skipped',
 ]);
 

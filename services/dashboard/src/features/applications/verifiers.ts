@@ -66,7 +66,7 @@ async function content(page: PartView<Entity>, tested?: Html): Promise<Html> {
 ${
   (isConnected || tested) &&
   html`<section class="panel" id="test"><h2>Test revocation</h2><p>Gatehouse revokes a token that does not exist, and shows when each verifier was sent that.</p>
-${form({ action: `${path}/verifiers/test#test`, csrf: visit.csrf }, html`<button class="primary">Test revocation</button>`)}
+${form({ action: `${path}/verifiers/test#test`, csrf: visit.csrf }, html`<div class="buttons"><button class="primary">Test revocation</button></div>`)}
 ${tested}</section>`
 }
 <section><h2>Last revocations</h2>${
@@ -84,7 +84,7 @@ function verifiersTable(data: readonly Verifier[], path: string): Html {
     { title: 'Version', show: ({ version }: Verifier) => version },
     {
       title: 'Status',
-      show: ({ connected }: Verifier) => statusTag(connected ? 'working' : 'stopped'),
+      show: ({ connected }: Verifier) => statusTag(connected ? 'connected' : 'disconnected'),
     },
     { title: 'Connected since', show: (it: Verifier) => exactTime(it.connected_since) },
     { title: 'Behind', show: ({ behind_seconds: s }: Verifier) => (s === 0 ? 'no' : `${number(s)} s`) },

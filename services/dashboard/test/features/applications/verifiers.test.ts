@@ -51,7 +51,7 @@ t.test('its verifiers, a test of revocation, and the last revocations', async (t
   const verifiers = `${page}/verifiers`;
   await until(async () => textOf(await browser.get(verifiers)).includes('Python'), 3000);
   const before = await browser.get(verifiers);
-  t.match(textOf(before), /Python …89abcdef 0\.1\.0 working .* no Refuses all requests/);
+  t.match(textOf(before), /Python …89abcdef 0\.1\.0 connected .* no Refuses all requests/);
   t.match(textOf(await browser.get(page)), /Verifiers 1 connected/);
   const tested = await browser.submit(before, {}, '/verifiers/test#test"');
   t.match(
