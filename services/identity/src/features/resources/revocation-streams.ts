@@ -18,6 +18,13 @@ const MAX_UNREAD = 256 * 1024;
 const MAX_STREAMS = 2000;
 const MAX_STREAMS_OF_OWNER = 1000;
 
+const HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  // Nginx collects a response otherwise.
+  'x-accel-buffering': 'no',
+};
+
 type Stream = {
   response: ServerResponse;
   resource: string;
@@ -101,12 +108,7 @@ export function createRevocationStreams(options: {
   });
 
   function add(stream: Stream, description: VerifierDescription | undefined): void {
-    const ofOwner = [...streams].filter(({ owner }) => owner === stream.owner).length;
-    if (streams.size >= MAX_STREAMS || ofOwner >= MAX_STREAMS_OF_OWNER) {
-      throw new ServiceError('rate_limited', 'Too many connections to the feed are open.', {
-        headers: { 'retry-after': '30' },
-      });
-    }
+    requireRoom(streams, stream);
     streams.add(stream);
     if (description !== undefined) stream.verifier = verifiers.connect(stream.resource, description);
     stream.response.on('close', () => {
@@ -128,12 +130,7 @@ export function createRevocationStreams(options: {
       add(stream, description);
       try {
         readUntil ??= (await revocations.lastUpdate('*')) ?? new Date(0);
-        response.writeHead(200, {
-          'content-type': 'text/event-stream',
-          'cache-control': 'no-store',
-          // Nginx collects a response otherwise.
-          'x-accel-buffering': 'no',
-        });
+        response.writeHead(200, HEADERS);
         await load(revocations, stream, after);
       } catch (error) {
         if (!response.headersSent) {
@@ -160,6 +157,16 @@ export function createRevocationStreams(options: {
       },
     ],
   };
+}
+
+/** Throws `rate_limited` when too many streams are open, of all owners or of this one. */
+function requireRoom(streams: ReadonlySet<Stream>, stream: Stream): void {
+  const ofOwner = [...streams].filter(({ owner }) => owner === stream.owner).length;
+  if (streams.size >= MAX_STREAMS || ofOwner >= MAX_STREAMS_OF_OWNER) {
+    throw new ServiceError('rate_limited', 'Too many connections to the feed are open.', {
+      headers: { 'retry-after': '30' },
+    });
+  }
 }
 
 function write({ response }: Stream, text: string, onSent?: () => void): void {
