@@ -312,6 +312,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     }),
     findAccessToken: handles.find,
     denyToken: tokenDenial({ handles, findResource, revocations }),
+    grantListeners: extensions.grantListeners,
     denyGrant: (id) => revocations.write([{ kind: 'grant', id }]),
     reuseGrace: REUSE_GRACE,
     onRepeatedRefresh: recordRepeatedRefresh(audit),

@@ -1,3 +1,4 @@
+import type { RequestedBy } from '@gatehouse/server/requests';
 import type { Revocation } from '@gatehouse/verify/revocations';
 import type { ScriptedPart } from '../pages/account/account-document.ts';
 import type { Account } from './accounts/account.ts';
@@ -6,6 +7,7 @@ import type { Application } from './applications/application.ts';
 import type { ApplicationKeys } from './applications/application-keys.ts';
 import type { AuditRecord } from './audit/audit.ts';
 import type { AccessSource } from './authority/standing-access.ts';
+import type { EndingGrant } from './oidc/adapter/oidc-adapter.ts';
 import type { Logout } from './oidc/epochs/sign-outs.ts';
 import type { FindResource } from './oidc/protected-resource.ts';
 import type { ProviderExtension, RequestDetails } from './oidc/provider-options.ts';
@@ -49,10 +51,16 @@ export type Extensions = {
   undoableChanges: UndoableChange[];
   /** The credentials of people beside the password, also where that is switched off. */
   credentials: Credentials[];
-  /** Called with each entry of the audit log that this replica has stored. */
-  auditListeners: ((record: AuditRecord) => void)[];
+  /** Called with each entry of the audit log that this replica has stored; waited for unless the entry was buffered. */
+  auditListeners: ((record: AuditRecord) => void | Promise<void>)[];
   /** Called and waited for at each end of a session at an application. */
   logoutListeners: ((logout: Logout) => Promise<void>)[];
+  /** Called and waited for before a grant ends. */
+  grantListeners: ((grant: EndingGrant) => Promise<void>)[];
+  /** Called with each change of an account that users reports, around what the change ends. */
+  accountListeners: ((change: ReportedChange, proceed: () => Promise<void>) => Promise<void>)[];
+  /** Erase what they hold about an application that has been deleted, or has another owner. Repeatable. */
+  applicationErasers: ((clientId: string) => Promise<unknown>)[];
   /** Called for each revocation by any replica, more than once for some. */
   revocationListeners: ((revocation: Revocation) => void)[];
   /** The sources of the list of what acts for a person (GET /api/v1/access). */
@@ -71,6 +79,15 @@ export type ApplicationSource = {
    * send a request to somebody else's server. Throws when it cannot be used by this request.
    */
   find(id: string, requester?: string): Promise<Application | undefined>;
+};
+
+/** A change of an account, as far as it concerns others. It may come again. */
+export type ReportedChange = {
+  id: string;
+  user_id: string;
+  reason: string;
+  details?: Readonly<Record<string, unknown>>;
+  by?: RequestedBy;
 };
 
 /** The credentials of one kind, for when their owner has lost the account to somebody else. */
@@ -108,6 +125,9 @@ export function createExtensions(): Extensions {
     credentials: [],
     auditListeners: [],
     logoutListeners: [],
+    grantListeners: [],
+    accountListeners: [],
+    applicationErasers: [],
     revocationListeners: [],
     access: [],
     personalData: [],

@@ -38,6 +38,8 @@ export function createApplicationWrites(options: {
   keys: readonly Pick<ApplicationKeys, 'removeAll'>[];
   revocations: { write(entries: readonly RevocationEntry[]): Promise<void> };
   members: Pick<MemberStore, 'removeAllOf'>;
+  /** Called when an application was deleted or has another owner. */
+  extensions?: { applicationErasers: readonly ((clientId: string) => Promise<unknown>)[] };
   /** Ends every grant of an application, and what was about to become one. */
   endGrants(clientId: string): Promise<void>;
 }): ApplicationWrites {
@@ -50,6 +52,8 @@ export function createApplicationWrites(options: {
     );
     await Promise.all(
       applications.map(async ({ application: { id, epoch }, over }) => {
+        // Before its grants: nobody hears of their end any more.
+        if (over) for (const erase of options.extensions?.applicationErasers ?? []) await erase(id);
         if (over) await Promise.all([removeKeys(id), options.endGrants(id), options.members.removeAllOf(id)]);
         await store.revocationWritten(id, epoch);
       }),

@@ -25,7 +25,7 @@ const actionsOn = (...things: string[]) =>
 export const REPORTED_ACTIONS = actionsOn('queue', 'dead_letters', 'webhook');
 /** The actions on an application and its credentials, as its owner sees them; its use is not among them. */
 export const APPLICATION_ACTIONS = actionsOn(
-  ...['application', 'member', 'transfer', 'secret', 'api_key', 'webhook'],
+  ...['application', 'member', 'transfer', 'secret', 'api_key', 'webhook', 'event_stream'],
 );
 
 /** Where a request came from. */
@@ -104,7 +104,7 @@ export function createAudit(options: {
   /** The event of an entry, which is stored with it. */
   eventOf?(record: AuditRecord): AuditRecord['published'] | undefined;
   /** Called with each that is stored. */
-  onStored?(record: AuditRecord): void;
+  onStored?(record: AuditRecord): void | Promise<void>;
 }): Audit {
   const { store, key, keepDays, logger } = options;
   let buffer: AuditRecord[] = [];
@@ -140,7 +140,7 @@ export function createAudit(options: {
     await store.insertMany(batch).catch((error: unknown) => {
       logger.error({ err: error, lost: batch.length }, 'entries of the audit log were lost');
     });
-    for (const record of batch) options.onStored?.(record);
+    for (const record of batch) void options.onStored?.(record);
   }
 
   function writeSoon(record: AuditRecord): void {
@@ -156,7 +156,7 @@ export function createAudit(options: {
       const record = toRecord(entry);
       if (buffered.has(entry.action)) return writeSoon(record);
       await store.insert(record);
-      options.onStored?.(record);
+      await options.onStored?.(record);
     },
     async stop() {
       await writer.stop();

@@ -49,8 +49,8 @@ export function createFoundation(
       if (action === 'sign_in.succeeded') usage?.count('logins', client, signInMethod(details));
     },
     eventOf: auditEvent,
-    onStored(record) {
-      for (const listener of auditListeners) listener(record);
+    async onStored(record) {
+      for (const listen of auditListeners) await listen(record);
     },
   });
   return {

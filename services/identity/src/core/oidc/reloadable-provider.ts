@@ -6,8 +6,8 @@ import type { Context, Middleware } from 'koa';
 import compose from 'koa-compose';
 import type Provider from 'oidc-provider';
 import type { errors, KoaContextWithOIDC } from 'oidc-provider';
-import type { PrivateKeys } from '../tokens/signing-algorithms.ts';
-import { createTokenSigner } from '../tokens/token-signer.ts';
+import type { PrivateKeys, SigningAlgorithm } from '../tokens/signing-algorithms.ts';
+import { createEventSigner, createTokenSigner } from '../tokens/token-signer.ts';
 import type { TokenSigning } from '../tokens/token-signing.ts';
 import { oauthFailure } from './oauth-failure.ts';
 import { createProvider } from './provider.ts';
@@ -78,8 +78,11 @@ export function createReloadableProvider(
     middleware: async (ctx, next) => loaded().middleware(ctx, next),
     current: () => loaded().provider,
     async reload({ keys, currentKid }) {
-      const signingKey = keys.find(({ kid }) => kid === currentKid[accessTokenAlgorithm]);
-      if (signingKey === undefined) throw new Error(`there is no current ${accessTokenAlgorithm} key`);
+      const keyOf = (algorithm: SigningAlgorithm) => {
+        const key = keys.find(({ kid }) => kid === currentKid[algorithm]);
+        if (key === undefined) throw new Error(`there is no current ${algorithm} key`);
+        return key;
+      };
       const provider = createProvider({ ...options, keys: { keys } });
       provider.on('server_error', (ctx: KoaContextWithOIDC, error: unknown) =>
         serverErrors.set(ctx.res, error),
@@ -90,9 +93,10 @@ export function createReloadableProvider(
       for (const event of ISSUED) {
         provider.on(event as 'access_token.issued', ({ clientId }) => options.onTokenIssued(clientId));
       }
-      const signer = await createTokenSigner(issuer, signingKey);
+      const signer = await createTokenSigner(issuer, keyOf(accessTokenAlgorithm));
+      const eventSigner = await createEventSigner(issuer, keyOf('RS256'));
       const publicKeys = createLocalJWKSet({ keys: keys.map(publicPart) }) as JWTVerifyGetKey;
-      options.signing.change({ signer, publicKeys });
+      options.signing.change({ signer, eventSigner, publicKeys });
       parts = { provider, middleware: compose(provider.middleware) as Middleware };
     },
     serverErrorOf: (ctx) => serverErrors.get(ctx.res),

@@ -1,12 +1,13 @@
 import { unavailable } from '@gatehouse/core/errors';
 import type { JWTVerifyGetKey } from 'jose';
-import type { TokenSigner } from './token-signer.ts';
+import type { EventSigner, TokenSigner } from './token-signer.ts';
 
-type Keys = { signer: TokenSigner; publicKeys: JWTVerifyGetKey };
+type Keys = { signer: TokenSigner; eventSigner: EventSigner; publicKeys: JWTVerifyGetKey };
 
 /** Signs tokens with the current keys, and finds the public key for one. Both throw `unavailable` until there are keys. */
 export type TokenSigning = {
   signer(): TokenSigner;
+  eventSigner(): EventSigner;
   publicKeys: JWTVerifyGetKey;
   /** Goes on with other keys. */
   change(keys: Keys): void;
@@ -21,6 +22,7 @@ export function createTokenSigning(): TokenSigning {
   }
   return {
     signer: () => loaded().signer,
+    eventSigner: () => loaded().eventSigner,
     publicKeys: (header, token) => loaded().publicKeys(header, token),
     change: (next) => {
       keys = next;

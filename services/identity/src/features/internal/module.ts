@@ -25,6 +25,7 @@ export function internal(core: Ports<'accounts' | 'applications' | 'sessions' | 
     signer: core.signing.signer,
     tokenLifetime: core.lifetimes.accessToken,
   });
+  const accountChanged = createAccountChangeHandler(core);
   const routes = internalRoutes({
     ...core,
     authenticate: authentication.authenticateService,
@@ -41,7 +42,11 @@ export function internal(core: Ports<'accounts' | 'applications' | 'sessions' | 
         (await Promise.all(extensions.applicationKeys.map((keys) => keys.live(id)))).flat(),
       authority: core.authority,
     }),
-    accountChanged: createAccountChangeHandler(core),
+    accountChanged: (change) =>
+      extensions.accountListeners.reduce<() => Promise<void>>(
+        (proceed, listen) => () => listen(change, proceed),
+        () => accountChanged(change),
+      )(),
   });
   return { routers: [routes], collections: [store.collection], extensions: { erasers: [store.removeAllOf] } };
 }

@@ -119,12 +119,17 @@ export type OidcStore = {
   endGrantsOfClient(clientId: string): Promise<void>;
 };
 
+/** A grant that is about to end. */
+export type EndingGrant = { id: string; accountId: string; clientId: string; payload: AdapterPayload };
+
 export type OidcStoreOptions = {
   findClient(id: string): Promise<AdapterPayload | undefined>;
   /** The payload of the JWT access token with this handle (see access-token-handles.ts). */
   findAccessToken(handle: string): AdapterPayload | undefined;
   /** Revokes one access token; durable when it resolves. */
   denyToken(jti: string): Promise<void>;
+  /** Called and waited for before a grant ends. */
+  grantListeners?: readonly ((grant: EndingGrant) => Promise<void>)[];
   /** Revokes every access token of a grant; durable when it resolves. */
   denyGrant(id: string): Promise<void>;
   /** For how many seconds a rotated refresh token gets its successor again, as in two tabs, without ending its family. */
@@ -146,7 +151,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
 
   // Denied first, which covers what is issued meanwhile: after a crash in between, the grant can be ended again.
   async function endGrant(id: string): Promise<void> {
-    await options.denyGrant(id);
+    await denyGrant(collections.Grant, id, options);
     await bury(collections.Grant, { _id: id });
     await Promise.all([
       collections.AuthorizationCode.deleteMany({ grant_id: id }),
@@ -245,6 +250,16 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
       await endGrants({ client_id });
     },
   };
+}
+
+/** Announces the end of a grant, and revokes its access tokens. */
+async function denyGrant(grants: Documents, id: string, options: OidcStoreOptions): Promise<void> {
+  const document = await grants.findOne({ _id: id });
+  const payload = payloadOf(document);
+  const { account_id: accountId, client_id: clientId } = document ?? {};
+  if (payload !== undefined && accountId !== undefined && clientId !== undefined)
+    for (const listen of options.grantListeners ?? []) await listen({ id, accountId, clientId, payload });
+  await options.denyGrant(id);
 }
 
 /** Finds sessions and grants by account, and keeps offline grants after a sign-out. */
