@@ -38,6 +38,7 @@ const TABLE = {
       '/api/v1/invitations',
       '/api/v1/identity-providers',
       '/api/v1/resources',
+      '/api/v1/ssf',
       '/api/v1/audit',
       '/api/v1/signing-keys',
       '/sign-in',

@@ -10,6 +10,7 @@ const FUNCTION =
 /** The longer functions, each with what a split would cost. */
 const REASONS: Readonly<Record<string, string>> = {
   addAccessRoutes: 'a list of short handlers',
+  addDeliveryRoutes: 'a list of declared endpoints',
   addProfileRoutes: 'a list of short handlers',
   authRoutes: 'a list of declared endpoints',
   createJobWorker: 'one loop, whose steps share the turns of owners, the timers and the wake-up',

@@ -79,6 +79,10 @@ export const MANAGE_APPS = 'manage:apps';
 /** Reading which tokens for one's own APIs are revoked: for applications of type resource alone. */
 export const REVOCATIONS_READ = 'revocations:read';
 
+/** Configuring the event stream of an application (Shared Signals 1.0), and reading its configuration: for confidential applications. */
+export const SSF_MANAGE = 'ssf.manage';
+export const SSF_READ = 'ssf.read';
+
 const ceilingFor = (role: Role) =>
   ALL.filter((scope) => ROLES.indexOf(SCOPES[scope].role) <= ROLES.indexOf(role));
 const CEILINGS: Record<Role, readonly Scope[]> = {

@@ -39,6 +39,7 @@ import { registration } from './features/registration/module.ts';
 import { resources } from './features/resources/module.ts';
 import { security } from './features/security/module.ts';
 import { sessions } from './features/sessions/module.ts';
+import { sharedSignals } from './features/shared-signals/module.ts';
 import { signIn } from './features/sign-in/module.ts';
 import { transfers } from './features/transfers/module.ts';
 import { wellKnown } from './features/well-known/module.ts';
@@ -56,6 +57,7 @@ const FEATURES = [
   members,
   applicationUsers,
   resources,
+  sharedSignals,
   clientSecrets,
   apiKeys,
   registration,

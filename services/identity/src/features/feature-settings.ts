@@ -7,6 +7,7 @@ import { oauthSettings } from './oauth/settings.ts';
 import { passkeySettings } from './passkeys/settings.ts';
 import { registrationSettings } from './registration/settings.ts';
 import { resourceSettings } from './resources/settings.ts';
+import { sharedSignalSettings } from './shared-signals/settings.ts';
 import { wellKnownSettings } from './well-known/settings.ts';
 
 /** The settings of all features. The values of each are what its config has. */
@@ -20,5 +21,6 @@ export const featureSettings = {
   ...registrationSettings,
   ...resourceSettings,
   ...factorRecoverySettings,
+  ...sharedSignalSettings,
   ...wellKnownSettings,
 };

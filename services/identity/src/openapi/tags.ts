@@ -12,6 +12,10 @@ export const TAGS: readonly { name: string; description: string }[] = Object.ent
     'A membership lets a person manage an application of somebody else. It begins when the person accepts the invitation.',
   '/api/v1/resources':
     'A resource is an API or MCP server of your own that accepts tokens of Gatehouse. Applications request a token for it by its identifier (RFC 8707).',
+  '/.well-known/ssf-configuration':
+    'The metadata of the transmitter of security events (Shared Signals 1.0).',
+  '/api/v1/ssf':
+    'An event stream tells an application of ended sessions, changed credentials and deleted accounts of the people who use it, by Security Event Tokens (RFC 8417).',
   '/api/v1/registration-tokens':
     'A registration token lets programs register clients, which become your applications. It limits their scopes and their number.',
   '/oauth2/register':

@@ -459,7 +459,7 @@ export const AUTHORITY = {
     },
   },
   application_webhook: {
-    name: 'Webhook that an application made',
+    name: 'Webhook or event stream that an application made',
     givenBy: 'the giver of the key, secret or public keys that the application used',
     bound:
       'the events that the application may read, within the scopes of that credential; the roles of its owner and its giver',

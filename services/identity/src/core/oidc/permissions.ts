@@ -4,7 +4,10 @@ import {
   INTERNAL_SCOPE,
   internalAudience,
   MANAGE_APPS,
+  parseScope,
   REVOCATIONS_READ,
+  SSF_MANAGE,
+  SSF_READ,
 } from '@gatehouse/tokens/scopes';
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
@@ -30,6 +33,7 @@ import { introspectionRule } from './introspection-rule.ts';
 import type { ProviderOptions } from './provider-options.ts';
 
 export const DASHBOARD_SCOPES = [...ALL_SCOPES, MANAGE_APPS];
+const SSF_SCOPES: readonly string[] = [SSF_MANAGE, SSF_READ];
 /** The routes at which authorization requests arrive. */
 const REQUEST_ROUTES = new Set(['authorization', 'pushed_authorization_request', 'device_authorization']);
 
@@ -78,7 +82,7 @@ export function createPermissions(options: PermissionOptions) {
       ? [INTERNAL_SCOPE]
       : clientId === DASHBOARD_CLIENT
         ? DASHBOARD_SCOPES
-        : ((await permissions(ctx, clientId))?.scopes ?? []);
+        : withStreamScopes(ctx, await permissions(ctx, clientId));
     if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
     // Only who the person is: an application gets nothing that it did not ask for.
     const byDefault = scopes.filter((scope) => scope === 'openid');
@@ -145,6 +149,9 @@ export function createPermissions(options: PermissionOptions) {
     client: Client,
   ): Promise<ResourceServer> {
     const isOurs = audiencesOf(client.clientId).includes(resource);
+    const isOfApplication = !isService(client.clientId) && !isFirstParty(client.clientId);
+    const own = isOfApplication ? await permissions(ctx, client.clientId) : undefined;
+    requireStreamOfWeb(ctx, own?.application.type, isOurs);
     const { audience, scopes } = isOurs
       ? { audience: resource, scopes: await allowedScopes(ctx) }
       : await ofOthers(ctx, resource, client);
@@ -182,6 +189,29 @@ async function noteIssued(
   await options.noteIssued({ ...of, resource: resource.id, clientId, grantId }, expiresAt);
 }
 
+const isForItself = ({ oidc }: KoaContextWithOIDC) => oidc.params?.grant_type === 'client_credentials';
+const requestedScopes = ({ oidc }: KoaContextWithOIDC) => parseScope(String(oidc.params?.scope ?? ''));
+const requestsStream = (ctx: KoaContextWithOIDC) =>
+  requestedScopes(ctx).some((it) => SSF_SCOPES.includes(it));
+
+/** A web application or a machine gets the scopes of its event stream for itself, if it names them. */
+function withStreamScopes(
+  ctx: KoaContextWithOIDC,
+  { application, scopes = [] }: { application?: Application; scopes?: readonly string[] } = {},
+): readonly string[] {
+  const mayHave = isForItself(ctx) && /^(?:web|machine)$/.test(application?.type ?? '');
+  return mayHave && requestsStream(ctx) ? [...scopes, ...SSF_SCOPES] : scopes;
+}
+
+/** An application that people sign in to has no rights of its own, except for its event stream. Throws `unauthorized_client`. */
+function requireStreamOfWeb(ctx: KoaContextWithOIDC, type: Application['type'] | undefined, isOurs: boolean) {
+  if (type !== 'web' || !isForItself(ctx)) return;
+  const isOfStream = requestedScopes(ctx).every((it) => SSF_SCOPES.includes(it)) && requestsStream(ctx);
+  if (isOurs && isOfStream) return;
+  const only = `an application of type web gets tokens for itself with the scopes ${SSF_SCOPES.join(' and ')} only`;
+  throw new errors.UnauthorizedClient(only);
+}
+
 /** The permissions of the applications of requests, and of their owners. */
 function createRequestPermissions(options: PermissionOptions) {
   const permissionsOf = new WeakMap<object, ReturnType<typeof loadPermissions>>();
@@ -199,7 +229,7 @@ function createRequestPermissions(options: PermissionOptions) {
     const application = await options.applications.find(clientId);
     if (application === undefined) return undefined;
     const permissions =
-      application.type === 'machine' || application.type === 'resource'
+      isForItself(ctx) || application.type === 'machine' || application.type === 'resource'
         ? await credentialPermissions(application, await credentialOf(ctx, application), {
             ...{ authority: options.authority, findOwner: options.accounts.find },
           })

@@ -47,7 +47,8 @@ export function clientMetadata(application: Application): AdapterPayload {
     token_endpoint_auth_method: method,
     ...(method === 'client_secret_post' ? { client_secret: KEPT_AS_HASH } : {}),
     ...(method === 'private_key_jwt' ? { jwks } : {}),
-    grant_types: grantTypesOf(application),
+    // One of type web gets tokens for itself for its event stream (see permissions.ts).
+    grant_types: [...grantTypesOf(application), ...(type === 'web' ? ['client_credentials'] : [])],
     response_types:
       ofPeople && application.redirectUris.length > 0
         ? legacyImplicit

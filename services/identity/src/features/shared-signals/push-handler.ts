@@ -1,0 +1,60 @@
+import type { Logger } from '@gatehouse/core/logger';
+import type { Sealer } from '@gatehouse/core/sealing';
+import { type JobHandler, PermanentError, PostponedError } from '@gatehouse/events/job';
+import type { Outbound } from '@gatehouse/outbound/outbound';
+import type { EventDocument } from './event-queue.ts';
+import type { EventStreamStore } from './event-stream-store.ts';
+import type { createEventTokens } from './event-token.ts';
+import type { StreamRight } from './stream-right.ts';
+
+/** How long the pauses of the queue grow, and for how many attempts: for as long as an event is kept. */
+export const BACKOFF_MS = { first: 1000, max: 900_000 };
+export const MAX_ATTEMPTS = 300;
+/** How soon it is tried again whether a stream may be sent to. */
+const HELD_MS = 60_000;
+/** RFC 8935 §2.4: errors of the SET itself, which comes no better another time. */
+const FINAL = new Set(['invalid_request', 'invalid_key', 'invalid_issuer', 'invalid_audience']);
+
+/** Sends an event to its receiver (RFC 8935 §2). */
+export function createPushHandler(options: {
+  streams: Pick<EventStreamStore, 'find'>;
+  right: Pick<StreamRight, 'holds'>;
+  tokenOf: ReturnType<typeof createEventTokens>;
+  sealer: Sealer;
+  outbound: Pick<Outbound, 'read'>;
+  logger: Logger;
+}): JobHandler<EventDocument> {
+  const { streams, right, tokenOf, sealer, outbound, logger } = options;
+  return async ({ attempt, document }, { signal }) => {
+    const stream = await streams.find(document.stream_id);
+    if (stream?.push === undefined) return;
+    if (stream.status !== 'enabled' || !(await right.holds(stream)))
+      throw new PostponedError('The stream is paused.', HELD_MS);
+    const { url, authorization } = stream.push;
+    const { status, body } = await outbound.read(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/secevent+jwt',
+        accept: 'application/json',
+        ...(authorization === undefined ? {} : { authorization: sealer.open(authorization, stream.id) }),
+      },
+      body: await tokenOf(document, stream.clientId),
+      signal,
+    });
+    if (status >= 200 && status < 300) return;
+    const refusal = `The receiver responded with the status ${status}.`;
+    const isFinal = status === 400 && FINAL.has(errorOf(body));
+    if (!isFinal && attempt < MAX_ATTEMPTS) throw new Error(refusal);
+    logger.warn({ client: stream.clientId, status, attempt }, 'a security event was not accepted');
+    // Nobody could do anything about a dead letter.
+    throw new PermanentError(refusal);
+  };
+}
+
+function errorOf(body: Buffer): string {
+  try {
+    return String((JSON.parse(body.toString('utf8')) as { err?: unknown } | null)?.err);
+  } catch {
+    return '';
+  }
+}
