@@ -117,8 +117,7 @@ export function createPermissions(options: PermissionOptions) {
       return { ...claims, ...ofOurs };
     }
     const { account } = ctx.oidc.entities.Account as ProviderAccount;
-    const epoch = { client: application.epoch, subject: account.epoch };
-    const { grantId: gid } = token;
+    const [epoch, gid] = [{ client: application.epoch, subject: account.epoch }, token.grantId];
     // Roles and profiles are those of our API.
     if (isForOthers) {
       await noteIssued(options, token, { subject: account.id, epoch });
@@ -148,9 +147,9 @@ export function createPermissions(options: PermissionOptions) {
     resource: string,
     client: Client,
   ): Promise<ResourceServer> {
-    const isOurs = audiencesOf(client.clientId).includes(resource);
-    const isOfApplication = !isService(client.clientId) && !isFirstParty(client.clientId);
-    const own = isOfApplication ? await permissions(ctx, client.clientId) : undefined;
+    const { clientId } = client;
+    const isOurs = audiencesOf(clientId).includes(resource);
+    const own = isService(clientId) || isFirstParty(clientId) ? undefined : await permissions(ctx, clientId);
     requireStreamOfWeb(ctx, own?.application.type, isOurs);
     const { audience, scopes } = isOurs
       ? { audience: resource, scopes: await allowedScopes(ctx) }
