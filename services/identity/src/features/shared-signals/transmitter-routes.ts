@@ -52,5 +52,7 @@ export function transmitterRoutes(issuer: string): Api {
     responses: ok('The metadata.', metadataShape),
     handle: () => metadata,
   });
-  return api;
+  // In the reference it is with the endpoints that it names.
+  const tagged = Object.entries(api.operations).map(([key, it]) => [key, { ...it, tag: PREFIX }]);
+  return { ...api, operations: Object.fromEntries(tagged) };
 }
