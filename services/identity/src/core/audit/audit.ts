@@ -104,7 +104,7 @@ export function createAudit(options: {
   /** The event of an entry, which is stored with it. */
   eventOf?(record: AuditRecord): AuditRecord['published'] | undefined;
   /** Called with each that is stored. */
-  onStored?(record: AuditRecord): void | Promise<void>;
+  onStored?(record: AuditRecord): Promise<void>;
 }): Audit {
   const { store, key, keepDays, logger } = options;
   let buffer: AuditRecord[] = [];
@@ -140,7 +140,11 @@ export function createAudit(options: {
     await store.insertMany(batch).catch((error: unknown) => {
       logger.error({ err: error, lost: batch.length }, 'entries of the audit log were lost');
     });
-    for (const record of batch) void options.onStored?.(record);
+    for (const record of batch) {
+      await options.onStored?.(record).catch((error: unknown) => {
+        logger.error({ err: error, id: record.id }, 'a listener of the audit log failed');
+      });
+    }
   }
 
   function writeSoon(record: AuditRecord): void {

@@ -59,6 +59,23 @@ t.test(
   },
 );
 
+t.test('a listener that fails is logged, and the next entry is heard', async (t) => {
+  const { logger: loud, text } = recordingLogger('error');
+  const heard: string[] = [];
+  const own = createAudit({
+    ...{ store, key, keepDays: 1, logger: loud },
+    async onStored({ action }) {
+      heard.push(action);
+      if (action === 'sign_in.succeeded') throw new Error('the listener failed');
+    },
+  });
+  await own.record({ action: 'sign_in.succeeded', origin, subject: 'usr_ida' });
+  await own.record({ action: 'sign_out', subject: 'usr_ida' });
+  await own.stop();
+  t.same(heard, ['sign_in.succeeded', 'sign_out']);
+  t.match(text(), /the listener failed.*a listener of the audit log failed/s);
+});
+
 t.test('a name that was typed is kept as a hash with a key', async (t) => {
   await audit.record({ action: 'sign_in.failed', origin, client: 'app_typed', login: 'my Passw0rd' });
   await audit.stop();
