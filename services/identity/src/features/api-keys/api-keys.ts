@@ -224,7 +224,10 @@ function createKeyManagement(
       });
       await insert(made);
       options.notifyCredential(application, { what: 'an API key', name }, manager);
-      await record(manager, 'api_key.created', clientId, { key: made.id, scopes });
+      await record(manager, 'api_key.created', clientId, {
+        ...{ key: made.id, scopes },
+        ...omitUndefined({ resource }),
+      });
       return { ...made, key };
     },
 

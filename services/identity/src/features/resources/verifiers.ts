@@ -29,13 +29,13 @@ export function createVerifiers(options: {
 }): Verifiers {
   const { store, logger, recordMs = RECORD_MS } = options;
   const connections = new Set<{ resource: string; id: string; connection: string; caughtUpAt: number }>();
-  const recorded = new LRUCache<string, true>({ max: 10_000, ttl: recordMs });
+  const recorded = new LRUCache<string, string>({ max: 10_000, ttl: recordMs });
   const onError = (err: unknown) => logger.debug({ err }, 'the verifiers of APIs could not be recorded');
 
   async function put(resource: string, verifier: VerifierDescription, connection: string): Promise<void> {
     const key = `${resource} ${verifier.id}`;
-    if (recorded.has(key)) return;
-    recorded.set(key, true);
+    if (recorded.get(key) === connection) return;
+    recorded.set(key, connection);
     await store.put(resource, verifier, connection).catch(onError);
   }
 

@@ -42,12 +42,12 @@ export function createPushHandler(options: {
       signal,
     });
     if (status >= 200 && status < 300) return;
-    const refusal = `The receiver responded with the status ${status}.`;
+    const message = `The receiver responded with the status ${status}.`;
     const isFinal = status === 400 && FINAL.has(errorOf(body));
-    if (!isFinal && attempt < MAX_ATTEMPTS) throw new Error(refusal);
+    if (!isFinal && attempt < MAX_ATTEMPTS) throw new Error(message);
     logger.warn({ client: stream.clientId, status, attempt }, 'a security event was not accepted');
     // Nobody could do anything about a dead letter.
-    throw new PermanentError(refusal);
+    throw new PermanentError(message);
   };
 }
 
