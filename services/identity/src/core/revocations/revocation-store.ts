@@ -3,6 +3,7 @@ import { defineCollection } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { date, type EntityOf, number, type StoredOf, text, value } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
+import { EVERY_RESOURCE } from './revocation.ts';
 
 const REVOCATION = {
   kind: text(),
@@ -12,7 +13,7 @@ const REVOCATION = {
   expiresAt: date(),
   /** By the database's clock, which all replicas share. */
   updatedAt: date(),
-  /** The ids of the resources of others that read of it. */
+  /** The ids of the resources of others that read of it, or EVERY_RESOURCE. */
   resources: value<readonly string[]>().optional(),
   /** Counts the writes, so that announcing an earlier one does not pass for announcing a later one. */
   revision: number(),
@@ -151,5 +152,5 @@ function laterThan({ kind, id, updatedAt }: Pick<StoredRevocation, 'kind' | 'id'
 
 function concerning(resource: string | undefined) {
   if (resource === undefined) return {};
-  return { resources: resource === '*' ? { $exists: true } : resource };
+  return { resources: resource === '*' ? { $exists: true } : { $in: [resource, EVERY_RESOURCE] } };
 }

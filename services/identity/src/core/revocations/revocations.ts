@@ -7,6 +7,7 @@ import type { Broadcast } from '@gatehouse/events/broadcast';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
 import type { Revocation } from '@gatehouse/verify/revocations';
 import type { ResourceToken, ResourceTokenStore } from './resource-token-store.ts';
+import { EVERY_RESOURCE } from './revocation.ts';
 import type { RevocationStore, StoredRevocation } from './revocation-store.ts';
 
 /** How often listeners hear that all is well, and how soon a missed announcement is repeated. */
@@ -139,12 +140,13 @@ export function createRevocations(options: {
     lastExpiry: Date | undefined,
   ): Promise<StoredRevocation> {
     const expiresAt = expiryOf(kind, tokenLifetime, lastExpiry);
+    // Somebody who has a withdrawn signing key can sign tokens for any resource.
+    const concerned = kind === 'key' ? EVERY_RESOURCE : resource;
+    const resources = concerned === undefined ? undefined : [concerned];
     // Also when it fails, since it may be stored all the same.
-    const written = await store
-      .put({ kind, id, epoch, expiresAt, resources: resource === undefined ? undefined : [resource] })
-      .finally(() => {
-        isPending = true;
-      });
+    const written = await store.put({ kind, id, epoch, expiresAt, resources }).finally(() => {
+      isPending = true;
+    });
     // Not awaited: it is stored, and a failed announcement is repeated.
     void announce(written);
     return written;
@@ -176,12 +178,12 @@ function expiryOf(kind: Revocation['kind'], tokenLifetime: number, lastExpiry: D
 type Stores = { store: RevocationStore; resourceTokens: Pick<ResourceTokenStore, 'note' | 'resourcesOf'> };
 
 /**
- * Only after the revocation is stored: noteIssued() finds it then, or its credential is found here. A token's resource is stored with its
- * revocation.
+ * Only after the revocation is stored: noteIssued() finds it then, or its credential is found here. The resources of a token or a
+ * signing key are stored with its revocation.
  */
 async function noteResources({ store, resourceTokens }: Stores, entry: StoredRevocation): Promise<void> {
   const { kind, id, resources = [] } = entry;
-  if (kind === 'token') return;
+  if (kind === 'token' || kind === 'key') return;
   const found = await resourceTokens.resourcesOf(kind, id);
   if (found.length > 0 || resources.length > 0) await store.noteResources(entry, found);
 }

@@ -27,7 +27,7 @@ export function feedRoutes(options: {
     summary: 'Read the revocations of a resource',
     description:
       'For its server, an application of type `resource` of the same owner: by HTTP Basic, or with a token by client credentials with the ' +
-      'scope `revocations:read`. The revocations are those of people, grants and clients with tokens for this resource, and of its tokens. ' +
+      'scope `revocations:read`. The revocations are those of people, grants and clients with tokens for this resource, of its tokens, and of signing keys. ' +
       'With `Accept: text/event-stream` they come as Server-Sent Events, each within a second: the `id` of an event is a position, for ' +
       '`Last-Event-ID`. Every 2 s a comment moves the position: all that was revoked until then has been sent. A stream ends after some ' +
       'minutes; connect again.',

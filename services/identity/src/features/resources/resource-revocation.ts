@@ -3,11 +3,12 @@ import { Type } from 'typebox';
 
 /** A revocation as the server of a resource reads it. */
 const Entry = Type.Object({
-  kind: Type.String({ enum: ['token', 'grant', 'subject', 'client'] }),
+  kind: Type.String({ enum: ['token', 'grant', 'subject', 'client', 'key'] }),
   id: Type.String({
     description:
       'Of a token its `jti`, also of an API key as introspection returns it; of a grant the claim `gid`; of a client the `client_id`; of a ' +
-      'subject the person in `sub`, or in the claim `owner` of a token that an application has for itself.',
+      'subject the person in `sub`, or in the claim `owner` of a token that an application has for itself; of a withdrawn signing key the ' +
+      '`kid` in the header of a token.',
   }),
   epoch: Type.Optional(
     Type.Integer({

@@ -5,6 +5,7 @@ import type { Logger } from '@gatehouse/core/logger';
 import type { MetricFamily } from '@gatehouse/core/metrics-text';
 import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
 import type { Revocation } from '@gatehouse/verify/revocations';
+import { concerns } from '../../core/revocations/revocation.ts';
 import { OVERLAP_MS, positionAt, type Revocations } from '../../core/revocations/revocations.ts';
 import { resourceRevocation } from './resource-revocation.ts';
 import type { VerifierDescription } from './verifier.ts';
@@ -74,7 +75,7 @@ export function createRevocationStreams(options: {
     const from = readUntil.getTime() - OVERLAP_MS;
     for (const [key, at] of sent) if (at < from) sent.delete(key);
     for await (const entry of revocations.concerningResources(new Date(from))) {
-      const { kind, id, updatedAt, resources = [] } = entry;
+      const { kind, id, updatedAt } = entry;
       const key = `${kind} ${id} ${updatedAt.getTime()}`;
       if (sent.has(key)) continue;
       sent.set(key, updatedAt.getTime());
@@ -82,7 +83,7 @@ export function createRevocationStreams(options: {
       const position = positionAt(updatedAt);
       const text = eventOf(position, entry);
       for (const stream of streams) {
-        if (!resources.includes(stream.resource) || stream.state === 'loading') continue;
+        if (!concerns(entry, stream.resource) || stream.state === 'loading') continue;
         if (stream.state === 'current') stream.position = position;
         write(stream, text, () => stream.verifier?.sent(id));
       }

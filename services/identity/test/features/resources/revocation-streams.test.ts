@@ -119,6 +119,21 @@ t.test('many revocations at once reach a stream that is current', async (t) => {
   t.equal(new Set(stream.ids).size, stream.ids.length, 'each once');
 });
 
+t.test('a withdrawn signing key reaches every API, whatever tokens it has', async (t) => {
+  const stream = await read();
+  await until(() => stream.heartbeats > 0, 3000);
+  await revocations.write([{ kind: 'key', id: 'kid_1' }]);
+  streams.hear({ kind: 'key', id: 'kid_1', expiresAt: 0 });
+  await until(() => stream.ids.includes('kid_1'), 3000);
+  const ofUnused: string[] = [];
+  for (let page = await revocations.list(undefined, 'rsr_unused'); ; ) {
+    ofUnused.push(...page.revocations.map(({ kind, id }) => `${kind} ${id}`));
+    if (!page.more) break;
+    page = await revocations.list(page.as_of, 'rsr_unused');
+  }
+  t.same(ofUnused, ['key kid_1']);
+});
+
 t.test('a stream ends after its lifetime, and with the access of its owner', async (t) => {
   const [stream, other] = [await read(), await read()];
   await until(() => stream.heartbeats > 0 && other.heartbeats > 0, 3000);
