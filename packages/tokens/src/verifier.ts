@@ -40,14 +40,15 @@ export type TokenVerifier = {
 
 export function createTokenVerifier(options: VerifierOptions): TokenVerifier {
   const { issuer, audience, revocations = createRevocationSet(), cacheSize } = options;
-  const { keys, loadKeys } =
+  const { keys, loadKeys, isPublished } =
     'keys' in options
-      ? { keys: options.keys, loadKeys: async () => {} }
+      ? { keys: options.keys, loadKeys: async () => {}, isPublished: undefined }
       : remoteKeys(options.jwksUri, revocations);
   const tokens = createVerifier({
     issuer,
     audience,
     keys,
+    isPublished,
     set: revocations,
     read: callerOf,
     ...(cacheSize === undefined ? {} : { cache: cacheSize }),
@@ -65,13 +66,14 @@ export function createTokenVerifier(options: VerifierOptions): TokenVerifier {
 }
 
 /** The keys at a URL, fetched again after one of them was withdrawn. */
-function remoteKeys(uri: string, revocations: RevocationSet): { keys: KeyGetter; loadKeys(): Promise<void> } {
+function remoteKeys(uri: string, revocations: RevocationSet) {
   const { fetch } = createOutbound({ to: 'services' });
   const remote = createRemoteKeys({ url: async () => uri, fetch });
   let withdrawn = revocations.withdrawnKeys;
   return {
     loadKeys: remote.reload,
-    async keys(header, token) {
+    isPublished: remote.isPublished,
+    async keys(...[header, token]: Parameters<KeyGetter>) {
       if (withdrawn !== revocations.withdrawnKeys) {
         withdrawn = revocations.withdrawnKeys;
         // If this fails, the known keys remain in use: tokens of the withdrawn key are refused by their kid.

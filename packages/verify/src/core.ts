@@ -59,6 +59,7 @@ export type CoreOptions = {
   /** The treatment of JWTs while the revocations are not known. */
   staleThen: StalePolicy;
   keys: KeyGetter;
+  isPublished?: ((kid: string) => boolean) | undefined;
   set: RevocationSet;
   /** Without credentials, revocation is not checked, and API keys are refused. */
   credentials?:
@@ -92,13 +93,17 @@ export function createCore(options: CoreOptions): Verifier {
     issuer,
     audience,
     keys: options.keys,
+    isPublished: options.isPublished,
     set,
     clockSkew: options.clockSkew ?? 5,
     read(claims) {
       const token = readClaims(claims);
       const { subject, clientId, scopes, acr, authTime, actor } = token;
       const kind = subject === clientId ? 'machine' : 'person';
-      return { ...token, caller: { subject, clientId, kind, scopes, acr, authTime, actor, claims } };
+      return {
+        ...token,
+        caller: freeze({ subject, clientId, kind, scopes, acr, authTime, actor, claims }),
+      };
     },
   });
 
@@ -196,6 +201,12 @@ function withChallenge(error: unknown, more: Partial<VerifyError['challenge']>):
   return new VerifyError(status, code, message, { ...challenge, ...more, parameters, cause });
 }
 
+/** Requests with the same credential share its caller, so nobody may change it. */
+function freeze<Shared>(shared: Shared): Shared {
+  if (typeof shared === 'object' && shared !== null) Object.values(Object.freeze(shared)).forEach(freeze);
+  return shared;
+}
+
 /** The caller by an API key, if the key is active and for this audience. */
 function readApiKey(
   response: Readonly<Record<string, unknown>>,
@@ -207,7 +218,7 @@ function readApiKey(
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   const ownerId = text(owner);
   return {
-    caller: {
+    caller: freeze({
       subject: text(sub) ?? clientId,
       clientId,
       kind: 'key',
@@ -216,7 +227,7 @@ function readApiKey(
       authTime: undefined,
       actor: undefined,
       claims: response,
-    },
+    }),
     clientId,
     person: ownerId === undefined ? undefined : { id: ownerId },
     expiresAt: typeof exp === 'number' ? exp : Number.POSITIVE_INFINITY,

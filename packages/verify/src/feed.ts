@@ -20,7 +20,7 @@ const RETRY_MS = { first: 200, max: 5000, refused: 30_000 };
 const IDLE_MS = 6000;
 const START_MS = 1000;
 const MAX_RETRY_AFTER_SECONDS = 300;
-const REFUSALS = [401, 403, 404];
+const FINAL_STATUSES = [401, 403, 404];
 
 /** Follows the feed of an API's revocations, and adds them to the set. */
 export function createFeed(options: {
@@ -32,7 +32,7 @@ export function createFeed(options: {
   staleAfterSeconds: number;
   /** Headers that describe this process. */
   headers: Record<string, string>;
-  /** Called when the state changes; `status` is that of a refusal. */
+  /** Called when the state changes; `status` is that of the error. */
   onState(state: FeedState, status?: number): void;
 }): Feed {
   const { issuer, set, fetch, onState } = options;
@@ -102,7 +102,7 @@ export function createFeed(options: {
   function pauseAfter(error: unknown): number {
     const { status = 0, retryAfterSeconds = 0 } = error instanceof StatusError ? error : {};
     failures += 1;
-    if (REFUSALS.includes(status)) {
+    if (FINAL_STATUSES.includes(status)) {
       // It may have been registered again, under another ID.
       resourceId = undefined;
       report('refused', status);

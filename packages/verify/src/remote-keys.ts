@@ -8,6 +8,8 @@ const COOLDOWN_MS = 1000;
 
 export type RemoteKeys = {
   get: KeyGetter;
+  /** Whether a key is among those that were fetched last. */
+  isPublished(kid: string): boolean;
   /** Fetches the keys now. Rejects when they cannot be fetched. */
   reload(): Promise<void>;
 };
@@ -19,6 +21,7 @@ export function createRemoteKeys(options: {
   fetch: Fetch;
 }): RemoteKeys {
   let known: ReturnType<typeof createLocalJWKSet> | undefined;
+  let kids: ReadonlySet<unknown> = new Set();
   let loadedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
   let pending: Promise<void> | undefined;
@@ -26,9 +29,9 @@ export function createRemoteKeys(options: {
   async function load(): Promise<void> {
     triedAt = Date.now();
     try {
-      known = createLocalJWKSet(
-        (await fetchJson(options.fetch, await options.url())) as unknown as JSONWebKeySet,
-      );
+      const jwks = (await fetchJson(options.fetch, await options.url())) as unknown as JSONWebKeySet;
+      known = createLocalJWKSet(jwks);
+      kids = new Set(jwks.keys.map(({ kid }) => kid));
       loadedAt = Date.now();
     } finally {
       pending = undefined;
@@ -45,6 +48,7 @@ export function createRemoteKeys(options: {
 
   return {
     reload,
+    isPublished: (kid) => kids.has(kid),
     async get(header, token) {
       if (known === undefined) await reload();
       else if (Date.now() - loadedAt >= MAX_AGE_MS && mayTry()) await reload().catch(() => {});

@@ -23,6 +23,8 @@ export function createTokenVerifier<Token extends Revocable & { expiresAt: numbe
   issuer: string;
   audience: string;
   keys: KeyGetter;
+  /** Whether the issuer still publishes a key; cached tokens of another are verified again. */
+  isPublished?: ((kid: string) => boolean) | undefined;
   set: RevocationSet;
   /** Reads the claims of a token whose signature is good, once. */
   read(claims: JWTPayload): Token;
@@ -32,7 +34,8 @@ export function createTokenVerifier<Token extends Revocable & { expiresAt: numbe
   /** The time in seconds since the epoch. */
   now?: () => number;
 }): TokenVerifier<Token> {
-  const { issuer, audience, keys, set, read, clockSkew = 0, now = () => Date.now() / 1000 } = options;
+  const { issuer, audience, keys, isPublished = () => true, set, read } = options;
+  const { clockSkew = 0, now = () => Date.now() / 1000 } = options;
   // Keyed by hash, so that a memory dump of the cache holds no usable credential.
   const verified = createBoundedMap<{ token: Token; kid: string }>({ max: options.cache ?? 10_000 });
 
@@ -65,7 +68,7 @@ export function createTokenVerifier<Token extends Revocable & { expiresAt: numbe
     async verify(token, beforeVerification) {
       const key = hash('sha256', token, 'base64');
       let known = verified.get(key);
-      if (known === undefined) {
+      if (known === undefined || !isPublished(known.kid)) {
         await beforeVerification?.();
         known = await check(token);
         verified.set(key, known);

@@ -66,7 +66,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const set = createRevocationSet();
   const discovery = createDiscovery({ issuer, fetch });
   const keys = createRemoteKeys({ url: () => discovery.url('jwks_uri'), fetch });
-  const parts = { ...options, keys: keys.get, set, staleThen };
+  const parts = { ...options, keys: keys.get, isPublished: keys.isPublished, set, staleThen };
   if (clientId === undefined || clientSecret === undefined) {
     log(
       `gatehouse-verify: revocation is not checked for ${audience}, as there are no credentials.`,

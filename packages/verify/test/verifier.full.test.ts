@@ -253,7 +253,8 @@ t.test('many tokens and keys of strangers cost few requests', async (t) => {
 t.test('the keys are rotated without a failed request', async (t) => {
   const issuer = await startIssuer(t);
   const { verifier } = verifierOf(t, issuer);
-  await verifier.verify(bearer(await signed(issuer)));
+  const cached = bearer(await signed(issuer));
+  await verifier.verify(cached);
   await pass(t, 2);
   const next = { ...STRANGER, kid: 'next' };
   const now = Math.floor(Date.now() / 1000);
@@ -262,6 +263,37 @@ t.test('the keys are rotated without a failed request', async (t) => {
   const jwks = { keys: [{ kty, crv, x, y, kid: 'next', alg: 'ES256' }] };
   issuer.instead.set('/jwks', (_request, response) => void response.end(JSON.stringify(jwks)));
   t.match(await verifier.verify(bearer(token)), { subject: 'usr_1' });
+  await t.rejects(
+    verifier.verify(cached),
+    { message: 'The access token is not valid.' },
+    'of the previous key',
+  );
+});
+
+t.test('a withdrawn signing key is refused while it is still cached', async (t) => {
+  const issuer = await startIssuer(t);
+  const { verifier } = verifierOf(t, issuer);
+  const token = await signed(issuer);
+  await verifier.verify(bearer(token));
+  issuer.revoke({ kind: 'key', id: 'es' });
+  await until(() => verifier.metrics().revocations > 0);
+  await t.rejects(verifier.verify(bearer(token)), REVOKED);
+  await t.rejects(verifier.verify(bearer(await signed(issuer, { jti: 'forged' }))), REVOKED);
+});
+
+t.test('requests share a caller, which cannot be changed', async (t) => {
+  const issuer = await startIssuer(t);
+  const { verifier } = verifierOf(t, issuer);
+  const key = apiKey('1');
+  const client_id = 'app_1';
+  issuer.introspection[key] = { active: true, aud: [AUDIENCE], client_id, scope: 'notes:read' };
+  for (const token of [await signed(issuer, { act: { sub: 'app_2' } }), key]) {
+    const caller = await verifier.verify(bearer(token));
+    t.equal(await verifier.verify(bearer(token)), caller);
+    t.throws(() => (caller.scopes as string[]).push('notes:write'), TypeError);
+    t.throws(() => Object.assign(caller, { subject: 'usr_2' }), TypeError);
+    t.throws(() => Object.assign(caller.claims.act ?? caller.claims.aud ?? {}, { sub: 'usr_2' }), TypeError);
+  }
 });
 
 t.test('without credentials it says that revocation is not checked', async (t) => {
