@@ -122,12 +122,12 @@ t.test('APIs of others refuse what is revoked, while replicas are killed', { ski
     },
   };
 
-  let isOver = false;
+  const end = new AbortController();
   const killing = (async () => {
-    for (let turn = 0; !isOver; turn += 1) {
-      for (let waited = 0; waited < KILL_EVERY_MS && !isOver; waited += 100) await sleep(100);
+    for (let turn = 0; ; turn += 1) {
+      await sleep(KILL_EVERY_MS, undefined, { signal: end.signal }).catch(() => {});
       const replica = replicas[turn % replicas.length];
-      if (isOver || replica === undefined) return;
+      if (end.signal.aborted || replica === undefined) return;
       await replica.kill();
       await replica.restart();
     }
@@ -147,6 +147,6 @@ t.test('APIs of others refuse what is revoked, while replicas are killed', { ski
     t.comment(`${name}: ${took.length} revoked, p50 ${p50} ms, p99 ${p99} ms, max ${max} ms`);
     t.ok(Number(p99) < 1000 && Number(max) < 2000, `${name}: p99 ${p99} ms, max ${max} ms`);
   }
-  isOver = true;
+  end.abort();
   await killing;
 });

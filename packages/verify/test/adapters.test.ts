@@ -31,7 +31,7 @@ async function serve(
 
 type Ask = (path: string, init?: RequestInit) => Promise<Response>;
 
-/** What every adapter does; its application responds to GET /v1/notes with the subject of the caller. */
+/** The behaviour of every adapter, tried at an application that responds to GET /v1/notes with the subject of the caller. */
 async function testAdapter(t: Test, ask: Ask, origin: (path: string) => string) {
   const get = (token?: string, headers = {}) =>
     ask('/v1/notes?x=1', {
