@@ -12,7 +12,7 @@ import { personApi } from '../../http/person-api.ts';
 import type { ActiveProvider, ActiveProviders } from './active-providers.ts';
 import { callbackPath } from './callback-routes.ts';
 import type { LinkedIdentityStore } from './linked-identity.ts';
-import { logoutPath } from './logout-routes.ts';
+import { notificationPath } from './notification-routes.ts';
 import type { ProviderSealer } from './provider-sealer.ts';
 import { MAX_PROVIDERS, ProviderSettings, providerOf, wrong } from './provider-settings.ts';
 import type { ProviderStore } from './stored-provider.ts';
@@ -59,6 +59,14 @@ const providerShape = shape(
     backchannel_logout_uri: Type.String({
       description: 'To be registered at the provider if it supports back-channel logout.',
     }),
+    security_events_uri: Type.String({
+      description:
+        'For a stream of Shared Signals at the provider, by push. An ended session there ends those here that began with it.',
+    }),
+    global_token_revocation_uri: Type.String({
+      description:
+        'For Universal Logout of Okta, with the issuer and the subject as the format of the subject.',
+    }),
     connected_accounts: Type.Integer({ description: 'The number of accounts that are connected to it.' }),
     created_at: Time,
     updated_at: Time,
@@ -79,6 +87,8 @@ const providerShape = shape(
     ...{ sign_up: null, second_factor: { amr: ['mfa'], acr: [] }, reauthentication: true },
     redirect_uri: 'https://id.example.com/sign-in/providers/acme/callback',
     backchannel_logout_uri: 'https://id.example.com/sign-in/providers/acme/backchannel-logout',
+    security_events_uri: 'https://id.example.com/sign-in/providers/acme/security-events',
+    global_token_revocation_uri: 'https://id.example.com/sign-in/providers/acme/global-token-revocation',
     connected_accounts: 120,
     ...{ created_at: '2026-11-02T09:30:00.000Z', updated_at: '2026-11-02T09:30:00.000Z' },
   },
@@ -132,7 +142,9 @@ export function identityProviderRoutes(options: {
       ...{ sign_up: provider.signUp ?? null, second_factor: provider.secondFactor },
       reauthentication: provider.reauthenticates,
       redirect_uri: issuer + callbackPath(id),
-      backchannel_logout_uri: issuer + logoutPath(id),
+      backchannel_logout_uri: issuer + notificationPath(id, 'backchannel-logout'),
+      security_events_uri: issuer + notificationPath(id, 'security-events'),
+      global_token_revocation_uri: issuer + notificationPath(id, 'global-token-revocation'),
       connected_accounts: await linkedIdentities.count(id),
       ...{ created_at: stored?.createdAt ?? null, updated_at: stored?.updatedAt ?? null },
     };

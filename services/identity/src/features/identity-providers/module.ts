@@ -17,7 +17,7 @@ import { addConnectedAccountRoutes } from './connected-account-routes.ts';
 import { identityProviderRoutes } from './identity-provider-routes.ts';
 import { createLinkedIdentities } from './linked-identities.ts';
 import { createLinkedIdentityStore } from './linked-identity-store.ts';
-import { logoutRoutes } from './logout-routes.ts';
+import { notificationRoutes } from './notification-routes.ts';
 import { CONNECTED_ACCOUNTS } from './provider-pages.ts';
 import { createProviderSealer } from './provider-sealer.ts';
 import { providerSignIn, REFUSED_PROVIDER, UNLINKED_IDENTITY } from './provider-sign-in.ts';
@@ -85,7 +85,7 @@ export function identityProviders(
     },
   };
   addConnectedAccountRoutes(core.accountPages, { ...core, active, states });
-  const endSessions = createEndUpstreamSessions({ ...core, store, useOnce: core.store.useOnce });
+  const endSessions = createEndUpstreamSessions({ ...core, store });
   const api = identityProviderRoutes({
     ...{ ...core, active, sealer, store: providerStore, linkedIdentities: store },
     activate: (provider) => activate(provider, true),
@@ -99,7 +99,10 @@ export function identityProviders(
   });
   return {
     apis: [api],
-    routers: [callbackRoutes({ active, states }), logoutRoutes({ ...core, active, failures, endSessions })],
+    routers: [
+      callbackRoutes({ active, states }),
+      notificationRoutes({ ...core, active, failures, endSessions, useOnce: core.store.useOnce }),
+    ],
     parts: [{ start: active.reload }, ...(core.isOnlyWriter ? [] : [reloading])],
     extensions: {
       undoableChanges: CONNECTED_ACCOUNT_CHANGES,

@@ -6,16 +6,11 @@ import {
   type OutboundInit,
 } from '@gatehouse/outbound/outbound';
 import type { JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
-import { jwtVerify } from 'jose';
+import { type JWTVerifyResult, jwtVerify } from 'jose';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 import type { AuthorizationChecks } from './authorization-state.ts';
 import { readGitHubUser } from './github-user.ts';
-import {
-  isIssuerOf,
-  UpstreamError,
-  type UpstreamIdentity,
-  type UpstreamLogout,
-} from './upstream-identity.ts';
+import { isIssuerOf, UpstreamError, type UpstreamIdentity } from './upstream-identity.ts';
 import {
   type Ask,
   clientAuthentication,
@@ -42,17 +37,17 @@ export type UpstreamClient = {
     response: ReadonlyMap<string, string>,
     checks: AuthorizationChecks & { state: string },
   ): Promise<UpstreamIdentity>;
-  /** Checks a logout token (OpenID Connect Back-Channel Logout 1.0 §2.6), but for whether it was used before. Throws an UpstreamError. */
-  readLogoutToken(token: string): Promise<UpstreamLogout>;
+  /**
+   * Verifies the signature, issuer and times of a token that the provider sends unasked, and whether one of the audiences, by default our
+   * client ID, is its. Throws an UpstreamError.
+   */
+  verifyNotification(token: string, options?: JWTVerifyOptions): Promise<JWTVerifyResult>;
 };
 
 /** Of the responses of a provider. */
 export const UPSTREAM_BOUNDS: Bounds = { timeoutMs: TIMEOUT_MS, maxBytes: 256 * 1024 };
 /** How long the metadata of a provider is used before it is fetched again. */
 const METADATA_MS = 3600_000;
-/** How old a logout token may be, in seconds. */
-export const LOGOUT_TOKEN_SECONDS = 600;
-const LOGOUT = 'http://schemas.openid.net/event/backchannel-logout';
 /** With the key of the provider, and not with the client's secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 /** How long ago somebody may have signed in there who is asked to sign in again, in seconds. */
@@ -150,24 +145,13 @@ export function createUpstreamClient(
       }
     },
 
-    async readLogoutToken(token) {
+    async verifyNotification(token, more) {
       try {
         const { logoutKeys } = await load();
-        const more = { maxTokenAge: LOGOUT_TOKEN_SECONDS, requiredClaims: ['iss', 'iat', 'exp', 'jti'] };
-        const { payload, protectedHeader } = await verify(provider, token, logoutKeys, more);
-        const { iss = '', sub: subject, sid, jti: id = '', events, nonce } = payload;
-        const event = (events as Record<string, unknown> | undefined)?.[LOGOUT];
-        const isLogout =
-          // Recommended of providers, not required (§2.4); what is said has to be right.
-          /^(?:(?:application\/)?logout\+)?jwt$/i.test(protectedHeader.typ ?? 'jwt') &&
-          isIssuerOf(provider, iss) &&
-          typeof event === 'object' &&
-          event !== null &&
-          nonce === undefined &&
-          [subject, sid].every((it) => it === undefined || typeof it === 'string') &&
-          (subject ?? sid) !== undefined;
-        if (!isLogout) throw new UpstreamError('refused', 'this is no logout token of the provider');
-        return { issuer: iss, subject, sid: sid as string | undefined, id };
+        const verified = await verify(provider, token, logoutKeys, more);
+        if (!isIssuerOf(provider, verified.payload.iss ?? ''))
+          throw new UpstreamError('refused', 'the issuer is not the provider');
+        return verified;
       } catch (error) {
         throw failureOf(error);
       }

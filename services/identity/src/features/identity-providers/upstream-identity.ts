@@ -32,7 +32,8 @@ export function isOfManyOrganizations(issuer: string): boolean {
 
 /** Whether this is an issuer of the ID tokens that the provider sends as it is configured now. */
 export function isIssuerOf({ issuer }: Pick<IdentityProvider, 'issuer'>, of: string): boolean {
-  const [configured, linked] = [new URL(issuer), new URL(of)];
+  const [configured, linked] = [new URL(issuer), URL.parse(of)];
+  if (linked === null) return false;
   if (configured.href === linked.href) return true;
   return (
     isOfManyOrganizations(issuer) && configured.host === linked.host && ORGANIZATION.test(linked.pathname)
@@ -62,8 +63,8 @@ export type UpstreamLogout = {
   issuer: string;
   subject: string | undefined;
   sid: string | undefined;
-  /** The token's own. */
-  id: string;
+  /** Sessions that began later go on. */
+  before?: Date;
 };
 
 /** Why nobody has signed in at a provider. */

@@ -27,15 +27,21 @@ export function trackUpstreamSessions({ Interaction, Session }: Provider): void 
   };
 }
 
-/** Whether a session began by a sign-in with an identity, in its session there if one is given and known. */
+/** Whether a session began by a sign-in with an identity, in its session there if one is given and known, and until `before`. */
 export function beganWith(
   { payload }: Pick<OfAccount, 'payload'>,
-  { provider, subject, sid }: { provider: string; subject: string; sid?: string | undefined },
+  {
+    provider,
+    subject,
+    sid,
+    before,
+  }: { provider: string; subject: string; sid?: string | undefined; before?: Date | undefined },
 ): boolean {
   const upstream = payload[UPSTREAM_SESSION] as UpstreamSession | undefined;
   return (
     upstream?.provider === provider &&
     upstream.subject === subject &&
-    (sid === undefined || upstream.sid === undefined || upstream.sid === sid)
+    (sid === undefined || upstream.sid === undefined || upstream.sid === sid) &&
+    (before === undefined || Number(payload.loginTs) * 1000 <= before.getTime())
   );
 }

@@ -8,7 +8,7 @@ import { createAccount, heading, isSignIn, linkTo, send } from '../../pages.ts';
 import { refresh, tokensFor } from '../../tokens.ts';
 import { leave, respond, signInBy, startUpstream, verified } from './upstream.ts';
 
-// OpenID Connect Back-Channel Logout 1.0, as the relying party.
+// OpenID Connect Back-Channel Logout 1.0 as the relying party, and Shared Signals 1.0 as the receiver.
 
 const upstream = await startUpstream(t);
 const second = await startUpstream(t, 'second');
@@ -136,6 +136,133 @@ t.test('what is no logout token of the provider, for us and of now, ends nothing
   t.ok(await isNewOpen());
 });
 
+const SESSION_REVOKED = 'https://schemas.openid.net/secevent/caep/event-type/session-revoked';
+const [EVENTS, REVOCATION] = ['security-events', 'global-token-revocation'].map(
+  (kind) => `/sign-in/providers/acme/${kind}`,
+) as [string, string];
+const person = (sub: string, iss = upstream.issuer) => ({ format: 'iss_sub', iss, sub });
+const opaque = (id: string) => ({ format: 'opaque', id });
+
+/** A security event token (RFC 8417) about a subject. */
+function securityEvent(sub_id: object, change: object = {}, event: object = {}, typ = 'secevent+jwt') {
+  const iat = Math.floor(Date.now() / 1000);
+  const events = { [SESSION_REVOKED]: event };
+  return upstream.sign(
+    { iss: upstream.issuer, aud: 'gatehouse', iat, jti: randomUUID(), events, sub_id, ...change },
+    { typ },
+  );
+}
+async function push(token: string, base: string = built.base) {
+  const headers = { 'content-type': 'application/secevent+jwt' };
+  const response = await fetch(base + EVENTS, { method: 'POST', headers, body: token });
+  const body = (await response.text()) || '{}';
+  return { status: response.status, err: (JSON.parse(body) as { err?: string }).err };
+}
+
+t.test('a security event of the provider ends the sessions that began with its subject', async (t) => {
+  for (const [name, subjectOf] of Object.entries({
+    'a person': () => person('gus'),
+    'a session': ({ sid }: { sid: string }) => opaque(sid),
+    'a session of a person': ({ sid }: { sid: string }) => ({
+      ...{ format: 'complex', user: person('gus'), session: opaque(sid), tenant: opaque('1') },
+    }),
+    'a device of a person': () => ({ format: 'complex', user: person('gus'), device: opaque('d') }),
+  })) {
+    const [first, other] = [await session('gus'), await session('gus')];
+    const token = await securityEvent(subjectOf(first));
+    t.strictSame(await push(token), { status: 202, err: undefined }, name);
+    t.notOk(await first.isOpen(), name);
+    t.equal(await other.isOpen(), name.startsWith('a session'), `${name}: the other session`);
+    t.equal((await push(token)).status, 202, 'a second time');
+  }
+  const { isOpen } = await session('gus');
+  const past = Math.floor(Date.now() / 1000) - 120;
+  t.equal((await push(await securityEvent(person('gus'), {}, { event_timestamp: past }))).status, 202);
+  t.equal((await push(await securityEvent(person('gus'), { iat: past }))).status, 202);
+  t.ok(await isOpen(), 'an event before the sign-in ends nothing');
+  for (const aud of [built.base, [built.base + EVENTS, 'other']])
+    t.equal((await push(await securityEvent(person('nobody'), { aud }))).status, 202, String(aud));
+  t.ok(await isOpen());
+  const events = { 'https://schemas.openid.net/secevent/risc/event-type/account-disabled': { reason: 'x' } };
+  t.equal((await push(await securityEvent(person('gus'), { events }))).status, 202);
+  t.notOk(await isOpen());
+});
+
+t.test('what is no security event of the provider for us ends nothing', async (t) => {
+  const { isOpen } = await session('hal');
+  const of = person('hal');
+  const now = Math.floor(Date.now() / 1000);
+  for (const [name, token] of Object.entries({
+    'another issuer': await securityEvent(of, { iss: second.issuer }),
+    'another audience': await securityEvent(of, { aud: 'somebody' }),
+    'no audience': await securityEvent(of, { aud: undefined }),
+    'no id': await securityEvent(of, { jti: undefined }),
+    'no time': await securityEvent(of, { iat: undefined }),
+    'a time to come': await securityEvent(of, { iat: now + 3600 }),
+    'no events': await securityEvent(of, { events: undefined }),
+    'an ID token': await securityEvent(of, {}, {}, 'jwt'),
+    'a logout token': await securityEvent(of, {}, {}, 'logout+jwt'),
+    'the key of another provider': await second.sign(
+      {
+        ...{ iss: upstream.issuer, aud: 'gatehouse', iat: now, jti: 'j', sub_id: of },
+        events: { [SESSION_REVOKED]: {} },
+      },
+      { typ: 'secevent+jwt' },
+    ),
+    'no token': 'x',
+  })) {
+    t.strictSame(await push(token), { status: 400, err: 'authentication_failed' }, name);
+  }
+  const other = { 'https://schemas.openid.net/secevent/ssf/event-type/verification': { state: 's' } };
+  for (const [name, token] of Object.entries({
+    'an event of another kind': await securityEvent(of, { events: other }),
+    'an event that is no object': await securityEvent(of, { events: { [SESSION_REVOKED]: true } }),
+    'a person of another issuer': await securityEvent(person('hal', second.issuer)),
+    'an unknown format': await securityEvent({ format: 'email', email: 'hal@acme.example' }),
+    'a subject of the token alone': await securityEvent(of, { sub_id: undefined, sub: 'hal' }),
+    'an issuer that is no URL': await securityEvent(person('hal', 'acme')),
+  })) {
+    t.equal((await push(token)).status, 202, name);
+  }
+  t.ok(await isOpen());
+});
+
+// Universal Logout of Okta.
+t.test('a global token revocation ends all that began with a subject', async (t) => {
+  const [first, other] = [await session('ivy'), await session('ivy')];
+  const now = Math.floor(Date.now() / 1000);
+  const claims = { iss: upstream.issuer, aud: built.base + REVOCATION, iat: now, exp: now + 120 };
+  const tokenOf = (change: object = {}, typ = 'global-token-revocation+jwt') =>
+    upstream.sign({ ...claims, jti: randomUUID(), ...change }, { typ });
+  const revoke = async (token: string, body: unknown) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: typeof body === 'string' ? body : JSON.stringify(body) };
+    return (await fetch(built.base + REVOCATION, init)).status;
+  };
+  const subject = { sub_id: person('ivy') };
+  for (const [name, token] of Object.entries({
+    'no token': 'x',
+    'the audience of ID tokens': await tokenOf({ aud: 'gatehouse' }),
+    'another type': await tokenOf({}, 'jwt'),
+    'another issuer': await tokenOf({ iss: second.issuer }),
+    'no expiry': await tokenOf({ exp: undefined }),
+    expired: await tokenOf({ iat: now - 300, exp: now - 60 }),
+    'the key of another provider': await second.sign(claims, { typ: 'global-token-revocation+jwt' }),
+  })) {
+    t.equal(await revoke(token, subject), 401, name);
+  }
+  for (const body of ['{', {}, { sub_id: { format: 'email', email: 'ivy@acme.example' } }, null])
+    t.equal(await revoke(await tokenOf(), body), 400, JSON.stringify(body));
+  t.equal(await revoke(await tokenOf(), { sub_id: person('nobody') }), 404);
+  t.ok((await first.isOpen()) && (await other.isOpen()));
+  const token = await tokenOf();
+  t.strictSame([await revoke(token, subject), await revoke(token, subject)], [204, 401], 'once');
+  t.notOk((await first.isOpen()) || (await other.isOpen()));
+  const { isOpen } = await session('ivy');
+  t.equal(await revoke(await tokenOf(), { subject: person('ivy') }), 204, 'with the earlier name');
+  t.notOk(await isOpen());
+});
+
 t.test('a sign-in that is not complete ends as well', async (t) => {
   const visitor = built.browser();
   await session('finn');
@@ -160,6 +287,7 @@ t.test('while the provider is away, its addresses are in the log only', async (t
     [400, { error: 'invalid_request', error_description: 'The identity provider could not be reached.' }],
   );
   t.match(text(), /ECONNREFUSED/);
+  t.strictSame(await push('x.y.z', base), { status: 503, err: 'temporarily_unavailable' });
 });
 
 t.test('failures of one address are limited', async (t) => {
