@@ -56,7 +56,10 @@ export function introspectionRule(
     permissions,
   }: {
     audiencesOf(clientId: string): readonly string[];
-    permissions(ctx: KoaContextWithOIDC, clientId: string): Promise<{ application: Application } | undefined>;
+    permissions(
+      ctx: KoaContextWithOIDC,
+      clientId: string,
+    ): Promise<{ application: Application; givenBy?: string | undefined } | undefined>;
   },
 ) {
   /** A client may introspect its own tokens, and a resource server the access tokens of the API (RFC 7662 §2.1). */
@@ -77,11 +80,15 @@ export function introspectionRule(
     const resource = isOurs ? undefined : await resourceInForce(options, ctx, token, application);
     if (!isOurs && resource === undefined) return false;
     if (isOwn) return true;
-    const introspecting = (await permissions(ctx, client.clientId))?.application;
+    const { application: introspecting, givenBy } = (await permissions(ctx, client.clientId)) ?? {};
     if (introspecting?.type !== 'resource') return false;
     if (isOurs) return true;
     // That of a resource of others is for whoever has registered it.
     if (resource?.owner !== introspecting.owner) return false;
+    // A member's secret is for the resources that list the application.
+    const requester = { ...introspecting, isMachine: true, isOfMember: true };
+    const isListed = async () => (await options.findResource(String(token.aud), requester)) !== undefined;
+    if (givenBy !== undefined && !(await isListed())) return false;
     await noteCachedKey(options, ctx, resource);
     return true;
   };

@@ -18,6 +18,8 @@ const LOOK_MS = 60_000;
 /** How far a listener's query reaches back beyond what it has seen, as writes of other replicas may overtake. */
 export const OVERLAP_MS = 5000;
 const PAGE = 5000;
+/** Less than a stream may leave unread. */
+const RESOURCE_PAGE = 1000;
 /** How often it is noted until when the tokens that are being issued can be used. */
 const ISSUING_MS = 30_000;
 /** Longer than verifiers keep our public keys. */
@@ -200,6 +202,7 @@ function createReading({
   return {
     async list(since, resource) {
       const { known, after, seen } = readPosition(since);
+      const limit = resource === undefined ? pageSize : Math.min(pageSize, RESOURCE_PAGE);
       // Before the first page, since those of other replicas may be written while the later pages are read.
       const asOf = after === undefined ? ((await store.lastUpdate(resource)) ?? known) : known;
       const entries = await store.page({
@@ -207,12 +210,14 @@ function createReading({
           ? { from: new Date(known.getTime() - OVERLAP_MS) }
           : omitUndefined({ after })),
         ...omitUndefined({ resource }),
-        limit: pageSize,
+        limit,
       });
-      const isLast = entries.length < pageSize;
+      const isLast = entries.length < limit;
       const position = { known: asOf, after: isLast ? undefined : entries.at(-1) };
       return {
-        revocations: entries.filter((it) => !seen.includes(markOf(it))).map(revocationOf),
+        revocations: (seen.length === 0 ? entries : entries.filter((it) => !seen.includes(markOf(it)))).map(
+          revocationOf,
+        ),
         as_of: writePosition({
           ...position,
           seen: resource === undefined ? [] : recentMarks(entries, seen, asOf),
@@ -282,6 +287,11 @@ function recentMarks(
 /** The position after everything that was written up to a time. */
 export function positionAt(time: Date): string {
   return writePosition({ known: time, after: undefined, seen: [] });
+}
+
+/** The position in a text from outside, as this process writes it. */
+export function normalPosition(text: string | undefined): string {
+  return writePosition(readPosition(text));
 }
 
 /** As text, which listeners pass back as it is. */

@@ -63,6 +63,14 @@ type ApiKeyOptions = {
   logger: Logger;
 };
 
+/** A key to be made; `createdAt` is that of the key that it replaces. */
+type KeyDraft = {
+  name: string;
+  scopes: readonly string[];
+  resource: string | undefined;
+  createdAt?: Date;
+};
+
 /** The use cases of API keys. */
 export function createApiKeys(options: ApiKeyOptions): ApiKeys {
   const { store, keys, accounts, revocations, authority } = options;
@@ -92,13 +100,13 @@ export function createApiKeys(options: ApiKeyOptions): ApiKeys {
   }
 
   async function problemsOf(
-    { name, scopes, resource }: { name: string; scopes: readonly string[]; resource: string | undefined },
+    { name, scopes, resource, createdAt }: KeyDraft,
     application: Application,
     given: ApiKey['given'],
   ): Promise<FieldProblem[]> {
     const permissions = await permissionsBy(application, given);
     const atResource =
-      resource && (await scopesAt(resource, application, permissions?.givenBy !== undefined));
+      resource && (await scopesAt(resource, application, permissions?.givenBy !== undefined, createdAt));
     const allowed = atResource || permissions?.within(application.scopes) || [];
     const holder = resource ? 'the API' : 'the application';
     if (resource !== undefined && !atResource) return [NOT_ITS_API];
@@ -180,11 +188,7 @@ const NOT_ITS_API = {
 /** Lets managers create, list, rotate and revoke the API keys of their applications. */
 function createKeyManagement(
   options: ApiKeyOptions & {
-    problemsOf(
-      draft: { name: string; scopes: readonly string[]; resource: string | undefined },
-      application: Application,
-      given: ApiKey['given'],
-    ): Promise<FieldProblem[]>;
+    problemsOf(draft: KeyDraft, application: Application, given: ApiKey['given']): Promise<FieldProblem[]>;
     writeRevocation(id: string): Promise<void>;
   },
 ): Pick<ApiKeys, 'create' | 'list' | 'read' | 'revoke' | 'rotate'> {
@@ -260,6 +264,11 @@ function createKeyManagement(
       if (old.rotatedTo !== null && (await keys.find(clientId, old.rotatedTo)) !== undefined)
         throw hasSuccessor();
       const given = await authority.give('api_key', manager, application);
+      const problems =
+        old.resource === undefined
+          ? []
+          : await problemsOf({ ...old, resource: old.resource }, application, given);
+      if (problems.length > 0) throw invalidFields(problems);
       const replaces = [old.id, ...old.replaces].slice(0, MAX_REPLACED);
       const { key, ...made } = make({ ...old, given, replaces });
       // The new one first: nobody knows it yet, so a crash here leaves the old one as it was.

@@ -44,11 +44,11 @@ export function feedRoutes(options: {
     kinds: ['rate_limited'],
     async handle({ ctx, server, person, params, query }) {
       requireServer(server);
-      const { id } = await findManaged(params.id, person);
+      const { id } = await findManaged(params.id, { person, server });
       const description = verifierOf(ctx.headers);
       const after = ctx.get('last-event-id') || query.after;
       if (ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream') {
-        await streams.open(ctx.res, { ...server, resource: id, after, description });
+        await streams.open(ctx.res, { server, resource: id, after, description });
         ctx.respond = false;
         return undefined;
       }
@@ -67,7 +67,7 @@ export function feedRoutes(options: {
     responses: done('The report is recorded.'),
     async handle({ server, person, params, body: { revocation } }) {
       requireServer(server);
-      const { id } = await findManaged(params.id, person);
+      const { id } = await findManaged(params.id, { person, server });
       if (VERIFIER_ID.test(params.verifier) && isTest(revocation))
         await verifierStore.noteTest(id, params.verifier, revocation, 'applied');
     },

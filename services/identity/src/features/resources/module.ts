@@ -54,7 +54,7 @@ export function resources(
   const identifyServer = createResourceServerAuthentication(core);
   const verifierStore = createVerifierStore(core.connection);
   const verifiers = createVerifiers({ ...core, store: verifierStore });
-  const streams = createRevocationStreams({ ...core, verifiers });
+  const streams = createRevocationStreams({ ...core, store, verifiers });
   const resourceApi = createResourceApi({ ...core, store, identifyServer });
   const tests = createRateLimiter(REVOCATION_TESTS, core.sharedLimits);
   resourceRoutes({ ...core, store, verification, resourceApi });

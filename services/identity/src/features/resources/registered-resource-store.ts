@@ -39,6 +39,10 @@ export function createResourceStore(connection: Connection): ResourceStore {
       const found = resources.find(owner === undefined ? {} : { owner }).sort({ _id: -1 });
       return (await found.toArray()).map(read);
     },
+    async ownersOf(ids) {
+      const found = resources.find({ _id: { $in: [...ids] } }, { projection: { owner: 1 } });
+      return new Map((await found.toArray()).map(({ _id, owner }) => [_id, owner]));
+    },
     find: async (_id) => optional(await resources.findOne({ _id })),
     findByKey: async (identifier_key) => optional(await resources.findOne({ identifier_key })),
     async change(_id, changes) {

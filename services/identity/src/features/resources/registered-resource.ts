@@ -35,6 +35,8 @@ export type ResourceStore = {
   insert(resource: Resource): Promise<'inserted' | 'full' | 'taken'>;
   /** Those of an owner, or all; the latest first. */
   list(owner?: string): Promise<Resource[]>;
+  /** The owners of those that exist, by id. */
+  ownersOf(ids: readonly string[]): Promise<Map<string, string>>;
   find(id: string): Promise<Resource | undefined>;
   findByKey(identifierKey: string): Promise<Resource | undefined>;
   /** Undefined when it is gone. */

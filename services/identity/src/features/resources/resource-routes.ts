@@ -22,7 +22,7 @@ import {
   type Resource,
   type ResourceStore,
 } from './registered-resource.ts';
-import { type Manager, PREFIX, type ResourceApi } from './resource-api.ts';
+import { type Manager, maySee, PREFIX, type ResourceApi } from './resource-api.ts';
 import { resourceReplaced } from './resource-notice.ts';
 import { OWNER_MEMBER, type ResourceVerification } from './resource-verification.ts';
 
@@ -115,7 +115,7 @@ export function resourceRoutes(options: {
   /** A list of applications as it is stored. */
   async function listing(
     applications: readonly string[] | null,
-    { person, epoch }: Manager,
+    { person, epoch }: Pick<Manager, 'person' | 'epoch'>,
     owner = person.id,
   ) {
     const giver = { id: person.id, epoch };
@@ -260,9 +260,11 @@ export function resourceRoutes(options: {
       ),
     }),
     responses: ok('The latest first.', listOf('Resources', resourceShape)),
-    async handle({ person, query: { identifier } }) {
+    async handle({ person, server, query: { identifier } }) {
       const all = await store.list(person.role === 'admin' ? undefined : person.id);
-      const found = identifier === undefined ? all : all.filter((it) => it.identifier === identifier);
+      const found = all.filter(
+        (it) => (identifier === undefined || it.identifier === identifier) && maySee(it, { person, server }),
+      );
       return { data: await Promise.all(found.map(viewOf)) };
     },
   });
@@ -270,7 +272,7 @@ export function resourceRoutes(options: {
   api.get('read', '/:id', {
     summary: 'Read a resource',
     responses: ok('The resource.', resourceShape),
-    handle: async ({ params, person }) => viewOf(await findManaged(params.id, person)),
+    handle: async ({ params, person }) => viewOf(await findManaged(params.id, { person })),
   });
 
   api.patch('update', '/:id', {
@@ -290,7 +292,7 @@ export function resourceRoutes(options: {
     responses: ok('The resource.', resourceShape),
     async handle({ ctx, epoch, person, params, body }) {
       check(omitUndefined(body));
-      const { id, owner } = await findManaged(params.id, person);
+      const { id, owner } = await findManaged(params.id, { person });
       const isWider = body.scopes !== undefined || body.applications !== undefined;
       const changed = await store.change(id, {
         ...omitUndefined(body),
@@ -314,7 +316,7 @@ export function resourceRoutes(options: {
     responses: ok('The resource, which is verified.', resourceShape),
     kinds: ['conflict'],
     async handle({ params, person }) {
-      const { resource, problem } = await verification.verify(await findManaged(params.id, person));
+      const { resource, problem } = await verification.verify(await findManaged(params.id, { person }));
       if (problem !== undefined) throw new ServiceError('conflict', problem);
       return viewOf(resource);
     },
@@ -326,7 +328,7 @@ export function resourceRoutes(options: {
       'No application gets tokens for it any more. Those that were issued work until they expire, unless it introspects them.',
     ),
     async handle({ ctx, person, params }) {
-      const { id, identifier } = await findManaged(params.id, person);
+      const { id, identifier } = await findManaged(params.id, { person });
       await store.remove(id);
       await record(ctx, 'deleted', person.id, { resource: id, identifier });
     },

@@ -9,7 +9,15 @@ import type { Applications } from '../../core/applications/applications.ts';
 import type { Authentication } from '../../http/authentication.ts';
 
 /** An application of type resource that makes a request, and the person who owns it. */
-export type ResourceServer = { clientId: string; owner: string };
+export type ResourceServer = {
+  clientId: string;
+  owner: string;
+  consentEpoch: number;
+  /** Whether a member of the application gave the credential. */
+  isOfMember: boolean;
+  /** The access token of the request; undefined with HTTP Basic. */
+  token: { id: string | undefined; expiresAt: number } | undefined;
+};
 
 /** The credentials of HTTP Basic, each part encoded as in a form (RFC 6749 §2.3.1). */
 const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2}) *$/i;
@@ -27,12 +35,12 @@ export function createResourceServerAuthentication(options: {
 }): (ctx: Context) => Promise<{ server: ResourceServer } | { server: undefined; caller: Caller }> {
   const { applications, accountCache, authentication } = options;
 
-  async function byBasic(ctx: Context, encoded: string): Promise<Application> {
+  async function byBasic(ctx: Context, encoded: string): Promise<ResourceServer> {
     const { address } = requestInfo(ctx.req);
     const text = Buffer.from(encoded, 'base64').toString('utf8');
     const [id = '', secret = ''] = text.split(/:(.*)/s).map(formDecoded);
-    const isRight = (await applications.checkSecret(id, secret, address)) !== undefined;
-    const application = isRight ? await applications.find(id) : undefined;
+    const checked = await applications.checkSecret(id, secret, address);
+    const application = checked && (await applications.find(id));
     if (application === undefined) {
       await authentication.countUnauthenticated(ctx);
       throw new ServiceError('unauthenticated', 'The client ID or the client secret is not valid.', {
@@ -40,23 +48,30 @@ export function createResourceServerAuthentication(options: {
       });
     }
     await authentication.countApplication(ctx, id);
-    return application;
+    const { given } = checked ?? {};
+    const isOfMember = given !== undefined && given.by !== application.owner;
+    return resourceServerOf(application, { isOfMember, token: undefined });
   }
 
-  async function resourceServerOf(application: Application | undefined): Promise<ResourceServer> {
-    const { id: clientId, type, owner } = application ?? {};
+  async function resourceServerOf(
+    application: Application | undefined,
+    credential: Pick<ResourceServer, 'isOfMember' | 'token'>,
+  ): Promise<ResourceServer> {
+    const { id: clientId, type, owner, consentEpoch } = application ?? {};
     const isUsable = typeof owner === 'string' && (await accountCache.find(owner))?.status === 'active';
-    if (clientId === undefined || type !== 'resource' || !isUsable)
+    if (clientId === undefined || consentEpoch === undefined || type !== 'resource' || !isUsable)
       throw new ServiceError('forbidden', 'This is for applications of type resource.');
-    return { clientId, owner };
+    return { clientId, owner, consentEpoch, ...credential };
   }
 
   return async (ctx) => {
     const [, encoded] = BASIC.exec(ctx.get('authorization')) ?? [];
-    if (encoded !== undefined) return { server: await resourceServerOf(await byBasic(ctx, encoded)) };
+    if (encoded !== undefined) return { server: await byBasic(ctx, encoded) };
     const caller = await options.authenticate(ctx);
     if (!caller.scopes.has(REVOCATIONS_READ)) return { server: undefined, caller };
-    return { server: await resourceServerOf(await applications.find(caller.clientId)) };
+    const { clientId, givenBy, tokenId: id, expiresAt } = caller;
+    const credential = { isOfMember: givenBy !== undefined, token: { id, expiresAt } };
+    return { server: await resourceServerOf(await applications.find(clientId), credential) };
   };
 }
 

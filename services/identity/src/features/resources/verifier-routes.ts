@@ -42,7 +42,7 @@ export function verifierRoutes(options: {
       'listed until some minutes after it was seen last, and at most 100 are.',
     responses: ok('The earliest connected first.', listOf('Verifiers', verifierShape)),
     async handle({ params, person }) {
-      const { id } = await findManaged(params.id, person);
+      const { id } = await findManaged(params.id, { person });
       return { data: (await verifierStore.list(id)).map(viewOf) };
     },
   });
@@ -52,7 +52,7 @@ export function verifierRoutes(options: {
     description: `The last ${MAX_RECENT} that its servers read, with shortened ids; for its owner, and for admins.`,
     responses: ok('The latest first.', listOf('RecentRevocations', recentRevocationShape)),
     async handle({ params, person }) {
-      const { id: resource } = await findManaged(params.id, person);
+      const { id: resource } = await findManaged(params.id, { person });
       const recent = await revocations.recent(resource, MAX_RECENT);
       const data = recent.map((entry) => {
         const { kind, id, until } = resourceRevocation(entry);
@@ -70,7 +70,7 @@ export function verifierRoutes(options: {
     responses: ok('When each verifier was sent the revocation.', revocationTestShape),
     kinds: ['rate_limited'],
     async handle({ ctx, params, person }) {
-      const { id: resource, identifier } = await findManaged(params.id, person);
+      const { id: resource, identifier } = await findManaged(params.id, { person });
       ctx.set(await tests.count(resource));
       const id = newTestId();
       await verifierStore.beginTest(resource, id);

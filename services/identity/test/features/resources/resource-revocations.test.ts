@@ -227,6 +227,38 @@ t.test('a stream sends each revocation within a second, and a heartbeat every tw
   t.ok(stream.has('token', decodeJwt(late.access_token).jti), 'both hear of it');
 });
 
+t.test("a member's secret reads the APIs that list the application", async (t) => {
+  const [listed, other] = [await api('listed'), await api('unlisted')];
+  const path = `/api/v1/applications/${listed.server.client_id}`;
+  await built.createPerson('dev');
+  const dev = await built.login('dev');
+  await call('POST', `${path}/members`, ann, { user: 'dev', role: 'developer' });
+  await call('POST', `/api/v1/memberships/${listed.server.client_id}/accept`, dev);
+  const made = (await call('POST', `${path}/secrets`, dev, { label: 'of a member' })).body;
+  const ofMember = { client_id: listed.server.client_id, client_secret: String(made.client_secret) };
+  const applications = [listed.server.client_id, machine.client_id];
+  t.equal((await call('PATCH', `${PATH}/${listed.id}`, ann, { applications })).status, 200);
+  const { body } = await form({ grant_type: 'client_credentials', ...ofMember });
+  for (const authorization of [
+    `Basic ${btoa(`${ofMember.client_id}:${ofMember.client_secret}`)}`,
+    `Bearer ${body.access_token}`,
+  ]) {
+    t.equal((await listed.read(undefined, authorization)).status, 200);
+    t.equal((await other.read(undefined, authorization)).status, 404);
+    const list = await fetch(base + PATH, { headers: { authorization } });
+    const { data } = (await list.json()) as { data: Entry[] };
+    t.same(
+      data.map(({ id }) => id),
+      [listed.id],
+    );
+  }
+  const active = async (of: Api) => {
+    const token = await machineToken(of);
+    return (await form({ token, ...ofMember }, {}, '/oauth2/introspect')).body.active;
+  };
+  t.same([await active(listed), await active(other)], [true, false], 'introspection');
+});
+
 t.test('a stream ends with the application that reads it', async (t) => {
   const own = await api('ending');
   const stream = await listen(own);
@@ -304,6 +336,13 @@ t.test('an API key for an API works there, and nowhere else', async (t) => {
   t.equal(rotated.resource, own.identifier);
   t.equal((await call('DELETE', `${keys}/${body.id}`, ann)).status, 204);
   t.same(await introspect(), { active: false });
+  const scopes = [{ name: 'notes:read', description: 'Read' }];
+  const again = await api('keys-again');
+  const { body: old } = await call('POST', keys, ann, { ...draft, resource: again.identifier });
+  t.equal((await call('DELETE', `${PATH}/${again.id}`, ann)).status, 204);
+  await call('POST', PATH, ann, { identifier: again.identifier, name: 'again', scopes });
+  const renewed = await call('POST', `${keys}/${old.id}/rotate`, ann, { overlap_seconds: 0 });
+  t.equal(renewed.status, 400, 'a key of an API that was registered again is not rotated');
   await until(async () => (await own.idsOf()).includes(`token ${body.id}`), 2000);
   t.notOk((await files.idsOf()).includes(`token ${body.id}`));
 });

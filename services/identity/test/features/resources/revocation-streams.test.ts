@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { listen } from '@gatehouse/testing/listen';
@@ -6,7 +6,7 @@ import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { createResourceTokenStore } from '../../../src/core/revocations/resource-token-store.ts';
 import { createRevocationStore } from '../../../src/core/revocations/revocation-store.ts';
-import { createRevocations, positionAt } from '../../../src/core/revocations/revocations.ts';
+import { createRevocations, normalPosition, positionAt } from '../../../src/core/revocations/revocations.ts';
 import { createRevocationStreams } from '../../../src/features/resources/revocation-streams.ts';
 import { withStores } from '../../store-set-up.ts';
 
@@ -18,9 +18,24 @@ const revocations = createRevocations({
   ...{ store, resourceTokens, broadcast: createLocalBroadcast(), tokenLifetime: 3600, logger },
   pageSize: 3,
 });
+/** The resources that exist, with their owners. */
+const owners = new Map<string, [id: string, owner: string][]>([['rsr_1', [['rsr_1', 'usr_1']]]]);
+/** The access token of the next listener. */
+let token: { id: string; expiresAt: number } | undefined;
 /** Happens between the reading of the last page and its sending. */
 let afterLastPage = async () => {};
+const common = {
+  // None describes itself.
+  verifiers: {
+    connect: () => {
+      throw new Error('described');
+    },
+  },
+  store: { ownersOf: async (ids: readonly string[]) => new Map(ids.flatMap((id) => owners.get(id) ?? [])) },
+  ...{ logger, lifetimeMs: 4000 },
+};
 const streams = createRevocationStreams({
+  ...common,
   revocations: {
     ...revocations,
     async list(...query) {
@@ -29,19 +44,13 @@ const streams = createRevocationStreams({
       return page;
     },
   },
-  // None describes itself.
-  verifiers: {
-    connect: () => {
-      throw new Error('described');
-    },
-  },
-  ...{ logger, lifetimeMs: 4000 },
 });
 streams.start();
 t.teardown(() => streams.stop());
 const server = createServer((request, response) => {
   const after = request.headers['last-event-id'] as string | undefined;
-  const listener = { resource: 'rsr_1', owner: 'usr_1', clientId: 'app_1', after, description: undefined };
+  const server = { clientId: 'app_1', owner: 'usr_1', consentEpoch: 0, isOfMember: false, token };
+  const listener = { server, resource: 'rsr_1', after, description: undefined };
   streams.open(response, listener).catch(() => response.writeHead(429).end());
 });
 const url = `http://127.0.0.1:${await listen(t, server)}`;
@@ -144,4 +153,55 @@ t.test('a stream ends after its lifetime, and with the access of its owner', asy
   const last = await read();
   await until(() => last.isOver, 10_000);
   t.ok(last.heartbeats >= 1);
+});
+
+t.test('a stream ends when its resource is deleted, and when its token is revoked or expires', async (t) => {
+  const stream = await read();
+  await until(() => stream.heartbeats > 0, 6000);
+  const known = owners.get('rsr_1') ?? [];
+  owners.delete('rsr_1');
+  await until(() => stream.isOver, 6000);
+  owners.set('rsr_1', [['rsr_1', 'usr_2']]);
+  const ofOther = await read();
+  await until(() => ofOther.isOver, 6000);
+  owners.set('rsr_1', known);
+  token = { id: 'jti_1', expiresAt: Date.now() / 1000 + 3600 };
+  const byToken = await read();
+  await until(() => byToken.heartbeats > 0, 6000);
+  streams.hear({ kind: 'token', id: 'jti_2', expiresAt: 0 });
+  t.notOk(byToken.isOver);
+  streams.hear({ kind: 'token', id: 'jti_1', expiresAt: 0 });
+  await until(() => byToken.isOver, 6000);
+  token = { id: 'jti_3', expiresAt: Date.now() / 1000 };
+  const expired = await read();
+  await until(() => expired.isOver, 6000);
+});
+
+t.test('a process that is full ends a stream of the owner who has most', async (t) => {
+  const small = createRevocationStreams({ ...common, revocations, maxStreams: 4 });
+  t.teardown(() => small.stop());
+  const opened = new Map<string, ServerResponse>();
+  const own = createServer((request, response) => {
+    const [, owner = '', name = ''] = (request.url ?? '').split('/');
+    opened.set(`${owner} ${name}`, response);
+    const server = { clientId: 'app_1', owner, consentEpoch: 0, isOfMember: false, token: undefined };
+    const listener = { server, resource: 'rsr_1', after: undefined, description: undefined };
+    small.open(response, listener).catch(() => response.writeHead(429).end());
+  });
+  const base = `http://127.0.0.1:${await listen(t, own)}`;
+  const open = async (path: string) => (await fetch(`${base}/${path}`)).status;
+  const statuses: number[] = [];
+  for (const name of ['1', '2', '3', '4', '5']) statuses.push(await open(`greedy/${name}`));
+  t.strictSame(statuses, [200, 200, 200, 200, 429]);
+  t.equal(await open('modest/1'), 200);
+  const ofGreedy = ['1', '2', '3', '4'].map((name) => opened.get(`greedy ${name}`));
+  await until(() => ofGreedy.filter((it) => it?.destroyed).length === 1, 6000);
+  t.equal(await open('modest/2'), 200);
+  t.equal(await open('modest/3'), 429, 'not more than others have');
+});
+
+t.test('a position from outside is none to be sent back as it is', async (t) => {
+  t.notMatch(normalPosition('x\n\ndata: {"kind":"token"}'), /\n|data/);
+  const { as_of } = await revocations.list(undefined, 'rsr_1');
+  t.equal(normalPosition(as_of), as_of);
 });
