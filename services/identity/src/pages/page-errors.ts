@@ -1,9 +1,10 @@
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import { requestInfo } from '@gatehouse/server/requests';
+import { translated } from '@gatehouse/web/language';
 import type { Context, Middleware } from 'koa';
 import { type ErrorOut, errors } from 'oidc-provider';
 import type { ToServiceError } from '../http/service-error.ts';
-import { t } from '../texts/texts.ts';
+import { type Text, t } from '../texts/texts.ts';
 import { CsrfError } from './csrf-forms.ts';
 import { type ErrorPageKind, errorPage } from './error-page.ts';
 import { sendPage } from './page-response.ts';
@@ -42,11 +43,12 @@ type ProviderContext = Context & {
 };
 
 /** The details that developers overlook. */
-const HINTS: Partial<Record<ErrorPageKind, string>> = {
+const HINTS: Partial<Record<ErrorPageKind, Text>> = {
+  unknown_application: 'Compare the client_id with the client ID in the dashboard.',
   bad_redirect_address:
-    'the redirect_uri must be one that is registered, character for character, a slash at the end included',
+    'The redirect_uri must be one that is registered, character for character, a slash at the end included.',
   bad_sign_out_address:
-    'it must be one of the post-logout redirect URIs in the settings of the application, character for character, a slash at the end included',
+    'It must be one of the post-logout redirect URIs in the settings of the application, character for character, a slash at the end included.',
 };
 
 /** The pages for errors that oidc-provider reports as the general InvalidRequest, by a part of its description. */
@@ -96,6 +98,8 @@ export function createPageErrors(toServiceError: ToServiceError): PageErrors {
           : kind === 'bad_redirect_address'
             ? [params?.redirect_uri, client?.redirectUris]
             : [];
+      const hint = HINTS[kind];
+      const fault = [error, description].filter(Boolean).join(': ');
       const html = errorPage({
         kind,
         redirectUris:
@@ -104,7 +108,7 @@ export function createPageErrors(toServiceError: ToServiceError): PageErrors {
             : undefined,
         requestId: requestInfo(ctx.req).id,
         links: expired || described !== undefined ? { account: '/account' } : undefined,
-        detail: expired ? undefined : [error, description, HINTS[kind]].filter(Boolean).join(': '),
+        detail: expired ? undefined : hint ? `${fault}. ${translated(hint)}` : fault,
       });
       sendPage(ctx, html, { status: ctx.status });
     },

@@ -214,6 +214,7 @@ t.test(
     t.notMatch(html, '<b>');
     const unknown = await built.browser().get(authorizeUrl({ client_id: 'app_nobody' }));
     t.notMatch(unknown.html, 'Redirect URIs');
+    t.match(unknown.html, 'Compare the client_id with the client ID in the dashboard.');
     const visitor = built.browser();
     await signInAndAllow(visitor, authorizeUrl());
     t.match((await visitor.get('/account')).html, '<a class="way-back" href="/dashboard">Dashboard</a>');
