@@ -1,6 +1,8 @@
 import type { Page } from '@gatehouse/testing/form-browser';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
+import { newApplicationFields } from '../src/features/applications/settings-fields.ts';
+import { fieldsOf } from '../src/resources/resource-form.ts';
 import { landingPage } from '../src/routes/landing-routes.ts';
 import { build, codeOf, heading, textOf } from './build.ts';
 
@@ -168,6 +170,9 @@ t.test('pages of the dashboard', async (t) => {
 
   await t.test('a redirect URI that is refused is named by its line', async (t) => {
     const form = await browser.get('/dashboard/applications/new?type=web');
+    t.match(form.html, />\nhttp:\/\/localhost:4000\/callback<\/textarea>/, 'on a laptop, one is proposed');
+    const [, elsewhere] = fieldsOf(newApplicationFields('web', 'https://id.example.com'));
+    t.strictSame([elsewhere?.name, elsewhere?.initial], ['redirect_uris', undefined]);
     const redirectUris = 'https://a.example/cb\nhttp://b.example/cb';
     const refused = await browser.submit(
       form,

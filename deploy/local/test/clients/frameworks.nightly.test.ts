@@ -89,7 +89,7 @@ const plain = (text: string) =>
     text,
   );
 
-/** The commands and files on the page. */
+/** The commands and files on the page, or the block of commands that has them all. */
 async function guideOf(clientId: string, id: string) {
   const { html } = await dashboard.get(`/dashboard/applications/${clientId}/quick-start?for=${id}`);
   const all = (pattern: RegExp) =>
@@ -100,7 +100,9 @@ async function guideOf(clientId: string, id: string) {
     commands: all(/<li>Run: <span class="copyable"><code[^>]*>([^<]*)/g)
       .map(([command = '']) => command)
       // The test has a folder of its own, and sets the variables for the last command.
-      .filter((command) => !/^(?:mkdir|set) /.test(command)),
+      .map((command) => command.replace(/^mkdir \S+ \S+ && cd \S+ && /, ''))
+      .filter((command) => !command.startsWith('set ')),
+    block: all(new RegExp(`<pre id="code-${id}"[^>]*><code>([\\s\\S]*?)</code>`, 'g'))[0]?.[0],
     files: all(/<h3><code>([^<]*)<\/code><\/h3>[\s\S]*?<pre[^>]*><code>([\s\S]*?)<\/code>/g),
   };
 }
@@ -113,8 +115,8 @@ for (const [id, framework] of Object.entries(FRAMEWORKS)) {
       ...{ name: 'Quick', type: id === 'react' ? 'spa' : 'web', scopes: ['openid', 'profile', 'email'] },
       redirect_uris: [home + (framework.callback ?? '/callback')],
     });
-    const { commands, files } = await guideOf(made.client_id, id);
-    t.ok(commands.length > 0 && files.length > 0);
+    const { commands, files, block } = await guideOf(made.client_id, id);
+    t.ok(block !== undefined || (commands.length > 0 && files.length > 0));
     const cwd = temporaryDir(t);
     const env = {
       ...process.env,
@@ -150,11 +152,10 @@ for (const [id, framework] of Object.entries(FRAMEWORKS)) {
     );
     // Without the language or its registry there is nothing to test.
     if (fault !== undefined) return void t.pass('its packages can be installed', { skip: fault });
-    const child = spawn('sh', ['-c', `${load}exec ${last}${framework.options ?? ''}`], {
-      cwd,
-      env,
-      detached: true,
-    });
+    const start =
+      block?.replace('YOUR_CLIENT_SECRET', made.client_secret ?? '') ??
+      `${load}exec ${last}${framework.options ?? ''}`;
+    const child = spawn('sh', ['-ec', start], { cwd, env, detached: true });
     t.teardown(() => spawn('kill', ['-9', '--', `-${child.pid}`]));
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));

@@ -35,17 +35,16 @@ import { askToTrust } from './trust.ts';
 import { usage } from './usage.ts';
 
 const API = '/api/v1/applications';
-const KINDS = Object.entries(TYPES).map(([type, { name, description, how }]): Kind => {
-  return {
+const kindsOf = ({ publicUrl }: Config): readonly Kind[] =>
+  Object.entries(TYPES).map(([type, { name, description, how }]) => ({
     name: type,
     title: name,
     text: description,
     hint: how,
     formTitle: `New ${name.toLowerCase()}`,
     about: how,
-    fields: newApplicationFields(type as AppType),
-  };
-});
+    fields: newApplicationFields(type as AppType, publicUrl),
+  }));
 
 const NOTICES = {
   saved: 'Your changes are saved. New scopes apply to tokens that are issued from now on.',
@@ -132,7 +131,7 @@ export function applications(config: Config): Section {
       choice: {
         about:
           'The type decides how people sign in and whether the application has a secret. It cannot be changed later.',
-        kinds: async () => KINDS,
+        kinds: async () => kindsOf(config),
       },
       once: true,
       async send(visit, values, { name: type, fields }) {

@@ -1,3 +1,4 @@
+import { isLoopback } from '@gatehouse/core/web-uris';
 import { html } from '@gatehouse/web/html';
 import { type Application, type AppType, hasSetting } from '../../api/application-types.ts';
 import { YES } from '../../pages/fields.ts';
@@ -5,9 +6,10 @@ import { currentValues, type FormRow, fieldsOf, type ResourceField } from '../..
 import { SCOPES, USUAL_SCOPES } from './application-texts.ts';
 import { BRANDING } from './branding.ts';
 
+const LAPTOP_REDIRECT_URI = 'http://localhost:4000/callback';
 const REDIRECT_HINT: Partial<Record<AppType, string>> = {
-  web: 'Where people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop: http://localhost:4000/callback, for example. URIs are compared character by character. An application that uses only the device flow needs none.',
-  spa: 'The pages of your application that people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop: http://localhost:4000/callback, for example.',
+  web: `Where people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop: ${LAPTOP_REDIRECT_URI}, for example. URIs are compared character by character. An application that uses only the device flow needs none.`,
+  spa: `The pages of your application that people return to after they sign in. Enter one URI per line, with https, or with http on 127.0.0.1 or localhost while you develop: ${LAPTOP_REDIRECT_URI}, for example.`,
   native:
     'Enter one URI per line: an https address that opens your application, a scheme of your own such as com.example.app:/callback or example-app://callback, or http://127.0.0.1/callback, for which any port is accepted. An application that uses only the device flow needs none.',
 };
@@ -179,11 +181,14 @@ export function applicationFields(type: AppType): readonly FormRow[] {
   ];
 }
 
-/** The same for a new one: what most leave as it is is folded. */
-export function newApplicationFields(type: AppType): readonly FormRow[] {
+/** The same for a new one: what most leave as it is is folded. Under `npm start`, a redirect URI is proposed. */
+export function newApplicationFields(type: AppType, publicUrl: string): readonly FormRow[] {
   const usual = USUAL_SCOPES[type].join(', ');
+  const isOnLaptop = isLoopback(new URL(publicUrl));
   return applicationFields(type).map((row) => {
     if (!('name' in row)) return row;
+    if (row.name === 'redirect_uris' && type === 'web' && isOnLaptop)
+      return { ...row, initial: LAPTOP_REDIRECT_URI };
     if (row.name === 'scopes' && hasSetting(type, 'redirect_uris'))
       return { folded: `Permissions: ${usual}`, fields: [row] };
     return row.name === 'post_logout_redirect_uris' ? { folded: 'After a sign-out', fields: [row] } : row;

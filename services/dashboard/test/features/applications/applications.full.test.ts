@@ -43,7 +43,8 @@ t.test('the settings of applications', async (t) => {
         t.match(made.url.pathname, /quick-start$/);
         const [, secret = ''] = /id="new-credential">([\w-]{43})</.exec(made.html) ?? [];
         t.match(textOf(made), `CLIENT_SECRET =${secret}`, 'the file of the variables has it');
-        t.match(made.html, /<summary>Express<\/summary>/, 'so do all frameworks');
+        t.match(made.html, /<details class="panel" open><summary>Express<\/summary>/, 'without a project');
+        t.match(made.html, /<details class="panel"><summary>Next\.js<\/summary>/, 'so do all frameworks');
         t.notMatch((await browser.get(made.url.pathname)).html, secret, 'once');
       } else if (made.url.pathname.endsWith('/credentials'))
         t.match(made.html, `/${id}/quick-start">quick start</a> shows`);
@@ -170,7 +171,7 @@ t.test('the settings of applications', async (t) => {
     const { body } = await built.call<{ client_id: string }>('POST', '/api/v1/applications', 'ann', draft);
     const path = `/dashboard/applications/${body.client_id}/quick-start`;
     const current = ({ html }: Page) => /\?for=([\w-]+)#code" aria-current="page"/.exec(html)?.[1];
-    t.equal(current(await browser.get(path)), 'next');
+    t.equal(current(await browser.get(path)), 'express', 'the first one needs no project');
     for (const id of ['django', 'curl', 'spring']) {
       t.equal(current(await browser.get(`${path}?for=${id}`)), id);
       t.equal(current(await browser.get(path)), id);

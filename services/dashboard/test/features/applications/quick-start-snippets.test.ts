@@ -1,6 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { runInNewContext } from 'node:vm';
+import { unescapeHtml } from '@gatehouse/testing/form-browser';
 import { render } from '@gatehouse/web/html';
 import t from 'tap';
 import type { Application } from '../../../src/api/application-types.ts';
@@ -75,10 +77,10 @@ const EXTENSIONS: Record<string, string> = {
 };
 /** The page of an application whose redirect URI is on this port. */
 const ON_PORT = { ...SAMPLE, redirectUri: 'http://127.0.0.1:4321/callback' };
-const pageOf = (id: string) => {
+const pageOf = (id: string, sample: Sample = ON_PORT) => {
   const framework = FRAMEWORKS.find((it) => it.id === id);
   if (framework === undefined) throw new Error(id);
-  return render(frameworkView(id, framework, ON_PORT, { redirect_uris: [] } as unknown as Application));
+  return render(frameworkView(id, framework, sample, { redirect_uris: [] } as unknown as Application));
 };
 
 t.test('each framework listens where the redirect URI leads', async (t) => {
@@ -98,6 +100,26 @@ t.test('the variables are a file of their own, unless the secret is in the code'
     const html = render(snippetView('x', snippet, SAMPLE));
     t.match(html, /<h3><code>\.env<\/code><\/h3><div class="code-block"><pre id="x-env"/, snippet.id);
     t.notMatch(render(snippetView('x', snippet, { ...SAMPLE, secret: SECRET })), /\.env\b/, snippet.id);
+  }
+});
+
+t.test('the commands of Express and Fastify write the program as it is, and start it', async (t) => {
+  for (const { id, files } of FRAMEWORKS.filter(({ packages }) => packages !== undefined)) {
+    const html = pageOf(id, { ...SAMPLE, secretInFile: 's3cret' });
+    t.notMatch(html, 'YOUR_CLIENT_SECRET', 'the new secret is filled in');
+    t.match(pageOf(id), '<li>Put a client secret', 'or else has to be');
+    const [, code = ''] = /<pre[^>]*><code>([\s\S]*?)<\/code>/.exec(html) ?? [];
+    const commands = unescapeHtml(code.replaceAll(/<[^>]+>/g, ''));
+    const cwd = t.testdir();
+    const script = `npm() { :; }\nnode() { echo "node $*"; }\n${commands}`;
+    t.equal(
+      execFileSync('sh', ['-euc', script], { cwd, encoding: 'utf8' }),
+      'node --env-file=.env server.js\n',
+      id,
+    );
+    const written = (name: string) => readFileSync(`${cwd}/quick-start/${name}`, 'utf8');
+    t.equal(written('server.js'), `${files(SAMPLE)['server.js']?.text}\n`);
+    t.match(written('.env'), /^CLIENT_SECRET=s3cret\n/);
   }
 });
 

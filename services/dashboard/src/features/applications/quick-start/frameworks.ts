@@ -5,6 +5,7 @@ import {
   java,
   js,
   listeningAt,
+  PASTE,
   python,
   type Sample,
   SET_VARIABLES,
@@ -23,6 +24,8 @@ export type Framework = {
   /** The path of the redirect URI, where the framework chooses it. */
   callback?: string;
   steps: readonly string[];
+  /** The npm packages of a framework whose project is made by one block of commands, which ends with the start of its only file. */
+  packages?: string;
   /** The variables that have a random value. */
   secrets?: readonly string[];
   files(sample: Sample): Readonly<Record<string, Code>>;
@@ -32,6 +35,65 @@ const WEB: readonly AppType[] = ['web'];
 
 /** The frameworks of the quick start. `npm run test:nightly -- frameworks` does the steps of each, and signs in. */
 export const FRAMEWORKS: readonly Framework[] = [
+  {
+    id: 'express',
+    title: 'Express',
+    types: WEB,
+    packages: 'express@5 express-openid-connect@3',
+    steps: [PASTE, 'Open {origin} in a browser.'],
+    secrets: ['SESSION_SECRET'],
+    files: ({ base, clientId, redirectUri, scope }) => ({
+      'server.js': js`import express from 'express';
+import oidc from 'express-openid-connect';
+
+const redirectUri = new URL(${redirectUri});
+const app = express().use(
+  oidc.auth({
+    issuerBaseURL: ${base},
+    baseURL: redirectUri.origin,
+    routes: { callback: redirectUri.pathname },
+    clientID: ${clientId},
+    clientSecret: ${secretIn('js', undefined)},
+    secret: process.env.SESSION_SECRET,
+    authorizationParams: { response_type: 'code', scope: ${scope} },
+  }),
+);
+app.get('/', (request, response) => response.send(\`Signed in: \${request.oidc.user.name}\`));
+app.listen(redirectUri.port || 3000, () => console.log(\`Open \${redirectUri.origin}\`));`,
+    }),
+  },
+  {
+    id: 'fastify',
+    title: 'Fastify',
+    types: WEB,
+    packages: 'fastify@5 @fastify/cookie@11 @fastify/oauth2@8',
+    steps: [PASTE, 'Open {origin}/login in a browser.'],
+    files: ({ base, clientId, redirectUri, scope }) => ({
+      'server.js': js`import cookie from '@fastify/cookie';
+import oauth2 from '@fastify/oauth2';
+import fastify from 'fastify';
+
+const redirectUri = new URL(${redirectUri});
+const app = fastify();
+app.register(cookie);
+app.register(oauth2, {
+  name: 'gatehouse',
+  discovery: { issuer: ${base} },
+  credentials: { client: { id: ${clientId}, secret: ${secretIn('js', undefined)} } },
+  startRedirectPath: '/login',
+  callbackUri: redirectUri.href,
+  scope: ${scope}.split(' '),
+  pkce: 'S256',
+});
+app.get(redirectUri.pathname, async (request, reply) => {
+  const { token } = await app.gatehouse.getAccessTokenFromAuthorizationCodeFlow(request, reply);
+  const person = await app.gatehouse.userinfo(token);
+  return \`Signed in: \${person.name}\`;
+});
+await app.listen({ port: Number(redirectUri.port || 3000) });
+console.log(\`Open \${redirectUri.origin}/login\`);`,
+    }),
+  },
   {
     id: 'next',
     title: 'Next.js',
@@ -119,84 +181,12 @@ createRoot(document.getElementById('root')).render(
     }),
   },
   {
-    id: 'express',
-    title: 'Express',
-    types: WEB,
-    steps: [
-      'Run: mkdir -p quick-start && cd quick-start',
-      'Run: npm init -y --init-type=module && npm install express@5 express-openid-connect@3',
-      'Save the file below.',
-      ...SET_VARIABLES,
-      'Run: node server.js',
-      'Open the address that it prints.',
-    ],
-    secrets: ['SESSION_SECRET'],
-    files: ({ base, clientId, redirectUri, scope }) => ({
-      'server.js': js`import express from 'express';
-import oidc from 'express-openid-connect';
-
-const redirectUri = new URL(${redirectUri});
-const app = express().use(
-  oidc.auth({
-    issuerBaseURL: ${base},
-    baseURL: redirectUri.origin,
-    routes: { callback: redirectUri.pathname },
-    clientID: ${clientId},
-    clientSecret: ${secretIn('js', undefined)},
-    secret: process.env.SESSION_SECRET,
-    authorizationParams: { response_type: 'code', scope: ${scope} },
-  }),
-);
-app.get('/', (request, response) => response.send(\`Signed in: \${request.oidc.user.name}\`));
-app.listen(redirectUri.port || 3000, () => console.log(\`Open \${redirectUri.origin}\`));`,
-    }),
-  },
-  {
-    id: 'fastify',
-    title: 'Fastify',
-    types: WEB,
-    steps: [
-      'Run: mkdir -p quick-start && cd quick-start',
-      'Run: npm init -y --init-type=module && npm install fastify@5 @fastify/cookie@11 @fastify/oauth2@8',
-      'Save the file below.',
-      ...SET_VARIABLES,
-      'Run: node server.js',
-      'Open the address that it prints.',
-    ],
-    files: ({ base, clientId, redirectUri, scope }) => ({
-      'server.js': js`import cookie from '@fastify/cookie';
-import oauth2 from '@fastify/oauth2';
-import fastify from 'fastify';
-
-const redirectUri = new URL(${redirectUri});
-const app = fastify();
-app.register(cookie);
-app.register(oauth2, {
-  name: 'gatehouse',
-  discovery: { issuer: ${base} },
-  credentials: { client: { id: ${clientId}, secret: ${secretIn('js', undefined)} } },
-  startRedirectPath: '/login',
-  callbackUri: redirectUri.href,
-  scope: ${scope}.split(' '),
-  pkce: 'S256',
-});
-app.get(redirectUri.pathname, async (request, reply) => {
-  const { token } = await app.gatehouse.getAccessTokenFromAuthorizationCodeFlow(request, reply);
-  const person = await app.gatehouse.userinfo(token);
-  return \`Signed in: \${person.name}\`;
-});
-await app.listen({ port: Number(redirectUri.port || 3000) });
-console.log(\`Open \${redirectUri.origin}/login\`);`,
-    }),
-  },
-  {
     id: 'django',
     title: 'Django',
     types: WEB,
     callback: '/accounts/oidc/gatehouse/login/callback/',
     steps: [
-      'Run: mkdir -p quick-start && cd quick-start',
-      'Run: python3 -m venv .venv && .venv/bin/pip install "Django~=5.2" "django-allauth[socialaccount]~=65.21"',
+      'Run: mkdir -p quick-start && cd quick-start && python3 -m venv .venv && .venv/bin/pip install "Django~=5.2" "django-allauth[socialaccount]~=65.21"',
       'Run: .venv/bin/django-admin startproject mysite .',
       'Add the code to the ends of these files.',
       ...SET_VARIABLES,

@@ -78,6 +78,9 @@ export const SET_VARIABLES: readonly string[] = [
   'Run: set -a; . ./.env; set +a',
 ];
 
+/** The step of a program that is one block of commands. */
+export const PASTE = 'Paste the commands below into a terminal. They need Node.js 20.6 or newer.';
+
 /** The beginning of a step that is a command. */
 export const RUN = 'Run: ';
 

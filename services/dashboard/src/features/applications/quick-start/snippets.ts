@@ -63,7 +63,7 @@ function codeView(id: string, { text, grammar }: Code): Html {
 /** The files of an application in a framework, and what to do to run it. The ids of their elements begin with `elementId`. */
 export function frameworkView(
   elementId: string,
-  { steps, callback, secrets = [], files }: Framework,
+  { steps, callback, packages, secrets = [], files }: Framework,
   sample: Sample,
   { redirect_uris: uris }: Application,
 ): Html {
@@ -74,7 +74,29 @@ export function frameworkView(
     html`<li>Add the redirect URI of the framework to the settings of the application: ${copyable(`${elementId}-redirect`, own)}</li>`;
   const random = secrets.map((name) => `${name}=${randomBytes(32).toString('hex')}`);
   const variables = [secretLine(sample), ...random];
-  return filesView(elementId, { added, steps, variables, files: files(sample) }, sample);
+  const it = { added, steps, variables, files: files(sample) };
+  if (packages === undefined) return filesView(elementId, it, sample);
+  const secret =
+    sample.secretInFile === undefined &&
+    html`<li>Put a client secret of the application in place of <code>YOUR_CLIENT_SECRET</code>.</li>`;
+  return html`<ol>${secret}${steps.map(stepView(elementId, sample))}</ol>
+${codeView(elementId, commandsOf(packages, it))}`;
+}
+
+/** The commands that make a project in a folder of its own, and start it. */
+function commandsOf(
+  packages: string,
+  { variables, files }: { variables: readonly string[]; files: Readonly<Record<string, Code>> },
+): Code {
+  const [[name = '', program] = []] = Object.entries(files);
+  const write = (file: string, text = '') => `cat > ${file} <<'END'\n${text}\nEND`;
+  const lines = [
+    `mkdir -p quick-start && cd quick-start && npm init -y --init-type=module && npm install ${packages}`,
+    write('.env', variables.join('\n')),
+    write(name, program?.text),
+    `node --env-file=.env ${name}`,
+  ];
+  return new Code(lines.join('\n'), program?.grammar);
 }
 
 /** The files of a server in a framework, of an API whose URL leads to the server. */

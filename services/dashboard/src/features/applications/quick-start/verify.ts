@@ -14,7 +14,7 @@ export type ApiFramework = {
 const steps = (packages: string, ...begin: readonly string[]): readonly string[] => [
   ...(begin.length > 0
     ? begin
-    : ['Run: mkdir -p quick-start && cd quick-start', 'Run: npm init -y --init-type=module']),
+    : ['Run: mkdir -p quick-start && cd quick-start && npm init -y --init-type=module']),
   'Until @gatehouse/verify is published, pack it from your clone as the guide “Protect your API” does, and install that file in its place.',
   `Run: npm install ${packages}`,
   `Save the ${begin.length > 0 ? 'files' : 'file'} below.`,
