@@ -18,6 +18,7 @@ const NOT_RUN: [RegExp, string][] = [
   [/^(?:npm start|npm run reset)$/m, 'the test itself does that'],
   [/^npm (?:test|run check|run test:(?:full|nightly))/m, 'it runs the tests, this one among them'],
   [/\bYOUR_/, 'the reader fills it in'],
+  [/^node \S+\.mjs$/m, 'it starts a program, which the test itself does'],
   [/^npm install /m, 'it installs and starts a program, which the test itself does'],
   [/\bdocker\b/, 'it needs Docker'],
   [/\b(?:kubectl|kustomize)\b/, 'it needs a Kubernetes cluster'],
@@ -33,6 +34,14 @@ export function blocksOf(markdown: string): Block[] {
     const [, language = '', file = '', text = ''] = match;
     return { language, file, text: text.trim(), line: markdown.slice(0, match.index).split('\n').length };
   });
+}
+
+/** The content of a file that the commands in a document write. */
+export function fileIn(markdown: string, name: string): string {
+  const [, rest] = markdown.split(`cat > ${name} <<'END'\n`);
+  if (rest === undefined) throw new Error(`nothing writes ${name}`);
+  const [text = ''] = rest.split(/^END$/m);
+  return text;
 }
 
 /** What a reader runs, in order. A block of JSON or HTTP that follows is the response. */

@@ -17,6 +17,7 @@ import { temporaryDir } from './gatehouse.ts';
 const ROOT = new URL('../../..', import.meta.url).pathname;
 const RUN_IT = 'docs/guides/run-it.md';
 const BUILD_ON_IT = 'docs/guides/build-on-it.md';
+const MCP = 'docs/guides/protect-an-mcp-server.md';
 /** The last ones: one imports accounts, which lists would show, and the other withdraws keys and people at its end. */
 const LAST = ['docs/guides/migrating.md', 'docs/guides/production.md'];
 const OTHERS = globSync('docs/guides/*.md', { cwd: ROOT, exclude: [RUN_IT, BUILD_ON_IT, ...LAST] }).sort();
@@ -69,6 +70,7 @@ t.test('the guides, with what README.md has left behind', async (t) => {
     await t.test(path, async (t) => {
       await follow(t, withVariables(readSteps(path)));
       if (path === BUILD_ON_IT) await signInToTheShop(t);
+      if (path === MCP) await callTheTool(t);
     });
   }
   await running.end();
@@ -120,30 +122,43 @@ async function follow(t: Test, steps: Step[]): Promise<void> {
   }
 }
 
-/** The web application of README.md, with the packages that it has its reader install, and a person who signs in to it. */
+/** The web application of README.md as pasted, and a person who signs in to it. */
 async function signInToTheFirstProgram(t: Test): Promise<void> {
-  const directory = temporaryDir(t);
-  const blocks = blocksOf(read('README.md'));
-  const program = blocks.find(({ file }) => file === '/tmp/shop/app.mjs');
-  const [, packages = ''] =
-    blocks.map(({ text }) => /^npm install .*? (express@.*)$/m.exec(text)).find(Boolean) ?? [];
-  writeFileSync(join(directory, 'app.mjs'), program?.text ?? '');
-  execFileSync('npm', ['install', '--prefix', directory, ...packages.split(' ')], { env });
-  const { base_url: GATEHOUSE, web, user } = demoIn(tree);
-  const child = spawn('node', ['app.mjs'], {
-    cwd: directory,
-    env: { ...env, GATEHOUSE, WEB_CLIENT_ID: web.client_id, WEB_CLIENT_SECRET: web.client_secret },
-    stdio: 'inherit',
-  });
-  t.teardown(() => child.kill());
+  const output = startBlock(t, read('README.md'), '/tmp/shop/app.mjs');
   const home = 'http://localhost:4000';
+  await until(() => output().includes(`Open ${home}`), 120_000);
+  const { base_url: GATEHOUSE, user } = demoIn(tree);
   const application = createFormBrowser(home);
-  await until(
-    async () => (await fetch(home, { redirect: 'manual' }).catch(() => undefined)) !== undefined,
-    10_000,
-  );
   const callback = await signInAndAllow(createFormBrowser(GATEHOUSE), (await application.get('/')).url, user);
   t.match((await application.get(callback.href)).html, `"sub":"${user.user_id}"`);
+}
+
+/** The server and the client of the guide as pasted, and a person who signs in to the client. */
+async function callTheTool(t: Test): Promise<void> {
+  const { base_url: GATEHOUSE, user } = demoIn(tree);
+  const server = startBlock(t, read(MCP), 'mcp-server.mjs');
+  await until(() => server().includes('Listening at'), 180_000);
+  const client = startBlock(t, read(MCP), 'mcp-client.mjs');
+  const link = () => /^Open (http.*)$/m.exec(client())?.[1] ?? '';
+  await until(() => link() !== '', 20_000);
+  t.match(client(), `Sign in as demo, with the password ${user.password}\n`);
+  await fetch(await signInAndAllow(createFormBrowser(GATEHOUSE), link(), user));
+  await until(() => client().includes(`${user.user_id} rolled`), 10_000);
+}
+
+/** Runs the block of a document that writes and starts this program, in a terminal of its own; returns what it has printed. */
+function startBlock(t: Test, document: string, program: string): () => string {
+  const block = blocksOf(document).find(({ text }) => text.endsWith(`node ${program}`));
+  const child = spawn('bash', ['-c', `exec 2>&1\n${block?.text}`], { ...surroundings, detached: true });
+  t.teardown(() => process.kill(-(child.pid ?? 0)));
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk;
+  });
+  return () => {
+    if (child.exitCode !== null && child.exitCode !== 0) throw new Error(output);
+    return output;
+  };
 }
 
 /** The web application of the guide, with openid-client of this repository, and a person who signs in to it. */

@@ -1,22 +1,22 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { freePort, until } from '@gatehouse/testing/processes';
 import t from 'tap';
+import { fileIn, stepsOf } from './document.ts';
 import { temporaryDir } from './gatehouse.ts';
 
 // The receiver of docs/guides/webhooks.md, which people copy.
 
 const GUIDE = readFileSync(new URL('../../../docs/guides/webhooks.md', import.meta.url), 'utf8');
-const [, program = ''] = /cat > receiver\.mjs <<'END'\n(.*?)^END$/ms.exec(GUIDE) ?? [];
 const key = Buffer.from('a key of the test, 32 bytes long');
 const HOOK_PORT = String(await freePort());
 
 const file = join(temporaryDir(t), 'receiver.mjs');
-writeFileSync(file, program);
+writeFileSync(file, fileIn(GUIDE, 'receiver.mjs'));
 const receiver = spawn(process.execPath, [file], {
   env: { SECRET: `whsec_${key.toString('base64')}`, HOOK_PORT },
   stdio: ['ignore', 'pipe', 'inherit'],
@@ -73,4 +73,19 @@ t.test('it prints the types of events, and ends after the first that is no test'
   t.equal(await post({ ...signed(created), connection: 'close' }, created), 204);
   t.strictSame(await gone, [0, null]);
   t.strictSame((await printed).join('').split('\n'), ['webhook.test', 'user.created', '']);
+});
+
+t.test('outside the clone, and without npm start, the commands before it say so', async (t) => {
+  const [{ block } = { block: { text: '' } }] = stepsOf(GUIDE);
+  const cwd = temporaryDir(t);
+  const run = () => {
+    const { stdout, stderr } = spawnSync('bash', ['-c', block.text], { cwd, encoding: 'utf8' });
+    return stderr + stdout;
+  };
+  const sentence = 'Run this in the folder of your clone, while npm start runs.\n$';
+  t.match(run(), new RegExp(`^ls: .*demo\\.json.*\\n${sentence}`));
+  mkdirSync(join(cwd, '.data'));
+  const nothing = `http://127.0.0.1:${await freePort()}`;
+  writeFileSync(join(cwd, '.data/demo.json'), JSON.stringify({ base_url: nothing, admin: {} }));
+  t.match(run(), new RegExp(`^curl: .* connect.*\\n${sentence}`));
 });

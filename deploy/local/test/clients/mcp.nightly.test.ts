@@ -15,7 +15,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { decodeJwt } from 'jose';
 import t, { type Test } from 'tap';
-import { blocksOf } from '../document.ts';
+import { fileIn } from '../document.ts';
 import { startGatehouse, temporaryDir, tokenOf } from '../gatehouse.ts';
 import { signInAndAllow } from './set-up.ts';
 
@@ -37,28 +37,28 @@ const issuer = demo.base_url;
 const login = await loginToken(issuer, demo.admin);
 
 async function register(path: string, body: object) {
-  const { status, body: made } = await jsonRequest<{ client_id: string; owner: string }>(
-    'POST',
-    `${issuer}/api/v1/${path}`,
-    {
-      ...{ token: login, body },
-    },
-  );
+  const { status, body: made } = await jsonRequest<{
+    client_id: string;
+    client_secret: string;
+    owner: string;
+  }>('POST', `${issuer}/api/v1/${path}`, {
+    ...{ token: login, body },
+  });
   if (status !== 201) throw new Error(JSON.stringify(made));
   return made;
 }
 
-/** The server of the guide, and its resource. */
+/** The server of the guide, with its resource and application. */
 async function startMcpServer(t: Test): Promise<URL> {
   const url = new URL(`http://127.0.0.1:${await freePort()}/mcp`);
   const { owner } = await register('resources', {
     ...{ identifier: url.href, name: 'Dice' },
     scopes: [{ name: 'dice:roll', description: 'Roll dice in your name' }],
   });
+  const server = await register('applications', { name: 'Server of Dice', type: 'resource', scopes: [] });
   await runProgram(t, 'mcp-server.mjs', {
-    GATEHOUSE: issuer,
-    MCP_SERVER: url.href,
-    GATEHOUSE_OWNER: owner,
+    ...{ GATEHOUSE: issuer, MCP_SERVER: url.href, GATEHOUSE_OWNER: owner },
+    ...{ CLIENT_ID: server.client_id, CLIENT_SECRET: server.client_secret },
   })();
   return url;
 }
@@ -67,7 +67,7 @@ async function startMcpServer(t: Test): Promise<URL> {
 function runProgram(t: Test, name: string, env: Record<string, string>): () => Promise<string> {
   const dir = temporaryDir(t);
   symlinkSync(MODULES, join(dir, 'node_modules'));
-  writeFileSync(join(dir, name), blocksOf(GUIDE).find(({ file }) => file === name)?.text ?? '');
+  writeFileSync(join(dir, name), fileIn(GUIDE, name));
   const child = spawn('sh', ['-c', `exec ${process.execPath} ${name} 2>&1`], {
     ...{ cwd: dir, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } },
   });
@@ -144,6 +144,11 @@ t.test('the guide: a server and a registered client of the SDK', async (t) => {
   const foreign = provider({ clientInformation: () => ({ client_id, issuer }) });
   await roll(other, foreign);
   t.equal(await post(foreign.kept.tokens?.access_token ?? ''), 401, 'and one for another server');
+
+  const token = agent.kept.tokens?.access_token ?? '';
+  t.not(await post(token), 401, 'its own is accepted');
+  await fetch(`${issuer}/oauth2/revoke`, { method: 'POST', body: new URLSearchParams({ client_id, token }) });
+  await until(async () => (await post(token)) === 401, 1000);
 });
 
 t.test('a client that nobody has registered, by its metadata document', async (t) => {
@@ -196,22 +201,21 @@ t.test('the client of the guide, which nobody has registered, calls the tool', a
   t.equal(await denied(), 'Not signed in: access_denied: The person has denied it.', 'it says why, and ends');
 });
 
-t.test(
-  'without a Gatehouse or a server, the programs of the guide print one sentence, and end',
-  async (t) => {
-    const nothing = `http://127.0.0.1:${await freePort()}`;
-    const server = runProgram(t, 'mcp-server.mjs', { GATEHOUSE: nothing, MCP_SERVER: `${nothing}/mcp` });
-    t.match(await server(), new RegExp(`^Start Gatehouse, or set .* ${nothing} does not respond\\.$`));
-    t.equal(await server(), 'undefined', 'and no stack trace');
-    const CALLBACK = `http://127.0.0.1:${await freePort()}/callback`;
-    const client = runProgram(t, 'mcp-client.mjs', { MCP_SERVER: `${nothing}/mcp`, CALLBACK });
-    t.match(
-      await client(),
-      new RegExp(`^Not signed in: fetch failed\\. Is the server at ${nothing}/mcp running\\?$`),
-    );
-    t.equal(await client(), 'undefined');
-  },
-);
+t.test('without a Gatehouse or a server, the programs of the guide print one sentence', async (t) => {
+  const nothing = `http://127.0.0.1:${await freePort()}`;
+  const MCP_SERVER = `http://127.0.0.1:${await freePort()}/mcp`;
+  const credentials = { CLIENT_ID: 'app_none', CLIENT_SECRET: 'none' };
+  const server = runProgram(t, 'mcp-server.mjs', { ...credentials, GATEHOUSE: nothing, MCP_SERVER });
+  t.equal(await server(), `Listening at ${MCP_SERVER}`);
+  t.match(await server(), `the revocations for ${MCP_SERVER} are not known; each token is introspected.`);
+  const CALLBACK = `http://127.0.0.1:${await freePort()}/callback`;
+  const client = runProgram(t, 'mcp-client.mjs', { MCP_SERVER: `${nothing}/mcp`, CALLBACK });
+  t.match(
+    await client(),
+    new RegExp(`^Not signed in: fetch failed\\. Is the server at ${nothing}/mcp running\\?$`),
+  );
+  t.equal(await client(), 'undefined', 'and it ends');
+});
 
 /** A client of the SDK for Python (mcp 2 on PyPI): prints the link, reads where the browser was sent, and prints what the tool says. */
 const PYTHON_CLIENT = `import asyncio, os
