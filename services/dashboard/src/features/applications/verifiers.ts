@@ -7,12 +7,19 @@ import { table } from '../../pages/table.ts';
 import type { Act, Part, PartView, Target } from '../../resources/resource.ts';
 
 type Process = { id: string; language: string; version: string };
+type Requests = {
+  person: number;
+  machine: number;
+  key: number;
+  refused: { status: number; error: string; count: number }[];
+};
 type Verifier = Process & {
   stale: string;
   connected: boolean;
   connected_since: string;
   last_seen_at: string;
   behind_seconds: number;
+  requests: Requests | null;
 };
 type Tested = Process & { sent_after_ms: number | null; applied_after_ms: number | null };
 type Revocation = { kind: string; id: string; until: number; written_at: string; test: boolean };
@@ -60,7 +67,7 @@ async function content(page: PartView<Entity>, tested?: Html): Promise<Html> {
   return html`${formProblem(refused?.error)}
 <section><h2>Verifiers</h2>${
     verifiers.error === undefined
-      ? verifiersTable(verifiers.value.data, path)
+      ? html`${verifiersTable(verifiers.value.data, path)}${requestsTable(verifiers.value.data)}`
       : notAvailable('The verifiers', verifiers.error, again)
   }</section>
 ${
@@ -91,6 +98,29 @@ function verifiersTable(data: readonly Verifier[], path: string): Html {
     { title: 'When revocations are silent', show: ({ stale }: Verifier) => WHEN_SILENT[stale] ?? stale },
   ];
   return html`${!isConnected && none}${data.length > 0 && table(columns, data)}`;
+}
+
+/** The requests of all processes, by their outcomes. */
+function requestsTable(data: readonly Verifier[]): Html | false {
+  const reports = data.flatMap(({ requests }) => requests ?? []);
+  if (reports.length === 0) return false;
+  const sum = (counts: number[]) => counts.reduce((all, count) => all + count, 0);
+  const refused = reports.flatMap((report) => report.refused);
+  const byError = Map.groupBy(refused, ({ status, error }) => `${status} ${error}`);
+  const rows = [
+    { outcome: 'Accepted, of people', count: sum(reports.map(({ person }) => person)) },
+    { outcome: 'Accepted, of machines', count: sum(reports.map(({ machine }) => machine)) },
+    { outcome: 'Accepted, with API keys', count: sum(reports.map(({ key }) => key)) },
+    ...[...byError].map(([error, all]) => ({
+      outcome: `Refused, ${error}`,
+      count: sum(all.map(({ count }) => count)),
+    })),
+  ].filter(({ count }) => count > 0);
+  const columns = [
+    { title: 'Requests', show: ({ outcome }: (typeof rows)[number]) => outcome },
+    { title: 'Since the start of each process', show: ({ count }: (typeof rows)[number]) => number(count) },
+  ];
+  return rows.length > 0 && table(columns, rows);
 }
 
 function results(data: readonly Tested[]): Html {

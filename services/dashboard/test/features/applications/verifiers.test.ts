@@ -38,10 +38,11 @@ t.test('its verifiers, a test of revocation, and the last revocations', async (t
   );
   const abort = new AbortController();
   t.teardown(() => abort.abort());
+  const authorization = `Basic ${btoa(`${server.client_id}:${server.client_secret}`)}`;
   const feed = await fetch(`${built.base}/api/v1/resources/${api.id}/revocations`, {
     signal: abort.signal,
     headers: {
-      authorization: `Basic ${btoa(`${server.client_id}:${server.client_secret}`)}`,
+      authorization,
       accept: 'text/event-stream',
       'user-agent': 'gatehouse-verify-python/0.1.0',
       'x-gatehouse-verifier': 'id=0123456789abcdef; stale=refuse',
@@ -53,6 +54,22 @@ t.test('its verifiers, a test of revocation, and the last revocations', async (t
   const before = await browser.get(verifiers);
   t.match(textOf(before), /Python …89abcdef 0\.1\.0 connected .* no Refuses all requests/);
   t.match(textOf(await browser.get(page)), /Verifiers 1 connected/);
+  t.notMatch(textOf(before), 'Accepted, of people');
+  const requests = {
+    person: 1203,
+    machine: 0,
+    key: 2,
+    refused: [{ status: 401, error: 'invalid_token', count: 7 }],
+  };
+  await fetch(`${built.base}/api/v1/resources/${api.id}/verifiers/0123456789abcdef/report`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ requests }),
+  });
+  t.match(
+    textOf(await browser.get(verifiers)),
+    /Accepted, of people 1,203 Accepted, with API keys 2 Refused, 401 invalid_token 7/,
+  );
   const tested = await browser.submit(before, {}, '/verifiers/test#test"');
   t.match(
     [tested.status, textOf(tested)],

@@ -8,7 +8,7 @@ import { resourceRevocation, revocationsShape } from './resource-revocation.ts';
 import type { ResourceServer } from './resource-server.ts';
 import type { RevocationStreams } from './revocation-streams.ts';
 import { isTest, VERIFIER_ID, verifierOf } from './verifier.ts';
-import { appliedShape } from './verifier-shapes.ts';
+import { reportShape } from './verifier-shapes.ts';
 import type { VerifierStore } from './verifier-store.ts';
 import type { Verifiers } from './verifiers.ts';
 
@@ -18,7 +18,7 @@ export function feedRoutes(options: {
   streams: Pick<RevocationStreams, 'open'>;
   revocations: Pick<Revocations, 'list'>;
   verifiers: Pick<Verifiers, 'poll'>;
-  verifierStore: Pick<VerifierStore, 'noteTest'>;
+  verifierStore: Pick<VerifierStore, 'noteTest' | 'noteRequests'>;
 }): void {
   const { streams, revocations, verifiers, verifierStore } = options;
   const { api, findManaged } = options.resourceApi;
@@ -58,18 +58,22 @@ export function feedRoutes(options: {
     },
   });
 
-  api.post('applied', '/:id/verifiers/:verifier/applied', {
-    summary: 'Report an applied revocation',
+  api.post('report', '/:id/verifiers/:verifier/report', {
+    summary: 'Report what a verifier has done',
     description:
-      'For a verifier that reads the revocations: it refuses a token from now on. Only the revocation of a test is recorded, once.',
+      'For a verifier that reads the revocations: the requests that it has verified since its start, and whether it has applied the ' +
+      'revocation of a test.',
     scopes: [REVOCATIONS_READ],
-    body: appliedShape,
+    body: reportShape,
     responses: done('The report is recorded.'),
-    async handle({ server, person, params, body: { revocation } }) {
+    async handle({ server, person, params, body: { applied, requests } }) {
       requireServer(server);
       const { id } = await findManaged(params.id, { person, server });
-      if (VERIFIER_ID.test(params.verifier) && isTest(revocation))
-        await verifierStore.noteTest(id, params.verifier, revocation, 'applied');
+      const { verifier } = params;
+      if (!VERIFIER_ID.test(verifier)) throw new ServiceError('not_found', 'There is no such verifier.');
+      if (applied !== undefined && isTest(applied))
+        await verifierStore.noteTest(id, verifier, applied, 'applied');
+      if (requests !== undefined) await verifierStore.noteRequests(id, verifier, requests);
     },
   });
 }

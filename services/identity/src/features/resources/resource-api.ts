@@ -12,7 +12,7 @@ export const PREFIX = '/api/v1/resources';
 /** The requests that resource servers may make, too. */
 const FOR_SERVERS: Readonly<Record<string, RegExp>> = {
   GET: /^\/api\/v1\/resources(\/[^/]+\/revocations)?$/,
-  POST: /^\/api\/v1\/resources\/[^/]+\/verifiers\/[^/]+\/applied$/,
+  POST: /^\/api\/v1\/resources\/[^/]+\/verifiers\/[^/]+\/report$/,
 };
 
 /** The person who makes a request, or the owner of the resource server that does. */

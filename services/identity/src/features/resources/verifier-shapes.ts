@@ -10,6 +10,25 @@ const identity = {
 };
 const EXAMPLE = { id: '0f8fad5b-d9cb-469f-a165-70867728950e', language: 'node', version: '0.1.0' };
 
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const counts = Type.Object({
+  person: Count,
+  machine: Count,
+  key: Count,
+  refused: Type.Array(
+    Type.Object({
+      status: Type.Integer({ minimum: 400, maximum: 599 }),
+      error: Type.String({ pattern: '^[a-z_]{1,50}$' }),
+      count: Count,
+    }),
+    { maxItems: 20 },
+  ),
+});
+const COUNTS = {
+  ...{ person: 1203, machine: 88, key: 0 },
+  refused: [{ status: 401, error: 'invalid_token', count: 12 }],
+};
+
 export const verifierShape = shape(
   'Verifier',
   Type.Object({
@@ -26,10 +45,14 @@ export const verifierShape = shape(
       description:
         'The time since it had read all revocations, as recorded every 30 s; of one that is not connected or polls, since it was seen.',
     }),
+    requests: Type.Union([counts, Type.Null()], {
+      description:
+        'The requests that it has verified since its start, by its last report; `null` before one.',
+    }),
   }),
   {
     ...{ ...EXAMPLE, stale: 'introspect', connected: true, connected_since: '2026-11-02T09:30:00.000Z' },
-    ...{ last_seen_at: '2026-11-02T10:15:30.000Z', behind_seconds: 0 },
+    ...{ last_seen_at: '2026-11-02T10:15:30.000Z', behind_seconds: 0, requests: COUNTS },
   },
 );
 
@@ -42,6 +65,7 @@ export function viewOf({ id, language, version, stale, isConnected, connectedAt,
     ...{ id, language, version, stale, connected: isConnected },
     ...{ connected_since: connectedAt, last_seen_at: seenAt },
     behind_seconds: isConnected && seconds <= HEARTBEAT_SECONDS ? 0 : seconds,
+    requests: it.requests ?? null,
   };
 }
 
@@ -78,17 +102,25 @@ export function testResultOf({ id, language, version, isConnected, test }: Verif
   return [{ id, language, version, ...times }];
 }
 
-export const appliedShape = shape(
-  'AppliedRevocation',
-  Type.Object({ revocation: Type.String({ maxLength: 200, description: 'The `id` of the revocation.' }) }),
-  { revocation: 'revocation-test-7c9e6679-7425-40de-944b-e07fc1f90ae7' },
+export const reportShape = shape(
+  'VerifierReport',
+  Type.Object({
+    applied: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        description: 'The `id` of the revocation of a test, which it refuses from now on.',
+      }),
+    ),
+    requests: Type.Optional(counts),
+  }),
+  { applied: 'revocation-test-7c9e6679-7425-40de-944b-e07fc1f90ae7', requests: COUNTS },
 );
 
 export const recentRevocationShape = shape(
   'RecentRevocation',
   Type.Object({
-    kind: Type.String({ enum: ['token', 'grant', 'subject', 'client'] }),
-    id: Type.String({ description: 'The end of the id of the token, grant, person or client.' }),
+    kind: Type.String({ enum: ['token', 'grant', 'subject', 'client', 'key'] }),
+    id: Type.String({ description: 'The end of the id of the token, grant, person, client or signing key.' }),
     until: Type.Integer({ description: 'When the last token that it concerns has expired, in seconds.' }),
     written_at: Time,
     test: Type.Boolean({ description: 'Whether it is from a test of revocation.' }),

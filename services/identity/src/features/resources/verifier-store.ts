@@ -1,6 +1,6 @@
 import { defineCollection } from '@gatehouse/data/collection';
 import type { Connection } from 'mongoose';
-import type { VerifierDescription } from './verifier.ts';
+import type { RequestCounts, VerifierDescription } from './verifier.ts';
 
 /** A verifier that a replica has recorded. Its times of a test are by the database's clock, which all replicas share. */
 export type Verifier = VerifierDescription & {
@@ -9,6 +9,7 @@ export type Verifier = VerifierDescription & {
   connectedAt: Date;
   seenAt: Date;
   behindMs: number;
+  requests: RequestCounts | undefined;
   test: { id: string; begunAt: Date; sentAt: Date | undefined; appliedAt: Date | undefined } | undefined;
 };
 
@@ -27,6 +28,8 @@ export type VerifierStore = {
   beginTest(resource: string, test: string): Promise<void>;
   /** Notes that the revocation of the current test was sent to a verifier, or applied by it. */
   noteTest(resource: string, id: string, test: string, step: 'sent' | 'applied'): Promise<void>;
+  /** Notes the requests that a verifier has verified since its start. One that is not recorded is none. */
+  noteRequests(resource: string, id: string, requests: RequestCounts): Promise<void>;
 };
 
 type VerifierDocument = {
@@ -38,6 +41,7 @@ type VerifierDocument = {
   connected_at: Date;
   seen_at: Date;
   behind_ms: number;
+  requests?: RequestCounts;
   expires_at: Date;
   test?: string;
   test_begun_at?: Date;
@@ -113,6 +117,9 @@ export function createVerifierStore(connection: Connection): VerifierStore {
       const first = { _id: idOf(resource, id), test, [field]: { $exists: false } };
       await verifiers.updateOne(first, { $currentDate: { [field]: true } });
     },
+    async noteRequests(resource, id, requests) {
+      await verifiers.updateOne({ _id: idOf(resource, id) }, { $set: { requests } });
+    },
   };
 }
 
@@ -124,6 +131,7 @@ function read(document: VerifierDocument): Verifier {
   return {
     ...{ ...verifier, isConnected, connectedAt, seenAt },
     behindMs: isConnected && connection !== POLLING ? document.behind_ms : silentMs,
+    requests: document.requests,
     test: id === undefined || begunAt === undefined ? undefined : { id, begunAt, sentAt, appliedAt },
   };
 }

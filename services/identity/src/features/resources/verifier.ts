@@ -8,6 +8,14 @@ export type VerifierDescription = {
   stale: string;
 };
 
+/** The requests that a verifier has verified since its start: accepted by the kind of caller, and refused by error. */
+export type RequestCounts = {
+  person: number;
+  machine: number;
+  key: number;
+  refused: readonly { status: number; error: string; count: number }[];
+};
+
 const AGENT = /^gatehouse-verify-(node|python|go)\/(\d[\w.+-]{0,31})$/;
 export const VERIFIER_ID = /^[\w-]{8,64}$/;
 const DESCRIPTION = /^id=([\w-]{8,64}); ?stale=(introspect|refuse|accept)$/;

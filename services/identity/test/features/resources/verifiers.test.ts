@@ -57,11 +57,11 @@ async function api(name: string) {
       const { status, body } = await call('POST', `${path}/revocation-test`, ann);
       return { status, ...(body as unknown as Test) };
     },
-    apply: (id: string, revocation: string, credential = authorization) =>
-      fetch(`${base}${path}/verifiers/${id}/applied`, {
+    report: (id: string, report: object, credential = authorization) =>
+      fetch(`${base}${path}/verifiers/${id}/report`, {
         method: 'POST',
         headers: { authorization: credential, 'content-type': 'application/json' },
-        body: JSON.stringify({ revocation }),
+        body: JSON.stringify(report),
       }),
   };
 }
@@ -136,8 +136,9 @@ t.test('a test tells when each verifier was sent a revocation', async (t) => {
   const newest = () => first.text.match(/revocation-test-[\w-]+/g)?.find((it) => it !== earlier.id);
   await until(() => newest() !== undefined, 2000);
   const id = newest() ?? '';
-  t.equal((await own.apply('aaaaaaaa', id)).status, 204);
-  t.equal((await own.apply('bbbbbbbb', 'revocation-test-of-another-time')).status, 204);
+  t.equal((await own.report('aaaaaaaa', { applied: id })).status, 204);
+  const another = { applied: 'revocation-test-of-another-time' };
+  t.equal((await own.report('bbbbbbbb', another)).status, 204);
   const { verifiers, ...rest } = await running;
   t.match(rest, { status: 200, id });
   const of = (wanted: string) => verifiers.find((it) => it.id === wanted);
@@ -163,6 +164,29 @@ t.test('a test tells when each verifier was sent a revocation', async (t) => {
   t.same(statuses.slice(7), [200, 429, 429]);
 });
 
+t.test('a verifier reports its requests', async (t) => {
+  const own = await api('counts');
+  await own.poll({ id: 'aaaaaaaa' });
+  await until(async () => (await own.list()).length === 1, 2000);
+  t.match(await own.list(), [{ requests: null }]);
+  const refused = [{ status: 401, error: 'invalid_token', count: 2 }];
+  const requests = { person: 5, machine: 1, key: 0, refused };
+  t.equal((await own.report('aaaaaaaa', { requests })).status, 204);
+  t.match(await own.list(), [{ requests }]);
+  t.equal((await own.report('unknown1', { requests })).status, 204);
+  t.equal((await own.list()).length, 1, 'a report makes no verifier');
+  for (const [what, wrong] of [
+    ['a text', { person: '5' }],
+    ['a negative number', { machine: -1 }],
+    ['an error that is a sentence', { refused: [{ status: 401, error: 'Not <b>valid</b>', count: 1 }] }],
+    ['too many errors', { refused: Array.from({ length: 21 }, () => refused[0]) }],
+    ['a status that is none', { refused: [{ status: 200, error: 'invalid_token', count: 1 }] }],
+  ] as const) {
+    t.equal((await own.report('aaaaaaaa', { requests: { ...requests, ...wrong } })).status, 400, what);
+  }
+  t.equal((await own.report('$', { requests })).status, 404);
+});
+
 t.test('only the owner, admins and the server', async (t) => {
   const own = await api('closed');
   const eva = 'eva';
@@ -179,11 +203,11 @@ t.test('only the owner, admins and the server', async (t) => {
     t.equal((await call(method, url, stranger)).status, 404, `${path} for another person`);
     t.equal((await call(method, url, admin)).status, 200, `${path} for an admin`);
   }
-  t.equal((await own.apply('aaaaaaaa', 'x', `Bearer ${ann}`)).status, 403);
-  t.equal((await own.apply('aaaaaaaa', 'x', `Basic ${btoa('a:b')}`)).status, 401);
+  t.equal((await own.report('aaaaaaaa', {}, `Bearer ${ann}`)).status, 403);
+  t.equal((await own.report('aaaaaaaa', {}, `Basic ${btoa('a:b')}`)).status, 401);
   const other = await built.createApplication(admin, { name: 'Other', type: 'resource', scopes: [] });
   const basic = `Basic ${btoa(`${other.client_id}:${other.client_secret}`)}`;
-  t.equal((await own.apply('aaaaaaaa', 'x', basic)).status, 404);
+  t.equal((await own.report('aaaaaaaa', {}, basic)).status, 404);
 });
 
 function idIn(path: string): string {
