@@ -40,7 +40,14 @@ const env = {
     : { NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS }),
 };
 const surroundings = { cwd: tree, env };
-const HAS_PYTHON = spawnSync('python3', ['--version'], { env }).status === 0;
+/** The languages of programs in the documents that a user may not have, by what runs them. */
+const LANGUAGES: readonly [name: string, isUsedIn: (block: Step['block']) => boolean, command: string][] = [
+  ['Python', ({ language }) => language === 'python', 'python3'],
+  ['Maven', ({ text }) => /^mvn /m.test(text), 'mvn'],
+];
+const missingLanguages = LANGUAGES.filter(
+  ([, , command]) => spawnSync(command, ['--version'], { env }).error,
+);
 const scripts = Object.keys(JSON.parse(readFileSync(join(tree, 'package.json'), 'utf8')).scripts);
 
 t.test('README.md', async (t) => {
@@ -85,9 +92,10 @@ function read(path: string): string {
 }
 
 function readSteps(path: string): Step[] {
-  return stepsOf(read(path)).map((step) =>
-    step.block.language === 'python' && !HAS_PYTHON ? { notRun: 'there is no python3', ...step } : step,
-  );
+  return stepsOf(read(path)).map((step) => {
+    const missing = missingLanguages.find(([, isUsedIn]) => isUsedIn(step.block));
+    return missing === undefined ? step : { notRun: `there is no ${missing[0]}`, ...step };
+  });
 }
 
 /** The steps after those of other guides that set the variables which they use and do not set. */
