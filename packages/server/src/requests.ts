@@ -26,6 +26,8 @@ export type RequestInfo = {
   keyId: string | undefined;
   /** Why it was refused, for the request log. */
   failure: RequestFailure | undefined;
+  /** When the response became a stream of events, by performance.now(): how long the stream lasts is no latency, and its end no error. */
+  streamingSince?: number;
 };
 
 /** An error as the caller got it: the code, the message, and the missing scopes, any of which is enough, separated by spaces. */

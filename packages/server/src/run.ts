@@ -210,8 +210,9 @@ function createResponder(
     let span: Span | undefined;
     response.on('close', () => {
       connections.end(response);
-      const status = response.writableFinished ? response.statusCode : 499;
-      const ms = performance.now() - begin;
+      const isStreaming = info.streamingSince !== undefined && response.headersSent;
+      const status = response.writableFinished || isStreaming ? response.statusCode : 499;
+      const ms = (info.streamingSince ?? performance.now()) - begin;
       runIn(span, () => logRequest({ method: request.method, info, path, status, ms }, logger));
       if (service !== undefined) {
         const completed = completedRequest(request.method, info, { status, ms, path });

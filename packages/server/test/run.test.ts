@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { requestInfo } from '@gatehouse/server/requests';
 import { service } from '@gatehouse/testing/run-services';
 import { recordingLogger } from '@gatehouse/testing/test-logger';
@@ -299,6 +300,20 @@ t.test('a caller who goes away before the answer is logged as 499', async (t) =>
   response.write('the first part');
   socket.destroy();
   t.match(await until(() => lines[0]), { status: 499, route: '/a', level: 'info' });
+});
+
+t.test('a stream of events is logged with the time until it began, however it ends', async (t) => {
+  const a = holding('a');
+  const { running, lines } = await serve(t, [a]);
+  const socket = await open(t, running.port, 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n');
+  const { request, response } = await a.next();
+  requestInfo(request).streamingSince = performance.now();
+  response.write('an event');
+  await sleep(300);
+  socket.destroy();
+  const line = await until(() => lines[0]);
+  t.match(line, { status: 200, route: '/a', level: 'info' });
+  t.ok(Number(line?.ms) < 300, `${line?.ms} ms`);
 });
 
 t.test(

@@ -1,5 +1,6 @@
 import { done, ok } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
+import { requestInfo } from '@gatehouse/server/requests';
 import { REVOCATIONS_READ } from '@gatehouse/tokens/scopes';
 import { Type } from 'typebox';
 import type { Revocations } from '../../core/revocations/revocations.ts';
@@ -48,6 +49,7 @@ export function feedRoutes(options: {
       const description = verifierOf(ctx.headers);
       const after = ctx.get('last-event-id') || query.after;
       if (ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream') {
+        requestInfo(ctx.req).streamingSince = performance.now();
         await streams.open(ctx.res, { server, resource: id, after, description });
         ctx.respond = false;
         return undefined;

@@ -28,7 +28,7 @@ const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2}) *$/i;
  * `forbidden` for other applications.
  */
 export function createResourceServerAuthentication(options: {
-  applications: Pick<Applications, 'find' | 'checkSecret'>;
+  applications: Pick<Applications, 'find' | 'checkSecret' | 'used'>;
   accountCache: Pick<AccountCache, 'find'>;
   authentication: Pick<Authentication, 'countUnauthenticated' | 'countApplication'>;
   authenticate(ctx: Context): Promise<Caller>;
@@ -47,6 +47,7 @@ export function createResourceServerAuthentication(options: {
         headers: { 'www-authenticate': 'Basic realm="gatehouse", charset="UTF-8"' },
       });
     }
+    applications.used(id, address);
     await authentication.countApplication(ctx, id);
     const { given } = checked ?? {};
     const isOfMember = given !== undefined && given.by !== application.owner;

@@ -68,6 +68,8 @@ t.test('the server of an API finds it by its identifier', async (t) => {
   t.same(await find(notes.basic, 'https://other.example.com/'), [200, []]);
   const others = await api('others', admin);
   t.same(await find(others.basic), [200, []], 'of another owner');
+  const application = `/api/v1/applications/${others.server.client_id}`;
+  await until(async () => (await call('GET', application, admin)).body.last_used_at !== null, 2000);
   const { body } = await form({ grant_type: 'client_credentials', ...notes.server });
   t.match([body.scope, decodeJwt(String(body.access_token)).aud], ['revocations:read', `${base}/api`]);
   t.same(await find(`Bearer ${body.access_token}`), [200, [notes.id]]);
