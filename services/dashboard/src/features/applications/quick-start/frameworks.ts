@@ -59,7 +59,10 @@ const app = express().use(
   }),
 );
 app.get('/', (request, response) => response.send(\`Signed in: \${request.oidc.user.name}\`));
-app.listen(redirectUri.port || 3000, () => console.log(\`Open \${redirectUri.origin}\`));`,
+app.listen(redirectUri.port || 3000, (error) => {
+  if (error) throw error;
+  console.log(\`Open \${redirectUri.origin}\`);
+});`,
     }),
   },
   {
