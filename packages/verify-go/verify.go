@@ -352,15 +352,23 @@ func CallerFrom(ctx context.Context) *Caller {
 // Protect lets requests through that satisfy the needs, with their caller in the context.
 func (v *Verifier) Protect(needs Needs) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			caller, err := v.Verify(r, needs)
-			if refusal, _ := err.(*Error); refusal != nil {
-				maps.Copy(w.Header(), refusal.Header)
-				w.WriteHeader(refusal.Status)
-				_, _ = w.Write(refusal.Body)
-				return
-			}
-			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
-		})
+		return protect(next, func(r *http.Request) (*Caller, error) { return v.Verify(r, needs) })
 	}
+}
+
+func protect(next http.Handler, verify func(*http.Request) (*Caller, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, err := verify(r)
+		var response *Error
+		switch {
+		case errors.As(err, &response):
+			maps.Copy(w.Header(), response.Header)
+			w.WriteHeader(response.Status)
+			_, _ = w.Write(response.Body)
+		case err != nil:
+			http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		default:
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+		}
+	})
 }

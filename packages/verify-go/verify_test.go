@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -60,6 +61,19 @@ func TestProtectAndMetadata(t *testing.T) {
 	}
 	if CallerFrom(context.Background()) != nil {
 		t.Error("a caller of nobody")
+	}
+}
+
+func TestEveryErrorEndsTheRequest(t *testing.T) {
+	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the notes") })
+	for err, status := range map[error]int{errors.New("s3cret"): 500, &Error{Status: 418}: 418,
+		fmt.Errorf("wrapped: %w", &Error{Status: 418}): 418} {
+		handler := protect(next, func(*http.Request) (*Caller, error) { return nil, err })
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", audience, nil))
+		if body := w.Body.String(); w.Code != status || strings.Contains(body, "notes") || strings.Contains(body, "s3cret") {
+			t.Error(err, w.Code, body)
+		}
 	}
 }
 
