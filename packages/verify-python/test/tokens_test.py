@@ -72,6 +72,11 @@ class TokensTest(VerifierTestCase):
         time.sleep(1)
         verifier.verify(bearer(self.issuer.token()))
 
+    def test_a_number_beyond_the_floats_is_no_number(self):
+        verifier = self.verifier(credentials={})
+        self.assert_refused(verifier, self.issuer.token(exp=10**400), "The access token's exp is not accepted here.")
+        self.assert_refused(verifier, self.issuer.token(epoch={"client": 10**400}), INVALID)
+
     def test_known_keys_go_on_while_none_can_be_fetched(self):
         verifier = self.verifier(credentials={})
         self.issuer.failing.add("/jwks")
