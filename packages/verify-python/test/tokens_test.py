@@ -72,6 +72,26 @@ class TokensTest(VerifierTestCase):
         time.sleep(1)
         verifier.verify(bearer(self.issuer.token()))
 
+    def test_tokens_of_a_withdrawn_key_end_when_the_keys_are_fetched_again(self):
+        verifier = self.verifier(credentials={})
+        cached = self.issuer.token()
+        self.issuer.keys["two"] = type(self.issuer.keys["one"]).generate_key("P-256")
+        self.issuer.kid = "two"
+        other = self.issuer.token()
+        for token in (cached, other):
+            verifier.verify(bearer(token))
+        del self.issuer.keys["one"]
+        verifier.verify(bearer(cached))
+        keys = verifier._process()._keys
+        keys._fetched_at -= 601
+        keys._tried_at -= 601
+        self.issuer.failing.add("/jwks")
+        verifier.verify(bearer(cached))
+        self.issuer.failing.clear()
+        keys._tried_at -= 601
+        self.assert_soon_refused(verifier, cached, INVALID)
+        verifier.verify(bearer(other))
+
     def test_a_number_beyond_the_floats_is_no_number(self):
         verifier = self.verifier(credentials={})
         self.assert_refused(verifier, self.issuer.token(exp=10**400), "The access token's exp is not accepted here.")

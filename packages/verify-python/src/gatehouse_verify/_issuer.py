@@ -13,7 +13,7 @@ from urllib.parse import quote_plus
 import httpx
 from joserfc.jwk import Key, import_key
 
-from ._errors import unavailable
+from ._errors import invalid_token, unavailable
 from ._jws import parse_object
 
 T = TypeVar("T")
@@ -87,11 +87,12 @@ class Keys:
         self._fetched_at = self._tried_at = float("-inf")
         self._has_failed = True
 
-    def find(self, kid: str) -> Steps[Key | None]:
+    def find(self, kid: str, alg: str) -> Steps[Key]:
+        """The key that a token names. Raises if it is not published any more, or not for this algorithm."""
         now = time.monotonic()
         key = self._keys.get(kid)
         if key is not None and now - self._fetched_at < _KEYS_MAX_AGE_SECONDS:
-            return key
+            return _checked(key, alg)
         # The time of the last try is that of its end, so that all who come meanwhile wait for it.
         if now - self._tried_at >= _KEYS_COOLDOWN_SECONDS:
             fetching = self._issuer.run("keys", self._fetch)
@@ -103,7 +104,7 @@ class Keys:
         key = self._keys.get(kid)
         if key is None and self._has_failed:
             raise unavailable("The keys for verifying access tokens cannot be fetched at the moment.")
-        return key
+        return _checked(key, alg)
 
     def _fetch(self) -> None:
         keys: dict[str, Key] = {}
@@ -116,3 +117,9 @@ class Keys:
         except Exception:
             self._has_failed = True
         self._tried_at = time.monotonic()
+
+
+def _checked(key: Key | None, alg: str) -> Key:
+    if key is None or key.get("use", "sig") != "sig" or key.get("alg", alg) != alg:
+        raise invalid_token()
+    return key

@@ -48,6 +48,8 @@ class Credential:
     issued_at: float
     expires_at: float
     thumbprint: str | None = None
+    # The kid and the algorithm of a token.
+    signed_by: tuple[str, str] = ("", "")
 
 
 def read_token(token: str) -> Jws:
@@ -61,10 +63,8 @@ def read_token(token: str) -> Jws:
     return jws
 
 
-def verify_token(jws: Jws, key: Key | None, issuer: str, audience: str, now: float, skew: float) -> Credential:
+def verify_token(jws: Jws, key: Key, issuer: str, audience: str, now: float, skew: float) -> Credential:
     """RFC 9068 §4; `key` is the one that the header names."""
-    if key is None or key.get("use", "sig") != "sig" or key.get("alg", jws.header["alg"]) != jws.header["alg"]:
-        raise invalid_token()
     try:
         claims = jws.claims_signed_by(key)
     except Exception:
@@ -90,6 +90,7 @@ def verify_token(jws: Jws, key: Key | None, issuer: str, audience: str, now: flo
         claims["exp"],
         # A token that is bound to a key in an unknown way must not pass for an unbound one.
         _member(claims, "cnf", "jkt"),
+        (jws.header["kid"], jws.header["alg"]),
     )
 
 

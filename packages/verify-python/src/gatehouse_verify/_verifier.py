@@ -235,10 +235,13 @@ class _Process:
         credential = self._tokens.get(digest)
         if credential is None:
             jws = read_token(token)
-            key = yield from self._keys.find(jws.header["kid"])
+            key = yield from self._keys.find(jws.header["kid"], jws.header["alg"])
             credential = verify_token(jws, key, it.issuer, it.audience, it._clock(), it.clock_skew)
             self._tokens.set(digest, credential)
-        elif credential.expires_at <= it._clock() - it.clock_skew:
+            return credential
+        # Tokens of a withdrawn key end with it.
+        yield from self._keys.find(*credential.signed_by)
+        if credential.expires_at <= it._clock() - it.clock_skew:
             raise invalid_token(EXPIRED)
         return credential
 
