@@ -240,17 +240,19 @@ func (v *Verifier) identify(r *http.Request) (caller *Caller, isDPoP bool, err e
 	if err != nil {
 		return nil, isDPoP, err
 	}
-	switch isBound := t.thumbprint != ""; {
-	case isDPoP && !isBound:
-		return nil, true, errUnbound
-	case isBound && !isDPoP:
-		// RFC 9449 §7.2: otherwise a stolen token could be used without its key.
-		return nil, true, errBound
+	isBound := t.thumbprint != ""
+	if err = v.checkRevocation(r.Context(), t, value, hash); err == nil {
+		switch {
+		case isDPoP && !isBound:
+			err = errUnbound
+		case isBound && !isDPoP:
+			// RFC 9449 §7.2: otherwise a stolen token could be used without its key.
+			err = errBound
+		case isBound:
+			err = v.checkProof(r, value, t.thumbprint)
+		}
 	}
-	if err = v.checkRevocation(r.Context(), t, value, hash); err == nil && isDPoP {
-		err = v.checkProof(r, value, t.thumbprint)
-	}
-	return &t.caller, isDPoP, err
+	return &t.caller, isDPoP || isBound, err
 }
 
 // credentialIn reads the Authorization header (RFC 6750 §2.1, RFC 9449 §7.1). Tokens elsewhere end up in logs.

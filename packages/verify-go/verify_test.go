@@ -313,6 +313,21 @@ func TestProofsOfPossession(t *testing.T) {
 	}
 }
 
+func TestRevocationIsCheckedBeforeTheBinding(t *testing.T) {
+	i := startIssuer(t)
+	v, _ := startVerifier(t, i, nil)
+	i.revoke("token", "jti_1")
+	for scheme, claims := range map[string]map[string]any{"Bearer ": {"cnf": map[string]any{"jkt": "x"}}, "DPoP ": {}} {
+		r := httptest.NewRequest("GET", audience, nil)
+		r.Header.Set("Authorization", scheme+i.token("k1", claims))
+		eventually(t, scheme+"with a revoked token", func() bool {
+			_, err := v.Verify(r, Needs{})
+			challenge := err.(*Error).Header.Get("WWW-Authenticate")
+			return strings.HasPrefix(challenge, "DPoP ") && strings.Contains(challenge, errRevoked.description)
+		})
+	}
+}
+
 func TestUsedProofsAreBounded(t *testing.T) {
 	now := time.Now()
 	s := &replays{now: func() time.Time { return now }, used: cache[string, time.Time]{half: 50}}
