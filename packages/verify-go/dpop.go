@@ -21,7 +21,7 @@ import (
 
 const (
 	proofAlgorithmNames = "ES256 ES384 ES512 Ed25519 EdDSA PS256 RS256"
-	// proofTolerance is how far iat may lie in the past or in the future, in seconds.
+	// proofTolerance is the greatest distance of iat from now, in seconds.
 	proofTolerance = 60
 	maxProofID     = 256
 	maxReplays     = 100_000
@@ -37,39 +37,39 @@ type ReplayStore interface {
 
 // checkProof verifies the proof of possession of a request (RFC 9449 §4.3).
 func (v *Verifier) checkProof(r *http.Request, token, thumbprint string) error {
-	refused := func(description string) error { return unauthorized("invalid_dpop_proof", description) }
+	proofError := func(description string) error { return unauthorized("invalid_dpop_proof", description) }
 	proofs := r.Header.Values("DPoP")
 	if len(proofs) == 0 {
-		return refused("A DPoP proof is missing.")
+		return proofError("A DPoP proof is missing.")
 	}
 	// Two headers are joined, which is not a JWT.
 	claims, key, err := parseProof(strings.Join(proofs, ","))
 	if err != nil {
-		return refused("The DPoP proof is not a JWT signed with its own key.")
+		return proofError("The DPoP proof is not a JWT signed with its own key.")
 	}
 	htu, _ := claims["htu"].(string)
 	issued, isNumber := claims["iat"].(float64)
 	id, _ := claims["jti"].(string)
 	switch address := normalURL(htu); {
 	case key != thumbprint:
-		return refused("The DPoP proof was not made with the key that the access token is bound to.")
+		return proofError("The DPoP proof was not made with the key that the access token is bound to.")
 	case claims["htm"] != any(r.Method):
-		return refused("The DPoP proof's htm is not the request's method.")
+		return proofError("The DPoP proof's htm is not the request's method.")
 	case address == "" || address != normalURL(v.requestURL(r)):
-		return refused("The DPoP proof's htu is not the request's URL.")
+		return proofError("The DPoP proof's htu is not the request's URL.")
 	case claims["ath"] != any(hashed(token)):
-		return refused("The DPoP proof's ath is not the token's.")
+		return proofError("The DPoP proof's ath is not the token's.")
 	case !isNumber || math.Abs(seconds(v.now())-issued) > proofTolerance:
-		return refused("The DPoP proof was not made within 60 s of now.")
+		return proofError("The DPoP proof was not made within 60 s of now.")
 	case id == "" || len(id) > maxProofID:
-		return refused("The DPoP proof needs a jti of at most 256 characters.")
+		return proofError("The DPoP proof needs a jti of at most 256 characters.")
 	}
 	isFirst, err := v.options.ReplayStore.Use(r.Context(), hashed(thumbprint+" "+id), 2*proofTolerance*time.Second)
 	if err != nil {
 		return errProofStore
 	}
 	if !isFirst {
-		return refused("The DPoP proof has been used before.")
+		return proofError("The DPoP proof has been used before.")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const (
 	maxLineLength = 64 << 10
 	maxRetryAfter = 5 * time.Minute
 	sweepInterval = 30 * time.Second
-	// firstWait is how long after the start requests wait for the feed.
+	// firstWait is the time after the start for which requests wait for the feed.
 	firstWait = time.Second
 )
 
@@ -92,19 +92,19 @@ func (f *feed) run(ctx context.Context) {
 }
 
 func (f *feed) pauseAfter(err error, pause time.Duration) time.Duration {
-	var answer *statusError
-	if !errors.As(err, &answer) {
+	var response *statusError
+	if !errors.As(err, &response) {
 		return pause
 	}
-	switch answer.status {
+	switch response.status {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
 		// The API may be registered again, with another ID.
 		f.resource, f.position = "", ""
 		f.report("refused", fmt.Sprintf("the issuer refuses the revocation feed of %s with status %d: "+
-			"check ClientID, ClientSecret and Audience", f.v.options.Audience, answer.status))
+			"check ClientID, ClientSecret and Audience", f.v.options.Audience, response.status))
 		return f.timing.refusedPause
 	}
-	seconds, _ := strconv.Atoi(answer.retryAfter)
+	seconds, _ := strconv.Atoi(response.retryAfter)
 	// The jitter takes away up to a quarter.
 	return max(pause, min(time.Duration(seconds)*time.Second*4/3, maxRetryAfter))
 }

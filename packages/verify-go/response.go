@@ -86,7 +86,7 @@ type MetadataOptions struct {
 	Extra  map[string]any
 }
 
-// MetadataPath is where clients look for Metadata, on the host of the audience (RFC 9728 §3.1).
+// MetadataPath is the path at which clients look for Metadata, on the host of the audience (RFC 9728 §3.1).
 func (v *Verifier) MetadataPath() string {
 	return "/.well-known/oauth-protected-resource" + v.path
 }

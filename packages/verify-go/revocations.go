@@ -11,7 +11,7 @@ import (
 const (
 	// maxRevocations takes about 70 MB.
 	maxRevocations = 500_000
-	// clockDifference is how far the clocks of the issuer and of this machine may differ, in seconds.
+	// clockDifference is the greatest difference between the clocks of the issuer and of this machine, in seconds.
 	clockDifference = 60
 )
 
@@ -25,13 +25,13 @@ type revocation struct {
 
 type revoked struct{ kind, id string }
 
-// mark is what is known about something revoked; number orders the entries as they came.
+// mark is the latest knowledge about something revoked; number orders the entries as they came.
 type mark struct {
 	epoch, until, added float64
 	number              int64
 }
 
-// identity is what revocations of a credential are about. issued is in seconds since the epoch.
+// identity has the ids and epochs that revocations of a credential name. issued is in seconds since the epoch.
 type identity struct {
 	id, grant, client, person         string
 	clientEpoch, subjectEpoch, issued float64

@@ -115,14 +115,14 @@ func runVector(t *testing.T, file vectorFile, one vector) {
 	if err == nil {
 		t.Fatalf("accepted %v", described(caller))
 	}
-	refusal := err.(*Error)
+	response := err.(*Error)
 	var body struct {
 		Error       string `json:"error"`
 		Description string `json:"error_description"`
 	}
-	_ = json.Unmarshal(refusal.Body, &body)
-	if refusal.Status != one.Expected.Status || body.Error != one.Expected.Error {
-		t.Errorf("found %d %s, wanted %d %s", refusal.Status, body.Error, one.Expected.Status, one.Expected.Error)
+	_ = json.Unmarshal(response.Body, &body)
+	if response.Status != one.Expected.Status || body.Error != one.Expected.Error {
+		t.Errorf("found %d %s, wanted %d %s", response.Status, body.Error, one.Expected.Status, one.Expected.Error)
 	}
 	if one.Expected.Description != "" && body.Description != one.Expected.Description {
 		t.Errorf("found %q, wanted %q", body.Description, one.Expected.Description)
@@ -131,11 +131,11 @@ func runVector(t *testing.T, file vectorFile, one vector) {
 	if one.Expected.WWWAuthenticate != nil {
 		wanted = *one.Expected.WWWAuthenticate
 	}
-	if challenge := refusal.Header.Get("WWW-Authenticate"); challenge != wanted {
+	if challenge := response.Header.Get("WWW-Authenticate"); challenge != wanted {
 		t.Errorf("found %s, wanted %s", challenge, wanted)
 	}
-	if isAway := refusal.Status == 503; isAway != (refusal.Header.Get("Retry-After") == "5") {
-		t.Errorf("Retry-After: %q", refusal.Header.Get("Retry-After"))
+	if isAway := response.Status == 503; isAway != (response.Header.Get("Retry-After") == "5") {
+		t.Errorf("Retry-After: %q", response.Header.Get("Retry-After"))
 	}
 }
 

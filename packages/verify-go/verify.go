@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// StaleAction is what happens to access tokens while the feed is silent.
+// StaleAction is the treatment of access tokens while the feed is silent.
 type StaleAction string
 
 const (
@@ -46,7 +46,7 @@ type Options struct {
 	Stale                  Stale
 	// Cache is the number of tokens, and of API keys, to remember: 10,000 by default.
 	Cache int
-	// ClockSkew is how far the clock of the issuer may differ: 5 s by default.
+	// ClockSkew is the accepted difference to the clock of the issuer: 5 s by default.
 	ClockSkew time.Duration
 	// TrustProxy takes the URL of a request from X-Forwarded-Proto and X-Forwarded-Host, for DPoP.
 	TrustProxy bool
@@ -67,14 +67,14 @@ type Needs struct {
 	Scopes []string
 	// ACR is the least strength of the sign-in.
 	ACR string
-	// MaxAge is how many seconds ago the sign-in may be: 0 for any age, SignInNow for one of this second.
+	// MaxAge is the greatest age of the sign-in in seconds: 0 for any age, SignInNow for one of this second.
 	MaxAge int
 }
 
 // SignInNow is the shortest MaxAge: max_age=0.
 const SignInNow = -1
 
-// Caller is who makes a request.
+// Caller is the maker of a request.
 type Caller struct {
 	Subject, ClientID string
 	// Kind is person, machine or key.
