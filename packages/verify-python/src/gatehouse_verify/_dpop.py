@@ -51,25 +51,25 @@ def verify_proof(
 ) -> str:
     """Verifies all of RFC 9449 §4.3 but the first use; returns the key that a ReplayStore must not know."""
     if not proofs:
-        raise refused("A DPoP proof is missing.")
+        raise proof_error("A DPoP proof is missing.")
     try:
         claims, used_thumbprint = _read(proofs)
     except Exception:
         # The libraries raise errors of many classes for keys and signatures that do not fit.
-        raise refused("The DPoP proof is not a JWT signed with its own key.") from None
+        raise proof_error("The DPoP proof is not a JWT signed with its own key.") from None
     htu, iat, jti = (claims.get(name) for name in ("htu", "iat", "jti"))
     if used_thumbprint != thumbprint:
-        raise refused("The DPoP proof was not made with the key that the access token is bound to.")
+        raise proof_error("The DPoP proof was not made with the key that the access token is bound to.")
     if claims.get("htm") != method:
-        raise refused("The DPoP proof's htm is not the request's method.")
+        raise proof_error("The DPoP proof's htm is not the request's method.")
     if not isinstance(htu, str) or url is None or normalised(htu) != url:
-        raise refused("The DPoP proof's htu is not the request's URL.")
+        raise proof_error("The DPoP proof's htu is not the request's URL.")
     if claims.get("ath") != base64url_hash(token):
-        raise refused("The DPoP proof's ath is not the token's.")
+        raise proof_error("The DPoP proof's ath is not the token's.")
     if not is_number(iat) or abs(now - iat) > _TOLERANCE_SECONDS:
-        raise refused(f"The DPoP proof was not made within {_TOLERANCE_SECONDS} s of now.")
+        raise proof_error(f"The DPoP proof was not made within {_TOLERANCE_SECONDS} s of now.")
     if not isinstance(jti, str) or not 0 < len(jti) <= _MAX_JTI_LENGTH:
-        raise refused(f"The DPoP proof needs a jti of at most {_MAX_JTI_LENGTH} characters.")
+        raise proof_error(f"The DPoP proof needs a jti of at most {_MAX_JTI_LENGTH} characters.")
     return base64url_hash(f"{thumbprint} {jti}")
 
 
@@ -89,5 +89,5 @@ def base64url_hash(text: str) -> str:
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def refused(description: str) -> VerifyError:
+def proof_error(description: str) -> VerifyError:
     return VerifyError(401, "invalid_dpop_proof", description)

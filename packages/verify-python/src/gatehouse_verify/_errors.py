@@ -6,7 +6,7 @@ DPOP_ALGORITHMS = ["ES256", "ES384", "ES512", "Ed25519", "EdDSA", "PS256", "RS25
 
 
 class VerifyError(Exception):
-    """A refused request: the status, the headers and the JSON body of its response."""
+    """The error of a request: status, headers and JSON body of the response."""
 
     def __init__(self, status: int, error: str, description: str, **parameters: object) -> None:
         super().__init__(description)

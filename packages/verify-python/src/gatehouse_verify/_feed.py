@@ -27,14 +27,14 @@ _FIRST_PAUSE_SECONDS = 0.2
 _MAX_PAUSE_SECONDS = 5.0
 _REFUSED_PAUSE_SECONDS = 30.0
 _MAX_LINE_BYTES = 1_000_000
-# How long the first requests wait for the feed.
+# The first requests wait this long for the feed.
 _LOADING_SECONDS = 1.0
 
 
 class _ResponseError(Exception):
-    def __init__(self, reason: str, is_refusal: bool, pause: float = 0) -> None:
+    def __init__(self, reason: str, refuses_credentials: bool, pause: float = 0) -> None:
         super().__init__(reason)
-        self.is_refusal = is_refusal
+        self.refuses_credentials = refuses_credentials
         self.pause = pause
 
 
@@ -85,7 +85,7 @@ class Feed:
                 self._listen()
             except _ResponseError as error:
                 pause = error.pause
-                if error.is_refusal:
+                if error.refuses_credentials:
                     self._set_state("refused", f"The issuer refuses the credentials of this API: {error}.")
             except Exception:
                 # Failures of all other kinds have one remedy, which is another connection.
@@ -136,10 +136,11 @@ class Feed:
         if status < 500:
             # The API may be registered again, and the position may be too old.
             self._id = self._position = None
-        is_refusal = status in (401, 403, 404)
+        refuses_credentials = status in (401, 403, 404)
         after = response.headers.get("retry-after", "")
         pause = float(after) if after.isdecimal() else 0
-        raise _ResponseError(f"status {status}", is_refusal, _REFUSED_PAUSE_SECONDS if is_refusal else pause)
+        pause = _REFUSED_PAUSE_SECONDS if refuses_credentials else pause
+        raise _ResponseError(f"status {status}", refuses_credentials, pause)
 
     def _receive(self, block: dict[str, str]) -> None:
         if "data" in block:

@@ -13,7 +13,7 @@ _MIN_RETENTION_SECONDS = 120
 _SWEEP_INTERVAL_SECONDS = 30
 _CLOCK_DIFFERENCE_SECONDS = 60
 
-# What an entry can name of a credential, by kind and id, each with the epoch that the credential has.
+# The kinds and ids by which an entry can name a credential, each with the epoch of the credential.
 Ids = dict[tuple[str, str], float]
 
 
@@ -72,7 +72,7 @@ class Revocations:
         return any((entry := self._entries.get(key)) and epoch < entry.epoch for key, epoch in ids.items())
 
     def concern(self, ids: Ids, position: int) -> bool:
-        """Whether an entry that came after this position concerns the credential."""
+        """Returns whether an entry that came after this position concerns the credential."""
         if position < self._dropped_position:
             return True
         return any((entry := self._entries.get(key)) and entry.position > position for key in ids)

@@ -145,7 +145,7 @@ API_KEY_PREFIX = "gatehouse_"
 
 
 def is_well_formed_key(key: str) -> bool:
-    """Whether the key ends with the CRC-32 of the rest, so that a mistyped one costs no request."""
+    """Returns whether the key ends with the CRC-32 of the rest, so that a mistyped one costs no request."""
     if not re.fullmatch(API_KEY_PREFIX + "[0-9A-Za-z]{60}", key):
         return False
     rest, checksum = zlib.crc32(key[:-6].encode()), ""

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from ._cache import Cache
-from ._dpop import REPLAY_TTL_SECONDS, MemoryReplayStore, ReplayStore, refused, verify_proof
+from ._dpop import REPLAY_TTL_SECONDS, MemoryReplayStore, ReplayStore, proof_error, verify_proof
 from ._errors import DPOP_ALGORITHMS, VerifyError, invalid_token, unavailable
 from ._feed import Feed
 from ._issuer import Issuer, Keys, Steps
@@ -56,7 +56,7 @@ def _log(message: str, state: str) -> None:
 
 
 class Stale(TypedDict, total=False):
-    """What happens to access tokens while there is no news of revocations, by default after 10 seconds."""
+    """The treatment of access tokens while there is no news of revocations, by default after 10 seconds."""
 
     after_seconds: float
     then: Literal["introspect", "refuse", "accept"]
@@ -274,7 +274,7 @@ class _Process:
         if is_first is None:
             raise unavailable("The DPoP proof cannot be checked at the moment.")
         if not is_first:
-            raise refused("The DPoP proof has been used before.")
+            raise proof_error("The DPoP proof has been used before.")
 
     def resolve_key(self, key: str) -> Steps[Credential]:
         if self.feed is None:

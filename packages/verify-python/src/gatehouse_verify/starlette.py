@@ -30,8 +30,8 @@ def install(app: Starlette, verifier: Verifier, **metadata: Any) -> None:
 
 
 async def respond(request: Request, error: Exception) -> Response:
-    refused = cast(VerifyError, error)
-    return JSONResponse(refused.body, refused.status, refused.headers)
+    response = cast(VerifyError, error)
+    return JSONResponse(response.body, response.status, response.headers)
 
 
 def protect(
