@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
@@ -11,17 +12,16 @@ class Cache(Generic[V]):
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._values: dict[bytes, V] = {}
-        self._lock = threading.Lock()
+        self._values: dict[Hashable, V] = {}
+        self._lock = threading.RLock()
 
-    def get(self, key: bytes) -> V | None:
+    def get(self, key: Hashable) -> V | None:
         with self._lock:
-            value = self._values.pop(key, None)
-            if value is not None:
-                self._values[key] = value
-            return value
+            if key in self._values:
+                self._values[key] = self._values.pop(key)
+            return self._values.get(key)
 
-    def set(self, key: bytes, value: V) -> None:
+    def set(self, key: Hashable, value: V) -> None:
         with self._lock:
             self._values.pop(key, None)
             self._values[key] = value

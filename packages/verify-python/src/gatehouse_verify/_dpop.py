@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import threading
 import time
 from typing import Any, Protocol
 
 from joserfc.jwk import import_key
 
+from ._cache import Cache
 from ._errors import DPOP_ALGORITHMS, VerifyError
 from ._jws import Jws
 from ._request import normalised
@@ -17,6 +17,7 @@ from ._revocations import is_number
 
 _TOLERANCE_SECONDS = 60
 _MAX_JTI_LENGTH = 256
+_MAX_PROOFS = 100_000
 REPLAY_TTL_SECONDS = 2 * _TOLERANCE_SECONDS
 
 
@@ -27,22 +28,19 @@ class ReplayStore(Protocol):
         """Returns whether this is the first use of the key within the time."""
 
 
-class MemoryReplayStore:
+class MemoryReplayStore(Cache[float]):
     """The used proofs of this process; when it is full, the oldest are dropped."""
 
-    def __init__(self, size: int = 100_000) -> None:
-        self._size = size
-        self._until: dict[str, float] = {}
-        self._lock = threading.Lock()
+    def __init__(self) -> None:
+        super().__init__(_MAX_PROOFS)
 
     def use(self, key: str, ttl_seconds: int) -> bool:
         # The wall clock, as `iat` goes by it: otherwise setting it back would make a used proof acceptable again.
         now = time.time()
         with self._lock:
-            is_first = self._until.pop(key, 0) <= now
-            self._until[key] = now + ttl_seconds
-            if len(self._until) > self._size:
-                del self._until[next(iter(self._until))]
+            is_first = (self.get(key) or 0) <= now
+            if is_first:
+                self.set(key, now + ttl_seconds)
             return is_first
 
 
@@ -57,19 +55,20 @@ def verify_proof(
     except Exception:
         # The libraries raise errors of many classes for keys and signatures that do not fit.
         raise proof_error("The DPoP proof is not a JWT signed with its own key.") from None
-    htu, iat, jti = (claims.get(name) for name in ("htu", "iat", "jti"))
-    if used_thumbprint != thumbprint:
-        raise proof_error("The DPoP proof was not made with the key that the access token is bound to.")
-    if claims.get("htm") != method:
-        raise proof_error("The DPoP proof's htm is not the request's method.")
-    if not isinstance(htu, str) or url is None or normalised(htu) != url:
-        raise proof_error("The DPoP proof's htu is not the request's URL.")
-    if claims.get("ath") != base64url_hash(token):
-        raise proof_error("The DPoP proof's ath is not the token's.")
-    if not is_number(iat) or abs(now - iat) > _TOLERANCE_SECONDS:
-        raise proof_error(f"The DPoP proof was not made within {_TOLERANCE_SECONDS} s of now.")
-    if not isinstance(jti, str) or not 0 < len(jti) <= _MAX_JTI_LENGTH:
-        raise proof_error(f"The DPoP proof needs a jti of at most {_MAX_JTI_LENGTH} characters.")
+    htm, htu, ath, iat, jti = (claims.get(name) for name in ("htm", "htu", "ath", "iat", "jti"))
+    is_own_url = isinstance(htu, str) and url is not None and normalised(htu) == url
+    is_recent = is_number(iat) and abs(now - iat) <= _TOLERANCE_SECONDS
+    has_jti = isinstance(jti, str) and 0 < len(jti) <= _MAX_JTI_LENGTH
+    for holds, fault in (
+        (used_thumbprint == thumbprint, " was not made with the key that the access token is bound to."),
+        (htm == method, "'s htm is not the request's method."),
+        (is_own_url, "'s htu is not the request's URL."),
+        (ath == base64url_hash(token), "'s ath is not the token's."),
+        (is_recent, f" was not made within {_TOLERANCE_SECONDS} s of now."),
+        (has_jti, f" needs a jti of at most {_MAX_JTI_LENGTH} characters."),
+    ):
+        if not holds:
+            raise proof_error(f"The DPoP proof{fault}")
     return base64url_hash(f"{thumbprint} {jti}")
 
 

@@ -26,16 +26,16 @@ _TIMEOUT = httpx.Timeout(3.0, read=6.0)
 _FIRST_PAUSE_SECONDS = 0.2
 _MAX_PAUSE_SECONDS = 5.0
 _REFUSED_PAUSE_SECONDS = 30.0
+_MAX_RETRY_AFTER_SECONDS = 300.0
 _MAX_LINE_BYTES = 1_000_000
 # The first requests wait this long for the feed.
 _LOADING_SECONDS = 1.0
 
 
-class _ResponseError(Exception):
-    def __init__(self, reason: str, refuses_credentials: bool, pause: float = 0) -> None:
-        super().__init__(reason)
-        self.refuses_credentials = refuses_credentials
-        self.pause = pause
+class _StatusError(Exception):
+    def __init__(self, status: int, retry_after: str = "") -> None:
+        self.status = status
+        self.retry_after = float(retry_after) if retry_after.isdecimal() else 0.0
 
 
 class Feed:
@@ -49,17 +49,15 @@ class Feed:
         self._heard_at = self._started_at = float("-inf")
         self._loaded: Future[None] = Future()
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._run, name="gatehouse-feed", daemon=True)
         self._socket: socket.socket | None = None
         self._stopped = threading.Event()
 
     def start(self) -> None:
-        if self._thread is None:
-            with self._lock:
-                if self._thread is None:
-                    self._started_at = time.monotonic()
-                    self._thread = threading.Thread(target=self._run, name="gatehouse-feed", daemon=True)
-                    self._thread.start()
+        with self._lock:
+            if self._thread.ident is None:
+                self._started_at = time.monotonic()
+                self._thread.start()
 
     def is_fresh(self) -> bool:
         return time.monotonic() - self._heard_at <= self._options.stale.get("after_seconds", 10)
@@ -75,7 +73,7 @@ class Feed:
             # Wakes the thread. An SSLSocket's own method would change its state meanwhile.
             with contextlib.suppress(OSError):
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
-        if self._thread is not None:
+        if self._thread.ident is not None:
             self._thread.join(timeout=1)
 
     def _run(self) -> None:
@@ -83,10 +81,8 @@ class Feed:
             pause = 0.0
             try:
                 self._listen()
-            except _ResponseError as error:
-                pause = error.pause
-                if error.refuses_credentials:
-                    self._set_state("refused", f"The issuer refuses the credentials of this API: {error}.")
+            except _StatusError as error:
+                pause = self._handle_status(error)
             except Exception:
                 # Failures of all other kinds have one remedy, which is another connection.
                 pass
@@ -96,19 +92,26 @@ class Feed:
             self._failures += 1
             self._stopped.wait(max(pause, backoff * random.uniform(0.75, 1.25)))
 
+    def _handle_status(self, error: _StatusError) -> float:
+        if error.status < 500:
+            # The API may be registered again, and the position may be too old.
+            self._id = self._position = None
+        if error.status not in (401, 403, 404):
+            return min(error.retry_after, _MAX_RETRY_AFTER_SECONDS)
+        hint = f"with status {error.status}: check client_id, client_secret and audience."
+        self._set_state("refused", f"The issuer refuses the feed of revocations of {self._options.audience} {hint}")
+        return _REFUSED_PAUSE_SECONDS
+
     def _listen(self) -> None:
         url = f"{self._issuer.url}/api/v1/resources"
-        client, auth = self._issuer.client, self._issuer.credentials
+        client, auth, audience = self._issuer.client, self._issuer.credentials, self._options.audience
         if self._id is None:
-            query = {"identifier": self._options.audience}
-            response = client.get(url, params=query, headers=self._headers, auth=auth)
-            self._check_status(response)
-            ids = [
-                it["id"] for it in parse_object(response.content)["data"] if it["identifier"] == self._options.audience
-            ]
-            if not ids:
-                raise _ResponseError(f"their owner has no API {self._options.audience}", True, _REFUSED_PAUSE_SECONDS)
-            self._id = str(ids[0])
+            response = client.get(url, params={"identifier": audience}, headers=self._headers, auth=auth)
+            _require_ok(response)
+            found = [it["id"] for it in parse_object(response.content)["data"] if it["identifier"] == audience]
+            if not found:
+                raise _StatusError(404)
+            self._id = str(found[0])
         headers = {**self._headers, "accept": "text/event-stream", "accept-encoding": "identity"}
         if self._position is not None:
             headers["last-event-id"] = self._position
@@ -116,31 +119,12 @@ class Feed:
         with client.stream("GET", url, headers=headers, auth=auth, timeout=_TIMEOUT) as response:
             stream = response.extensions.get("network_stream")
             self._socket = stream and stream.get_extra_info("socket")
-            self._check_status(response)
-            block: dict[str, str] = {}
-            for line in _lines(response.iter_bytes()):
+            _require_ok(response)
+            for block in _blocks(response.iter_bytes()):
                 if self._stopped.is_set():
                     return
-                if line:
-                    name, _, value = line.partition(":")
-                    block[name] = value.removeprefix(" ")
-                else:
-                    self._receive(block)
-                    block = {}
+                self._receive(block)
                 self._notice_silence()
-
-    def _check_status(self, response: httpx.Response) -> None:
-        status = response.status_code
-        if status == 200:
-            return
-        if status < 500:
-            # The API may be registered again, and the position may be too old.
-            self._id = self._position = None
-        refuses_credentials = status in (401, 403, 404)
-        after = response.headers.get("retry-after", "")
-        pause = float(after) if after.isdecimal() else 0
-        pause = _REFUSED_PAUSE_SECONDS if refuses_credentials else pause
-        raise _ResponseError(f"status {status}", refuses_credentials, pause)
 
     def _receive(self, block: dict[str, str]) -> None:
         if "data" in block:
@@ -172,12 +156,21 @@ class Feed:
             self._options.report(state, message)
 
 
-def _lines(chunks: Iterator[bytes]) -> Iterator[str]:
-    """Lines end with LF or CRLF; those of httpx end at other characters, too."""
-    rest = b""
+def _require_ok(response: httpx.Response) -> None:
+    if response.status_code != 200:
+        raise _StatusError(response.status_code, response.headers.get("retry-after", ""))
+
+
+def _blocks(chunks: Iterator[bytes]) -> Iterator[dict[str, str]]:
+    """The fields of each block. Its lines end with LF or CRLF; those of httpx end at other characters, too."""
+    rest, block = b"", dict[str, str]()
     for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
         if len(rest) > _MAX_LINE_BYTES:
             raise ValueError("the line is too long")
         for line in lines:
-            yield line.removesuffix(b"\r").decode()
+            name, _, value = line.removesuffix(b"\r").decode().partition(":")
+            block[name] = value.removeprefix(" ")
+            if line in (b"", b"\r"):
+                yield block
+                block = {}

@@ -89,22 +89,23 @@ class Keys:
 
     def find(self, kid: str, alg: str) -> Steps[Key]:
         """The key that a token names. Raises if it is not published any more, or not for this algorithm."""
+        key = self._keys.get(kid)
         now = time.monotonic()
-        key = self._keys.get(kid)
-        if key is not None and now - self._fetched_at < _KEYS_MAX_AGE_SECONDS:
-            return _checked(key, alg)
-        # The time of the last try is that of its end, so that all who come meanwhile wait for it.
-        if now - self._tried_at >= _KEYS_COOLDOWN_SECONDS:
-            fetching = self._issuer.run("keys", self._fetch)
-            if key is None or not self._has_failed:
-                yield from fetching
-            else:
-                # After a failure, requests whose key is known do not wait for the next try.
-                next(fetching)
-        key = self._keys.get(kid)
-        if key is None and self._has_failed:
-            raise unavailable("The keys for verifying access tokens cannot be fetched at the moment.")
-        return _checked(key, alg)
+        if key is None or now - self._fetched_at >= _KEYS_MAX_AGE_SECONDS:
+            # The time of the last try is that of its end, so that all who come meanwhile wait for it.
+            if now - self._tried_at >= _KEYS_COOLDOWN_SECONDS:
+                fetching = self._issuer.run("keys", self._fetch)
+                if key is None or not self._has_failed:
+                    yield from fetching
+                else:
+                    # After a failure, requests whose key is known do not wait for the next try.
+                    next(fetching)
+            key = self._keys.get(kid)
+            if key is None and self._has_failed:
+                raise unavailable("The keys for verifying access tokens cannot be fetched at the moment.")
+        if key is None or key.get("use", "sig") != "sig" or key.get("alg", alg) != alg:
+            raise invalid_token()
+        return key
 
     def _fetch(self) -> None:
         keys: dict[str, Key] = {}
@@ -117,9 +118,3 @@ class Keys:
         except Exception:
             self._has_failed = True
         self._tried_at = time.monotonic()
-
-
-def _checked(key: Key | None, alg: str) -> Key:
-    if key is None or key.get("use", "sig") != "sig" or key.get("alg", alg) != alg:
-        raise invalid_token()
-    return key

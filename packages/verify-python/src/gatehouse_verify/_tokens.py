@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from joserfc.jwk import Key
 
@@ -39,17 +40,18 @@ class Caller:
         return replace(self, scopes=list(self.scopes), claims=dict(self.claims))
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
+class Credential(NamedTuple):
     """A verified token or key. Its expiry and its revocation are checked for each request."""
 
     caller: Caller
     ids: Ids
     issued_at: float
     expires_at: float
+    # The key that a token is bound to, and the kid and the algorithm of its signature.
     thumbprint: str | None = None
-    # The kid and the algorithm of a token.
     signed_by: tuple[str, str] = ("", "")
+    # The position of the revocations when the issuer was asked about a key.
+    position: int = 0
 
 
 def read_token(token: str) -> Jws:
@@ -96,17 +98,16 @@ def verify_token(jws: Jws, key: Key, issuer: str, audience: str, now: float, ske
 
 def _fault(jws: Jws, claims: dict[str, Any], issuer: str, audience: str, latest: float) -> str | None:
     """The name of the first claim that is not accepted."""
-    if not jws.has_type("at+jwt"):
-        return "typ"
-    if missing := next((name for name in _REQUIRED if name not in claims), None):
-        return missing
-    if claims["iss"] != issuer:
-        return "iss"
-    if not _has_audience(claims, audience):
-        return "aud"
-    if "nbf" in claims and not (is_number(claims["nbf"]) and claims["nbf"] <= latest):
-        return "nbf"
-    return next((name for name in ("exp", "iat") if not is_number(claims[name])), None)
+    nbf = claims.get("nbf", 0)
+    checks = (
+        ("typ", jws.has_type("at+jwt")),
+        *((name, name in claims) for name in _REQUIRED),
+        ("iss", claims.get("iss") == issuer),
+        ("aud", _has_audience(claims, audience)),
+        ("nbf", is_number(nbf) and nbf <= latest),
+        *((name, is_number(claims.get(name))) for name in ("exp", "iat")),
+    )
+    return next((name for name, holds in checks if not holds), None)
 
 
 def _has_audience(claims: Mapping[str, Any], audience: str) -> bool:
@@ -141,6 +142,7 @@ def _member(claims: dict[str, Any], claim: str, name: str) -> str | None:
 
 
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_CACHED_KEY_SECONDS = 60
 API_KEY_PREFIX = "gatehouse_"
 
 
@@ -148,26 +150,21 @@ def is_well_formed_key(key: str) -> bool:
     """Returns whether the key ends with the CRC-32 of the rest, so that a mistyped one costs no request."""
     if not re.fullmatch(API_KEY_PREFIX + "[0-9A-Za-z]{60}", key):
         return False
-    rest, checksum = zlib.crc32(key[:-6].encode()), ""
-    for _ in range(6):
-        rest, digit = divmod(rest, len(_ALPHABET))
-        checksum = _ALPHABET[digit] + checksum
-    return key.endswith(checksum)
+    checksum = functools.reduce(lambda number, digit: number * 62 + _ALPHABET.index(digit), key[-6:], 0)
+    return checksum == zlib.crc32(key[:-6].encode())
 
 
-def key_credential(response: dict[str, Any], audience: str, now: float) -> Credential | None:
+def key_credential(response: dict[str, Any], audience: str, now: float, position: int) -> Credential | None:
     """The credential by the introspection response of an API key; None if the key is not valid here."""
     expires_at = response.get("exp", math.inf)
     is_active = response.get("active") is True and isinstance(response.get("client_id"), str)
-    if not is_active or not _has_audience(response, audience) or not _is_later(expires_at, now):
+    is_current = isinstance(expires_at, (int, float)) and expires_at > now
+    if not is_active or not is_current or not _has_audience(response, audience):
         return None
     names = {"token": "jti", "client": "client_id", "subject": "owner"}
     ids = {(kind, response[name]): 0.0 for kind, name in names.items() if isinstance(response.get(name), str)}
-    return Credential(_caller(response, "key"), ids, now, expires_at)
-
-
-def _is_later(value: object, now: float) -> bool:
-    return isinstance(value, (int, float)) and value > now
+    until = min(expires_at, now + _CACHED_KEY_SECONDS)
+    return Credential(_caller(response, "key"), ids, now, until, position=position)
 
 
 _ACRS = ("urn:gatehouse:acr:single-factor", "urn:gatehouse:acr:multi-factor", "phr")

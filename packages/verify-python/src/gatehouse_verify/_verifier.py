@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from urllib.parse import urlsplit
 
 import httpx
@@ -45,7 +45,6 @@ _BOUND = "The access token is bound to a key: send it as DPoP, with a proof."
 _UNBOUND = "The access token is not bound to a key: send it as Bearer."
 _REVOKED = "The access token has been revoked."
 _KEY_INVALID = "The API key is not valid."
-_VALID_KEY_SECONDS = 60
 _INVALID_KEY_SECONDS = 5
 
 _logger = logging.getLogger("gatehouse_verify")
@@ -60,13 +59,6 @@ class Stale(TypedDict, total=False):
 
     after_seconds: float
     then: Literal["introspect", "refuse", "accept"]
-
-
-class _KnownKey(NamedTuple):
-    credential: Credential
-    until: float
-    # The position of the revocations when the issuer was asked.
-    position: int
 
 
 class Needs(TypedDict, total=False):
@@ -121,24 +113,18 @@ class Verifier:
 
     def verify(self, request: Any, **needs: Unpack[Needs]) -> Caller:
         """The caller of a request of Django, Flask, Starlette or FastAPI, or of a Request. Raises VerifyError."""
-        steps = self._steps(request, needs)
-        while True:
-            try:
-                future, timeout = next(steps)
-            except StopIteration as done:
-                return done.value  # type: ignore[no-any-return]
+        verification = _Verification(self._steps(request, needs))
+        for future, timeout in verification:
             concurrent.futures.wait([future], timeout)
+        return verification.caller
 
     async def averify(self, request: Any, **needs: Unpack[Needs]) -> Caller:
         """verify() for asyncio: the event loop goes on while another thread asks the issuer."""
-        steps = self._steps(request, needs)
-        while True:
-            try:
-                future, timeout = next(steps)
-            except StopIteration as done:
-                return done.value  # type: ignore[no-any-return]
+        verification = _Verification(self._steps(request, needs))
+        for future, timeout in verification:
             # Unlike wait_for(), it cancels nothing that others wait for.
             await asyncio.wait([asyncio.wrap_future(future)], timeout=timeout)
+        return verification.caller
 
     def metadata(
         self, name: str | None = None, scopes: Iterable[str] = (), owner: str | None = None, **extra: Any
@@ -214,6 +200,16 @@ class Verifier:
 create_verifier = Verifier
 
 
+class _Verification:
+    """The futures that a verification waits for, and its caller after the last."""
+
+    def __init__(self, steps: Steps[Caller]) -> None:
+        self._steps = steps
+
+    def __iter__(self) -> Steps[None]:
+        self.caller = yield from self._steps
+
+
 class _Process:
     """All that changes. It belongs to one process, as a fork has neither the threads nor the locks of its parent."""
 
@@ -227,7 +223,7 @@ class _Process:
         self._keys = Keys(self.issuer)
         self._replay_store = it.replay_store or MemoryReplayStore()
         self._tokens: Cache[Credential] = Cache(it.cache)
-        self._valid_keys: Cache[_KnownKey] = Cache(it.cache)
+        self._valid_keys: Cache[Credential] = Cache(it.cache)
         self._invalid_keys: Cache[float] = Cache(it.cache)
 
     def verify_token(self, token: str) -> Steps[Credential]:
@@ -279,34 +275,31 @@ class _Process:
     def resolve_key(self, key: str) -> Steps[Credential]:
         if self.feed is None:
             raise invalid_token("API keys are not accepted here.")
-        digest = _digest(key)
-        known = self._valid_keys.get(digest)
-        if known is not None and self.feed.is_fresh() and self._is_current(known):
-            return known.credential
-        if not is_well_formed_key(key) or (self._invalid_keys.get(digest) or 0) > time.monotonic():
+        digest, clock, is_outdated = _digest(key), self._verifier._clock, self.revocations.concern
+        cached = self._valid_keys.get(digest) if self.feed.is_fresh() else None
+        if cached is not None and clock() < cached.expires_at and not is_outdated(cached.ids, cached.position):
+            return cached
+        if not is_well_formed_key(key) or clock() < (self._invalid_keys.get(digest) or 0):
             raise invalid_token(_KEY_INVALID)
 
-        def resolve() -> tuple[int, dict[str, Any]]:
+        def resolve() -> tuple[dict[str, Any], int]:
             position = self.revocations.position
-            return position, self._introspect(key)
+            return self._introspect(key), position
 
-        while True:
-            response = yield from self.issuer.run(digest, resolve)
-            if response is None:
+        # The first response may have been on its way when a revocation came; a second one cannot have been.
+        for _ in range(2):
+            resolved = yield from self.issuer.run(digest, resolve)
+            if resolved is None:
                 raise unavailable("The API key cannot be checked at the moment.")
-            credential = key_credential(response[1], self._verifier.audience, self._verifier._clock())
+            response, position = resolved
+            credential = key_credential(response, self._verifier.audience, clock(), position)
             if credential is None:
-                self._invalid_keys.set(digest, time.monotonic() + _INVALID_KEY_SECONDS)
-                raise invalid_token(_KEY_INVALID)
-            known = _KnownKey(credential, time.monotonic() + _VALID_KEY_SECONDS, response[0])
-            self._valid_keys.set(digest, known)
-            # A revocation may have come while the response was on its way.
-            if not self.revocations.concern(credential.ids, known.position):
+                self._invalid_keys.set(digest, clock() + _INVALID_KEY_SECONDS)
+                break
+            self._valid_keys.set(digest, credential)
+            if not is_outdated(credential.ids, position):
                 return credential
-
-    def _is_current(self, known: _KnownKey) -> bool:
-        is_in_time = time.monotonic() < known.until and self._verifier._clock() < known.credential.expires_at
-        return is_in_time and not self.revocations.concern(known.credential.ids, known.position)
+        raise invalid_token(_KEY_INVALID)
 
     def _introspect(self, token: str) -> dict[str, Any]:
         self._verifier.measure("introspections", 1)
