@@ -54,8 +54,8 @@ type flight struct {
 // requestTimeout bounds each request to the issuer.
 const requestTimeout = 3 * time.Second
 
-// do ends early with ctx. The call does not: it belongs to others, too.
-func (f *flights) do(ctx context.Context, key any, run func(context.Context) (any, error)) (any, error) {
+// share ends early with ctx. The call does not: it belongs to others, too.
+func share[T any](ctx context.Context, f *flights, key any, run func(context.Context) (T, error)) (value T, err error) {
 	f.mu.Lock()
 	shared, found := f.calls[key]
 	if !found {
@@ -74,8 +74,8 @@ func (f *flights) do(ctx context.Context, key any, run func(context.Context) (an
 	f.mu.Unlock()
 	select {
 	case <-shared.done:
-		return shared.value, shared.err
+		return shared.value.(T), shared.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return value, ctx.Err()
 	}
 }

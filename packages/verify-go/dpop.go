@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ed25519"
@@ -139,7 +140,7 @@ func (v *Verifier) requestURL(r *http.Request) string {
 
 func firstOf(list, otherwise string) string {
 	first, _, _ := strings.Cut(list, ",")
-	return orDefault(strings.TrimSpace(first), otherwise)
+	return cmp.Or(strings.TrimSpace(first), otherwise)
 }
 
 var (

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,9 +15,10 @@ import (
 )
 
 const (
-	keyPrefix       = "gatehouse_"
-	base62          = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	validFor        = 60 * time.Second
+	keyPrefix = "gatehouse_"
+	base62    = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	// validFor is in seconds.
+	validFor        = 60
 	invalidFor      = 5 * time.Second
 	maxResponseSize = 1 << 20
 )
@@ -39,18 +41,8 @@ func checksumOf(body string) (checksum string) {
 	return checksum
 }
 
-// introspected is an active token or key. A key holds until a time, and until an entry of the feed after this number concerns it.
-type introspected struct {
-	identity
-	caller Caller
-	number int64
-	until  time.Time
-}
-
-var errInactive = errors.New("not active")
-
-// key finds the caller of an API key, by introspection or from the cache.
-func (v *Verifier) key(ctx context.Context, key string, hash [32]byte) (*Caller, error) {
+// key verifies an API key by introspection, or takes it from the cache.
+func (v *Verifier) key(ctx context.Context, key string, hash [32]byte) (*credential, error) {
 	if v.feed == nil {
 		return nil, errKeyRefused
 	}
@@ -58,64 +50,56 @@ func (v *Verifier) key(ctx context.Context, key string, hash [32]byte) (*Caller,
 		return nil, errKeyInvalid
 	}
 	known, isCached := v.apiKeys.get(hash)
-	if isCached && v.now().Before(known.until) && v.feed.isFresh() && !v.revocations.revokes(&known.identity, known.number) {
-		return &known.caller, nil
+	if isCached && seconds(v.now()) < known.expires && v.feed.isFresh() && !v.revocations.revokes(&known.identity, known.number) {
+		return known, nil
 	}
 	// The first response may have been on its way when a revocation came; a second one cannot have been.
 	for range 2 {
-		response, err := v.introspect(ctx, key, hash)
-		if err == nil && (response.client == "" || !hasAudience(response.caller.Claims["aud"], v.options.Audience)) {
-			err = errInactive
-		}
-		if errors.Is(err, errInactive) {
-			v.invalidKeys.put(hash, v.now().Add(invalidFor))
-			return nil, errKeyInvalid
-		}
+		found, err := v.introspect(ctx, key, hash)
 		if err != nil {
 			return nil, errKeyUnchecked
 		}
-		if !v.revocations.revokes(&response.identity, response.number) {
-			v.apiKeys.put(hash, response)
-			return &response.caller, nil
+		if found == nil || found.client == "" || !hasAudience(found.caller.Claims["aud"], v.options.Audience) {
+			v.invalidKeys.put(hash, v.now().Add(invalidFor))
+			return nil, errKeyInvalid
+		}
+		if !v.revocations.revokes(&found.identity, found.number) {
+			v.apiKeys.put(hash, found)
+			return found, nil
 		}
 	}
 	return nil, errKeyInvalid
 }
 
-// introspect asks the issuer about a token or key (RFC 7662), once for requests at the same time.
-func (v *Verifier) introspect(ctx context.Context, token string, hash [32]byte) (*introspected, error) {
-	shared, err := v.flights.do(ctx, hash, func(ctx context.Context) (any, error) {
+// introspect asks the issuer about a token or key (RFC 7662), once for requests at the same time. An inactive one is nil.
+func (v *Verifier) introspect(ctx context.Context, token string, hash [32]byte) (*credential, error) {
+	return share(ctx, &v.flights, hash, func(ctx context.Context) (*credential, error) {
 		server, err := v.server(ctx)
 		if err != nil {
 			return nil, err
 		}
 		v.measure("introspections", 1, "")
 		// An entry that comes while the request is under way counts as later.
-		number, asked := v.revocations.count.Load(), v.now()
+		number, asked := v.revocations.count.Load(), seconds(v.now())
 		var response map[string]any
 		if err := v.request(ctx, server.IntrospectionEndpoint, url.Values{"token": {token}}, true, &response); err != nil {
 			return nil, err
 		}
-		until := asked.Add(validFor)
-		if expires, isBounded := response["exp"].(float64); isBounded && timeOf(expires).Before(until) {
-			until = timeOf(expires)
+		c := &credential{caller: callerOf(response), number: number, expires: asked + validFor}
+		if expires, isBounded := response["exp"].(float64); isBounded {
+			c.expires = min(c.expires, expires)
 		}
-		if response["active"] != true || !asked.Before(until) {
-			return nil, errInactive
+		if response["active"] != true || c.expires <= asked {
+			return nil, nil
 		}
-		i := &introspected{caller: callerOf(response), number: number, until: until}
-		i.id, _ = response["jti"].(string)
-		i.person, _ = response["owner"].(string)
-		i.client, i.issued = i.caller.ClientID, seconds(asked)
+		c.id, _ = response["jti"].(string)
+		c.person, _ = response["owner"].(string)
+		c.client, c.issued = c.caller.ClientID, asked
 		// A sign-in in the response is not the key's own.
-		i.caller.Kind, i.caller.ACR, i.caller.AuthTime = "key", "", time.Time{}
-		if i.caller.Subject == "" {
-			i.caller.Subject = i.client
-		}
-		return i, nil
+		c.caller.Kind, c.caller.ACR, c.caller.AuthTime = "key", "", time.Time{}
+		c.caller.Subject = cmp.Or(c.caller.Subject, c.client)
+		return c, nil
 	})
-	response, _ := shared.(*introspected)
-	return response, err
 }
 
 // serverMetadata is the part of the issuer's metadata that is needed here (RFC 8414 §2).
@@ -129,7 +113,7 @@ func (v *Verifier) server(ctx context.Context) (*serverMetadata, error) {
 	if known := v.metadata.Load(); known != nil {
 		return known, nil
 	}
-	shared, err := v.flights.do(ctx, "metadata", func(ctx context.Context) (any, error) {
+	return share(ctx, &v.flights, "metadata", func(ctx context.Context) (*serverMetadata, error) {
 		document := &serverMetadata{}
 		err := v.request(ctx, v.options.Issuer+"/.well-known/oauth-authorization-server", nil, false, document)
 		if err == nil && document.Issuer != v.options.Issuer {
@@ -140,8 +124,6 @@ func (v *Verifier) server(ctx context.Context) (*serverMetadata, error) {
 		}
 		return document, err
 	})
-	document, _ := shared.(*serverMetadata)
-	return document, err
 }
 
 // request gets a URL, or posts a form to it, and reads the JSON of the response.

@@ -15,33 +15,36 @@ import (
 // tokenAlgorithms are asymmetric: with a shared key, every API could also sign.
 var tokenAlgorithms = []jose.SignatureAlgorithm{jose.ES256, jose.RS256, jose.PS256, jose.EdDSA}
 
-// verified is a token with a valid signature and valid claims. Its expiry and revocation are checked for each request.
-type verified struct {
+// credential is a verified token or API key. Its expiry and its revocation are checked for each request.
+type credential struct {
 	identity
-	caller               Caller
-	expires              float64
+	caller  Caller
+	expires float64
+	// thumbprint is that of the key that a token is bound to; kid and alg are those of its signature.
 	thumbprint, kid, alg string
+	// number is that of the last entry of the feed when the issuer was asked about a key.
+	number int64
 }
 
 // token verifies an access token (RFC 9068 §4), or takes it from the cache.
-func (v *Verifier) token(ctx context.Context, text string, hash [32]byte) (*verified, error) {
-	t, isCached := v.tokens.get(hash)
+func (v *Verifier) token(ctx context.Context, text string, hash [32]byte) (*credential, error) {
+	c, isCached := v.tokens.get(hash)
 	var err error
 	if isCached {
 		// Tokens of a withdrawn key end with it.
-		_, err = v.signingKey(ctx, t.kid, t.alg)
-	} else if t, err = v.parse(ctx, text); err == nil {
-		v.tokens.put(hash, t)
+		_, err = v.signingKey(ctx, c.kid, c.alg)
+	} else if c, err = v.parse(ctx, text); err == nil {
+		v.tokens.put(hash, c)
 	}
-	if err == nil && t.expires <= seconds(v.now())-v.skew() {
+	if err == nil && c.expires <= seconds(v.now())-v.skew() {
 		err = errExpired
 	}
-	return t, err
+	return c, err
 }
 
 func (v *Verifier) skew() float64 { return v.options.ClockSkew.Seconds() }
 
-func (v *Verifier) parse(ctx context.Context, text string) (*verified, error) {
+func (v *Verifier) parse(ctx context.Context, text string) (*credential, error) {
 	signed, err := jose.ParseSignedCompact(text, tokenAlgorithms)
 	if err != nil {
 		return nil, errInvalid
@@ -65,12 +68,12 @@ func (v *Verifier) parse(ctx context.Context, text string) (*verified, error) {
 	if name := v.firstUnaccepted(claims); name != "" {
 		return nil, notAccepted(name)
 	}
-	t, isWellFormed := readClaims(claims)
+	c, isWellFormed := readClaims(claims)
 	if !isWellFormed {
 		return nil, errInvalid
 	}
-	t.kid, t.alg = header.KeyID, header.Algorithm
-	return t, nil
+	c.kid, c.alg = header.KeyID, header.Algorithm
+	return c, nil
 }
 
 func claimsIn(signed *jose.JSONWebSignature, key any) (claims map[string]any, err error) {
@@ -119,20 +122,20 @@ func hasAudience(claim any, audience string) bool {
 }
 
 // readClaims rejects ids of another type, which would never match a revocation, and a binding to a key in an unknown way.
-func readClaims(claims map[string]any) (t *verified, ok bool) {
+func readClaims(claims map[string]any) (c *credential, ok bool) {
 	ok = true
-	t = &verified{caller: callerOf(claims), expires: member[float64](claims, "exp", &ok)}
+	c = &credential{caller: callerOf(claims), expires: member[float64](claims, "exp", &ok)}
 	epoch := member[map[string]any](claims, "epoch", &ok)
-	t.identity = identity{id: member[string](claims, "jti", &ok), grant: member[string](claims, "gid", &ok),
+	c.identity = identity{id: member[string](claims, "jti", &ok), grant: member[string](claims, "gid", &ok),
 		client: member[string](claims, "client_id", &ok), person: member[string](claims, "sub", &ok),
 		clientEpoch: member[float64](epoch, "client", &ok), subjectEpoch: member[float64](epoch, "subject", &ok),
 		issued: member[float64](claims, "iat", &ok)}
-	if owner := member[string](claims, "owner", &ok); t.caller.Kind == "machine" {
-		t.person = owner
+	if owner := member[string](claims, "owner", &ok); c.caller.Kind == "machine" {
+		c.person = owner
 	}
 	confirmation, actor := member[map[string]any](claims, "cnf", &ok), member[map[string]any](claims, "act", &ok)
-	t.thumbprint, t.caller.Actor = member[string](confirmation, "jkt", &ok), member[string](actor, "sub", &ok)
-	return t, ok && (confirmation == nil || t.thumbprint != "") && (actor == nil || t.caller.Actor != "")
+	c.thumbprint, c.caller.Actor = member[string](confirmation, "jkt", &ok), member[string](actor, "sub", &ok)
+	return c, ok && (confirmation == nil || c.thumbprint != "") && (actor == nil || c.caller.Actor != "")
 }
 
 // member is a member of an object, if it is there. One of another type makes ok false.
@@ -192,7 +195,7 @@ func (v *Verifier) signingKey(ctx context.Context, kid, alg string) (*jose.JSONW
 		if known && keys.isFailing {
 			cancel() // The fetch goes on, and this request does not wait for it.
 		}
-		_, _ = v.flights.do(waiting, "keys", v.refreshKeys)
+		_, _ = share(waiting, &v.flights, "keys", v.refreshKeys)
 		keys = v.keys.Load()
 		key, known = keys.byID[kid]
 	}
@@ -206,10 +209,10 @@ func (v *Verifier) signingKey(ctx context.Context, kid, alg string) (*jose.JSONW
 }
 
 // refreshKeys skips keys of unknown types (RFC 7517 §5), and does nothing within the cooldown.
-func (v *Verifier) refreshKeys(ctx context.Context) (any, error) {
+func (v *Verifier) refreshKeys(ctx context.Context) (struct{}, error) {
 	keys := *v.keys.Load()
 	if v.now().Sub(keys.tried) < keysCooldown {
-		return nil, nil
+		return struct{}{}, nil
 	}
 	keys.tried = v.now()
 	var document struct{ Keys []json.RawMessage }
@@ -228,5 +231,5 @@ func (v *Verifier) refreshKeys(ctx context.Context) (any, error) {
 		keys.byID, keys.fetched = found, v.now()
 	}
 	v.keys.Store(&keys)
-	return nil, err
+	return struct{}{}, err
 }

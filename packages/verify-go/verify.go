@@ -3,6 +3,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -100,8 +101,8 @@ type Verifier struct {
 
 	metadata    atomic.Pointer[serverMetadata]
 	keys        atomic.Pointer[signingKeys]
-	tokens      cache[[32]byte, *verified]
-	apiKeys     cache[[32]byte, *introspected]
+	tokens      cache[[32]byte, *credential]
+	apiKeys     cache[[32]byte, *credential]
 	invalidKeys cache[[32]byte, time.Time]
 	revocations revocationSet
 	flights     flights
@@ -127,10 +128,10 @@ func New(ctx context.Context, options Options) (*Verifier, error) {
 
 func newVerifier(options Options, now func() time.Time, timing timing) (*Verifier, error) {
 	options.Issuer = strings.TrimSuffix(options.Issuer, "/")
-	options.Stale.After = orDefault(options.Stale.After, 10*time.Second)
-	options.Stale.Then = orDefault(options.Stale.Then, Introspect)
-	options.Cache = orDefault(options.Cache, 10_000)
-	options.ClockSkew = orDefault(options.ClockSkew, 5*time.Second)
+	options.Stale.After = cmp.Or(options.Stale.After, 10*time.Second)
+	options.Stale.Then = cmp.Or(options.Stale.Then, Introspect)
+	options.Cache = cmp.Or(options.Cache, 10_000)
+	options.ClockSkew = cmp.Or(options.ClockSkew, 5*time.Second)
 	audience, err := url.Parse(normalURL(options.Audience))
 	switch {
 	case normalURL(options.Issuer) == "":
@@ -153,7 +154,7 @@ func newVerifier(options Options, now func() time.Time, timing timing) (*Verifie
 	half := (options.Cache + 1) / 2
 	v := &Verifier{options: options, client: clientFor(options.HTTPClient), now: now,
 		origin: audience.Scheme + "://" + audience.Host,
-		tokens: cache[[32]byte, *verified]{half: half}, apiKeys: cache[[32]byte, *introspected]{half: half},
+		tokens: cache[[32]byte, *credential]{half: half}, apiKeys: cache[[32]byte, *credential]{half: half},
 		invalidKeys: cache[[32]byte, time.Time]{half: half}, flights: flights{calls: map[any]*flight{}},
 		revocations: revocationSet{capacity: maxRevocations, marks: map[revoked]mark{}}}
 	v.keys.Store(&signingKeys{isFailing: true})
@@ -164,14 +165,6 @@ func newVerifier(options Options, now func() time.Time, timing timing) (*Verifie
 		v.feed = newFeed(v, timing)
 	}
 	return v, nil
-}
-
-func orDefault[T comparable](value, otherwise T) T {
-	var zero T
-	if value == zero {
-		return otherwise
-	}
-	return value
 }
 
 // clientFor copies the client: the feed outlasts a timeout, and a redirect could lead credentials elsewhere.
@@ -230,18 +223,20 @@ func (v *Verifier) identify(r *http.Request) (caller *Caller, isDPoP bool, err e
 	if err != nil {
 		return nil, false, err
 	}
+	var found *credential
 	hash := sha256.Sum256([]byte(value))
 	if scheme == "apikey" || scheme == "bearer" && strings.HasPrefix(value, keyPrefix) {
-		caller, err = v.key(r.Context(), value, hash)
-		return caller, false, err
+		if found, err = v.key(r.Context(), value, hash); err != nil {
+			return nil, false, err
+		}
+		return &found.caller, false, nil
 	}
 	isDPoP = scheme == "dpop"
-	t, err := v.token(r.Context(), value, hash)
-	if err != nil {
+	if found, err = v.token(r.Context(), value, hash); err != nil {
 		return nil, isDPoP, err
 	}
-	isBound := t.thumbprint != ""
-	if err = v.checkRevocation(r.Context(), t, value, hash); err == nil {
+	isBound := found.thumbprint != ""
+	if err = v.checkRevocation(r.Context(), found, value, hash); err == nil {
 		switch {
 		case isDPoP && !isBound:
 			err = errUnbound
@@ -249,11 +244,14 @@ func (v *Verifier) identify(r *http.Request) (caller *Caller, isDPoP bool, err e
 			// RFC 9449 §7.2: otherwise a stolen token could be used without its key.
 			err = errBound
 		case isBound:
-			err = v.checkProof(r, value, t.thumbprint)
+			err = v.checkProof(r, value, found.thumbprint)
 		}
 	}
-	return &t.caller, isDPoP || isBound, err
+	return &found.caller, isDPoP || isBound, err
 }
+
+// token68 has the characters of credentials other than the padding (RFC 9110 §11.2).
+const token68 = base62 + "_.~+/-"
 
 // credentialIn reads the Authorization header (RFC 6750 §2.1, RFC 9449 §7.1). Tokens elsewhere end up in logs.
 func credentialIn(header http.Header) (scheme, value string, err error) {
@@ -265,20 +263,14 @@ func credentialIn(header http.Header) (scheme, value string, err error) {
 	scheme, value = strings.ToLower(scheme), strings.Trim(value, " ")
 	isKnown := scheme == "bearer" || scheme == "dpop" || scheme == "apikey"
 	unpadded := strings.TrimRight(value, "=")
-	if len(values) > 1 || !isKnown || unpadded == "" || strings.ContainsFunc(unpadded, isOutsideToken68) {
+	if len(values) > 1 || !isKnown || unpadded == "" || strings.Trim(unpadded, token68) != "" {
 		return "", "", errMalformed
 	}
 	return scheme, value, nil
 }
 
-// isOutsideToken68 is true for characters that no credential has (RFC 9110 §11.2).
-func isOutsideToken68(c rune) bool {
-	isLetterOrDigit := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-	return !isLetterOrDigit && !strings.ContainsRune("_.~+/-", c)
-}
-
 // checkRevocation goes by the feed while it is fresh.
-func (v *Verifier) checkRevocation(ctx context.Context, t *verified, token string, hash [32]byte) error {
+func (v *Verifier) checkRevocation(ctx context.Context, c *credential, token string, hash [32]byte) error {
 	if v.feed == nil {
 		return nil
 	}
@@ -288,7 +280,7 @@ func (v *Verifier) checkRevocation(ctx context.Context, t *verified, token strin
 		case <-ctx.Done():
 		}
 	}
-	if v.revocations.revokes(&t.identity, 0) {
+	if v.revocations.revokes(&c.identity, 0) {
 		return errRevoked
 	}
 	if v.feed.isFresh() || v.options.Stale.Then == Accept {
@@ -297,12 +289,11 @@ func (v *Verifier) checkRevocation(ctx context.Context, t *verified, token strin
 	if v.options.Stale.Then == Refuse {
 		return errNotKnown
 	}
-	_, err := v.introspect(ctx, token, hash)
-	if errors.Is(err, errInactive) {
-		return errRevoked
-	}
-	if err != nil {
+	switch found, err := v.introspect(ctx, token, hash); {
+	case err != nil:
 		return errNotKnown
+	case found == nil:
+		return errRevoked
 	}
 	return nil
 }

@@ -376,7 +376,7 @@ func BenchmarkVerify(b *testing.B) {
 	})
 	b.Run("cold", func(b *testing.B) {
 		for b.Loop() {
-			v.tokens = cache[[32]byte, *verified]{half: 10}
+			v.tokens = cache[[32]byte, *credential]{half: 10}
 			if _, err := v.Verify(r, Needs{}); err != nil {
 				b.Fatal(err)
 			}
