@@ -177,6 +177,29 @@ func TestFreshnessGoesByTheWallClock(t *testing.T) {
 	}
 }
 
+func TestFreshnessIsReadBeforeTheRevocations(t *testing.T) {
+	var v *Verifier
+	calls, now := 0, time.Now()
+	clock := func() time.Time {
+		if calls++; calls == 2 {
+			// The feed is loaded while the request is checked.
+			v.feed.take("p1", fmt.Sprintf(`{"kind":"token","id":"a","until":%d}`, now.Unix()+60))
+			v.feed.take("p1", "")
+		}
+		return now
+	}
+	v, err := newVerifier(Options{Issuer: "http://127.0.0.1:1", Audience: audience, ClientID: "a", ClientSecret: "b",
+		Log: func(string, string) {}}, clock, defaultTiming)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.feed.start()
+	revoked := &credential{identity: identity{id: "a", issued: seconds(now)}}
+	if err := v.checkRevocation(context.Background(), revoked, "", [32]byte{}); err != errRevoked {
+		t.Error(err)
+	}
+}
+
 func TestFeedIsReadInAnyShape(t *testing.T) {
 	v, err := newVerifier(Options{Issuer: "http://127.0.0.1:1", Audience: audience, ClientID: "a", ClientSecret: "b"}, time.Now, fast)
 	if err != nil {

@@ -280,19 +280,21 @@ func (v *Verifier) checkRevocation(ctx context.Context, c *credential, token str
 		case <-ctx.Done():
 		}
 	}
-	if v.revocations.revokes(&c.identity, 0) {
+	// Before the revocations are looked at: otherwise those that are loaded meanwhile would be overlooked.
+	isFresh := v.feed.isFresh()
+	switch {
+	case v.revocations.revokes(&c.identity, 0):
 		return errRevoked
-	}
-	if v.feed.isFresh() || v.options.Stale.Then == Accept {
+	case isFresh || v.options.Stale.Then == Accept:
 		return nil
-	}
-	if v.options.Stale.Then == Refuse {
+	case v.options.Stale.Then == Refuse:
 		return errNotKnown
 	}
-	switch found, err := v.introspect(ctx, token, hash); {
-	case err != nil:
+	found, err := v.introspect(ctx, token, hash)
+	if err != nil {
 		return errNotKnown
-	case found == nil:
+	}
+	if found == nil {
 		return errRevoked
 	}
 	return nil
