@@ -119,18 +119,14 @@ func (f *feed) listen(ctx context.Context) error {
 		return err
 	}
 	address := f.v.options.Issuer + "/api/v1/resources/" + url.PathEscape(f.resource) + "/revocations"
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Accept", "text/event-stream")
+	header := http.Header{"Accept": {"text/event-stream"}}
 	// A compressed stream may arrive late.
-	request.Header.Set("Accept-Encoding", "identity")
-	request.Header.Set("X-Gatehouse-Verifier", "id="+f.id+"; stale="+string(f.v.options.Stale.Then))
+	header.Set("Accept-Encoding", "identity")
+	header.Set("X-Gatehouse-Verifier", "id="+f.id+"; stale="+string(f.v.options.Stale.Then))
 	if f.position != "" {
-		request.Header.Set("Last-Event-ID", f.position)
+		header.Set("Last-Event-ID", f.position)
 	}
-	response, err := f.v.send(request, true)
+	response, err := f.v.send(ctx, address, header, nil, true)
 	if err != nil {
 		return err
 	}

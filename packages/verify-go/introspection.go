@@ -128,19 +128,7 @@ func (v *Verifier) server(ctx context.Context) (*serverMetadata, error) {
 
 // request gets a URL, or posts a form to it, and reads the JSON of the response.
 func (v *Verifier) request(ctx context.Context, address string, form url.Values, isAuthenticated bool, into any) error {
-	method, body := http.MethodGet, io.Reader(nil)
-	if form != nil {
-		method, body = http.MethodPost, strings.NewReader(form.Encode())
-	}
-	request, err := http.NewRequestWithContext(ctx, method, address, body)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Accept", "application/json")
-	if form != nil {
-		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	response, err := v.send(request, isAuthenticated)
+	response, err := v.send(ctx, address, http.Header{"Accept": {"application/json"}}, form, isAuthenticated)
 	if err != nil {
 		return err
 	}
@@ -148,12 +136,24 @@ func (v *Verifier) request(ctx context.Context, address string, form url.Values,
 	return json.NewDecoder(io.LimitReader(response.Body, maxResponseSize)).Decode(into)
 }
 
-// send adds the credentials of the API (RFC 6749 §2.3.1). A response other than 200 is a statusError.
-func (v *Verifier) send(request *http.Request, isAuthenticated bool) (*http.Response, error) {
+// send makes a request, with the credentials of the API if it needs them (RFC 6749 §2.3.1). A response other than 200 is a
+// statusError.
+func (v *Verifier) send(ctx context.Context, address string, header http.Header, form url.Values, isAuthenticated bool,
+) (*http.Response, error) {
+	method := http.MethodGet
+	if form != nil {
+		method = http.MethodPost
+		header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	request.Header = header
 	if isAuthenticated {
 		request.SetBasicAuth(url.QueryEscape(v.options.ClientID), url.QueryEscape(v.options.ClientSecret))
 	}
-	request.Header.Set("User-Agent", "gatehouse-verify-go/"+version)
+	header.Set("User-Agent", "gatehouse-verify-go/"+version)
 	response, err := v.client.Do(request)
 	if err == nil && response.StatusCode != http.StatusOK {
 		_ = response.Body.Close()
