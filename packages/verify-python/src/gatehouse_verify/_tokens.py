@@ -10,15 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from joserfc.jwk import Key
-
 from ._errors import VerifyError, invalid_token
+from ._issuer import Keys, Steps
 from ._jws import Jws
 from ._revocations import Ids, is_number
 
 _ALGORITHMS = ("ES256", "RS256", "PS256", "EdDSA")
 _REQUIRED = ("iss", "sub", "aud", "exp", "iat", "jti", "client_id")
-EXPIRED = "The access token has expired."
 
 
 @dataclass(slots=True)
@@ -54,28 +52,23 @@ class Credential(NamedTuple):
     position: int = 0
 
 
-def read_token(token: str) -> Jws:
-    """The token before its signature is verified."""
+def verify_token(token: str, keys: Keys, issuer: str, audience: str, latest: float) -> Steps[Credential]:
+    """RFC 9068 §4 but its expiry; `latest` is the latest time that is accepted for nbf."""
     try:
         jws = Jws(token)
     except (ValueError, RecursionError):
         raise invalid_token() from None
-    if jws.header.get("alg") not in _ALGORITHMS or not isinstance(jws.header.get("kid"), str):
+    kid, alg = jws.header.get("kid"), jws.header.get("alg")
+    if alg not in _ALGORITHMS or not isinstance(kid, str):
         raise invalid_token()
-    return jws
-
-
-def verify_token(jws: Jws, key: Key, issuer: str, audience: str, now: float, skew: float) -> Credential:
-    """RFC 9068 §4; `key` is the one that the header names."""
+    key = yield from keys.find(kid, alg)
     try:
         claims = jws.claims_signed_by(key)
     except Exception:
         # The libraries raise errors of many classes for keys and signatures that do not fit.
         raise invalid_token() from None
-    if name := _fault(jws, claims, issuer, audience, now + skew):
+    if name := _fault(jws, claims, issuer, audience, latest):
         raise invalid_token(f"The access token's {name} is not accepted here.")
-    if claims["exp"] <= now - skew:
-        raise invalid_token(EXPIRED)
     # Ids of another type would never match a revocation.
     if any(not isinstance(claims.get(name, ""), str) for name in ("sub", "client_id", "jti", "gid", "owner")):
         raise invalid_token()
@@ -92,7 +85,7 @@ def verify_token(jws: Jws, key: Key, issuer: str, audience: str, now: float, ske
         claims["exp"],
         # A token that is bound to a key in an unknown way must not pass for an unbound one.
         _member(claims, "cnf", "jkt"),
-        (jws.header["kid"], jws.header["alg"]),
+        (kid, alg),
     )
 
 

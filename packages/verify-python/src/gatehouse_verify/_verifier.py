@@ -22,17 +22,7 @@ from ._feed import Feed
 from ._issuer import Issuer, Keys, Steps
 from ._request import header_values, normalised, url_of
 from ._revocations import Revocations
-from ._tokens import (
-    API_KEY_PREFIX,
-    EXPIRED,
-    Caller,
-    Credential,
-    check_needs,
-    is_well_formed_key,
-    key_credential,
-    read_token,
-    verify_token,
-)
+from ._tokens import API_KEY_PREFIX, Caller, Credential, check_needs, is_well_formed_key, key_credential, verify_token
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -230,15 +220,14 @@ class _Process:
         it, digest = self._verifier, _digest(token)
         credential = self._tokens.get(digest)
         if credential is None:
-            jws = read_token(token)
-            key = yield from self._keys.find(jws.header["kid"], jws.header["alg"])
-            credential = verify_token(jws, key, it.issuer, it.audience, it._clock(), it.clock_skew)
+            latest = it._clock() + it.clock_skew
+            credential = yield from verify_token(token, self._keys, it.issuer, it.audience, latest)
             self._tokens.set(digest, credential)
-            return credential
-        # Tokens of a withdrawn key end with it.
-        yield from self._keys.find(*credential.signed_by)
+        else:
+            # Tokens of a withdrawn key end with it.
+            yield from self._keys.find(*credential.signed_by)
         if credential.expires_at <= it._clock() - it.clock_skew:
-            raise invalid_token(EXPIRED)
+            raise invalid_token("The access token has expired.")
         return credential
 
     def check_revocation(self, credential: Credential, token: str) -> Steps[None]:
