@@ -45,6 +45,22 @@ class TokensTest(VerifierTestCase):
         self.assertEqual({caller.subject for caller in callers}, {"usr_1"})
         self.assertEqual(self.issuer.counts["introspect"], 1)
 
+    def test_parallel_introspections_share_the_metadata(self):
+        self.issuer.is_silent = True
+        verifier = self.verifier()
+        tokens = [self.issuer.token() for _ in range(4)]
+        self.issuer.active = {token: {"active": True} for token in tokens}
+        verifier.verify(bearer(tokens[0]))
+        self.issuer.introspection_seconds = 0.3
+        threads = [threading.Thread(target=verifier.verify, args=(bearer(token),)) for token in tokens]
+        for thread in threads:
+            thread.start()
+            time.sleep(0.02)
+        for thread in threads:
+            thread.join()
+        self.assertEqual(self.issuer.counts["introspect"], 5)
+        self.assertEqual(self.issuer.counts["/.well-known/oauth-authorization-server"], 1)
+
     def test_threads_share_the_keys(self):
         verifier = self.verifier(credentials={})
         tokens = [self.issuer.token() for _ in range(20)]

@@ -67,9 +67,12 @@ class Issuer:
 
     def request_endpoint(self, name: str, method: str, **options: Any) -> dict[str, Any]:
         """A request to an endpoint that the metadata names, which is read again after a failure."""
-        metadata, self._metadata = self._metadata, None
-        metadata = metadata or self.request("GET", f"{self.url}/.well-known/oauth-authorization-server")
-        response = self.request(method, str(metadata[name]), **options)
+        metadata = self._metadata or self.request("GET", f"{self.url}/.well-known/oauth-authorization-server")
+        try:
+            response = self.request(method, str(metadata[name]), **options)
+        except Exception:
+            self._metadata = None
+            raise
         self._metadata = metadata
         return response
 
