@@ -100,8 +100,15 @@ func (f *feed) pauseAfter(err error, pause time.Duration) time.Duration {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
 		// The API may be registered again, with another ID.
 		f.resource, f.position = "", ""
+		f.mu.Lock()
+		wasConnected := !f.beat.IsZero()
+		f.beat = time.Time{}
+		f.mu.Unlock()
 		f.report("refused", fmt.Sprintf("the issuer refuses the revocation feed of %s with status %d: "+
 			"check ClientID, ClientSecret and Audience", f.v.options.Audience, response.status))
+		if wasConnected {
+			return f.timing.pause
+		}
 		return f.timing.refusedPause
 	}
 	seconds, _ := strconv.Atoi(response.retryAfter)
@@ -141,7 +148,10 @@ func (f *feed) findResource(ctx context.Context) error {
 	}
 	address := f.v.options.Issuer + "/api/v1/resources?identifier=" + url.QueryEscape(f.v.options.Audience)
 	var found struct {
-		Data []struct{ ID, Identifier string }
+		Data []struct {
+			ID, Identifier string
+			CreatedAt      time.Time `json:"created_at"`
+		}
 	}
 	if err := f.v.request(ctx, address, nil, true, &found); err != nil {
 		return err
@@ -149,6 +159,7 @@ func (f *feed) findResource(ctx context.Context) error {
 	for _, resource := range found.Data {
 		if resource.Identifier == f.v.options.Audience {
 			f.resource = resource.ID
+			f.v.revocations.refuseIssuedBefore(resource.CreatedAt)
 			return nil
 		}
 	}

@@ -338,3 +338,21 @@ func serve(t *testing.T, v *Verifier, needs Needs) *httptest.Server {
 	t.Cleanup(server.Close)
 	return server
 }
+
+func TestAnAPIThatIsRegisteredAgainHasNoTokensFromBefore(t *testing.T) {
+	i := startIssuer(t)
+	v, r := startVerifier(t, i, nil)
+	old := "Bearer " + i.token("k1", nil)
+	if status := statusOf(v, old); status != 200 {
+		t.Fatal(status)
+	}
+	created := time.Now().Truncate(time.Second).Add(2 * time.Second)
+	i.change(func() { i.createdAt, i.status = created, 404 })
+	eventually(t, "the error", func() bool { return strings.HasSuffix(r.seen(), "refused") })
+	i.change(func() { i.status = 200 })
+	eventually(t, "another connection", func() bool { return strings.HasSuffix(r.seen(), "connected") })
+	young := "Bearer " + i.token("k1", map[string]any{"iat": created.Unix(), "jti": "young"})
+	if before, after := statusOf(v, old), statusOf(v, young); before != 401 || after != 200 {
+		t.Error(before, after)
+	}
+}

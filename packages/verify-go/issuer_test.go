@@ -38,6 +38,7 @@ type testIssuer struct {
 	isMute, isAway bool
 	connections    []time.Time
 	verifierHeader string
+	createdAt      time.Time
 }
 
 func startIssuer(t *testing.T) *testIssuer {
@@ -54,7 +55,7 @@ func startIssuer(t *testing.T) *testIssuer {
 			w.WriteHeader(401)
 			return
 		}
-		writeJSON(w, map[string]any{"data": []any{map[string]any{"id": "rsr_1", "identifier": audience}}})
+		writeJSON(w, map[string]any{"data": []any{map[string]any{"id": "rsr_1", "identifier": audience, "created_at": i.registeredAt()}}})
 	})
 	mux.HandleFunc("GET /api/v1/resources/rsr_1/revocations", i.feed)
 	i.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -70,6 +71,12 @@ func startIssuer(t *testing.T) *testIssuer {
 	}))
 	t.Cleanup(func() { i.CloseClientConnections(); i.Close() })
 	return i
+}
+
+func (i *testIssuer) registeredAt() time.Time {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.createdAt
 }
 
 const clientID, clientSecret = "app_1", "s3cret: of/the+API%"

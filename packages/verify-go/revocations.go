@@ -31,9 +31,9 @@ type mark struct {
 	number              int64
 }
 
-// identity has the ids and epochs that revocations of a credential name. issued is in seconds since the epoch.
+// identity has the ids and epochs that revocations of a credential name, kid of the key that signed it. issued is in seconds since the epoch.
 type identity struct {
-	id, grant, client, person         string
+	id, grant, client, person, kid    string
 	clientEpoch, subjectEpoch, issued float64
 }
 
@@ -48,7 +48,7 @@ type revocationSet struct {
 }
 
 func (s *revocationSet) add(entry revocation, now time.Time) {
-	isKnown := slices.Contains([]string{"token", "grant", "subject", "client"}, entry.Kind)
+	isKnown := slices.Contains([]string{"token", "grant", "subject", "client", "key"}, entry.Kind)
 	if !isKnown || entry.ID == "" || entry.Until <= seconds(now) {
 		return
 	}
@@ -76,13 +76,21 @@ func (s *revocationSet) sweep(now time.Time) {
 func (s *revocationSet) trim(now time.Time, keep int64) {
 	for name, m := range s.marks {
 		isExpired := m.until <= seconds(now)
-		if !isExpired && m.number > s.count.Load()-keep {
+		// Somebody who has a withdrawn signing key chooses the time of issue.
+		if !isExpired && (name.kind == "key" || m.number > s.count.Load()-keep) {
 			continue
 		}
 		if delete(s.marks, name); !isExpired {
 			s.refusedUntil = max(s.refusedUntil, m.added+clockDifference)
 		}
 	}
+}
+
+// refuseIssuedBefore refuses the credentials of an earlier registration of the API.
+func (s *revocationSet) refuseIssuedBefore(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusedUntil = max(s.refusedUntil, float64(t.Unix()-1))
 }
 
 // revokes says whether an entry that came after this number is about a credential.
@@ -94,7 +102,7 @@ func (s *revocationSet) revokes(i *identity, after int64) bool {
 		return found && epoch < m.epoch && m.number > after
 	}
 	return i.issued <= s.refusedUntil || hits("token", i.id, 0) || hits("grant", i.grant, 0) ||
-		hits("client", i.client, i.clientEpoch) || hits("subject", i.person, i.subjectEpoch)
+		hits("client", i.client, i.clientEpoch) || hits("subject", i.person, i.subjectEpoch) || hits("key", i.kid, 0)
 }
 
 func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }

@@ -20,8 +20,8 @@ type credential struct {
 	identity
 	caller  Caller
 	expires float64
-	// thumbprint is that of the key that a token is bound to; kid and alg are those of its signature.
-	thumbprint, kid, alg string
+	// thumbprint is that of the key that a token is bound to, and alg the algorithm of its signature.
+	thumbprint, alg string
 	// number is that of the last entry of the feed when the issuer was asked about a key.
 	number int64
 }

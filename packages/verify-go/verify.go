@@ -191,6 +191,20 @@ func (v *Verifier) Close() {
 	}
 }
 
+// cloneObject copies a JSON object, so that its copy may be changed.
+func cloneObject(object map[string]any) map[string]any {
+	cloned := maps.Clone(object)
+	for name, value := range cloned {
+		switch it := value.(type) {
+		case map[string]any:
+			cloned[name] = cloneObject(it)
+		case []any:
+			cloned[name] = slices.Clone(it)
+		}
+	}
+	return cloned
+}
+
 // Verify identifies the caller of a request. Its errors are of type *Error.
 func (v *Verifier) Verify(r *http.Request, needs Needs) (*Caller, error) {
 	caller, isDPoP, err := v.identify(r)
@@ -200,7 +214,7 @@ func (v *Verifier) Verify(r *http.Request, needs Needs) (*Caller, error) {
 	if err == nil {
 		v.measure("verified", 1, "")
 		copied := *caller
-		copied.Scopes, copied.Claims = slices.Clone(caller.Scopes), maps.Clone(caller.Claims)
+		copied.Scopes, copied.Claims = slices.Clone(caller.Scopes), cloneObject(caller.Claims)
 		return &copied, nil
 	}
 	var cause *Error

@@ -1,11 +1,13 @@
+import math
 import os
 import time
+from datetime import datetime, timezone
 from unittest import mock
 
 import httpx
 import issuer as test_issuer
 from issuer import until
-from verifier_test_case import NOT_KNOWN, REVOKED, VerifierTestCase, bearer
+from verifier_test_case import KEYS_AWAY, NOT_KNOWN, REVOKED, VerifierTestCase, bearer
 
 from gatehouse_verify import _feed
 
@@ -113,6 +115,26 @@ class FeedTest(VerifierTestCase):
         self.assertEqual(len(self.issuer.feed_requests), 1)
         self.issuer.feed_status = 200
         until(lambda: verifier._process().feed.is_fresh(), 3)
+
+    def test_an_api_that_is_registered_again_has_no_tokens_from_before(self):
+        verifier = self.loaded_verifier()
+        created = math.ceil(time.time()) + 1
+        old, new = self.issuer.token(), self.issuer.token(iat=created, jti="jti_n")
+        verifier.verify(bearer(old))
+        self.issuer.created_at = datetime.fromtimestamp(created, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        self.issuer.feed_status = 404
+        self.issuer.drop_connections()
+        until(lambda: self.states[-1] == "refused")
+        self.issuer.feed_status = 200
+        until(lambda: self.states[-1] == "connected")
+        self.assert_refused(verifier, old, REVOKED)
+        verifier.verify(bearer(new))
+        self.assertNotIn("last-event-id", self.issuer.feed_requests[-1])
+
+    def test_metadata_of_another_issuer_is_not_used(self):
+        self.issuer.named_issuer = "https://other.example"
+        verifier = self.verifier(credentials={})
+        self.assert_refused(verifier, self.issuer.token(), KEYS_AWAY, 503)
 
     def test_without_credentials_it_says_that_revocation_is_not_checked(self):
         verifier = self.verifier(credentials={})

@@ -44,6 +44,8 @@ class Issuer:
         self.keys_seconds = 0
         self.failing = set()
         self.feed_status = 200
+        self.created_at = "2026-01-01T00:00:00.000Z"
+        self.named_issuer = None
         self.heartbeat_seconds = 0.2
         self.is_silent = False
         self.entries = []
@@ -111,13 +113,14 @@ class Issuer:
                 elif path == "/.well-known/oauth-authorization-server":
                     url = issuer.url
                     endpoints = {"jwks_uri": f"{url}/jwks", "introspection_endpoint": f"{url}/introspect"}
-                    self.respond({"issuer": url, **endpoints})
+                    self.respond({"issuer": issuer.named_issuer or url, **endpoints})
                 elif path == "/jwks":
                     keys = issuer.keys.items()
                     self.respond({"keys": [{**key.as_dict(private=False), "kid": kid} for kid, key in keys]})
                 elif path == "/api/v1/resources":
                     found = parse_qs(urlsplit(self.path).query)["identifier"] == [AUDIENCE]
-                    self.respond({"data": [{"id": "rsr_1", "identifier": AUDIENCE}] if found else []})
+                    registered = {"id": "rsr_1", "identifier": AUDIENCE, "created_at": issuer.created_at}
+                    self.respond({"data": [registered] if found else []})
                 else:
                     self.feed()
 

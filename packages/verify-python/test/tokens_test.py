@@ -6,12 +6,11 @@ import warnings
 
 from issuer import AUDIENCE, until
 from joserfc.jwk import RSAKey
-from verifier_test_case import VerifierTestCase, bearer
+from verifier_test_case import KEYS_AWAY, VerifierTestCase, bearer
 
 from gatehouse_verify import Request, VerifyError, create_verifier
 
 INVALID = "The access token is not valid."
-KEYS_AWAY = "The keys for verifying access tokens cannot be fetched at the moment."
 
 
 class TokensTest(VerifierTestCase):

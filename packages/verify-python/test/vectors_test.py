@@ -45,7 +45,7 @@ def verifier_of(file, vector):
         process.feed.start = lambda: None
         process.feed._loaded.set_result(None)
         if vector["feed"]["state"] == "fresh":
-            process.feed._heard_at = time.monotonic()
+            process.feed._heard_at, process.feed._heard_time = time.monotonic(), time.time()
         for entry in vector["feed"]["revocations"]:
             process.revocations.add(entry)
     return verifier

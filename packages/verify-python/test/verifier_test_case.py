@@ -6,6 +6,7 @@ from issuer import AUDIENCE, CLIENT, Issuer, until
 from gatehouse_verify import Request, VerifyError, create_verifier
 
 REVOKED = "The access token has been revoked."
+KEYS_AWAY = "The keys for verifying access tokens cannot be fetched at the moment."
 NOT_KNOWN = "It is not known at the moment which tokens are revoked."
 
 

@@ -132,9 +132,11 @@ export function createCore(options: CoreOptions): Verifier {
       if (isKey && credentials === undefined) throw invalidToken('API keys are not accepted here.');
       const { feed } = credentials ?? {};
       if (feed?.isFresh() === false) await feed.started;
-      if (isKey) return await apiKeys.verify(token, { refresh: !feed?.isFresh() });
+      // Before the revocations are read: the feed may be loaded after that.
+      const isFresh = feed?.isFresh();
+      if (isKey) return await apiKeys.verify(token, { refresh: !isFresh });
       const known = await tokens.verify(token);
-      if (feed?.isFresh() === false) await decideStale(token);
+      if (isFresh === false) await decideStale(options.staleThen, () => introspect(token));
       const { keyThumbprint } = known;
       if (scheme === 'dpop' || keyThumbprint !== undefined) {
         await proofs.verify({ ...request, scheme, token, keyThumbprint });
@@ -143,17 +145,6 @@ export function createCore(options: CoreOptions): Verifier {
     } catch (error) {
       throw scheme === 'dpop' ? withChallenge(error, DPOP_CHALLENGE) : error;
     }
-  }
-
-  /** Throws unless a token is accepted while the revocations are not known. */
-  async function decideStale(token: string): Promise<void> {
-    if (options.staleThen === 'accept') return;
-    const unknown = 'It is not known at the moment which tokens are revoked.';
-    if (options.staleThen === 'refuse') throw temporarilyUnavailable(unknown);
-    const { active } = await introspect(token).catch((error) => {
-      throw temporarilyUnavailable(unknown, error);
-    });
-    if (active !== true) throw invalidToken('The access token has been revoked.');
   }
 
   async function verify(request: VerifiableRequest, needs: Needs): Promise<Caller> {
@@ -191,6 +182,17 @@ export function createCore(options: CoreOptions): Verifier {
       credentials?.feed.close();
     },
   };
+}
+
+/** Throws unless a token is accepted while the revocations are not known. */
+async function decideStale(then: StalePolicy, introspect: () => ReturnType<Introspect>): Promise<void> {
+  if (then === 'accept') return;
+  const unknown = 'It is not known at the moment which tokens are revoked.';
+  if (then === 'refuse') throw temporarilyUnavailable(unknown);
+  const { active } = await introspect().catch((error) => {
+    throw temporarilyUnavailable(unknown, error);
+  });
+  if (active !== true) throw invalidToken('The access token has been revoked.');
 }
 
 /** The error with more in its challenge. An error may be shared by requests, and is not changed. */

@@ -8,6 +8,9 @@ export function createDiscovery({ issuer, fetch }: { issuer: string; fetch: Fetc
     const found = await fetchJson(fetch, `${issuer}/.well-known/oauth-authorization-server`);
     // RFC 8414 §3.3
     if (found.issuer !== issuer) throw new Error('the metadata is that of another issuer');
+    const endpoints = [found.jwks_uri, found.introspection_endpoint].filter((it) => it !== undefined);
+    if (issuer.startsWith('https:') && !endpoints.every((it) => String(it).startsWith('https:')))
+      throw new Error('an endpoint is not https');
     return found;
   }
 

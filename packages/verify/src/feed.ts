@@ -35,7 +35,7 @@ export function createFeed(options: {
   /** Called when the state changes; `status` is that of the error. */
   onState(state: FeedState, status?: number): void;
 }): Feed {
-  const { issuer, set, fetch, onState } = options;
+  const { set, onState } = options;
   const closing = new AbortController();
   const headers = { ...options.headers, authorization: options.authorization };
   const staleAfterMs = options.staleAfterSeconds * 1000;
@@ -45,7 +45,7 @@ export function createFeed(options: {
   });
   let resourceId: string | undefined;
   let lastEventId: string | undefined;
-  let freshAt = Number.NEGATIVE_INFINITY;
+  const freshness = createFreshness();
   let failures = 0;
   let state: FeedState | undefined;
 
@@ -63,7 +63,7 @@ export function createFeed(options: {
       const revocation = readRevocation({ ...entry, expiresAt: entry?.until });
       if (revocation !== undefined) set.add(revocation);
     } else if (isComment && id !== undefined) {
-      freshAt = performance.now();
+      freshness.confirm();
       failures = 0;
       silence.refresh();
       finishStart();
@@ -78,20 +78,9 @@ export function createFeed(options: {
     const idle = new AbortController();
     const timer = setTimeout(() => idle.abort(new Error('the feed is idle')), IDLE_MS).unref();
     try {
-      const response = await fetch(
-        `${issuer}/api/v1/resources/${encodeURIComponent(resourceId)}/revocations`,
-        {
-          headers: {
-            ...headers,
-            accept: 'text/event-stream',
-            ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
-          },
-          redirect: 'error',
-          signal: AbortSignal.any([closing.signal, idle.signal]),
-        },
-      );
-      if (response.status !== 200 || response.body === null) throw new StatusError(response);
-      for await (const event of readEvents(response.body, () => timer.refresh())) handle(event);
+      const signal = AbortSignal.any([closing.signal, idle.signal]);
+      const body = await openStream({ ...options, headers, resourceId, lastEventId, signal });
+      for await (const event of readEvents(body, () => timer.refresh())) handle(event);
     } finally {
       clearTimeout(timer);
       idle.abort();
@@ -103,10 +92,12 @@ export function createFeed(options: {
     const { status = 0, retryAfterSeconds = 0 } = error instanceof StatusError ? error : {};
     failures += 1;
     if (FINAL_STATUSES.includes(status)) {
+      const wasConnected = freshness.isKnown();
       // It may have been registered again, under another ID.
-      resourceId = undefined;
+      resourceId = lastEventId = undefined;
+      freshness.reset();
       report('refused', status);
-      return jittered(RETRY_MS.refused);
+      return jittered(wasConnected ? RETRY_MS.first : RETRY_MS.refused);
     }
     const pause = jittered(Math.min(RETRY_MS.first * 2 ** (failures - 1), RETRY_MS.max));
     return Math.max(pause, Math.min(retryAfterSeconds, MAX_RETRY_AFTER_SECONDS) * 1000);
@@ -121,17 +112,52 @@ export function createFeed(options: {
   }
   void follow();
 
-  const behindMs = () => performance.now() - freshAt;
   return {
-    isFresh: () => behindMs() <= staleAfterMs,
+    isFresh: () => freshness.behindMs() <= staleAfterMs,
     started,
-    behindSeconds: () => (freshAt === Number.NEGATIVE_INFINITY ? undefined : behindMs() / 1000),
+    behindSeconds: () => (freshness.isKnown() ? freshness.behindMs() / 1000 : undefined),
     close() {
       closing.abort();
       clearTimeout(silence);
       finishStart();
     },
   };
+}
+
+/** The time when everything was known last, by the monotonic clock, which stands still while the machine sleeps, and by the wall clock. */
+function createFreshness() {
+  const never = { monotonic: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
+  let at = never;
+  return {
+    confirm() {
+      at = { monotonic: performance.now(), wall: Date.now() };
+    },
+    reset() {
+      at = never;
+    },
+    isKnown: () => at !== never,
+    behindMs: () => Math.max(performance.now() - at.monotonic, Date.now() - at.wall),
+  };
+}
+
+/** The body of a stream of revocations, after the one with the last ID. */
+async function openStream(options: {
+  issuer: string;
+  fetch: Fetch;
+  headers: Record<string, string>;
+  resourceId: string;
+  lastEventId: string | undefined;
+  signal: AbortSignal;
+}) {
+  const { issuer, fetch, headers, resourceId, lastEventId, signal } = options;
+  const position = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+  const response = await fetch(`${issuer}/api/v1/resources/${encodeURIComponent(resourceId)}/revocations`, {
+    headers: { ...headers, accept: 'text/event-stream', ...position },
+    redirect: 'error',
+    signal,
+  });
+  if (response.status !== 200 || response.body === null) throw new StatusError(response);
+  return response.body;
 }
 
 /** The ID of the API at Gatehouse. */
@@ -141,12 +167,15 @@ async function findResource(options: {
   fetch: Fetch;
   headers: Record<string, string>;
   signal: AbortSignal;
+  set: Pick<RevocationSet, 'refuseIssuedBefore'>;
 }): Promise<string> {
   const { issuer, audience, fetch, headers, signal } = options;
   const query = new URLSearchParams({ identifier: audience });
   const { data } = await fetchJson(fetch, `${issuer}/api/v1/resources?${query}`, { headers, signal });
   const found = Array.isArray(data) ? data.find((it) => Object(it).identifier === audience) : undefined;
   if (typeof found?.id !== 'string') throw new StatusError(new Response(null, { status: 404 }));
+  // Tokens for another registration of the URL are not for this one.
+  options.set.refuseIssuedBefore(Date.parse(found.created_at) / 1000 || 0);
   return found.id;
 }
 

@@ -30,6 +30,8 @@ export type RevocationSet = {
   isRevoked(credential: Revocable, kid?: string): boolean;
   /** The number of the latest entry about a credential, whatever its epoch; entries are numbered from 1 as they are added. */
   latestAbout(credential: Revocable): number;
+  /** Refuses credentials issued before a time, in seconds since the epoch. */
+  refuseIssuedBefore(time: number): void;
   /** Credentials issued up to this time are refused, in seconds since the epoch; undefined while every entry has room. */
   readonly refusedUntil: number | undefined;
   /** The number of entries that were added. */
@@ -115,6 +117,9 @@ export function createRevocationSet({
         number: ++added,
       });
       if (size() > capacity) dropOldest(now);
+    },
+    refuseIssuedBefore(time) {
+      refusedUntil = Math.max(refusedUntil ?? 0, Math.floor(time) - 1);
     },
     isRevoked({ tokenId, grantId, keyId, clientId, person, epoch, issuedAt }, kid) {
       return (

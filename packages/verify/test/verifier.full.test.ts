@@ -164,6 +164,32 @@ t.test('the feed refuses', async (t) => {
   t.strictSame(states, ['refused'], 'an API that is not registered');
 });
 
+t.test('an API that is registered again', async (t) => {
+  const issuer = await startIssuer(t);
+  const { verifier, states } = verifierOf(t, issuer);
+  const old = bearer(await signed(issuer));
+  await verifier.verify(old);
+  issuer.revoke({ kind: 'token', id: 'before' }, 'a position of the first');
+  await until(() => verifier.metrics().revocations === 1);
+  const created = Math.ceil(Date.now() / 1000) + 1;
+  const created_at = new Date(created * 1000).toISOString();
+  const again = { data: [{ id: 'rsr_2', identifier: AUDIENCE, created_at }] };
+  issuer.instead.set(FEED, fails(404));
+  issuer.instead.set('/api/v1/resources', (_request, response) => void response.end(JSON.stringify(again)));
+  const second = FEED.replace('rsr_1', 'rsr_2');
+  issuer.instead.set(second, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(issuer.greeting);
+  });
+  for (const stream of issuer.streams) stream.end();
+  await until(() => states.length === 3);
+  t.strictSame(states, ['connected', 'refused', 'connected'], 'at once');
+  await t.rejects(verifier.verify(old), REVOKED, 'a token of the first registration');
+  const young = await tokenOfNow({ iss: issuer.url, iat: created, jti: 'young' });
+  t.match(await verifier.verify(bearer(young)), { subject: 'usr_1' });
+  const request = issuer.requests.find(({ path }) => path === second);
+  t.equal(request?.headers['last-event-id'], undefined);
+});
+
 t.test('Retry-After is kept to', async (t) => {
   const issuer = await startIssuer(t);
   issuer.instead.set(

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import httpx
@@ -46,7 +47,7 @@ class Feed:
         self._position: str | None = None
         self._failures = 0
         self._state = ""
-        self._heard_at = self._started_at = float("-inf")
+        self._heard_at = self._heard_time = self._started_at = float("-inf")
         self._loaded: Future[None] = Future()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="gatehouse-feed", daemon=True)
@@ -60,7 +61,9 @@ class Feed:
                 self._thread.start()
 
     def is_fresh(self) -> bool:
-        return time.monotonic() - self._heard_at <= self._options.stale.get("after_seconds", 10)
+        # The monotonic clock stands still while the machine sleeps.
+        seconds = max(time.monotonic() - self._heard_at, time.time() - self._heard_time)
+        return seconds <= self._options.stale.get("after_seconds", 10)
 
     def wait_until_loaded(self) -> Steps[None]:
         seconds = self._started_at + _LOADING_SECONDS - time.monotonic()
@@ -93,14 +96,16 @@ class Feed:
             self._stopped.wait(max(pause, backoff * random.uniform(0.75, 1.25)))
 
     def _handle_status(self, error: _StatusError) -> float:
+        was_connected = self._heard_at > float("-inf")
         if error.status < 500:
             # The API may be registered again, and the position may be too old.
             self._id = self._position = None
         if error.status not in (401, 403, 404):
             return min(error.retry_after, _MAX_RETRY_AFTER_SECONDS)
+        self._heard_at = float("-inf")
         hint = f"with status {error.status}: check client_id, client_secret and audience."
         self._set_state("refused", f"The issuer refuses the feed of revocations of {self._options.audience} {hint}")
-        return _REFUSED_PAUSE_SECONDS
+        return 0 if was_connected else _REFUSED_PAUSE_SECONDS
 
     def _listen(self) -> None:
         url = f"{self._issuer.url}/api/v1/resources"
@@ -108,10 +113,13 @@ class Feed:
         if self._id is None:
             response = client.get(url, params={"identifier": audience}, headers=self._headers, auth=auth)
             _require_ok(response)
-            found = [it["id"] for it in parse_object(response.content)["data"] if it["identifier"] == audience]
+            found = [it for it in parse_object(response.content)["data"] if it["identifier"] == audience]
             if not found:
                 raise _StatusError(404)
-            self._id = str(found[0])
+            self._id = str(found[0]["id"])
+            # Tokens for another registration of the URL are not for this one.
+            created_at = str(found[0].get("created_at", "1970-01-01T00:00:00Z"))
+            self._revocations.refuse_issued_before(datetime.fromisoformat(created_at.replace("Z", "+00:00")).timestamp())
         headers = {**self._headers, "accept": "text/event-stream", "accept-encoding": "identity"}
         if self._position is not None:
             headers["last-event-id"] = self._position
@@ -134,7 +142,7 @@ class Feed:
         self._position = block.get("id") or self._position
         if "id" in block and "data" not in block:
             self._measure_lag()
-            self._heard_at = time.monotonic()
+            self._heard_at, self._heard_time = time.monotonic(), time.time()
             self._failures = 0
             if not self._loaded.done():
                 self._loaded.set_result(None)
@@ -162,7 +170,7 @@ def _require_ok(response: httpx.Response) -> None:
 
 
 def _blocks(chunks: Iterator[bytes]) -> Iterator[dict[str, str]]:
-    """The fields of each block. Its lines end with LF or CRLF; those of httpx end at other characters, too."""
+    """The id and the data of each block. Its lines end with LF or CRLF; those of httpx end at other characters, too."""
     rest, block = b"", dict[str, str]()
     for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
@@ -170,7 +178,8 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[dict[str, str]]:
             raise ValueError("the line is too long")
         for line in lines:
             name, _, value = line.removesuffix(b"\r").decode().partition(":")
-            block[name] = value.removeprefix(" ")
+            if name in ("id", "data"):
+                block[name] = value.removeprefix(" ")
             if line in (b"", b"\r"):
                 yield block
                 block = {}

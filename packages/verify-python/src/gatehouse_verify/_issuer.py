@@ -68,8 +68,14 @@ class Issuer:
     def request_endpoint(self, name: str, method: str, **options: Any) -> dict[str, Any]:
         """A request to an endpoint that the metadata names, which is read again after a failure."""
         metadata = self._metadata or self.request("GET", f"{self.url}/.well-known/oauth-authorization-server")
+        # RFC 8414 §3.3
+        if metadata.get("issuer") != self.url:
+            raise ValueError("the metadata is that of another issuer")
+        endpoint = str(metadata[name])
+        if self.url.startswith("https:") and not endpoint.startswith("https:"):
+            raise ValueError("the endpoint is not https")
         try:
-            response = self.request(method, str(metadata[name]), **options)
+            response = self.request(method, endpoint, **options)
         except Exception:
             self._metadata = None
             raise

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeGuard
 
-_KINDS = ("token", "grant", "subject", "client")
+_KINDS = ("token", "grant", "subject", "client", "key")
 # Longer than introspections of API keys are cached.
 _MIN_RETENTION_SECONDS = 120
 _SWEEP_INTERVAL_SECONDS = 30
@@ -58,13 +58,17 @@ class Revocations:
         # A replaced entry is never away in between, as other threads read it.
         self._entries[kind, id_] = _Entry(epoch, until, now, self.position)
         if len(self._entries) > self._capacity:
-            dropped = self._entries.pop(next(iter(self._entries)))
+            # Somebody who has a withdrawn signing key chooses the time of issue.
+            dropped = self._entries.pop(next(key for key in self._entries if key[0] != "key"))
             self._refused_until = max(self._refused_until, dropped.added_at + _CLOCK_DIFFERENCE_SECONDS)
             self._dropped_position = self.position
         if now - self._swept_at >= _SWEEP_INTERVAL_SECONDS:
             self._swept_at = now
             for ended in [key for key, it in self._entries.items() if it.until <= now]:
                 del self._entries[ended]
+
+    def refuse_issued_before(self, time: float) -> None:
+        self._refused_until = max(self._refused_until, math.floor(time) - 1)
 
     def is_revoked(self, ids: Ids, issued_at: float) -> bool:
         if issued_at <= self._refused_until:

@@ -7,6 +7,7 @@ import math
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -35,7 +36,8 @@ class Caller:
 
     def copy(self) -> Caller:
         """A caller that may be changed while this one is cached."""
-        return replace(self, scopes=list(self.scopes), claims=dict(self.claims))
+        claims = {name: deepcopy(it) if isinstance(it, (dict, list)) else it for name, it in self.claims.items()}
+        return replace(self, scopes=list(self.scopes), claims=claims)
 
 
 class Credential(NamedTuple):
@@ -80,7 +82,7 @@ def verify_token(token: str, keys: Keys, issuer: str, audience: str, latest: flo
     ids = {"token": "jti", "grant": "gid", "client": "client_id", "subject": "owner" if is_machine else "sub"}
     return Credential(
         _caller(claims, "machine" if is_machine else "person"),
-        {(kind, claims[name]): epochs.get(kind, 0) for kind, name in ids.items() if name in claims},
+        {(kind, claims[name]): epochs.get(kind, 0) for kind, name in ids.items() if name in claims} | {("key", kid): 0},
         claims["iat"],
         claims["exp"],
         # A token that is bound to a key in an unknown way must not pass for an unbound one.
