@@ -25,7 +25,7 @@ export function createStreamApi(options: {
     prefix: PREFIX,
     errors: { body: v2Body },
     scopes: [SSF_MANAGE],
-    // Specifications add members (§8.1.1.1).
+    // A receiver may send members of other versions and profiles.
     validator: bodyValidator,
     async identify(ctx) {
       const caller = await options.authenticate(ctx);

@@ -1,0 +1,197 @@
+import t from 'tap';
+import { SECTIONS, type Section } from './sections.ts';
+import { ALL, PATH, POLL, PUSH, setUpStreams } from './stream-setup.ts';
+
+const { built, ann, tokenFor, application, create, listening } = await setUpStreams(t);
+const { call, base } = built;
+const none = { stream_id: 'str_none' };
+const cite = (section: Section, requirement: string) =>
+  `${section} ${SECTIONS[section]}: ${requirement}`.replace(/^\d/, '§$&');
+
+t.test('the metadata of the transmitter', async (t) => {
+  const { status, headers, body } = await call('GET', '/.well-known/ssf-configuration');
+  const { issuer, jwks_uri } = body as { issuer: string; jwks_uri: string };
+  const at = (path: string) => `${base}${PATH}${path}`;
+  const { keys } = (await (await fetch(jwks_uri)).json()) as { keys: { alg: string; n?: string }[] };
+  const bits = keys.flatMap(({ n }) => (n === undefined ? [] : [Buffer.from(n, 'base64url').length * 8]));
+  const rows: [Section, string, unknown, unknown][] = [
+    ['7.2', 'at the well-known path before the path of the issuer, which has none', issuer, base],
+    ['7.2.3', 'a successful response is 200', status, 200],
+    ['7.2.3', 'of type application/json', headers.get('content-type')?.split(';')[0], 'application/json'],
+    ['7.2.3', 'no member is an empty list', Object.values(body).filter((it) => [it].flat().length === 0), []],
+    ['7.2.4', 'issuer is the URL from which it was got', issuer, base],
+    ['7.1', 'delivery_methods_supported', body.delivery_methods_supported, [PUSH, POLL]],
+    ['7.1', 'no subject is complex, so no member is critical', body.critical_subject_members, undefined],
+    ['7.1', 'default_subjects', body.default_subjects, 'ALL'],
+    ['7.1', 'add_subject_endpoint', body.add_subject_endpoint, at('/subjects/add')],
+    ['7.1', 'remove_subject_endpoint', body.remove_subject_endpoint, at('/subjects/remove')],
+    ['CAEP profile 2.3.1', 'spec_version', body.spec_version, '1_0'],
+    ['CAEP profile 2.3.4', 'configuration_endpoint', body.configuration_endpoint, at('/streams')],
+    ['CAEP profile 2.3.5', 'status_endpoint', body.status_endpoint, at('/status')],
+    ['CAEP profile 2.3.6', 'verification_endpoint', body.verification_endpoint, at('/verify')],
+    ['CAEP profile 2.3.7', 'OAuth', body.authorization_schemes, [{ spec_urn: 'urn:ietf:rfc:6749' }]],
+    [
+      'CAEP profile 2.6',
+      'RSA keys have at least 2048 bits',
+      bits.length > 0 && Math.min(...bits) >= 2048,
+      true,
+    ],
+  ];
+  for (const [section, requirement, found, wanted] of rows) t.same(found, wanted, cite(section, requirement));
+});
+
+t.test('the requests of the management API', async (t) => {
+  const app = await application();
+  const { body: created } = await create(app, { events_requested: [...ALL, 'https://example.com/other'] });
+  const id = created.stream_id;
+  const stream = { stream_id: id };
+  const one = `?stream_id=${id}`;
+  const subject = { format: 'iss_sub', iss: base, sub: built.people.ann.id };
+  const about = { ...stream, subject };
+  const delivery = { method: POLL, endpoint_url: `${base}${PATH}/events/${id}` };
+  const supplied = { iss: base, aud: app.client_id, events_supported: ALL, events_delivered: ALL };
+  const first = ALL.slice(0, 1);
+  // One after the other, with the token of the application.
+  const rows: [Section, string, string, object | undefined, number, object?][] = [
+    [
+      '8.1.1',
+      'what the transmitter supplies',
+      `GET /streams${one}`,
+      undefined,
+      200,
+      { ...stream, ...supplied },
+    ],
+    ['8.1.1', 'unknown events are ignored', `GET /streams${one}`, undefined, 200, { events_delivered: ALL }],
+    ['8.1.1.1', 'a second stream is 409', 'POST /streams', {}, 409],
+    ['8.1.1.1', 'another delivery method is 400', 'POST /streams', { delivery: { method: 'urn:x' } }, 400],
+    ['8.1.1.1', 'without delivery it is polled', `GET /streams${one}`, undefined, 200, { delivery }],
+    ['8.1.1.2', 'without stream_id a list', 'GET /streams', undefined, 200, { 0: stream, length: 1 }],
+    ['8.1.1.3', 'a sent property is updated', 'PATCH /streams', { ...stream, description: 'Mine' }, 200],
+    ['8.1.1.3', 'a missing property stays', 'PATCH /streams', stream, 200, { description: 'Mine', delivery }],
+    ['8.1.1.3', 'supplied properties that match', 'PATCH /streams', { ...stream, ...supplied }, 200],
+    [
+      ...(['8.1.1.3', 'events_delivered matches the value before the update'] as const),
+      ...(['PATCH /streams', { ...stream, events_requested: first, events_delivered: ALL }, 200] as const),
+      { events_delivered: first },
+    ],
+    ['8.1.1.3', 'another aud is 400', 'PATCH /streams', { ...stream, aud: 'app_other' }, 400],
+    [
+      '8.1.1.3',
+      'other events_delivered are 400',
+      'PATCH /streams',
+      { ...stream, events_delivered: ALL },
+      400,
+    ],
+    [
+      '8.1.1.4',
+      'a replacement',
+      'PUT /streams',
+      { ...stream, events_requested: ALL, delivery },
+      200,
+      supplied,
+    ],
+    [
+      '8.1.1.4',
+      'missing properties are deleted',
+      `GET /streams${one}`,
+      undefined,
+      200,
+      { description: undefined },
+    ],
+    ['8.1.1.4', 'another iss is 400', 'PUT /streams', { ...stream, iss: 'https://other.example' }, 400],
+    ['8.1.2.1', 'the status', `GET /status${one}`, undefined, 200, { ...stream, status: 'enabled' }],
+    ...(['paused', 'disabled', 'enabled'] as const).map(
+      (status): [Section, string, string, object, number, object] => [
+        ...(['CAEP profile 2.3.5', status, 'POST /status', { ...stream, status, reason: 'Mine' }] as const),
+        ...([200, { ...stream, status, reason: 'Mine' }] as const),
+      ],
+    ),
+    ['8.1.2.2', 'an unknown status is 400', 'POST /status', { ...stream, status: 'broken' }, 400],
+    ['8.1.3.2', 'a subject is added', 'POST /subjects/add', { ...about, verified: true }, 200],
+    ['9.1', 'whoever it is', 'POST /subjects/add', { ...stream, subject: { ...subject, sub: 'none' } }, 200],
+    ['8.1.3.3', 'a subject is removed', 'POST /subjects/remove', about, 204],
+    ['8.1.3.3', 'a subject without format is 400', 'POST /subjects/remove', { ...stream, subject: {} }, 400],
+    ['8.1.4.2', 'a verification', 'POST /verify', { ...stream, state: 'x' }, 204],
+    ['8.1.1.5', 'a deletion', `DELETE /streams${one}`, undefined, 204],
+    ['8.1.1.5', 'a stream that is gone is 404', `DELETE /streams${one}`, undefined, 404],
+    ['8.1.1.2', 'without streams an empty list', 'GET /streams', undefined, 200, { length: 0 }],
+  ];
+  for (const [section, requirement, request, sent, status, shown] of rows) {
+    const [method = '', path = ''] = request.split(' ');
+    const response = await call(method, PATH + path, app.token, sent);
+    const { status: found, body } = response;
+    const members = Object.keys(shown ?? {}).map((key) => [key, Object(body)[key]]);
+    t.match(
+      { status: found, ...Object.fromEntries(members) },
+      { status, ...shown },
+      cite(section, requirement),
+    );
+    t.equal(response.headers.get('cache-control'), 'no-store');
+    if (section === '8.1.3.2' && status === 200)
+      t.equal(response.headers.get('content-length'), '0', cite(section, 'the response is empty'));
+  }
+  t.match(id, /^[\w.~-]+$/, cite('8.1.1', 'an ID has unreserved characters'));
+  const { status, body } = await create(app, {
+    delivery: { method: PUSH, endpoint_url: 'https://a.example/' },
+  });
+  t.match({ status, id: body.stream_id !== id }, { status: 201, id: true }, cite('8.1.1.1', 'another ID'));
+});
+
+t.test('the errors of each endpoint', async (t) => {
+  const [own, other] = [await listening(), await listening(ann)];
+  const stream = { stream_id: own.id };
+  const [id, unknown] = [`?stream_id=${own.id}`, '?stream_id=str_none'];
+  const subject = { format: 'iss_sub', iss: base, sub: built.people.ann.id };
+  const weak = await built.machineToken();
+  const reader = await tokenFor(own, 'ssf.read');
+  // `sent` is the body, and `query` what stands for it in a request without one.
+  const endpoints: { at: Section; request: string; sent?: object; query?: boolean; reads?: boolean }[] = [
+    { at: '8.1.1.2', request: 'GET /streams', query: true, reads: true },
+    { at: '8.1.1.3', request: 'PATCH /streams', sent: {} },
+    { at: '8.1.1.4', request: 'PUT /streams', sent: {} },
+    { at: '8.1.1.5', request: 'DELETE /streams', query: true },
+    { at: '8.1.2.1', request: 'GET /status', query: true, reads: true },
+    { at: '8.1.2.2', request: 'POST /status', sent: { status: 'paused' } },
+    { at: '8.1.3.2', request: 'POST /subjects/add', sent: { subject } },
+    { at: '8.1.3.3', request: 'POST /subjects/remove', sent: { subject } },
+    { at: '8.1.4.2', request: 'POST /verify', sent: {} },
+  ];
+  for (const { at, request, sent, query = false, reads = false } of endpoints) {
+    const [method = '', path = ''] = request.split(' ');
+    const url = PATH + path;
+    const to = (token: string | undefined, of = query ? id : '', more: object = stream) =>
+      call(method, url + of, token, sent && { ...sent, ...more });
+    const rows: [Section, string, Awaited<ReturnType<typeof to>>, number, RegExp?][] = [
+      [at, 'without a token', await to(undefined), 401, /^Bearer /],
+      [at, 'an invalid token', await to('nonsense'), 401, /error="invalid_token"/],
+      [
+        'CAEP profile 2.7.3',
+        'a token in the query',
+        await to(undefined, `${id}&access_token=${own.token}`),
+        401,
+      ],
+      ['CAEP profile 2.7.3', 'another scope', await to(weak), 403, /"insufficient_scope", scope="ssf\./],
+      [at, 'the stream of another application', await to(other.token), 404],
+      [at, 'an unknown stream', await to(own.token, query ? unknown : '', none), 404],
+      ...(reads
+        ? []
+        : [[at, 'ssf.read changes nothing', await to(reader), 403] as [Section, string, never, number]]),
+      ...(query
+        ? []
+        : [[at, 'no stream_id', await to(own.token, '', {}), 400] as [Section, string, never, number]]),
+    ];
+    for (const [section, requirement, { status, headers }, wanted, challenge] of rows) {
+      const about = cite(section, `${request}, ${requirement} is ${wanted}`);
+      t.equal(status, wanted, about);
+      if (challenge !== undefined) t.match(headers.get('www-authenticate'), challenge, about);
+    }
+    if (reads)
+      t.equal((await to(reader)).status, 200, cite('CAEP profile 2.7.2', `${request} with ssf.read`));
+    if (sent === undefined) continue;
+    const headers = { authorization: `Bearer ${own.token}`, 'content-type': 'application/json' };
+    const { status } = await fetch(base + url, { method, headers, body: '{' });
+    t.equal(status, 400, cite(at, `${request}, a body that is not JSON is 400`));
+  }
+  t.equal((await call('POST', `${PATH}/streams`)).status, 401, cite('8.1.1.1', 'without a token'));
+  t.equal((await call('POST', `${PATH}/streams`, reader)).status, 403, cite('8.1.1.1', 'with ssf.read'));
+});
