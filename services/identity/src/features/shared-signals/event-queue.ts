@@ -29,6 +29,7 @@ export type NewEvent = {
   accountId: string | null;
   type: string;
   payload: Record<string, unknown>;
+  /** The ID that other events of the cause have in common. */
   txn?: string | undefined;
 };
 
@@ -85,7 +86,12 @@ export function createEventQueue(options: {
       const now = new Date();
       const documents = added.map(({ stream, cause, accountId, type, payload, txn }): EventDocument => {
         const _id = hash('sha256', `${stream.id} ${type} ${cause}`, 'base64url');
-        const about = { account_id: accountId, type, payload, ...(txn === undefined ? {} : { txn }) };
+        const about = {
+          account_id: accountId,
+          type,
+          payload,
+          txn: txn ?? hash('sha256', cause, 'base64url'),
+        };
         const expires_at = new Date(now.getTime() + KEPT_MS);
         const state = { created_at: now, expires_at, done: false, job: jobOf(stream) };
         return { _id, stream_id: stream.id, ...about, ...state };

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { timeOfId } from '@gatehouse/core/ids';
-import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { AuditAction } from '@gatehouse/domain/audit-actions';
 import { isRole } from '@gatehouse/tokens/scopes';
 import type { AccountCache } from '../../core/accounts/account-cache.ts';
@@ -22,7 +21,7 @@ import {
 import type { StreamRight } from './stream-right.ts';
 
 /** The known circumstances of an event (CAEP 1.0 §2). */
-type Circumstances = { txn?: string | undefined; payload: Record<string, unknown> };
+type Circumstances = { txn?: string; payload: Record<string, unknown> };
 type Payload = Record<string, unknown> | undefined;
 type Happening = {
   accountId: string;
@@ -37,12 +36,17 @@ type Happening = {
 const RECENT_MS = 60_000;
 const EVER = new Date(0);
 const ALL_EPOCHS = Number.MAX_SAFE_INTEGER;
+const OTHER_REASON = 'The account was changed.';
 const REASONS: Readonly<Record<string, string>> = {
   password: 'The password was changed.',
   role: 'The role was changed.',
   status: 'The account was deactivated.',
   revoked: 'All access was revoked.',
   deleted: 'The account was deleted.',
+  'passkey.added': 'A passkey was added.',
+  'passkey.removed': 'A passkey was removed.',
+  'authenticator_app.added': 'An authenticator app was added.',
+  'authenticator_app.removed': 'The authenticator app was removed.',
 };
 /** CAEP 1.0 §3.3.1. */
 const CREDENTIALS: Partial<Record<AuditAction, Record<string, string>>> = {
@@ -96,9 +100,8 @@ export function createSecurityEvents(options: {
     async accountChanged(change: ReportedChange, proceed: () => Promise<void>): Promise<void> {
       const { id, user_id: accountId, by } = change;
       const circumstances = circumstancesOf(
-        { at: timeOfId(id), subject: accountId, actor: by === undefined ? accountId : by.user_id },
-        by?.request_id ?? id,
-        REASONS[change.reason],
+        { id, at: timeOfId(id), subject: accountId, actor: by === undefined ? accountId : by.user_id },
+        change.reason,
       );
       const happening = eventOf(change, circumstances, options.accountCache.find);
       if (happening !== undefined) {
@@ -112,15 +115,16 @@ export function createSecurityEvents(options: {
       const stream = await streams.findOf(clientId);
       if (stream === undefined || !isOfConsentEpoch(payload, stream.consentEpoch)) return;
       await streams.know(clientId, accountId);
-      const circumstances = causes.getStore() ?? { payload: { event_timestamp: secondsOf(new Date()) } };
+      const circumstances =
+        causes.getStore() ?? endedNow('The access was ended by a sign-out or a revocation.');
       const happening = { accountId, type: SESSION_REVOKED, cause: id, circumstances };
       await tell([clientId], { ...happening, payloadFor: () => ({}) });
     },
 
-    async recorded({ id, action, subject, actor, at, origin }: AuditRecord): Promise<void> {
+    async recorded({ id, action, subject, actor, at }: AuditRecord): Promise<void> {
       const payload = CREDENTIALS[action];
       if (payload === undefined || subject === undefined) return;
-      const circumstances = circumstancesOf({ at, subject, actor: actor ?? null }, origin?.requestId);
+      const circumstances = circumstancesOf({ id, at, subject, actor: actor ?? null }, action);
       const happening = { accountId: subject, type: CREDENTIAL_CHANGE, cause: id, circumstances };
       const clients = await clientsOf(subject, new Date(at.getTime() - RECENT_MS));
       await tell(clients, { ...happening, payloadFor: () => payload });
@@ -128,9 +132,9 @@ export function createSecurityEvents(options: {
 
     /** The data of a deleted person end: with the grants, which are announced, and all that is known of the person here. */
     async erase(accountId: string): Promise<void> {
-      const circumstances = { payload: { event_timestamp: secondsOf(new Date()) } };
+      const circumstances = endedNow(REASONS.deleted);
       await tell(await clientsOf(accountId, EVER), purged(accountId, circumstances));
-      await store.endGrantsBelow(accountId, ALL_EPOCHS);
+      await causes.run(circumstances, () => store.endGrantsBelow(accountId, ALL_EPOCHS));
       await streams.forgetPerson(accountId);
     },
   };
@@ -180,12 +184,16 @@ async function rolesIn(
 
 const secondsOf = (time: Date) => Math.floor(time.getTime() / 1000);
 
+const endedNow = (reason = OTHER_REASON): Circumstances => ({
+  payload: { event_timestamp: secondsOf(new Date()), reason_admin: { en: reason } },
+});
+
+/** The ID of the cause is its `txn`: a caller chooses the ID of a request, and could repeat it. */
 function circumstancesOf(
-  { at, subject, actor }: { at: Date; subject: string; actor: string | null },
-  txn: string | undefined,
-  reason?: string,
+  { id: txn, at, subject, actor }: { id: string; at: Date; subject: string; actor: string | null },
+  reason: string,
 ): Circumstances {
   const initiating_entity = actor === subject ? 'user' : actor === null ? 'system' : 'admin';
-  const reason_admin = reason === undefined ? undefined : { en: reason };
-  return { txn, payload: omitUndefined({ event_timestamp: secondsOf(at), initiating_entity, reason_admin }) };
+  const reason_admin = { en: REASONS[reason] ?? OTHER_REASON };
+  return { txn, payload: { event_timestamp: secondsOf(at), initiating_entity, reason_admin } };
 }

@@ -1,8 +1,13 @@
+import { until } from '@gatehouse/testing/processes';
+import { decodeProtectedHeader } from 'jose';
 import t from 'tap';
+import { PASSWORD } from '../../build.ts';
+import { setUpApp } from '../authenticator-app/app.ts';
+import { setVerifier } from './receiver.ts';
 import { SECTIONS, type Section } from './sections.ts';
 import { ALL, PATH, POLL, PUSH, setUpStreams } from './stream-setup.ts';
 
-const { built, ann, tokenFor, application, create, listening } = await setUpStreams(t);
+const { built, ann, tokenFor, admin, application, create, listening, person, poll } = await setUpStreams(t);
 const { call, base } = built;
 const none = { stream_id: 'str_none' };
 const cite = (section: Section, requirement: string) =>
@@ -194,4 +199,83 @@ t.test('the errors of each endpoint', async (t) => {
   }
   t.equal((await call('POST', `${PATH}/streams`)).status, 401, cite('8.1.1.1', 'without a token'));
   t.equal((await call('POST', `${PATH}/streams`, reader)).status, 403, cite('8.1.1.1', 'with ssf.read'));
+});
+
+/** The events of applications, as they were signed: of changed accounts and credentials, sign-outs and verifications. */
+async function signedEvents() {
+  const app = await listening(admin);
+  const [user, other] = [await person(app), await person(app)];
+  // A caller chooses this ID, so two requests can have the same.
+  const headers = {
+    authorization: `Bearer ${admin}`,
+    'content-type': 'application/json',
+    'x-request-id': 'same',
+  };
+  for (const role of ['editor', 'user']) {
+    const body = JSON.stringify({ role });
+    await fetch(`${base}/v2/users/${user.id}/role`, { method: 'PUT', headers, body });
+    await until(async () => (await app.types()).includes('token-claims-change'), 5000);
+    await user.signIn(app);
+  }
+  const words = { current_password: PASSWORD, new_password: 'another horse battery' };
+  await user.browser.submit(await user.browser.get('/account/password'), words, 'current_password');
+  await setUpApp(other.browser);
+  await other.browser.submit(await other.browser.get('/account'), {}, '/account/sign-out');
+  for (const state of ['of the receiver', undefined])
+    await call('POST', `${PATH}/verify`, app.token, { stream_id: app.id, state });
+  const isComplete = async () => {
+    const types = await app.types();
+    return (
+      [...['credential-change', 'token-claims-change'].flatMap((it) => [it, it])].every(
+        (it) => types.filter((type) => type === it).length >= 2,
+      ) && types.includes('session-revoked')
+    );
+  };
+  await until(isComplete, 5000);
+  return { app, tokens: Object.values((await poll(app, app.id)).sets) };
+}
+
+t.test('each event that is sent', async (t) => {
+  const { app, tokens } = await signedEvents();
+  const verify = setVerifier(base, app.client_id);
+  const sets = await Promise.all(
+    tokens.map(async (token) => ({ ...(await verify(token)), header: decodeProtectedHeader(token) })),
+  );
+  type Set = (typeof sets)[number];
+  const isStream = ({ type }: Set) => type === 'verification';
+  const subjectOf = ({ claims }: Set) => claims.sub_id as Record<string, string>;
+  const hasReason = ({ event }: Set) => {
+    const texts = Object.values((event.reason_admin ?? {}) as Record<string, string>);
+    return texts.length > 0 && texts.every((text) => /^[A-Z].+\.$/.test(text));
+  };
+  const rows: [Section, string, (set: Set) => boolean, string?][] = [
+    ['3.1', 'sub_id describes the subject', ({ claims }) => typeof claims.sub_id === 'object'],
+    ['3.4', 'of a registered format', (it) => ['iss_sub', 'opaque'].includes(subjectOf(it).format ?? '')],
+    ['4.1.1', 'typ is secevent+jwt', ({ header }) => header.typ === 'secevent+jwt'],
+    ['4.1.2', 'there is no sub', ({ claims }) => !('sub' in claims)],
+    ['4.1.6', 'iss is that of the stream', ({ claims }) => claims.iss === base],
+    ['4.1.7', 'there is no exp', ({ claims }) => !('exp' in claims)],
+    ['4.1.8', 'aud is that of the stream', ({ claims }) => claims.aud === app.client_id],
+    ['4.1.9', 'txn is set', ({ claims }) => typeof claims.txn === 'string' && claims.txn !== ''],
+    [
+      '8.1.4.1',
+      'the subject is the stream',
+      (it) => subjectOf(it).format === 'opaque' && subjectOf(it).id === app.id,
+      'verification',
+    ],
+    ['CAEP profile 2.5', 'a person is iss_sub', (it) => isStream(it) || subjectOf(it).format === 'iss_sub'],
+    ['CAEP profile 2.6', 'RS256', ({ header }) => header.alg === 'RS256'],
+    ['CAEP profile 2.8.1', 'one event', ({ claims }) => Object.keys(claims.events as object).length === 1],
+    ['CAEP profile 3.1', 'reason_admin is not empty', hasReason, 'session-revoked'],
+    ['CAEP profile 3.2', 'reason_admin is not empty', hasReason, 'credential-change'],
+  ];
+  for (const [section, requirement, holds, of] of rows) {
+    const checked = sets.filter(({ type }) => of === undefined || type === of);
+    t.ok(checked.length > 0);
+    for (const it of checked) t.ok(holds(it), `${cite(section, requirement)}: ${it.type}`);
+  }
+  const states = sets.filter(isStream).map(({ event }) => event.state);
+  t.same(states.sort(), ['of the receiver', undefined], cite('8.1.4.2', 'state is echoed'));
+  const changes = sets.filter(({ type }) => type === 'token-claims-change').map(({ claims }) => claims.txn);
+  t.equal(new Set(changes).size, 2, cite('4.1.9', 'txn is unique to the cause of the event'));
 });

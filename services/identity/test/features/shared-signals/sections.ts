@@ -1,6 +1,13 @@
 /** The cited headings of Shared Signals 1.0, and of draft 02 of the CAEP Interoperability Profile 1.0. */
 export const SECTIONS = {
-  '4.1': 'Security Event Token Profile',
+  '3.1': 'Subject Members',
+  '3.4': 'Subject Identifiers in SSF Events',
+  '4.1.1': 'Explicit Typing of SETs',
+  '4.1.2': 'SSF Event Subject',
+  '4.1.6': 'The "iss" Claim',
+  '4.1.7': 'The "exp" Claim',
+  '4.1.8': 'The "aud" Claim',
+  '4.1.9': 'The "txn" claim',
   '6.1': 'Stream Configuration Metadata',
   '7.1': 'Transmitter Configuration Metadata',
   '7.2': 'Obtaining Transmitter Configuration Metadata',
@@ -25,8 +32,12 @@ export const SECTIONS = {
   'CAEP profile 2.3.5': 'Status Endpoint',
   'CAEP profile 2.3.6': 'Verification Endpoint',
   'CAEP profile 2.3.7': 'Authorization Schemes',
+  'CAEP profile 2.5': 'Event Subjects',
   'CAEP profile 2.6': 'Event Signatures',
   'CAEP profile 2.7.2': 'OAuth Scopes',
   'CAEP profile 2.7.3': 'The SSF Transmitter as a Resource Server',
+  'CAEP profile 2.8.1': 'The "events" claim',
+  'CAEP profile 3.1': 'Session Revocation / Logout',
+  'CAEP profile 3.2': 'Credential Change',
 } as const;
 export type Section = keyof typeof SECTIONS;
