@@ -1,4 +1,4 @@
-import { API_SCOPES, apiAudience, OIDC_SCOPES } from './scopes.ts';
+import { API_SCOPES, apiAudience, OIDC_SCOPES, SSF_MANAGE, SSF_READ } from './scopes.ts';
 
 /** Where the metadata of the API is (RFC 9728 §3.1): its identifier, …/api, with the well-known part before the path. */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource/api';
@@ -9,7 +9,7 @@ export function resourceMetadata(issuer: string) {
     resource: apiAudience(issuer),
     authorization_servers: [issuer],
     jwks_uri: `${issuer}/.well-known/jwks.json`,
-    scopes_supported: [...OIDC_SCOPES, ...API_SCOPES],
+    scopes_supported: [...OIDC_SCOPES, ...API_SCOPES, SSF_MANAGE, SSF_READ],
     bearer_methods_supported: ['header'],
     dpop_bound_access_tokens_required: false,
     resource_name: 'Gatehouse',

@@ -42,6 +42,17 @@ t.test('the metadata of the transmitter', async (t) => {
       true,
     ],
   ];
+  const challenge = (await call('GET', `${PATH}/streams`)).headers.get('www-authenticate') ?? '';
+  const [, resource = ''] = /resource_metadata="([^"]+)"/.exec(challenge) ?? [];
+  const { scopes_supported: scopes } = (await (await fetch(resource)).json()) as {
+    scopes_supported: string[];
+  };
+  const ofStreams = scopes.filter((it) => it.startsWith('ssf.'));
+  t.same(
+    ofStreams,
+    ['ssf.manage', 'ssf.read'],
+    cite('CAEP profile 2.7.2', 'the metadata of the API has them'),
+  );
   for (const [section, requirement, found, wanted] of rows) t.same(found, wanted, cite(section, requirement));
 });
 
