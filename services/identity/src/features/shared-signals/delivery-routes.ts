@@ -1,3 +1,4 @@
+import { invalidFields } from '@gatehouse/api/http/schema';
 import { done, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
@@ -8,7 +9,7 @@ import type { AccountCache } from '../../core/accounts/account-cache.ts';
 import type { Application } from '../../core/applications/application.ts';
 import type { createEventPolls } from './event-polls.ts';
 import type { EventQueue } from './event-queue.ts';
-import type { EventStream } from './event-stream.ts';
+import { type EventStream, MIN_VERIFICATION_SECONDS } from './event-stream.ts';
 import type { EventStreamStore } from './event-stream-store.ts';
 import type { EventStreams } from './event-streams.ts';
 import { VERIFICATION } from './event-types.ts';
@@ -25,7 +26,7 @@ import {
   subjectShape,
 } from './stream-shapes.ts';
 
-/** Verifications that wait for their receiver. */
+/** Verifications that may wait for a receiver which requests them more often than the stream says. */
 const MAX_VERIFICATIONS = 100;
 
 /** The status, verification and subjects of streams (Shared Signals 1.0 §8.1.2 to §8.1.4), and polls. Errors are thrown. */
@@ -35,7 +36,7 @@ export function addDeliveryRoutes(
     issuer: string;
     streams: EventStreams;
     store: Pick<EventStreamStore, 'setRemoved'>;
-    events: Pick<EventQueue, 'add' | 'countOfType'>;
+    events: Pick<EventQueue, 'add' | 'newestOfType'>;
     right: Pick<StreamRight, 'holds'>;
     polls: Pick<ReturnType<typeof createEventPolls>, 'poll'>;
     accountCache: Pick<AccountCache, 'find'>;
@@ -44,7 +45,8 @@ export function addDeliveryRoutes(
   const { issuer, streams, store, events, right, polls } = options;
   const statusOf = async (stream: EventStream) => {
     const { id: stream_id, status, reason } = stream;
-    if (status !== 'enabled' || (await right.holds(stream)))
+    // A poll needs a credential that holds.
+    if (status !== 'enabled' || stream.push === undefined || (await right.holds(stream)))
       return omitUndefined({ stream_id, status, reason });
     const ended = 'The credential with which the stream was configured has ended. Set the status to enabled.';
     return { stream_id, status: 'paused', reason: ended };
@@ -83,9 +85,16 @@ export function addDeliveryRoutes(
     kinds: ['not_found', 'rate_limited'],
     async handle({ application, body: { stream_id: id, state } }) {
       const stream = await findStream(application, id);
-      if ((await events.countOfType(id, VERIFICATION)) >= MAX_VERIFICATIONS)
+      if (stream.status === 'disabled')
+        throw invalidFields([
+          { field: 'stream_id', message: 'is that of a disabled stream: enable it first' },
+        ]);
+      const waiting = await events.newestOfType(id, VERIFICATION, MAX_VERIFICATIONS);
+      const nextAt = (waiting[0]?.created_at.getTime() ?? 0) + MIN_VERIFICATION_SECONDS * 1000;
+      const seconds = Math.ceil((nextAt - Date.now()) / 1000);
+      if (waiting.length === MAX_VERIFICATIONS && seconds > 0)
         throw new ServiceError('rate_limited', 'Too many verification events wait for their receiver.', {
-          headers: { 'retry-after': '60' },
+          headers: { 'retry-after': String(seconds) },
         });
       const event = {
         cause: newId('ver'),
@@ -101,8 +110,11 @@ export function addDeliveryRoutes(
   async function setRemoved(application: Application, body: Static<typeof Subject>, isRemoved: boolean) {
     const { clientId } = await findStream(application, body.stream_id);
     const { format, iss, sub } = body.subject;
-    const isKnown = format === 'iss_sub' && iss === issuer && sub !== undefined;
-    if (isKnown && (await options.accountCache.find(sub)) !== undefined)
+    if (format !== 'iss_sub') return;
+    // RFC 9493 §3.2.3.
+    if (iss === undefined || sub === undefined)
+      throw invalidFields([{ field: 'subject', message: 'must have iss and sub: its format is iss_sub' }]);
+    if (iss === issuer && (await options.accountCache.find(sub)) !== undefined)
       await store.setRemoved(clientId, sub, isRemoved);
   }
   api.post('addSubject', '/subjects/add', {

@@ -110,8 +110,8 @@ export function createEventQueue(options: {
     /** Those that wait longest. */
     waiting: (streamId: string, limit: number) =>
       events.find(pendingOf(streamId), { sort: { created_at: 1, _id: 1 }, limit }).toArray(),
-    countOfType: (streamId: string, type: string) =>
-      events.countDocuments({ ...pendingOf(streamId), type }, { limit: 1000 }),
+    newestOfType: (streamId: string, type: string, limit: number) =>
+      events.find({ ...pendingOf(streamId), type }, { sort: { created_at: -1 }, limit }).toArray(),
     async end(streamId: string, ids: readonly string[]): Promise<void> {
       if (ids.length === 0) return;
       await events.updateMany(

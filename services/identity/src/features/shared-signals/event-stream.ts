@@ -6,6 +6,9 @@ export const POLL = 'urn:ietf:rfc:8936';
 export const STATUSES = ['enabled', 'paused', 'disabled'] as const;
 export type StreamStatus = (typeof STATUSES)[number];
 
+/** Shared Signals 1.0 §8.1.1: no receiver that keeps this interval gets a 429 for its verifications. */
+export const MIN_VERIFICATION_SECONDS = 60;
+
 /** The stream of events to one application. */
 export type EventStream = {
   id: string;

@@ -4,7 +4,7 @@ import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { isLoopback, uriProblem } from '@gatehouse/core/web-uris';
 import { SSF_MANAGE, SSF_READ } from '@gatehouse/tokens/scopes';
 import { type Static, Type } from 'typebox';
-import { type EventStream, POLL, PUSH } from './event-stream.ts';
+import { type EventStream, MIN_VERIFICATION_SECONDS, POLL, PUSH } from './event-stream.ts';
 import type { EventStreams, SentSettings } from './event-streams.ts';
 import { EVENTS_SUPPORTED } from './event-types.ts';
 import type { StreamApi } from './stream-api.ts';
@@ -82,7 +82,7 @@ export function addStreamRoutes(
     ...ofChange,
     async handle({ by, body }) {
       const stream = await findStream(by.application, body.stream_id);
-      requireSupplied(body, view(stream));
+      requireSupplied(body, view(stream), options.issuer);
       const sent = settingsOf(body, allowsLoopback);
       const settings = {
         push:
@@ -92,7 +92,9 @@ export function addStreamRoutes(
         eventsRequested: body.events_requested ?? stream.eventsRequested,
         description: body.description ?? stream.description,
       };
-      return view(await streams.configure(by, stream, settings, true));
+      return view(
+        await streams.configure(by, stream, settings, body.delivery?.authorization_header !== null),
+      );
     },
   });
 
@@ -103,7 +105,7 @@ export function addStreamRoutes(
     ...ofChange,
     async handle({ by, body }) {
       const stream = await findStream(by.application, body.stream_id);
-      requireSupplied(body, view(stream));
+      requireSupplied(body, view(stream), options.issuer);
       return view(await streams.configure(by, stream, settingsOf(body, allowsLoopback), false));
     },
   });
@@ -125,14 +127,17 @@ function viewOf(
     ...{ stream_id: id, iss: issuer, aud: clientId },
     delivery:
       push === undefined
-        ? { method: POLL, endpoint_url: `${issuer}${PREFIX}/events/${id}` }
+        ? { method: POLL, endpoint_url: pollUrl(issuer, id) }
         : { method: PUSH, endpoint_url: push.url },
     events_supported: [...EVENTS_SUPPORTED],
-    events_requested: [...eventsRequested],
+    ...(eventsRequested.length > 0 && { events_requested: [...eventsRequested] }),
     events_delivered: EVENTS_SUPPORTED.filter((it) => eventsRequested.includes(it)),
+    min_verification_interval: MIN_VERIFICATION_SECONDS,
     ...omitUndefined({ description }),
   };
 }
+
+const pollUrl = (issuer: string, streamId: string) => `${issuer}${PREFIX}/events/${streamId}`;
 
 function pushOf(
   { delivery }: Pick<Static<typeof Changes>, 'delivery'>,
@@ -154,14 +159,20 @@ function settingsOf(
 }
 
 /** §8.1.1.3: what the transmitter sets must be as it is, if it is sent. */
-function requireSupplied(body: Static<typeof Changes>, now: Record<string, unknown>): void {
+function requireSupplied(body: Static<typeof Changes>, now: Record<string, unknown>, issuer: string): void {
   const sent: Record<string, unknown> = body;
   const problems = Object.keys(Supplied)
     .filter(
       (field) => sent[field] !== undefined && JSON.stringify(sent[field]) !== JSON.stringify(now[field]),
     )
+    .concat(isOtherPollUrl(body, issuer) ? ['delivery.endpoint_url'] : [])
     .map((field) => ({ field, message: 'must be as it is: the transmitter sets it' }));
   if (problems.length > 0) throw invalidFields(problems);
+}
+
+function isOtherPollUrl({ stream_id, delivery }: Static<typeof Changes>, issuer: string): boolean {
+  const url = delivery?.endpoint_url ?? undefined;
+  return delivery?.method === POLL && url !== undefined && url !== pollUrl(issuer, stream_id);
 }
 
 /** Why events cannot be sent to a URL, as the end of a sentence. */

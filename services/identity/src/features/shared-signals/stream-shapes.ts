@@ -1,6 +1,6 @@
 import { shape } from '@gatehouse/api/openapi/shapes';
 import { Type } from 'typebox';
-import { type EventStream, POLL, PUSH, STATUSES } from './event-stream.ts';
+import { type EventStream, MIN_VERIFICATION_SECONDS, POLL, PUSH, STATUSES } from './event-stream.ts';
 import { EVENTS_SUPPORTED } from './event-types.ts';
 
 export const Id = Type.String({ maxLength: 100 });
@@ -33,6 +33,8 @@ export const Supplied = {
   aud: Type.Optional(Type.Unknown()),
   events_supported: Type.Optional(Type.Unknown()),
   events_delivered: Type.Optional(Type.Unknown()),
+  min_verification_interval: Type.Optional(Type.Unknown()),
+  inactivity_timeout: Type.Optional(Type.Unknown()),
 };
 export const Changes = Type.Object({ stream_id: Id, ...Settings, ...Supplied });
 export const Stream = Type.Object({
@@ -41,8 +43,11 @@ export const Stream = Type.Object({
   aud: Type.String({ description: 'The client ID of the application.' }),
   delivery: Delivery,
   events_supported: Uris,
-  events_requested: Uris,
+  events_requested: Type.Optional(Uris),
   events_delivered: Uris,
+  min_verification_interval: Type.Integer({
+    description: 'The seconds between two requests for a verification event that never lead to a 429.',
+  }),
   description: Type.Optional(Type.String()),
 });
 export const example = {
@@ -53,6 +58,7 @@ export const example = {
   events_supported: EVENTS_SUPPORTED,
   events_requested: EVENTS_SUPPORTED.slice(0, 2),
   events_delivered: EVENTS_SUPPORTED.slice(0, 2),
+  min_verification_interval: MIN_VERIFICATION_SECONDS,
 };
 export const newExample = { delivery: example.delivery, events_requested: example.events_requested };
 export const streamShape = shape('EventStream', Stream, example);

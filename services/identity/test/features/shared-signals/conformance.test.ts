@@ -90,6 +90,18 @@ t.test('the requests of the management API', async (t) => {
       ...(['PATCH /streams', { ...stream, events_requested: first, events_delivered: ALL }, 200] as const),
       { events_delivered: first },
     ],
+    [
+      '8.1.1.3',
+      'another interval is 400',
+      'PATCH /streams',
+      { ...stream, min_verification_interval: 1 },
+      400,
+    ],
+    ['8.1.1.3', 'another timeout is 400', 'PATCH /streams', { ...stream, inactivity_timeout: 1 }, 400],
+    [
+      ...(['8.1.1.3', 'another URL for polls is 400', 'PATCH /streams'] as const),
+      ...([{ ...stream, delivery: { method: POLL, endpoint_url: 'https://other.example/' } }, 400] as const),
+    ],
     ['8.1.1.3', 'another aud is 400', 'PATCH /streams', { ...stream, aud: 'app_other' }, 400],
     [
       '8.1.1.3',
@@ -115,6 +127,14 @@ t.test('the requests of the management API', async (t) => {
       { description: undefined },
     ],
     ['8.1.1.4', 'another iss is 400', 'PUT /streams', { ...stream, iss: 'https://other.example' }, 400],
+    [
+      '8.1.1',
+      'events_requested is not empty',
+      'PUT /streams',
+      stream,
+      200,
+      { events_requested: undefined, events_delivered: [] },
+    ],
     ['8.1.2.1', 'the status', `GET /status${one}`, undefined, 200, { ...stream, status: 'enabled' }],
     ...(['paused', 'disabled', 'enabled'] as const).map(
       (status): [Section, string, string, object, number, object] => [
@@ -127,7 +147,23 @@ t.test('the requests of the management API', async (t) => {
     ['9.1', 'whoever it is', 'POST /subjects/add', { ...stream, subject: { ...subject, sub: 'none' } }, 200],
     ['8.1.3.3', 'a subject is removed', 'POST /subjects/remove', about, 204],
     ['8.1.3.3', 'a subject without format is 400', 'POST /subjects/remove', { ...stream, subject: {} }, 400],
+    [
+      '8.1.3.2',
+      'an iss_sub without sub is 400',
+      'POST /subjects/add',
+      { ...stream, subject: { format: 'iss_sub', iss: base } },
+      400,
+    ],
+    [
+      '8.1.3.2',
+      'another format is silent',
+      'POST /subjects/add',
+      { ...stream, subject: { format: 'email', email: 'a@example.org' } },
+      200,
+    ],
     ['8.1.4.2', 'a verification', 'POST /verify', { ...stream, state: 'x' }, 204],
+    ['8.1.2.1', 'a disabled stream', 'POST /status', { ...stream, status: 'disabled' }, 200],
+    ['8.1.2.1', 'a disabled stream holds no verification', 'POST /verify', stream, 400],
     ['8.1.1.5', 'a deletion', `DELETE /streams${one}`, undefined, 204],
     ['8.1.1.5', 'a stream that is gone is 404', `DELETE /streams${one}`, undefined, 404],
     ['8.1.1.2', 'without streams an empty list', 'GET /streams', undefined, 200, { length: 0 }],
@@ -210,6 +246,21 @@ t.test('the errors of each endpoint', async (t) => {
   }
   t.equal((await call('POST', `${PATH}/streams`)).status, 401, cite('8.1.1.1', 'without a token'));
   t.equal((await call('POST', `${PATH}/streams`, reader)).status, 403, cite('8.1.1.1', 'with ssf.read'));
+});
+
+t.test('verifications that wait for their receiver', async (t) => {
+  const app = await listening();
+  const verify = () => call('POST', `${PATH}/verify`, app.token, { stream_id: app.id });
+  const { body } = await call('GET', `${PATH}/streams?stream_id=${app.id}`, app.token);
+  t.equal(body.min_verification_interval, 60, cite('8.1.1', 'min_verification_interval'));
+  for (let i = 0; i < 100; i += 1) await verify();
+  const { status, headers } = await verify();
+  t.equal(status, 429, cite('8.1.4.2', 'too many requests are 429'));
+  t.ok(Number(headers.get('retry-after')) > 50 && Number(headers.get('retry-after')) <= 60);
+  const events = (await built.database()).collection('security_events');
+  const earlier = { $set: { created_at: { $subtract: ['$created_at', 60_000] } } };
+  await events.updateMany({ stream_id: app.id }, [earlier]);
+  t.equal((await verify()).status, 204, cite('8.1.1', 'the interval is kept, so it is no 429'));
 });
 
 /** The events of applications, as they were signed: of changed accounts and credentials, sign-outs and verifications. */

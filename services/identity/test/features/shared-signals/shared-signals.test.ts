@@ -22,6 +22,7 @@ const {
   setRole,
   deactivate,
   remove,
+  replaceSecret,
 } = await setUpStreams(t);
 const { call, form, base } = built;
 const mails = async () =>
@@ -252,6 +253,12 @@ t.test('events are sent by RFC 8935, again until they are accepted', async (t) =
   };
   const same = { method: PUSH, endpoint_url: app.at.url };
   t.equal(await authorizationAfter('PATCH', same), header, 'an update keeps it for the same URL');
+  t.equal(
+    await authorizationAfter('PATCH', { ...same, authorization_header: null }),
+    undefined,
+    'null removes it',
+  );
+  t.equal(await authorizationAfter('PATCH', { ...same, authorization_header: header }), header);
   const elsewhere = { method: PUSH, endpoint_url: `${app.at.url}/other` };
   t.equal(await authorizationAfter('PATCH', elsewhere), undefined, 'and for no other');
   t.equal(await authorizationAfter('PUT', { ...same, authorization_header: 'Bearer 2' }), 'Bearer 2');
@@ -291,11 +298,7 @@ t.test('a paused stream holds its events, a disabled one has none', async (t) =>
 t.test('a stream ends with what it rests on', async (t) => {
   const path = (app: StreamApplication) => `/api/v1/applications/${app.client_id}`;
   const rotated = await pushed();
-  const { body: added } = await call('POST', `${path(rotated)}/secrets`, ann, {});
-  const { body: list } = await call('GET', `${path(rotated)}/secrets`, ann);
-  const old = (list.data as { id: string }[]).find(({ id }) => id !== added.id)?.id;
-  t.equal((await call('DELETE', `${path(rotated)}/secrets/${old}`, ann)).status, 204);
-  const token = await tokenFor({ ...rotated, client_secret: String(added.client_secret ?? added.secret) });
+  const token = await replaceSecret(rotated);
   const status = async () => (await call('GET', `${PATH}/status?stream_id=${rotated.id}`, token)).body.status;
   t.equal(await status(), 'paused', 'the secret with which it was made has ended');
   await call('POST', `${PATH}/verify`, token, { stream_id: rotated.id });
@@ -304,6 +307,12 @@ t.test('a stream ends with what it rests on', async (t) => {
   await call('POST', `${PATH}/status`, token, { stream_id: rotated.id, status: 'enabled' });
   t.equal(await status(), 'enabled', 'until another credential enables it');
   await rotated.at.until('verification');
+  const polled = await listening();
+  const next = { ...polled, token: await replaceSecret(polled) };
+  const { body } = await call('GET', `${PATH}/status?stream_id=${polled.id}`, next.token);
+  t.equal(body.status, 'enabled', 'a poll needs a credential itself');
+  await call('POST', `${PATH}/verify`, next.token, { stream_id: polled.id });
+  t.equal(Object.keys((await poll(next, polled.id)).sets).length, 1);
 
   const owner = await person();
   const login = await built.login(owner.username);

@@ -96,6 +96,16 @@ export async function setUpStreams(t: TestScope) {
     for (const app of apps) await signIn(app);
     return { id, username, browser, signIn };
   }
+  /** Gives an application another secret instead of its own, and returns a token of the new one. */
+  async function replaceSecret(app: StreamApplication) {
+    const url = `/api/v1/applications/${app.client_id}/secrets`;
+    const { body: added } = await call('POST', url, ann, {});
+    const { body: list } = await call('GET', url, ann);
+    const old = (list.data as { id: string }[]).find(({ id }) => id !== added.id)?.id;
+    const { status } = await call('DELETE', `${url}/${old}`, ann);
+    if (status !== 204) throw new Error(`the deletion of a secret was answered with ${status}`);
+    return tokenFor({ ...app, client_secret: String(added.client_secret ?? added.secret) });
+  }
   const setRole = (id: string, role: string) => call('PUT', `/v2/users/${id}/role`, admin, { role });
   const deactivate = (id: string) => call('PUT', `/v1/users/${id}/status`, admin, { status: 'inactive' });
   const remove = (id: string) => call('DELETE', `/v2/users/${id}`, admin);
@@ -114,5 +124,6 @@ export async function setUpStreams(t: TestScope) {
     setRole,
     deactivate,
     remove,
+    replaceSecret,
   };
 }
