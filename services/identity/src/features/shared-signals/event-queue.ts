@@ -54,6 +54,7 @@ export function createEventQueue(options: {
     ...[due, since, dead],
     { fields: { expires_at: 1 } },
     { fields: { stream_id: 1, done: 1, created_at: 1 } },
+    { fields: { stream_id: 1, account_id: 1, done: 1 } },
   ]);
   const ended = () => ({ done: true, expires_at: new Date(Date.now() + KNOWN_MS) });
   const kind: JobKind<EventDocument> = {
@@ -110,6 +111,19 @@ export function createEventQueue(options: {
     /** Those that wait longest. */
     waiting: (streamId: string, limit: number) =>
       events.find(pendingOf(streamId), { sort: { created_at: 1, _id: 1 }, limit }).toArray(),
+    /**
+     * Whether an earlier event about the same person is still to be sent for the first time (Shared Signals 1.0 §8.1.2.1). One that its
+     * receiver has not accepted delays no other.
+     */
+    async hasEarlier({ stream_id, account_id, created_at }: EventDocument): Promise<boolean> {
+      if (account_id === null) return false;
+      const isFirstAttempt = [
+        { 'job.attempts': 0 },
+        { 'job.attempts': 1, 'job.holder': { $type: 'string' as const } },
+      ];
+      const about = { ...pendingOf(stream_id), account_id, created_at: { $lt: created_at } };
+      return (await events.findOne({ ...about, $or: isFirstAttempt })) !== null;
+    },
     newestOfType: (streamId: string, type: string, limit: number) =>
       events.find({ ...pendingOf(streamId), type }, { sort: { created_at: -1 }, limit }).toArray(),
     async end(streamId: string, ids: readonly string[]): Promise<void> {

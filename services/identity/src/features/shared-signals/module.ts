@@ -36,7 +36,7 @@ export function sharedSignals(
   const outbound = createOutbound({ to: 'public', networks, timeoutMs: RESPONSE_MS, maxBytes: 16 * 1024 });
   const worker = events.work({
     lane: LANE,
-    handler: createPushHandler({ streams: store, right, tokenOf, sealer, outbound, logger }),
+    handler: createPushHandler({ streams: store, events, right, tokenOf, sealer, outbound, logger }),
     slots: SLOTS,
     timeoutMs: TIMEOUT_MS,
     maxAttempts: MAX_ATTEMPTS,

@@ -2,7 +2,7 @@ import type { Logger } from '@gatehouse/core/logger';
 import type { Sealer } from '@gatehouse/core/sealing';
 import { type JobHandler, PermanentError, PostponedError } from '@gatehouse/events/job';
 import type { Outbound } from '@gatehouse/outbound/outbound';
-import type { EventDocument } from './event-queue.ts';
+import type { EventDocument, EventQueue } from './event-queue.ts';
 import type { EventStreamStore } from './event-stream-store.ts';
 import type { createEventTokens } from './event-token.ts';
 import type { StreamRight } from './stream-right.ts';
@@ -12,24 +12,32 @@ export const BACKOFF_MS = { first: 1000, max: 900_000 };
 export const MAX_ATTEMPTS = 300;
 /** How soon it is tried again whether a stream may be sent to. */
 const HELD_MS = 60_000;
-/** RFC 8935 §2.4: errors of the SET itself, which comes no better another time. */
-const FINAL = new Set(['invalid_request', 'invalid_key', 'invalid_issuer', 'invalid_audience']);
+/** How soon it is tried again whether the event before has been sent. */
+const ORDER_MS = 200;
+/** RFC 8935 §2.4 and Shared Signals 1.0 §8.1.4.1: errors of the SET itself, which comes no better another time. */
+const FINAL = new Set([
+  ...['invalid_request', 'invalid_key', 'invalid_issuer', 'invalid_audience'],
+  'invalid_state',
+]);
 
 /** Sends an event to its receiver (RFC 8935 §2). */
 export function createPushHandler(options: {
   streams: Pick<EventStreamStore, 'find'>;
+  events: Pick<EventQueue, 'hasEarlier'>;
   right: Pick<StreamRight, 'holds'>;
   tokenOf: ReturnType<typeof createEventTokens>;
   sealer: Sealer;
   outbound: Pick<Outbound, 'read'>;
   logger: Logger;
 }): JobHandler<EventDocument> {
-  const { streams, right, tokenOf, sealer, outbound, logger } = options;
+  const { streams, events, right, tokenOf, sealer, outbound, logger } = options;
   return async ({ attempt, document }, { signal }) => {
     const stream = await streams.find(document.stream_id);
     if (stream?.push === undefined) return;
     if (stream.status !== 'enabled' || !(await right.holds(stream)))
       throw new PostponedError('The stream is paused.', HELD_MS);
+    if (await events.hasEarlier(document))
+      throw new PostponedError('An earlier event about the person is sent first.', ORDER_MS);
     const { url, authorization } = stream.push;
     const { status, body } = await outbound.read(url, {
       method: 'POST',

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing/processes';
 import { createRemoteJWKSet, type JWTPayload, jwtVerify } from 'jose';
 
@@ -28,11 +29,16 @@ export function setVerifier(issuer: string, audience: string) {
 /** A receiver of events on loopback. `reply.statuses` are its responses, one after the other, the last for good. */
 export async function receiver(t: TestScope, issuer: string, audience: string) {
   const requests: Request[] = [];
-  const reply = { statuses: [202], body: '' };
+  const reply = { statuses: [202], body: '', pauseMs: 0 };
+  const open = { now: 0, most: 0 };
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
     requests.push({ headers: request.headers, method: request.method, body });
+    open.now += 1;
+    open.most = Math.max(open.most, open.now);
+    await sleep(reply.pauseMs);
+    open.now -= 1;
     const status = reply.statuses.length > 1 ? reply.statuses.shift() : reply.statuses[0];
     response.writeHead(status ?? 202, { 'content-type': 'application/json' }).end(reply.body);
   }).listen(0, '127.0.0.1');
@@ -43,6 +49,8 @@ export async function receiver(t: TestScope, issuer: string, audience: string) {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events`,
     requests,
+    /** The requests that are open now, and the most that were at a time. */
+    open,
     reply,
     received,
     /** The events of a type, as soon as there are so many. */

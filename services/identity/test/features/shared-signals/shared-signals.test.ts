@@ -238,6 +238,12 @@ t.test('events are sent by RFC 8935, again until they are accepted', async (t) =
   await sleep(2000);
   t.equal(app.at.requests.length, 4, '§2.4: an event that is refused does not come again');
 
+  app.at.reply.body = JSON.stringify({ err: 'invalid_state', description: 'another one' });
+  await call('POST', `${PATH}/verify`, app.token, { stream_id: app.id, state: 'y' });
+  await until(() => app.at.requests.length === 5, 3000);
+  await sleep(2000);
+  t.equal(app.at.requests.length, 5, 'Shared Signals §8.1.4.1: nor a verification with an unexpected state');
+
   const database = await built.database();
   const stored = JSON.stringify(await database.collection('event_streams').find().toArray());
   t.notOk(stored.includes('of-the-receiver'), 'the header is stored encrypted');
@@ -293,6 +299,32 @@ t.test('a paused stream holds its events, a disabled one has none', async (t) =>
   await sleep(1000);
   const received = await app.at.received();
   t.ok(received.every(({ sub }) => sub === held.id));
+});
+
+t.test('events about a person are sent in their order (Shared Signals §8.1.2.1)', async (t) => {
+  const app = await pushed(admin);
+  const user = await person(app);
+  const setStatus = (status: string) =>
+    call('POST', `${PATH}/status`, app.token, { stream_id: app.id, status });
+  const events = (await built.database()).collection('security_events');
+  const stored = () => events.find({ stream_id: app.id }, { sort: { created_at: 1 } }).toArray();
+  await setStatus('paused');
+  for (const [i, role] of ['editor', 'user', 'editor', 'user'].entries()) {
+    await setRole(user.id, role);
+    await until(
+      async () => (await stored()).filter(({ type }) => String(type).endsWith('claims-change')).length > i,
+      3000,
+    );
+  }
+  app.at.reply.pauseMs = 100;
+  await setStatus('enabled');
+  const ids = (await stored()).map(({ _id }) => String(_id));
+  await until(() => app.at.requests.length >= ids.length, 10_000);
+  t.same(
+    (await app.at.received()).map(({ claims }) => claims.jti),
+    ids,
+  );
+  t.equal(app.at.open.most, 1, 'one after the other');
 });
 
 t.test('a stream ends with what it rests on', async (t) => {
