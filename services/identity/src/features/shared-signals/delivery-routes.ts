@@ -14,6 +14,7 @@ import type { EventStreamStore } from './event-stream-store.ts';
 import type { EventStreams } from './event-streams.ts';
 import { VERIFICATION } from './event-types.ts';
 import type { StreamApi } from './stream-api.ts';
+import { PAUSE_REASON } from './stream-pauses.ts';
 import type { StreamRight } from './stream-right.ts';
 import {
   example,
@@ -48,8 +49,7 @@ export function addDeliveryRoutes(
     // A poll needs a credential that holds.
     if (status !== 'enabled' || stream.push === undefined || (await right.holds(stream)))
       return omitUndefined({ stream_id, status, reason });
-    const ended = 'The credential with which the stream was configured has ended. Set the status to enabled.';
-    return { stream_id, status: 'paused', reason: ended };
+    return { stream_id, status: 'paused', reason: PAUSE_REASON };
   };
 
   api.get('readStatus', '/status', {

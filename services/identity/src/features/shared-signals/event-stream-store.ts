@@ -3,7 +3,12 @@ import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
 import type { Connection } from 'mongoose';
 import type { EventStream } from './event-stream.ts';
 
-type StreamDocument = { _id: string; client_id: string; stream: Omit<EventStream, 'id' | 'clientId'> };
+type StreamDocument = {
+  _id: string;
+  client_id: string;
+  stream: Omit<EventStream, 'id' | 'clientId' | 'turns'>;
+  turns?: number;
+};
 /** A person of whom an application has heard, or wants to hear nothing. */
 type SubjectDocument = {
   _id: string;
@@ -34,18 +39,19 @@ export function createEventStreamStore(connection: Connection) {
 
   return {
     /** Returns whether it was inserted: an application has one. */
-    async insert({ id: _id, clientId: client_id, ...stream }: EventStream): Promise<boolean> {
+    async insert({ id: _id, clientId: client_id, turns, ...stream }: EventStream): Promise<boolean> {
       try {
-        await streams.insertOne({ _id, client_id, stream });
+        await streams.insertOne({ _id, client_id, stream, turns });
         return true;
       } catch (error) {
         if (duplicateKeyField(error) !== 'client_id') throw error;
         return false;
       }
     },
-    async change({ id: _id, clientId: client_id, ...stream }: EventStream): Promise<void> {
+    async change({ id: _id, clientId: client_id, turns: _turns, ...stream }: EventStream): Promise<void> {
       await streams.updateOne({ _id, client_id }, { $set: { stream } });
     },
+    setTurns: (id: string, turns: number) => streams.updateOne({ _id: id }, { $max: { turns } }),
     find: async (id: string) => read(await streams.findOne({ _id: id })),
     findOf: async (clientId: string) => read(await streams.findOne({ client_id: clientId })),
     ofClients: async (clientIds: readonly string[]) =>
@@ -71,9 +77,9 @@ export function createEventStreamStore(connection: Connection) {
 
 function read(document: StreamDocument | null): EventStream | undefined {
   if (document === null) return undefined;
-  const { _id: id, client_id: clientId, stream } = document;
+  const { _id: id, client_id: clientId, stream, turns = 0 } = document;
   return {
-    ...{ id, clientId },
+    ...{ id, clientId, turns },
     ...stream,
     // The database keeps an undefined value as null.
     push: stream.push

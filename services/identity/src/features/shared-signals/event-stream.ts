@@ -24,6 +24,8 @@ export type EventStream = {
   eventsRequested: readonly string[];
   description: string | undefined;
   status: StreamStatus;
+  /** How often the transmitter has paused and resumed the stream: odd while it is paused by that. */
+  turns: number;
   /** The application's reason for the status. */
   reason: string | undefined;
   createdAt: Date;

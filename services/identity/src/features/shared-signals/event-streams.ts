@@ -84,7 +84,7 @@ export function createEventStreams(options: {
       const id = newId('str');
       const stream: EventStream = {
         ...{ id, clientId, owner, consentEpoch, ...(await restOn(by)), ...sealed(id, settings) },
-        ...{ status: 'enabled', reason: undefined, createdAt: new Date() },
+        ...{ status: 'enabled', reason: undefined, turns: 0, createdAt: new Date() },
       };
       if (!(await store.insert(stream)))
         throw new ServiceError('conflict', 'This application has an event stream already.');

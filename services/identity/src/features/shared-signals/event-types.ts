@@ -8,6 +8,8 @@ export const ACCOUNT_DISABLED = `${TYPES}/risc/event-type/account-disabled`;
 export const ACCOUNT_PURGED = `${TYPES}/risc/event-type/account-purged`;
 /** Shared Signals 1.0 §8.1.4.1. Every stream has it. */
 export const VERIFICATION = `${TYPES}/ssf/event-type/verification`;
+/** Shared Signals 1.0 §8.1.5. */
+export const STREAM_UPDATED = `${TYPES}/ssf/event-type/stream-updated`;
 
 export const EVENTS_SUPPORTED: readonly string[] = [
   SESSION_REVOKED,

@@ -12,6 +12,7 @@ import { BACKOFF_MS, createPushHandler, MAX_ATTEMPTS } from './push-handler.ts';
 import { createSecurityEvents } from './security-events.ts';
 import type { sharedSignalSettings } from './settings.ts';
 import { createStreamApi } from './stream-api.ts';
+import { createStreamPauses } from './stream-pauses.ts';
 import { createStreamRight } from './stream-right.ts';
 import { addStreamRoutes } from './stream-routes.ts';
 import { transmitterRoutes } from './transmitter-routes.ts';
@@ -34,9 +35,19 @@ export function sharedSignals(
   const tokenOf = createEventTokens(issuer, core.signing.eventSigner);
   const sealer = createSealer(deriveKeys(core.masterKeys, 'shared signals'));
   const outbound = createOutbound({ to: 'public', networks, timeoutMs: RESPONSE_MS, maxBytes: 16 * 1024 });
+  const notePause = createStreamPauses({ streams: store, events });
   const worker = events.work({
     lane: LANE,
-    handler: createPushHandler({ streams: store, events, right, tokenOf, sealer, outbound, logger }),
+    handler: createPushHandler({
+      streams: store,
+      events,
+      notePause,
+      right,
+      tokenOf,
+      sealer,
+      outbound,
+      logger,
+    }),
     slots: SLOTS,
     timeoutMs: TIMEOUT_MS,
     maxAttempts: MAX_ATTEMPTS,

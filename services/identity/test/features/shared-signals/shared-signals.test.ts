@@ -333,12 +333,26 @@ t.test('a stream ends with what it rests on', async (t) => {
   const token = await replaceSecret(rotated);
   const status = async () => (await call('GET', `${PATH}/status?stream_id=${rotated.id}`, token)).body.status;
   t.equal(await status(), 'paused', 'the secret with which it was made has ended');
-  await call('POST', `${PATH}/verify`, token, { stream_id: rotated.id });
+  const verify = () => call('POST', `${PATH}/verify`, token, { stream_id: rotated.id });
+  await Promise.all([verify(), verify(), verify()]);
   await sleep(1500);
-  t.equal(rotated.at.requests.length, 0, 'nothing is sent');
+  const received = async () =>
+    (await rotated.at.received()).map(({ type, event, claims }) => [type, event.status, claims.sub_id]);
+  const about = { format: 'opaque', id: rotated.id };
+  t.same(
+    await received(),
+    [['stream-updated', 'paused', about]],
+    'the receiver hears that and no more (Shared Signals §8.1.5)',
+  );
   await call('POST', `${PATH}/status`, token, { stream_id: rotated.id, status: 'enabled' });
   t.equal(await status(), 'enabled', 'until another credential enables it');
-  await rotated.at.until('verification');
+  await rotated.at.until('verification', 3);
+  await rotated.at.until('stream-updated', 2);
+  const updates = (await received()).filter(([type]) => type === 'stream-updated');
+  t.same(
+    updates.map(([, is]) => is),
+    ['paused', 'enabled'],
+  );
   const polled = await listening();
   const next = { ...polled, token: await replaceSecret(polled) };
   const { body } = await call('GET', `${PATH}/status?stream_id=${polled.id}`, next.token);
