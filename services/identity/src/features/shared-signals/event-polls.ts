@@ -4,6 +4,7 @@ import type { Part } from '@gatehouse/core/lifecycle';
 import type { Logger } from '@gatehouse/core/logger';
 import type { EventQueue } from './event-queue.ts';
 import type { EventStream } from './event-stream.ts';
+import type { EventStreamStore } from './event-stream-store.ts';
 import type { createEventTokens } from './event-token.ts';
 
 /** The longest wait for an event; clients and proxies close requests after 30 seconds. */
@@ -22,6 +23,7 @@ export type Poll = {
 
 /** Hands over the events that applications fetch (RFC 8936). One request of a stream waits at a time: a further one replaces it. */
 export function createEventPolls(options: {
+  streams: Pick<EventStreamStore, 'find'>;
   events: Pick<EventQueue, 'waiting' | 'end' | 'onWaiting'>;
   tokenOf: ReturnType<typeof createEventTokens>;
   logger: Logger;
@@ -32,7 +34,7 @@ export function createEventPolls(options: {
     response: ServerResponse,
   ): Promise<{ sets: Record<string, string>; moreAvailable: boolean }>;
 } {
-  const { events, tokenOf, logger } = options;
+  const { streams, events, tokenOf, logger } = options;
   const waiting = new Map<string, { wake(): void; isOver: boolean }>();
   const end = (streamId: string) => {
     const waiter = waiting.get(streamId);
@@ -70,15 +72,17 @@ export function createEventPolls(options: {
   return {
     async poll(stream, request, response) {
       const { maxEvents: asked = MAX_EVENTS, returnImmediately = false, ack = [], setErrs = {} } = request;
-      const { id, status, clientId } = stream;
+      const { id, clientId } = stream;
       const refused = Object.values(setErrs).map(({ err }) => String(err).slice(0, 100));
       if (refused.length > 0)
         logger.warn({ client: clientId, errors: refused.slice(0, 10) }, 'security events were not accepted');
       await events.end(id, [...ack, ...Object.keys(setErrs)]);
       const max = Math.min(asked, MAX_EVENTS);
-      const find = async () => (await events.waiting(id, 1)).length > 0;
-      if (max > 0 && !returnImmediately && status === 'enabled') await untilEvents(id, response, find);
-      const found = status === 'enabled' ? await events.waiting(id, max + 1) : [];
+      // The status can change while the request waits.
+      const isEnabled = async () => (await streams.find(id))?.status === 'enabled';
+      const find = async () => (await events.waiting(id, 1)).length > 0 && (await isEnabled());
+      if (max > 0 && !returnImmediately) await untilEvents(id, response, find);
+      const found = (await isEnabled()) ? await events.waiting(id, max + 1) : [];
       const sets = await Promise.all(
         found.slice(0, max).map(async (it) => [it._id, await tokenOf(it, clientId)] as const),
       );

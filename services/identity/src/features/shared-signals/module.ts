@@ -53,7 +53,7 @@ export function sharedSignals(
     maxAttempts: MAX_ATTEMPTS,
     backoffMs: BACKOFF_MS,
   });
-  const polls = createEventPolls({ events, tokenOf, logger });
+  const polls = createEventPolls({ streams: store, events, tokenOf, logger });
   const security = createSecurityEvents({ ...core, streams: store, events, right });
   const streams = createEventStreams({ ...core, store, events, right, sealer });
   const streamApi = createStreamApi({ ...core, store });

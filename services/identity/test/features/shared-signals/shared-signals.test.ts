@@ -212,6 +212,16 @@ t.test('events are fetched by RFC 8936', async (t) => {
   t.same((await replaced).sets, {}, 'a further request replaces one that waits');
   await verify();
   t.equal(Object.keys((await last).sets).length, 1);
+  await poll(app, app.id, { ack: Object.keys((await last).sets) });
+  const setStatus = (status: string) =>
+    call('POST', `${PATH}/status`, app.token, { stream_id: app.id, status });
+  const open = poll(app, app.id, { returnImmediately: false });
+  await sleep(200);
+  await setStatus('paused');
+  await verify();
+  t.equal(await Promise.race([open, sleep(500, 'waits')]), 'waits', 'a paused stream transmits nothing');
+  await setStatus('enabled');
+  t.equal(Object.keys((await open).sets).length, 1);
 });
 
 t.test('events are sent by RFC 8935, again until they are accepted', async (t) => {
