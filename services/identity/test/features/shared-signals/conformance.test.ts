@@ -1,5 +1,5 @@
 import { until } from '@gatehouse/testing/processes';
-import { decodeProtectedHeader } from 'jose';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import t from 'tap';
 import { PASSWORD } from '../../build.ts';
 import { setUpApp } from '../authenticator-app/app.ts';
@@ -19,13 +19,16 @@ t.test('the metadata of the transmitter', async (t) => {
   const at = (path: string) => `${base}${PATH}${path}`;
   const { keys } = (await (await fetch(jwks_uri)).json()) as { keys: { alg: string; n?: string }[] };
   const bits = keys.flatMap(({ n }) => (n === undefined ? [] : [Buffer.from(n, 'base64url').length * 8]));
+  const { token } = await application();
+  const { exp = Infinity, iat = 0 } = decodeJwt(token);
   const rows: [Section, string, unknown, unknown][] = [
+    ['CAEP profile 2.7.1', 'an access token lives for an hour at most', exp - iat <= 3600, true],
     ['7.2', 'at the well-known path before the path of the issuer, which has none', issuer, base],
     ['7.2.3', 'a successful response is 200', status, 200],
     ['7.2.3', 'of type application/json', headers.get('content-type')?.split(';')[0], 'application/json'],
     ['7.2.3', 'no member is an empty list', Object.values(body).filter((it) => [it].flat().length === 0), []],
     ['7.2.4', 'issuer is the URL from which it was got', issuer, base],
-    ['7.1', 'delivery_methods_supported', body.delivery_methods_supported, [PUSH, POLL]],
+    ['CAEP profile 2.3.2', 'delivery_methods_supported', body.delivery_methods_supported, [PUSH, POLL]],
     ['7.1', 'no subject is complex, so no member is critical', body.critical_subject_members, undefined],
     ['7.1', 'default_subjects', body.default_subjects, 'ALL'],
     ['7.1', 'add_subject_endpoint', body.add_subject_endpoint, at('/subjects/add')],
@@ -183,10 +186,17 @@ t.test('the requests of the management API', async (t) => {
       t.equal(response.headers.get('content-length'), '0', cite(section, 'the response is empty'));
   }
   t.match(id, /^[\w.~-]+$/, cite('8.1.1', 'an ID has unreserved characters'));
-  const { status, body } = await create(app, {
-    delivery: { method: PUSH, endpoint_url: 'https://a.example/' },
-  });
-  t.match({ status, id: body.stream_id !== id }, { status: 201, id: true }, cite('8.1.1.1', 'another ID'));
+  for (const method of [PUSH, POLL]) {
+    const endpoint_url = method === PUSH ? 'https://a.example/' : undefined;
+    const { status, body } = await create(app, { delivery: { method, endpoint_url } });
+    t.match(body.delivery, { method, endpoint_url: String }, cite('CAEP profile 2.3.8.1', method));
+    t.match(
+      { status, isNew: body.stream_id !== id },
+      { status: 201, isNew: true },
+      cite('8.1.1.1', 'a new ID'),
+    );
+    await call('DELETE', `${PATH}/streams?stream_id=${body.stream_id}`, app.token);
+  }
 });
 
 t.test('the errors of each endpoint', async (t) => {
@@ -300,6 +310,9 @@ async function signedEvents() {
 t.test('each event that is sent', async (t) => {
   const { app, tokens } = await signedEvents();
   const verify = setVerifier(base, app.client_id);
+  const { body: metadata } = await call('GET', '/.well-known/ssf-configuration');
+  const jwks = await (await fetch(String(metadata.jwks_uri))).json();
+  const kids = (jwks as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
   const sets = await Promise.all(
     tokens.map(async (token) => ({ ...(await verify(token)), header: decodeProtectedHeader(token) })),
   );
@@ -325,6 +338,7 @@ t.test('each event that is sent', async (t) => {
       (it) => subjectOf(it).format === 'opaque' && subjectOf(it).id === app.id,
       'verification',
     ],
+    ['CAEP profile 2.3.3', 'jwks_uri has the key', ({ header }) => kids.includes(header.kid ?? '')],
     ['CAEP profile 2.5', 'a person is iss_sub', (it) => isStream(it) || subjectOf(it).format === 'iss_sub'],
     ['CAEP profile 2.6', 'RS256', ({ header }) => header.alg === 'RS256'],
     ['CAEP profile 2.8.1', 'one event', ({ claims }) => Object.keys(claims.events as object).length === 1],
