@@ -146,11 +146,11 @@ export function addDeliveryRoutes(
     body: pollShape,
     isBodyOptional: true,
     responses: ok('The events, by their `jti`.', polledShape),
-    async handle({ ctx, application, params, body }) {
+    async handle({ ctx, application, holds, params, body }) {
       const stream = await findStream(application, params.id);
       if (stream.push !== undefined)
         throw new ServiceError('not_found', 'The events of this stream are sent, and not fetched.');
-      return polls.poll(stream, omitUndefined(body), ctx.res);
+      return polls.poll(stream, omitUndefined(body), ctx.res, holds);
     },
   });
 }

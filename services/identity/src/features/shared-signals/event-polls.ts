@@ -32,6 +32,8 @@ export function createEventPolls(options: {
     stream: EventStream,
     request: Poll,
     response: ServerResponse,
+    /** Whether the credential of the request has not ended. */
+    holds: () => Promise<boolean>,
   ): Promise<{ sets: Record<string, string>; moreAvailable: boolean }>;
 } {
   const { streams, events, tokenOf, logger } = options;
@@ -70,7 +72,7 @@ export function createEventPolls(options: {
   }
 
   return {
-    async poll(stream, request, response) {
+    async poll(stream, request, response, holds) {
       const { maxEvents: asked = MAX_EVENTS, returnImmediately = false, ack = [], setErrs = {} } = request;
       const { id, clientId } = stream;
       const refused = Object.values(setErrs).map(({ err }) => String(err).slice(0, 100));
@@ -82,7 +84,8 @@ export function createEventPolls(options: {
       const isEnabled = async () => (await streams.find(id))?.status === 'enabled';
       const find = async () => (await events.waiting(id, 1)).length > 0 && (await isEnabled());
       if (max > 0 && !returnImmediately) await untilEvents(id, response, find);
-      const found = (await isEnabled()) ? await events.waiting(id, max + 1) : [];
+      const mayRead = (await isEnabled()) && (await holds());
+      const found = mayRead ? await events.waiting(id, max + 1) : [];
       const sets = await Promise.all(
         found.slice(0, max).map(async (it) => [it._id, await tokenOf(it, clientId)] as const),
       );

@@ -56,7 +56,7 @@ export function sharedSignals(
   const polls = createEventPolls({ streams: store, events, tokenOf, logger });
   const security = createSecurityEvents({ ...core, streams: store, events, right });
   const streams = createEventStreams({ ...core, store, events, right, sealer });
-  const streamApi = createStreamApi({ ...core, store });
+  const streamApi = createStreamApi({ ...core, store, right });
   addStreamRoutes(streamApi, { issuer, streams, allowsLoopback: networks.length > 0 });
   addDeliveryRoutes(streamApi, { ...core, streams, store, events, right, polls });
   return {

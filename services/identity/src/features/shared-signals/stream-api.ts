@@ -9,7 +9,10 @@ import { originOf } from '../../core/audit/audit.ts';
 import { createApi } from '../../http/api.ts';
 import type { EventStream } from './event-stream.ts';
 import type { EventStreamStore } from './event-stream-store.ts';
+import type { StreamRight } from './stream-right.ts';
 import { PREFIX } from './transmitter-routes.ts';
+
+const ENDED = 'The credential of this token has ended: get a token with another one.';
 
 export type StreamApi = ReturnType<typeof createStreamApi>;
 
@@ -19,6 +22,7 @@ const isReading = ({ method, path }: Context) => method === 'GET' || path.starts
 export function createStreamApi(options: {
   store: Pick<EventStreamStore, 'findOf'>;
   applicationStore: Pick<ApplicationStore, 'findNow'>;
+  right: Pick<StreamRight, 'rest'>;
   authenticate(ctx: Context): Promise<Caller>;
 }) {
   const api = createApi({
@@ -34,7 +38,17 @@ export function createStreamApi(options: {
       const application = await options.applicationStore.findNow(clientId);
       if (application?.type !== 'web' && application?.type !== 'machine')
         throw new ServiceError('forbidden', 'Event streams are for applications of type web and machine.');
-      return { application, by: { application, credentialId, origin: originOf(ctx) } };
+      const isOf = async (it: Application) => (await options.right.rest(it, credentialId)) !== undefined;
+      const holds = async () => {
+        const now = await options.applicationStore.findNow(clientId);
+        return now !== undefined && isOf(now);
+      };
+      // Its token works for an hour more, and would be told what its giver may not know any more.
+      if (!(await isOf(application)))
+        throw new ServiceError('unauthenticated', ENDED, {
+          headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+        });
+      return { application, holds, by: { application, credentialId, origin: originOf(ctx) } };
     },
   });
 

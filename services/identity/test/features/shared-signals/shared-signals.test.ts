@@ -8,22 +8,9 @@ import { MACHINE, PASSWORD, SPA } from '../../build.ts';
 import { setUpApp } from '../authenticator-app/app.ts';
 import { ALL, PATH, PUSH, type StreamApplication, setUpStreams } from './stream-setup.ts';
 
-const {
-  built,
-  admin,
-  ann,
-  tokenFor,
-  application,
-  create,
-  poll,
-  listening,
-  pushed,
-  person,
-  setRole,
-  deactivate,
-  remove,
-  replaceSecret,
-} = await setUpStreams(t);
+const set = await setUpStreams(t);
+const { built, admin, ann, tokenFor, application, create, poll } = set;
+const { listening, pushed, person, setRole, deactivate, remove, replaceSecret } = set;
 const { call, form, base } = built;
 const mails = async () =>
   Promise.all((await readdir(built.outbox)).map((name) => readFile(join(built.outbox, name), 'utf8')));
@@ -364,10 +351,22 @@ t.test('a stream ends with what it rests on', async (t) => {
     ['paused', 'enabled'],
   );
   const polled = await listening();
+  const waiting = poll(polled, polled.id, { returnImmediately: false });
   const next = { ...polled, token: await replaceSecret(polled) };
+  for (const [method, at] of [
+    ['GET', `status?stream_id=${polled.id}`],
+    ['POST', `events/${polled.id}`],
+    ['DELETE', `streams?stream_id=${polled.id}`],
+  ] as const)
+    t.equal(
+      (await call(method, `${PATH}/${at}`, polled.token)).status,
+      401,
+      `${method} ${at} with an old token`,
+    );
   const { body } = await call('GET', `${PATH}/status?stream_id=${polled.id}`, next.token);
   t.equal(body.status, 'enabled', 'a poll needs a credential itself');
   await call('POST', `${PATH}/verify`, next.token, { stream_id: polled.id });
+  t.same((await waiting).sets, {}, 'a poll that waited since before');
   t.equal(Object.keys((await poll(next, polled.id)).sets).length, 1);
 
   const owner = await person();
