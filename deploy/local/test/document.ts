@@ -85,7 +85,8 @@ export async function runSteps(steps: readonly Step[], surroundings: Surrounding
   return outputs.map((output) => output.trim());
 }
 
-function endGroup(leader = 0): void {
+/** Ends a group of processes, if there is still one. */
+export function endGroup(leader = 0): void {
   if (leader === 0) return;
   try {
     process.kill(-leader);

@@ -9,7 +9,7 @@ import t, { type Test } from 'tap';
 import type { Demo } from '../src/demo.ts';
 import { checkout } from './checkout.ts';
 import { signInAndAllow, signOut } from './clients/set-up.ts';
-import { blocksOf, faultOf, runSteps, type Step, settingOf, stepsOf } from './document.ts';
+import { blocksOf, endGroup, faultOf, runSteps, type Step, settingOf, stepsOf } from './document.ts';
 import { temporaryDir } from './gatehouse.ts';
 
 // README.md and the guides, on a clean checkout with an empty home: every command as pasted, against npm start.
@@ -158,7 +158,7 @@ async function callTheTool(t: Test): Promise<void> {
 function startBlock(t: Test, document: string, program: string): () => string {
   const block = blocksOf(document).find(({ text }) => text.endsWith(`node ${program}`));
   const child = spawn('bash', ['-c', `exec 2>&1\n${block?.text}`], { ...surroundings, detached: true });
-  t.teardown(() => process.kill(-(child.pid ?? 0)));
+  t.teardown(() => endGroup(child.pid));
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     output += chunk;
