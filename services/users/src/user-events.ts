@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gatehouse/core/logger';
 import type { Database } from '@gatehouse/data/database';
 import type { OutboxEvent } from '@gatehouse/data/outbox';
@@ -10,6 +11,8 @@ import { ACCOUNT_CHANGED, ACCOUNT_RECORDED, erasureSubject, subjectOf } from './
 
 /** How long the request that makes a change waits until identity has received it. */
 const MAX_WAIT_MS = 500;
+/** The pause after the first failure, twice as long after each further one. */
+const RETRY_MS = 25;
 /** No token lives longer than this. */
 const MAX_TOKEN_SECONDS = 86_400;
 
@@ -45,6 +48,16 @@ export function createAccountEvents(options: {
   transport?: EventTransport | undefined;
 }): AccountEvents {
   const { connection, client, revocations, erasers = [], logger, transport } = options;
+
+  /** Repeated at once, since another replica of identity receives what one could not that was killed. */
+  async function publishInTime(userId: string): Promise<void> {
+    const deadline = performance.now() + MAX_WAIT_MS;
+    for (let pause = RETRY_MS; ; pause *= 2) {
+      if (await publisher.publish(userId, ACCOUNT_CHANGED, deadline - performance.now())) return;
+      if (performance.now() + pause > deadline) return;
+      await sleep(pause);
+    }
+  }
 
   async function tellIdentity({ id, at, data }: OutboxEvent): Promise<void> {
     const { status } = await client.request('POST', '/account-changes', { id, at, ...data });
@@ -85,7 +98,7 @@ export function createAccountEvents(options: {
       if (change.reason === 'deleted') {
         for (const { name } of erasers) publisher.send(userId, erasureSubject(name));
       }
-      await publisher.publish(userId, ACCOUNT_CHANGED, MAX_WAIT_MS);
+      await publishInTime(userId);
     },
     publishing: (store) =>
       publisher.publishing(store, [

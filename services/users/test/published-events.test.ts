@@ -23,9 +23,13 @@ async function setUp(t: Test, transport?: EventTransport) {
     back: undefined as Promise<void> | undefined,
     /** A reason. */
     refuses: undefined as string | undefined,
+    refused: 0,
     async request(_method: string, _path: string, body?: unknown) {
       await identity.back;
-      if (Object(body).reason === identity.refuses) throw new Error('not now');
+      if (Object(body).reason === identity.refuses) {
+        identity.refused += 1;
+        throw new Error('not now');
+      }
       told.push(body as Record<string, unknown>);
       return { status: 204, body: undefined };
     },
@@ -173,6 +177,22 @@ t.test('nothing waits for what is only recorded: neither its request, nor what e
     { reason: 'username', epoch: 0, by: BY },
   ]);
 });
+
+t.test(
+  'a change that a killed replica of identity did not receive is received by another before the response',
+  async (t) => {
+    const { users, events, identity, told } = await setUp(t);
+    const user = somebody();
+    await users.insert(user);
+    identity.refuses = 'role';
+    const [changed] = (await users.changeSecurity(user.id, { reason: 'role', role: 'editor' }))?.events ?? [];
+    const published = events.publishAccountChange(changed as AccountChanged);
+    await until(() => identity.refused > 0, 1000);
+    identity.refuses = undefined;
+    await published;
+    t.match(told, [{ reason: 'role', epoch: 1 }]);
+  },
+);
 
 t.test('without a transport the events are dropped', async (t) => {
   const { users, collection, waiting } = await setUp(t);
