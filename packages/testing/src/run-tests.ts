@@ -176,7 +176,8 @@ async function findNats(): Promise<void> {
 /** Prints the comments of tests in files that take minutes. */
 function onLine(file: string, line: string): void {
   const [, comment] = COMMENT.exec(line) ?? [];
-  if (comment !== undefined && kindOf(file) === 'containers') process.stdout.write(`     ${comment}\n`);
+  const takesMinutes = ['containers', 'nightly'].includes(kindOf(file));
+  if (comment !== undefined && takesMinutes) process.stdout.write(`     ${comment}\n`);
 }
 
 async function runAll(queue: string[], workers: number, limit: number): Promise<void> {

@@ -137,6 +137,11 @@ t.test('a file that fails runs once more and is named when it then passes', para
   t.equal(result.status, 0);
 });
 
+t.test('a nightly test says what it measured', parallel(), async (t) => {
+  const { output } = await run(['volume', '--nightly']);
+  t.match(output, /^ {5}took 5 ms\nok /);
+});
+
 t.test('files that share a process are counted one by one', parallel(), async (t) => {
   const { output, lastLine } = await run(['passes', 'skips.']);
   t.match(output, /^ok {3}\S+\/passes\.test\.ts: 3 passed \(/m);
