@@ -161,14 +161,12 @@ ${deletion}`,
       submit: 'Register API',
       once: true,
       fields: async (visit) => [identifier, ...(await fieldsFor(visit))],
-      async send({ api }, values) {
-        const { id } = await api.send<{ id: string }>('POST', API, {
+      send: ({ api }, values) =>
+        api.send<{ id: string }>('POST', API, {
           ...{ identifier: values.identifier, name: values.name },
           scopes: lines(values.scopes).map(scopeOf),
           applications: orNull((values.applications ?? '').split(' ').filter(Boolean)),
-        });
-        return `/dashboard/resources/${encodeURIComponent(id)}/quick-start?done=created`;
-      },
+        }),
     },
     update: {
       async send({ visit, apiPath }, { scopes, applications, ...changed }) {
