@@ -19,7 +19,7 @@ const RECONNECT_MS = 10_000;
 
 /** The status of a token while the revocations are not known, and nobody can be asked. */
 const AWAY: Record<StalePolicy, number> = { introspect: 503, refuse: 503, accept: 200 };
-/** The same of a token that has been revoked, while Gatehouse can be asked. */
+/** The status of a revoked token while the revocations are not known, and Gatehouse can be asked. */
 const REVOKED_UNHEARD: Record<StalePolicy, number> = { introspect: 401, refuse: 503, accept: 200 };
 
 /** In front of Gatehouse; it can cut the feed alone. */

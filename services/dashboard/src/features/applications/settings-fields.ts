@@ -181,7 +181,7 @@ export function applicationFields(type: AppType): readonly FormRow[] {
   ];
 }
 
-/** The same for a new one: what most leave as it is is folded. Under `npm start`, a redirect URI is proposed. */
+/** The settings of a new application; those that few people change are folded. Under `npm start`, a redirect URI is proposed. */
 export function newApplicationFields(type: AppType, publicUrl: string): readonly FormRow[] {
   const usual = USUAL_SCOPES[type].join(', ');
   const isOnLaptop = isLoopback(new URL(publicUrl));

@@ -289,7 +289,7 @@ export function positionAt(time: Date): string {
   return writePosition({ known: time, after: undefined, seen: [] });
 }
 
-/** The position in a text from outside, as this process writes it. */
+/** A position from outside in its normal form, which is safe to send back. */
 export function normalPosition(text: string | undefined): string {
   return writePosition(readPosition(text));
 }

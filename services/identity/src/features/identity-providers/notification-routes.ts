@@ -20,7 +20,7 @@ const AWAY = 'The identity provider could not be reached.';
 
 type NotificationKind = {
   read(notification: Notification): Promise<UpstreamLogout | undefined>;
-  /** Sets the response. `isKnown`: whether an account is connected to the subject; undefined if there is none to be known. */
+  /** Sets the response. `isKnown`: whether an account is connected to the subject; undefined if the request names no subject that can be read. */
   respond(ctx: Context, isKnown: boolean | undefined): void;
   fail(ctx: Context, error: { isAway: boolean; message: string }): void;
 };

@@ -106,7 +106,7 @@ export function addDeliveryRoutes(
     },
   });
 
-  /** The response is the same for a person whom there is not, so that nobody learns who there is (§9.1). */
+  /** The response is the same whether the person exists or not (§9.1). */
   async function setRemoved(application: Application, body: Static<typeof Subject>, isRemoved: boolean) {
     const { clientId } = await findStream(application, body.stream_id);
     const { format, iss, sub } = body.subject;

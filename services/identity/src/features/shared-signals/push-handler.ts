@@ -15,7 +15,7 @@ export const MAX_ATTEMPTS = 300;
 /** How soon it is tried again whether a stream may be sent to. */
 const HELD_MS = 60_000;
 const PAUSED = 'The stream is paused.';
-/** How soon it is tried again whether the event before has been sent. */
+/** The pause before an event is tried again that waits for an earlier one. */
 const ORDER_MS = 200;
 /** RFC 8935 §2.4 and Shared Signals 1.0 §8.1.4.1: errors of the SET itself, which comes no better another time. */
 const FINAL = new Set([

@@ -43,7 +43,7 @@ export function createStreamApi(options: {
         const now = await options.applicationStore.findNow(clientId);
         return now !== undefined && isOf(now);
       };
-      // Its token works for an hour more, and would be told what its giver may not know any more.
+      // A token of an ended credential works for up to an hour more.
       if (!(await isOf(application)))
         throw new ServiceError('unauthenticated', ENDED, {
           headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
