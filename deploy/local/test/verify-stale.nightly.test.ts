@@ -32,6 +32,8 @@ async function startEdge(port: number) {
     if (isFeed && isFeedCut) return void response.destroy();
     if (isFeed) feeds.add(response);
     const sent = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (reply) => {
+      // It may have been cut since the request.
+      if (response.destroyed) return void reply.destroy();
       response.writeHead(reply.statusCode ?? 502, reply.headers);
       pipeline(reply, response, () => feeds.delete(response));
     });
@@ -120,5 +122,5 @@ t.test('APIs of others while Gatehouse is away, or its feed alone', async (t) =>
   await everywhere('revoked meanwhile', unknown.back, ({ stale }) => REVOKED_UNHEARD[stale]);
   edge.restoreFeed();
   await becomes(unknown.back, 401, RECONNECT_MS);
-  await everywhere('known, with the feed again', unknown.stale, () => 200);
+  await becomes(unknown.stale, 200, RECONNECT_MS);
 });
