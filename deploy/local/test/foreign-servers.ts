@@ -36,12 +36,14 @@ export async function prepareForeignServers(t: Test) {
     program: process.execPath,
     args: [join(FOLDER, 'server.ts')],
   }));
-  const python = await installPython(temporaryDir(t));
-  if ('reason' in python) t.comment(`FastAPI is left out: ${python.reason}`);
-  else commands.push({ framework: 'FastAPI', ...python, args: [join(FOLDER, 'server.py')] });
-  const go = await buildGo(temporaryDir(t));
-  if ('reason' in go) t.comment(`net/http is left out: ${go.reason}`);
-  else commands.push({ framework: 'net/http', ...go, args: [] });
+  const [python, go] = await Promise.all([installPython(temporaryDir(t)), buildGo(temporaryDir(t))]);
+  for (const [framework, installed, args] of [
+    ['FastAPI', python, [join(FOLDER, 'server.py')]],
+    ['net/http', go, []],
+  ] as const) {
+    if ('reason' in installed) t.comment(`${framework} is left out: ${installed.reason}`);
+    else commands.push({ framework, program: installed.program, args: [...args] });
+  }
   return {
     /** Starts a process of each framework for each of these policies. */
     async start(api: ForeignApi, policies: readonly StalePolicy[]): Promise<ForeignServer[]> {
@@ -53,34 +55,35 @@ export async function prepareForeignServers(t: Test) {
   };
 }
 
-/** Installs the package as its README says; returns the reason where there is no Python, or none of its packages. */
-async function installPython(folder: string): Promise<{ program: string } | { reason: string }> {
-  const run = promisify(execFile);
-  const program = join(folder, 'bin', 'python');
+/** A program, or the reason why it is not on this machine. */
+type Installed = { program: string } | { reason: string };
+const run = promisify(execFile);
+const firstLine = (error: unknown) => String(error).split('\n')[0];
+
+/** A virtual environment with the package, as its README says. */
+async function installPython(folder: string): Promise<Installed> {
+  const program = join(folder, 'bin/python');
   try {
+    await run('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 10))']);
     await run('python3', ['-m', 'venv', folder]);
-    await run(program, [
-      '-m',
-      'pip',
-      'install',
-      '--quiet',
-      join(PACKAGES, 'verify-python'),
-      'fastapi',
-      'uvicorn',
-    ]);
-    return { program };
+    // Without the package first: where they cannot be fetched is no fault of its own.
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+    await run(program, [...pip, 'fastapi', 'uvicorn', 'hatchling', 'httpx', 'joserfc']);
   } catch (error) {
-    return { reason: String((error as Error).message).split('\n', 1)[0] ?? '' };
+    return { reason: `it needs Python 3.10 with venv, and packages: ${firstLine(error)}` };
   }
+  const offline = ['--no-index', '--no-build-isolation'];
+  await run(program, ['-m', 'pip', 'install', ...offline, join(PACKAGES, 'verify-python')]);
+  return { program };
 }
 
-/** Builds the program as the README of the package says; returns the reason where there is no Go, or none of its modules. */
-async function buildGo(folder: string): Promise<{ program: string } | { reason: string }> {
-  const go = (cwd: string, ...args: string[]) => promisify(execFile)('go', args, { cwd });
+/** Builds the program as the README of the package says. */
+async function buildGo(folder: string): Promise<Installed> {
+  const go = (cwd: string, ...args: string[]) => run('go', args, { cwd });
   try {
     await go(GO_MODULE, 'mod', 'download');
   } catch (error) {
-    return { reason: `it needs Go and its modules: ${String(error).split('\n')[0]}` };
+    return { reason: `it needs Go and its modules: ${firstLine(error)}` };
   }
   const name = 'github.com/gatehouse-id/verify-go';
   const program = join(folder, 'server');
