@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
 import type { UpstreamClient } from './upstream-client.ts';
-import { isIssuerOf, UpstreamError, type UpstreamLogout } from './upstream-identity.ts';
+import { UpstreamError, type UpstreamLogout } from './upstream-identity.ts';
 
 /** A request by a provider, which nobody here has asked for. */
 export type Notification = {
-  provider: Pick<IdentityProvider, 'issuer' | 'clientId'>;
+  provider: Pick<IdentityProvider, 'clientId'>;
   client: Pick<UpstreamClient, 'verifyNotification'>;
   /** The URL of the request. */
   endpoint: string;
@@ -69,7 +69,7 @@ export async function readSecurityEvent(notification: Notification): Promise<Ups
     iat <= now + CLOCK_DIFFERENCE_SECONDS;
   if (!isEvent) throw refused('this is no security event token of the provider');
   const event = ENDING_EVENTS.map((type) => events[type]).find(isObject);
-  const subject = readSubject(notification, iss, id);
+  const subject = readSubject(iss, id);
   if (event === undefined || subject === undefined) return undefined;
   const { event_timestamp: at } = event;
   const seconds = Math.min(typeof at === 'number' ? at : iat, now) + CLOCK_DIFFERENCE_SECONDS;
@@ -90,31 +90,24 @@ export async function readRevocationRequest(notification: Notification): Promise
     throw refused('this is no token for a global token revocation');
   await requireFirstUse(notification, token);
   const { sub_id: id, subject } = Object(parseJson(body)) as Record<string, unknown>;
-  return readSubject(notification, payload.iss ?? '', id ?? subject);
+  return readSubject(payload.iss ?? '', id ?? subject);
 }
 
-type Subject = Omit<UpstreamLogout, 'before'>;
-
 /**
- * The subject by its identifier, simple (RFC 9493 §3.2.3, §3.2.4) or complex (Shared Signals 1.0 §3.3). Devices are not known here, so with one
- * all sessions of the person end. Undefined for another format.
+ * The subject by its identifier, simple (RFC 9493 §3.2.3, §3.2.4) or complex (Shared Signals 1.0 §3.3). A token speaks for people of its own
+ * issuer alone. Devices are not known here, so with one all sessions of the person end. Undefined for another format.
  */
-function readSubject({ provider }: Notification, issuer: string, identifier: unknown): Subject | undefined {
+function readSubject(issuer: string, identifier: unknown): Omit<UpstreamLogout, 'before'> | undefined {
   if (!isObject(identifier)) return undefined;
   const isComplex = identifier.format === 'complex';
   const { user, session } = isComplex ? identifier : { user: identifier, session: identifier };
-  const [person, own] = [readPerson(provider, user), readSession(session)];
-  if (person === undefined && own === undefined) return undefined;
-  return { issuer: person?.issuer ?? issuer, subject: person?.subject, sid: own };
+  const [subject, sid] = [readPerson(issuer, user), readSession(session)];
+  return subject === undefined && sid === undefined ? undefined : { issuer, subject, sid };
 }
 
-function readPerson(
-  provider: Notification['provider'],
-  identifier: unknown,
-): Pick<Subject, 'issuer' | 'subject'> | undefined {
+function readPerson(issuer: string, identifier: unknown): string | undefined {
   const { format, iss, sub } = Object(identifier) as Record<string, unknown>;
-  const isPerson = format === 'iss_sub' && typeof iss === 'string' && typeof sub === 'string';
-  return isPerson && isIssuerOf(provider, iss) ? { issuer: iss, subject: sub } : undefined;
+  return format === 'iss_sub' && iss === issuer && typeof sub === 'string' ? sub : undefined;
 }
 
 function readSession(identifier: unknown): string | undefined {

@@ -251,7 +251,9 @@ t.test('a global token revocation ends all that began with a subject', async (t)
   })) {
     t.equal(await revoke(token, subject), 401, name);
   }
-  for (const body of ['{', {}, { sub_id: { format: 'email', email: 'ivy@acme.example' } }, null])
+  const email = { sub_id: { format: 'email', email: 'ivy@acme.example' } };
+  const otherIssuer = { sub_id: person('ivy', `${upstream.issuer}/`) };
+  for (const body of ['{', {}, email, otherIssuer, null])
     t.equal(await revoke(await tokenOf(), body), 400, JSON.stringify(body));
   t.equal(await revoke(await tokenOf(), { sub_id: person('nobody') }), 404);
   t.ok((await first.isOpen()) && (await other.isOpen()));
