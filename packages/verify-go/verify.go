@@ -191,16 +191,25 @@ func (v *Verifier) Close() {
 	}
 }
 
-// cloneObject copies a JSON object, so that its copy may be changed.
+// cloneJSON copies objects and lists, so that the copy may be changed.
+func cloneJSON(value any) any {
+	switch it := value.(type) {
+	case map[string]any:
+		return cloneObject(it)
+	case []any:
+		cloned := slices.Clone(it)
+		for i := range cloned {
+			cloned[i] = cloneJSON(cloned[i])
+		}
+		return cloned
+	}
+	return value
+}
+
 func cloneObject(object map[string]any) map[string]any {
 	cloned := maps.Clone(object)
 	for name, value := range cloned {
-		switch it := value.(type) {
-		case map[string]any:
-			cloned[name] = cloneObject(it)
-		case []any:
-			cloned[name] = slices.Clone(it)
-		}
+		cloned[name] = cloneJSON(value)
 	}
 	return cloned
 }

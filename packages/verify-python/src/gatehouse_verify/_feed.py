@@ -155,7 +155,7 @@ class Feed:
             self._set_state("silent", f"There is no news of revocations, so that stale decides: {self._options.then}.")
 
     def _measure_lag(self) -> None:
-        if self._loaded.done():
+        if self._heard_at > float("-inf"):
             self._options.measure("behind_seconds", time.monotonic() - self._heard_at)
 
     def _set_state(self, state: str, message: str) -> None:
