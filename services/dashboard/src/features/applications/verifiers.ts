@@ -133,6 +133,9 @@ function results(data: readonly Tested[]): Html {
   return html`<div role="status"><h3>Result</h3>${table(columns, data)}</div>`;
 }
 
+const reasonOf = ({ test, kind }: Revocation) =>
+  test ? 'test' : kind === 'key' ? 'signing key withdrawn' : 'access ended';
+
 function revocationsTable(data: readonly Revocation[]): Html {
   if (data.length === 0)
     return html`<p><strong>Nothing was revoked yet.</strong> Revocations of tokens, people and applications with access to this API appear here.</p>`;
@@ -143,7 +146,7 @@ function revocationsTable(data: readonly Revocation[]): Html {
       title: 'In force until',
       show: ({ until }: Revocation) => exactTime(new Date(until * 1000).toISOString()),
     },
-    { title: 'Reason', show: ({ test }: Revocation) => (test ? 'test' : 'access ended') },
+    { title: 'Reason', show: reasonOf },
   ];
   return table(columns, data);
 }
