@@ -66,7 +66,7 @@ async function installPython(folder: string): Promise<Installed> {
   try {
     await run('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 10))']);
     await run('python3', ['-m', 'venv', folder]);
-    // Without the package first: where they cannot be fetched is no fault of its own.
+    // The dependencies first: a registry that is away is no fault of the package.
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
     await run(program, [...pip, 'fastapi', 'uvicorn', 'hatchling', 'httpx', 'joserfc']);
   } catch (error) {
@@ -120,7 +120,7 @@ async function startServer(
   return { framework, stale: settings.STALE, statusOf };
 }
 
-/** Requests on connections that are kept alive, which is what leaves the processors to the servers. */
+/** Requests on connections that are kept alive, so that the servers have the processors to themselves. */
 function createClient(t: Test, port: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
   t.teardown(() => agent.destroy());

@@ -55,7 +55,7 @@ async function revokeBatch(
   }
 }
 
-/** Rounded, of times in any order. */
+/** The percentiles of times in any order, rounded. */
 function percentiles(all: readonly number[], parts: readonly number[]): number[] {
   const sorted = all.toSorted((a, b) => a - b);
   return parts.map((part) => Math.round(sorted[Math.ceil(sorted.length * part) - 1] ?? 0));

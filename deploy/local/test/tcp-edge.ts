@@ -3,7 +3,7 @@ import { listen } from '@gatehouse/testing/listen';
 
 const HOST = '127.0.0.1';
 
-/** Passes each connection on to one of these ports that accepts it, the next one first; returns its own port. */
+/** Passes connections on to these ports in turn, without those that accept none; returns its own port. */
 export async function startTcpEdge(
   t: { teardown(action: () => unknown): void },
   ports: readonly number[],

@@ -14,7 +14,7 @@ t.setTimeout(300_000);
 /** After this without news, a verifier does what its policy says. */
 const STALE_MS = 10_000;
 const AWAY_MS = 60_000;
-/** The longest pause before a verifier connects again, and the time that Gatehouse needs to let it. */
+/** The longest pause before a verifier connects again, and the time in which Gatehouse accepts it. */
 const RECONNECT_MS = 10_000;
 
 /** The status of a token while the revocations are not known, and nobody can be asked. */

@@ -61,11 +61,11 @@ const providerShape = shape(
     }),
     security_events_uri: Type.String({
       description:
-        'For a stream of Shared Signals at the provider, by push. An ended session there ends those here that began with it.',
+        'For a Shared Signals stream at the provider, by push. A session that ends there ends the sessions here that began with it.',
     }),
     global_token_revocation_uri: Type.String({
       description:
-        'For Universal Logout of Okta, with the issuer and the subject as the format of the subject.',
+        'For Universal Logout of Okta, with “Issuer and Subject Identifier” as the subject format.',
     }),
     connected_accounts: Type.Integer({ description: 'The number of accounts that are connected to it.' }),
     created_at: Time,

@@ -38,8 +38,8 @@ export type UpstreamClient = {
     checks: AuthorizationChecks & { state: string },
   ): Promise<UpstreamIdentity>;
   /**
-   * Verifies the signature, issuer and times of a token that the provider sends unasked, and whether one of the audiences, by default our
-   * client ID, is its. Throws an UpstreamError.
+   * Verifies the signature, issuer, times and audience of a token that the provider sends unasked; the audience is our client ID unless
+   * the options name others. Throws an UpstreamError.
    */
   verifyNotification(token: string, options?: JWTVerifyOptions): Promise<JWTVerifyResult>;
 };

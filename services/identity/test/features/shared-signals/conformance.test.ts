@@ -147,7 +147,13 @@ t.test('the requests of the management API', async (t) => {
     ),
     ['8.1.2.2', 'an unknown status is 400', 'POST /status', { ...stream, status: 'broken' }, 400],
     ['8.1.3.2', 'a subject is added', 'POST /subjects/add', { ...about, verified: true }, 200],
-    ['9.1', 'whoever it is', 'POST /subjects/add', { ...stream, subject: { ...subject, sub: 'none' } }, 200],
+    [
+      '9.1',
+      'a person who does not exist',
+      'POST /subjects/add',
+      { ...stream, subject: { ...subject, sub: 'none' } },
+      200,
+    ],
     ['8.1.3.3', 'a subject is removed', 'POST /subjects/remove', about, 204],
     ['8.1.3.3', 'a subject without format is 400', 'POST /subjects/remove', { ...stream, subject: {} }, 400],
     [
