@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Reports } from './reports.ts';
 import { type Fetch, fetchJson, StatusError } from './requests.ts';
 import { type RevocationSet, readRevocation } from './revocations.ts';
 import { readEvents, type ServerSentEvent } from './server-sent-events.ts';
@@ -12,7 +13,8 @@ export type Feed = {
   readonly started: Promise<void>;
   /** The time since everything was known; undefined before that. */
   behindSeconds(): number | undefined;
-  close(): void;
+  /** Ends the feed at once, and resolves after the last report. */
+  close(): Promise<void>;
 };
 
 const RETRY_MS = { first: 200, max: 5000, refused: 30_000 };
@@ -26,18 +28,17 @@ const FINAL_STATUSES = [401, 403, 404];
 export function createFeed(options: {
   issuer: string;
   audience: string;
-  authorization: string;
   set: RevocationSet;
   fetch: Fetch;
   staleAfterSeconds: number;
-  /** Headers that describe this process. */
+  /** Headers with the credentials, which describe this process. */
   headers: Record<string, string>;
+  reports: Reports;
   /** Called when the state changes; `status` is that of the error. */
   onState(state: FeedState, status?: number): void;
 }): Feed {
-  const { set, onState } = options;
+  const { set, reports, onState } = options;
   const closing = new AbortController();
-  const headers = { ...options.headers, authorization: options.authorization };
   const staleAfterMs = options.staleAfterSeconds * 1000;
   let finishStart = () => {};
   const started = new Promise<void>((resolve) => {
@@ -61,7 +62,10 @@ export function createFeed(options: {
     if (data !== undefined) {
       const entry = JSON.parse(data);
       const revocation = readRevocation({ ...entry, expiresAt: entry?.until });
-      if (revocation !== undefined) set.add(revocation);
+      if (revocation !== undefined) {
+        set.add(revocation);
+        reports.noteApplied(revocation.id);
+      }
     } else if (isComment && id !== undefined) {
       freshness.confirm();
       failures = 0;
@@ -74,12 +78,13 @@ export function createFeed(options: {
   }
 
   async function listen(): Promise<void> {
-    resourceId ??= await findResource({ ...options, headers, signal: closing.signal });
+    resourceId ??= await findResource({ ...options, signal: closing.signal });
     const idle = new AbortController();
     const timer = setTimeout(() => idle.abort(new Error('the feed is idle')), IDLE_MS).unref();
     try {
       const signal = AbortSignal.any([closing.signal, idle.signal]);
-      const body = await openStream({ ...options, headers, resourceId, lastEventId, signal });
+      const body = await openStream({ ...options, resourceId, lastEventId, signal });
+      reports.begin(resourceId);
       for await (const event of readEvents(body, () => timer.refresh())) handle(event);
     } finally {
       clearTimeout(timer);
@@ -116,10 +121,11 @@ export function createFeed(options: {
     isFresh: () => freshness.behindMs() <= staleAfterMs,
     started,
     behindSeconds: () => (freshness.isKnown() ? freshness.behindMs() / 1000 : undefined),
-    close() {
+    async close() {
       closing.abort();
       clearTimeout(silence);
       finishStart();
+      await reports.close();
     },
   };
 }

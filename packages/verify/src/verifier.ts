@@ -4,6 +4,7 @@ import type { ReplayStore } from './dpop.ts';
 import { createFeed } from './feed.ts';
 import { createIntrospection } from './introspection.ts';
 import { createRemoteKeys } from './remote-keys.ts';
+import { createReports, noRequests } from './reports.ts';
 import { basicAuthorization, type Fetch } from './requests.ts';
 import { createRevocationSet } from './revocations.ts';
 
@@ -75,17 +76,21 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return createCore(parts);
   }
   const authorization = basicAuthorization(clientId, clientSecret);
+  const counts = noRequests();
+  const id = crypto.randomUUID();
+  const headers = {
+    authorization,
+    'user-agent': `gatehouse-verify-node/${VERSION}`,
+    'x-gatehouse-verifier': `id=${id}; stale=${staleThen}`,
+  };
   const feed = createFeed({
     issuer,
     audience,
-    authorization,
     set,
     fetch,
     staleAfterSeconds,
-    headers: {
-      'user-agent': `gatehouse-verify-node/${VERSION}`,
-      'x-gatehouse-verifier': `id=${crypto.randomUUID()}; stale=${staleThen}`,
-    },
+    headers,
+    reports: createReports({ issuer, id, fetch, headers, counts }),
     onState(state, status) {
       const lines = {
         connected: `the revocations for ${audience} are followed.`,
@@ -100,5 +105,5 @@ export function createVerifier(options: VerifierOptions): Verifier {
     authorization,
     fetch,
   });
-  return createCore({ ...parts, credentials: { introspect, feed } });
+  return createCore({ ...parts, counts, credentials: { introspect, feed } });
 }

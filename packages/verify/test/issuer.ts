@@ -29,6 +29,7 @@ export async function startIssuer(t: Test) {
       issuer.send(`: heartbeat\nid: ${id}\n\n`);
     },
     count: (path: string) => issuer.requests.filter((it) => it.path.startsWith(path)).length,
+    reports: () => issuer.requests.filter((it) => it.path.endsWith('/report')),
   };
   const responses: Record<string, (body: string) => unknown> = {
     '/.well-known/oauth-authorization-server': () => ({
@@ -50,6 +51,7 @@ export async function startIssuer(t: Test) {
     if (instead !== undefined) return instead(request, response);
     const found = responses[name];
     if (found !== undefined) return response.end(JSON.stringify(found(body)));
+    if (name.startsWith('/api/v1/resources/rsr_1/verifiers/')) return response.writeHead(204).end();
     if (name !== '/api/v1/resources/rsr_1/revocations') return response.writeHead(404).end();
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(issuer.greeting);
     streams.add(response);

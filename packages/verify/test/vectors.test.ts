@@ -26,7 +26,7 @@ function verifierOf({ issuer, jwks }: File, { options, clock, feed, introspectio
       isFresh: () => feed.state === 'fresh',
       started: Promise.resolve(),
       behindSeconds: () => 0,
-      close() {},
+      async close() {},
     },
   };
   return createCore({

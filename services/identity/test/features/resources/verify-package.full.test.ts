@@ -10,7 +10,7 @@ const ann = await built.login('ann');
 
 const identifier = 'https://notes.example.com/api';
 const scopes = [{ name: 'notes:read', description: 'Read your notes' }];
-await call('POST', '/api/v1/resources', ann, { identifier, name: 'Notes', scopes });
+const api = await call('POST', '/api/v1/resources', ann, { identifier, name: 'Notes', scopes });
 const server = await built.createApplication(ann, { name: 'Notes server', type: 'resource', scopes: [] });
 const machine = await built.createApplication(ann, { name: 'Robot', type: 'machine', scopes: ['read:data'] });
 const redirect_uri = 'https://ann.example.org/callback';
@@ -88,6 +88,33 @@ t.test('an API key, until it is removed', async (t) => {
   const ms = await refusedAfter(key);
   t.ok(ms < 1000, `${ms} ms`);
 });
+
+t.test(
+  'the owner sees its requests, and after how long it has applied the revocation of a test',
+  async (t) => {
+    const path = `/api/v1/resources/${api.body.id}`;
+    const tested = await call('POST', `${path}/revocation-test`, ann);
+    const [result] = tested.body.verifiers as { sent_after_ms: number; applied_after_ms: number }[];
+    const { sent_after_ms: sent = -1, applied_after_ms: applied = -1 } = result ?? {};
+    t.ok(sent >= 0 && applied >= sent && applied < 1000, `${sent} ms, ${applied} ms`);
+    const count = verifier.metrics().refused['401 invalid_token'];
+    const requestsSeen = async () => {
+      const { body } = await call('GET', `${path}/verifiers`, ann);
+      return (body.data as { requests: Record<string, number> }[])[0]?.requests;
+    };
+    const { refused, ...accepted } = (await requestsSeen()) ?? {};
+    t.strictSame(refused, [{ status: 401, error: 'invalid_token', count }]);
+    t.strictSame(Object.keys(accepted), ['person', 'machine', 'key']);
+    t.ok(Object.values(accepted).every(Boolean));
+    t.equal(
+      Object.values(accepted).reduce((sum, it) => sum + it),
+      verifier.metrics().verified,
+    );
+    await t.rejects(verify('none'));
+    await verifier.close();
+    t.match(await requestsSeen(), { refused: [{ count: Number(count) + 1 }] });
+  },
+);
 
 t.test('while the feed is silent, tokens are introspected', async (t) => {
   const withoutFeed = createVerifier({
