@@ -38,6 +38,10 @@ class Issuer:
         self.alg = "ES256"
         self.counts = {}
         self.feed_requests = []
+        # The path and the body of each report.
+        self.reports = []
+        self.report_status = 204
+        self.report_seconds = 0
         # Introspection responses by token or key.
         self.active = {}
         self.introspection_seconds = 0
@@ -96,7 +100,12 @@ class Issuer:
                 pass
 
             def do_POST(self):
-                form = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
+                body = self.rfile.read(int(self.headers["content-length"])).decode()
+                if self.path.endswith("/report"):
+                    issuer.reports.append((self.path, json.loads(body)))
+                    time.sleep(issuer.report_seconds)
+                    return self.respond({}, issuer.report_status if self.headers["authorization"] == BASIC else 401)
+                form = parse_qs(body)
                 issuer.count("introspect")
                 time.sleep(issuer.introspection_seconds)
                 if "introspect" in issuer.failing or self.headers["authorization"] != BASIC:
@@ -158,7 +167,7 @@ class Issuer:
                 self.wfile.flush()
 
             def respond(self, body, status=200, headers={}):
-                data = json.dumps(body).encode()
+                data = b"" if status == 204 else json.dumps(body).encode()
                 self.send_response(status)
                 for name, value in {"content-type": "application/json", **headers}.items():
                     self.send_header(name, value)

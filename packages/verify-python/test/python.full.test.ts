@@ -4,7 +4,7 @@ import t from 'tap';
 import { installPackage, runUnitTests } from './python.ts';
 
 const VECTORS = resolve(import.meta.dirname, '../../verify/vectors');
-const FILES = ['vectors_test.py', 'feed_test.py', 'tokens_test.py', 'api_keys_test.py'];
+const FILES = ['vectors_test.py', 'feed_test.py', 'reports_test.py', 'tokens_test.py', 'api_keys_test.py'];
 
 const installed = installPackage(t);
 t.test('the Python package', 'reason' in installed ? { skip: installed.reason } : {}, async (t) => {

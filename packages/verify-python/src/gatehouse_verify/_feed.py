@@ -17,6 +17,7 @@ import httpx
 
 from ._issuer import Issuer, Steps
 from ._jws import parse_object
+from ._reports import Reports
 from ._revocations import Revocations
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ class _StatusError(Exception):
 class Feed:
     def __init__(self, issuer: Issuer, revocations: Revocations, options: Verifier) -> None:
         self._issuer, self._revocations, self._options = issuer, revocations, options
-        self._headers = {"x-gatehouse-verifier": f"id={secrets.token_hex(8)}; stale={options.then}"}
+        id_ = secrets.token_hex(8)
+        self._headers = {"x-gatehouse-verifier": f"id={id_}; stale={options.then}"}
+        self.reports = Reports(issuer, self._headers, id_)
         self._id: str | None = None
         self._position: str | None = None
         self._failures = 0
@@ -78,6 +81,7 @@ class Feed:
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
         if self._thread.ident is not None:
             self._thread.join(timeout=1)
+        self.reports.close()
 
     def _run(self) -> None:
         while not self._stopped.is_set():
@@ -123,11 +127,12 @@ class Feed:
         headers = {**self._headers, "accept": "text/event-stream", "accept-encoding": "identity"}
         if self._position is not None:
             headers["last-event-id"] = self._position
-        url += f"/{self._id}/revocations"
-        with client.stream("GET", url, headers=headers, auth=auth, timeout=_TIMEOUT) as response:
+        url += f"/{self._id}"
+        with client.stream("GET", f"{url}/revocations", headers=headers, auth=auth, timeout=_TIMEOUT) as response:
             stream = response.extensions.get("network_stream")
             self._socket = stream and stream.get_extra_info("socket")
             _require_ok(response)
+            self.reports.begin(url)
             for block in _blocks(response.iter_bytes()):
                 if self._stopped.is_set():
                     return
@@ -136,7 +141,9 @@ class Feed:
 
     def _receive(self, block: dict[str, str]) -> None:
         if "data" in block:
-            self._revocations.add(parse_object(block["data"]))
+            entry = parse_object(block["data"])
+            self._revocations.add(entry)
+            self.reports.note_applied(str(entry.get("id")))
             self._options.measure("revocations", 1)
         # The position changes after the entry was read: otherwise one that cannot be read would be missing.
         self._position = block.get("id") or self._position

@@ -134,7 +134,7 @@ class Verifier:
         }
 
     def close(self) -> None:
-        """Ends the connections of this process; the next request connects again."""
+        """Ends the connections of this process after the last report; the next request connects again."""
         if process := self._processes.pop(os.getpid(), None):
             if process.feed is not None:
                 process.feed.close()
@@ -149,10 +149,10 @@ class Verifier:
 
     def _steps(self, request: Any, needs: Needs) -> Steps[Caller]:
         is_dpop = False
+        process = self._process()
         try:
             scheme, value = _credential_in(request)
             is_dpop = scheme == "dpop"
-            process = self._process()
             if process.feed is not None:
                 process.feed.start()
             if scheme == "apikey" or (scheme == "bearer" and value.startswith(API_KEY_PREFIX)):
@@ -169,8 +169,10 @@ class Verifier:
             check_needs(credential.caller, self._clock(), **needs)
         except VerifyError as error:
             error.add_challenge(self._metadata_url, is_dpop)
+            process.count(f"{error.status} {error.body['error']}")
             self.measure("refused", 1, error=error.body["error"], status=str(error.status))
             raise
+        process.count(credential.caller.kind)
         self.measure("verified", 1)
         return credential.caller.copy()
 
@@ -215,6 +217,10 @@ class _Process:
         self._tokens: Cache[Credential] = Cache(it.cache)
         self._valid_keys: Cache[Credential] = Cache(it.cache)
         self._invalid_keys: Cache[float] = Cache(it.cache)
+
+    def count(self, outcome: str) -> None:
+        if self.feed is not None:
+            self.feed.reports.count(outcome)
 
     def verify_token(self, token: str) -> Steps[Credential]:
         it, digest = self._verifier, _digest(token)
