@@ -26,16 +26,17 @@ const (
 )
 
 // timing of the feed; tests shorten it.
-type timing struct{ pause, maxPause, refusedPause, idle time.Duration }
+type timing struct{ pause, maxPause, refusedPause, idle, report time.Duration }
 
-var defaultTiming = timing{200 * time.Millisecond, 5 * time.Second, 30 * time.Second, 6 * time.Second}
+var defaultTiming = timing{200 * time.Millisecond, 5 * time.Second, 30 * time.Second, 6 * time.Second, 30 * time.Second}
 
 // feed listens to the revocations of the API.
 type feed struct {
 	v      *Verifier
 	timing timing
 	// id distinguishes this process for the owner of the API.
-	id string
+	id      string
+	reports *reports
 	// started is closed by start: at the first heartbeat, and when requests have waited long enough for it.
 	started, ended chan struct{}
 	start          func()
@@ -52,7 +53,7 @@ type feed struct {
 
 func newFeed(v *Verifier, timing timing) *feed {
 	f := &feed{v: v, timing: timing, id: strconv.FormatUint(rand.Uint64(), 36), started: make(chan struct{}),
-		ended: make(chan struct{})}
+		ended: make(chan struct{}), reports: &reports{v: v, tests: make(chan string, 1)}}
 	f.start = sync.OnceFunc(func() { close(f.started) })
 	time.AfterFunc(firstWait, f.start)
 	f.silent = time.AfterFunc(v.options.Stale.After, f.reportSilence)
@@ -76,6 +77,13 @@ func (f *feed) lastBeat() time.Time {
 func (f *feed) run(ctx context.Context) {
 	defer close(f.ended)
 	defer f.silent.Stop()
+	var reporting sync.WaitGroup
+	defer reporting.Wait()
+	reporting.Add(1)
+	go func() {
+		defer reporting.Done()
+		f.reports.run(ctx, f.timing.report)
+	}()
 	pause := f.timing.pause
 	for ctx.Err() == nil {
 		before := f.lastBeat()
@@ -133,11 +141,12 @@ func (f *feed) listen(ctx context.Context) error {
 	if f.position != "" {
 		header.Set("Last-Event-ID", f.position)
 	}
-	response, err := f.v.send(ctx, address, header, nil, true)
+	response, err := f.v.send(ctx, address, header, "", true)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
+	f.reports.begin(f.resource, f.id)
 	return f.read(response.Body, func() { idle.Reset(f.timing.idle) })
 }
 
@@ -192,6 +201,7 @@ func (f *feed) take(id, data string) {
 	var entry revocation
 	if data != "" && json.Unmarshal([]byte(data), &entry) == nil {
 		f.v.revocations.add(entry, f.v.now())
+		f.reports.noteApplied(entry.ID)
 		f.v.measure("revocations", 1, entry.Kind)
 	}
 	if id != "" {

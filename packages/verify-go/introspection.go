@@ -132,7 +132,11 @@ func (v *Verifier) server(ctx context.Context) (*serverMetadata, error) {
 
 // request gets a URL, or posts a form to it, and reads the JSON of the response.
 func (v *Verifier) request(ctx context.Context, address string, form url.Values, isAuthenticated bool, into any) error {
-	response, err := v.send(ctx, address, http.Header{"Accept": {"application/json"}}, form, isAuthenticated)
+	header := http.Header{"Accept": {"application/json"}}
+	if form != nil {
+		header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	response, err := v.send(ctx, address, header, form.Encode(), isAuthenticated)
 	if err != nil {
 		return err
 	}
@@ -140,16 +144,15 @@ func (v *Verifier) request(ctx context.Context, address string, form url.Values,
 	return json.NewDecoder(io.LimitReader(response.Body, maxResponseSize)).Decode(into)
 }
 
-// send makes a request, with the credentials of the API if it needs them (RFC 6749 §2.3.1). A response other than 200 is a
-// statusError.
-func (v *Verifier) send(ctx context.Context, address string, header http.Header, form url.Values, isAuthenticated bool,
+// send gets a URL, or posts a body to it, with the credentials of the API if it needs them (RFC 6749 §2.3.1). A response other
+// than 200 and 204 is a statusError.
+func (v *Verifier) send(ctx context.Context, address string, header http.Header, body string, isAuthenticated bool,
 ) (*http.Response, error) {
 	method := http.MethodGet
-	if form != nil {
+	if body != "" {
 		method = http.MethodPost
-		header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
+	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +162,7 @@ func (v *Verifier) send(ctx context.Context, address string, header http.Header,
 	}
 	header.Set("User-Agent", "gatehouse-verify-go/"+version)
 	response, err := v.client.Do(request)
-	if err == nil && response.StatusCode != http.StatusOK {
+	if err == nil && response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNoContent {
 		_ = response.Body.Close()
 		err = &statusError{response.StatusCode, response.Header.Get("Retry-After")}
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -39,10 +40,14 @@ type testIssuer struct {
 	connections    []time.Time
 	verifierHeader string
 	createdAt      time.Time
+	// reports have a path and a body each. A report waits for holdReports to end.
+	reports      [][2]string
+	reportStatus int
+	holdReports  chan struct{}
 }
 
 func startIssuer(t *testing.T) *testIssuer {
-	i := &testIssuer{keys: map[string]*ecdsa.PrivateKey{}, active: map[string]map[string]any{}, changed: make(chan struct{}), status: 200}
+	i := &testIssuer{keys: map[string]*ecdsa.PrivateKey{}, active: map[string]map[string]any{}, changed: make(chan struct{}), status: 200, reportStatus: 204}
 	i.addKey("k1")
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
@@ -58,6 +63,7 @@ func startIssuer(t *testing.T) *testIssuer {
 		writeJSON(w, map[string]any{"data": []any{map[string]any{"id": "rsr_1", "identifier": audience, "created_at": i.registeredAt()}}})
 	})
 	mux.HandleFunc("GET /api/v1/resources/rsr_1/revocations", i.feed)
+	mux.HandleFunc("POST /api/v1/resources/rsr_1/verifiers/{id}/report", i.report)
 	i.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i.count(r.URL.Path).Add(1)
 		i.mu.Lock()
@@ -172,6 +178,31 @@ func (i *testIssuer) feed(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+func (i *testIssuer) report(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	_, secret, _ := r.BasicAuth()
+	i.mu.Lock()
+	i.reports = append(i.reports, [2]string{r.URL.Path, string(body)})
+	status, hold := i.reportStatus, i.holdReports
+	i.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	if secret != url.QueryEscape(clientSecret) {
+		status = 401
+	}
+	w.WriteHeader(status)
+}
+
+func (i *testIssuer) reportBodies() (bodies []string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, report := range i.reports {
+		bodies = append(bodies, report[1])
+	}
+	return bodies
+}
+
 func (i *testIssuer) revoke(kind, id string) {
 	entry := fmt.Sprintf(`{"kind":%q,"id":%q,"until":%d}`, kind, id, time.Now().Unix()+3600)
 	i.change(func() { i.entries = append(i.entries, entry) })
@@ -239,17 +270,21 @@ func (r *recorder) count(name string) float64 {
 	return r.counts[name]
 }
 
-var fast = timing{20 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, 300 * time.Millisecond}
+var fast = timing{20 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, 300 * time.Millisecond, time.Hour}
 
 // startVerifier makes a verifier with a feed, whose options may be changed first, and waits until it is connected.
 func startVerifier(t *testing.T, i *testIssuer, change func(*Options)) (*Verifier, *recorder) {
+	return startVerifierAt(t, i, fast, change)
+}
+
+func startVerifierAt(t *testing.T, i *testIssuer, timing timing, change func(*Options)) (*Verifier, *recorder) {
 	r := &recorder{counts: map[string]float64{}}
 	options := Options{Issuer: i.URL, Audience: audience, ClientID: clientID, ClientSecret: clientSecret, Log: r.log, Metrics: r.metrics}
 	isReady := func() bool { return r.seen() != "" }
 	if change != nil {
 		change(&options)
 	}
-	v, err := newVerifier(options, time.Now, fast)
+	v, err := newVerifier(options, time.Now, timing)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -180,7 +180,7 @@ func clientFor(given *http.Client) *http.Client {
 	return &client
 }
 
-// Close stops listening, and returns when the feed has ended.
+// Close stops listening, and returns after the last report, within 1.5 s.
 func (v *Verifier) Close() {
 	v.stop()
 	if v.feed != nil {
@@ -221,6 +221,7 @@ func (v *Verifier) Verify(r *http.Request, needs Needs) (*Caller, error) {
 		err = v.checkNeeds(caller, needs)
 	}
 	if err == nil {
+		v.count(caller.Kind)
 		v.measure("verified", 1, "")
 		copied := *caller
 		copied.Scopes, copied.Claims = slices.Clone(caller.Scopes), cloneObject(caller.Claims)
@@ -230,8 +231,16 @@ func (v *Verifier) Verify(r *http.Request, needs Needs) (*Caller, error) {
 	if !errors.As(err, &cause) {
 		cause = errNotKnown
 	}
-	v.measure("refused", 1, cause.code+" "+strconv.Itoa(cause.Status))
+	reason := cause.code + " " + strconv.Itoa(cause.Status)
+	v.count(reason)
+	v.measure("refused", 1, reason)
 	return nil, v.response(cause, isDPoP)
+}
+
+func (v *Verifier) count(outcome string) {
+	if v.feed != nil {
+		v.feed.reports.count(outcome)
+	}
 }
 
 func (v *Verifier) measure(name string, value float64, reason string) {
