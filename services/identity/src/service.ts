@@ -22,6 +22,7 @@ import { auditLog } from './features/audit/module.ts';
 import { authenticatorApp } from './features/authenticator-app/module.ts';
 import { backchannelLogout } from './features/backchannel-logout/module.ts';
 import { breachedPasswords } from './features/breached-passwords/module.ts';
+import { clientKeys } from './features/client-keys/module.ts';
 import { clientMetadataDocuments } from './features/client-metadata-documents/module.ts';
 import { clientSecrets } from './features/client-secrets/module.ts';
 import { consents } from './features/consents/module.ts';
@@ -72,6 +73,7 @@ const FEATURES = [
   signIn,
   breachedPasswords,
   device,
+  clientKeys,
   clientMetadataDocuments,
   account,
   passkeys,

@@ -16,6 +16,7 @@ export type ApiApplication = {
   owner: string | null;
   token_endpoint_auth_method: string;
   jwks: { keys: unknown[] } | null;
+  jwks_uri: string | null;
   backchannel_logout_uri: string | null;
   dpop_bound_access_tokens: boolean;
   require_pushed_authorization_requests: boolean;
@@ -86,6 +87,7 @@ const OFFERED: Readonly<Record<string, readonly AppType[]>> = {
   legacy_implicit: ['web', 'spa'],
   device_flow: ['native', 'web'],
   jwks: ['web', 'machine', 'resource'],
+  jwks_uri: ['web', 'machine', 'resource'],
   security_profile: ['web', 'machine'],
 };
 

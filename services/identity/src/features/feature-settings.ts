@@ -8,6 +8,7 @@ import { passkeySettings } from './passkeys/settings.ts';
 import { registrationSettings } from './registration/settings.ts';
 import { resourceSettings } from './resources/settings.ts';
 import { sharedSignalSettings } from './shared-signals/settings.ts';
+import { trustedIssuerSettings } from './trusted-issuers/settings.ts';
 import { wellKnownSettings } from './well-known/settings.ts';
 
 /** The settings of all features. The values of each are what its config has. */
@@ -22,5 +23,6 @@ export const featureSettings = {
   ...resourceSettings,
   ...factorRecoverySettings,
   ...sharedSignalSettings,
+  ...trustedIssuerSettings,
   ...wellKnownSettings,
 };

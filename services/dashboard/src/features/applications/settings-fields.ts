@@ -40,6 +40,12 @@ const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] 
         rows: 5,
         hint: html`A JWK set, <code>{"keys": […]}</code>, of public RSA, P-256 or Ed25519 keys. Never enter private keys. An application with public keys authenticates with signed assertions (private_key_jwt), and its client secrets are no longer accepted.`,
       },
+      {
+        name: 'jwks_uri',
+        label: 'URL of the public keys',
+        subject: 'The URL of the public keys',
+        hint: 'In place of the keys themselves. Gatehouse fetches them when it needs them, at most once a minute, so that you can replace a key at the URL.',
+      },
     ],
   },
   {

@@ -32,8 +32,8 @@ export type SecurityProfile = (typeof SECURITY_PROFILES)[number];
 /** The API profiles that an application has pinned. */
 export type Profiles = { readonly [pin in keyof ProfilePins]?: ProfilePins[pin][number] };
 
-/** Public keys of an application (RFC 7517 §5), with which it signs its assertions (private_key_jwt). */
-export type PublicKeySet = { keys: readonly PublicKey[] };
+/** Public keys of an application (RFC 7517 §5), with which it signs its assertions (private_key_jwt). With a `uri` they are fetched there. */
+export type PublicKeySet = { keys: readonly PublicKey[]; uri?: string };
 export type PublicKey = { kty: string } & Partial<
   Record<'crv' | 'x' | 'y' | 'n' | 'e' | 'kid' | 'alg' | 'use', string>
 >;

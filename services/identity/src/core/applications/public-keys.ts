@@ -1,8 +1,10 @@
 import { createPublicKey, hash, type JsonWebKey } from 'node:crypto';
+import { linkProblem } from '@gatehouse/core/web-uris';
 import { calculateJwkThumbprint, decodeProtectedHeader } from 'jose';
 import { type PublicKey, type PublicKeySet, publicKeysId } from './application.ts';
 
 const MAX_PUBLIC_KEYS = 5;
+const MAX_FETCHED_KEYS = 50;
 const MIN_RSA_BITS = 2048;
 /** The private members of RFC 7518 §6 and RFC 8037 §2. */
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
@@ -16,9 +18,10 @@ const ALGORITHMS: Record<string, readonly string[]> = {
 
 /**
  * The ids of an application's public keys among its credentials: one for each key, by its thumbprint (RFC 7638), and the last for
- * all of them together.
+ * all of them together. Keys at a URL have one id.
  */
-export async function publicKeyIds(clientId: string, { keys }: PublicKeySet): Promise<string[]> {
+export async function publicKeyIds(clientId: string, { keys, uri }: PublicKeySet): Promise<string[]> {
+  if (uri !== undefined) return [`${publicKeysId(clientId)}/${hash('sha256', uri, 'base64url')}`];
   const thumbprints = await Promise.all(keys.map((key) => calculateJwkThumbprint(key)));
   const together = hash('sha256', thumbprints.toSorted().join(), 'base64url');
   return [...thumbprints, together].map((it) => `${publicKeysId(clientId)}/${it}`);
@@ -31,7 +34,7 @@ export async function signingKeyId(
   assertion: string,
 ): Promise<string | undefined> {
   const { kid } = decodeProtectedHeader(assertion);
-  const isOnly = jwks.keys.length === 1;
+  const isOnly = jwks.keys.length <= 1;
   const index = isOnly ? 0 : jwks.keys.findIndex((key) => key.kid === kid);
   return (await publicKeyIds(clientId, jwks)).at(index);
 }
@@ -54,6 +57,22 @@ export function readPublicKeys(value: unknown): PublicKeySet | { problem: string
     return { problem: 'must have a different kid for each key' };
   }
   return { keys: read };
+}
+
+/** The public keys at a URL (RFC 7591 §2, jwks_uri), which are fetched when they are needed; or what is wrong with the URL. */
+export function readPublicKeysUri(uri: string): PublicKeySet | { problem: string } {
+  const problem = linkProblem(uri);
+  return problem === undefined ? { keys: [], uri } : { problem };
+}
+
+/** The keys of a fetched JWK set with which assertions may be signed. Others are ignored (RFC 7517 §5). */
+export function usablePublicKeys(jwks: unknown): PublicKey[] {
+  const { keys } = Object(jwks) as { keys?: unknown };
+  if (!Array.isArray(keys)) throw new TypeError('the response is no JWK set');
+  return keys.slice(0, MAX_FETCHED_KEYS).flatMap((key) => {
+    const read = readPublicKey(Object(key) as Record<string, unknown>);
+    return 'problem' in read ? [] : [read];
+  });
 }
 
 function readPublicKey(key: Record<string, unknown>): PublicKey | { problem: string } {

@@ -19,7 +19,7 @@ import {
   SECURITY_PROFILES,
 } from '../../core/applications/application.ts';
 import type { ApplicationDraft, Applications } from '../../core/applications/applications.ts';
-import { readPublicKeys } from '../../core/applications/public-keys.ts';
+import { readPublicKeys, readPublicKeysUri } from '../../core/applications/public-keys.ts';
 import type { Api } from '../../http/api.ts';
 import { APPLICATIONS, createManagerApi } from './managers.ts';
 import { ApplicationView, applicationShape, applicationView } from './views.ts';
@@ -44,6 +44,12 @@ const Changes = Type.Object({
   // Null removes these.
   ...appearanceShape,
   jwks: Type.Optional(Type.Union([Type.Object({}), Type.Null()])),
+  jwks_uri: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description:
+        'The URL of the public keys, in place of `jwks`. They are fetched when they are needed, at most once a minute.',
+    }),
+  ),
   backchannel_logout_uri: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   dpop_bound_access_tokens: Type.Optional(Type.Boolean()),
   require_pushed_authorization_requests: Type.Optional(Type.Boolean()),
@@ -153,14 +159,11 @@ export function applicationRoutes(options: {
 
 /** The changes that a body asks for. Fields that are absent from it are absent from the result. */
 function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
-  const { profiles, jwks, backchannel_logout_uri: backchannel, security_profile: securityProfile } = body;
+  const { profiles, backchannel_logout_uri: backchannel, security_profile: securityProfile } = body;
   const unknown = Object.keys(profiles ?? {}).find((path) => !Object.hasOwn(PROFILE_PINS, path));
   if (unknown !== undefined) {
     throw invalidFields([{ field: `profiles.${unknown.slice(0, 100)}`, message: 'is not a known field' }]);
   }
-  const keys = jwks == null ? undefined : readPublicKeys(jwks);
-  if (keys !== undefined && 'problem' in keys)
-    throw invalidFields([{ field: 'jwks', message: keys.problem }]);
   return {
     ...omitUndefined({
       name: body.name?.trim(),
@@ -184,8 +187,22 @@ function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
         return value === undefined ? [] : [[own, value ?? undefined]];
       }),
     ),
-    ...(jwks === undefined ? {} : { jwks: keys }),
+    ...publicKeysOf(body),
     ...(backchannel === undefined ? {} : { backchannelLogoutUri: backchannel ?? undefined }),
     ...(securityProfile === undefined ? {} : { securityProfile: securityProfile ?? undefined }),
   };
+}
+
+/** The public keys that a body asks for. One of the two members as null removes them; without both they stay as they are. */
+function publicKeysOf({
+  jwks,
+  jwks_uri: uri,
+}: Type.Static<typeof Changes>): Pick<ApplicationChanges, 'jwks'> {
+  if (jwks === undefined && uri === undefined) return {};
+  const refuse = (field: string, message: string) => invalidFields([{ field, message }]);
+  if (jwks != null && uri != null) throw refuse('jwks_uri', 'cannot be combined with jwks');
+  const field = uri == null ? 'jwks' : 'jwks_uri';
+  const read = uri == null ? jwks && readPublicKeys(jwks) : readPublicKeysUri(uri);
+  if (read != null && 'problem' in read) throw refuse(field, read.problem);
+  return { jwks: read ?? undefined };
 }

@@ -5,8 +5,9 @@ import { isLoopback } from '@gatehouse/core/web-uris';
 import { parseScope } from '@gatehouse/tokens/scopes';
 import { homePageOf } from '@gatehouse/web/branding';
 import { type Static, Type } from 'typebox';
-import { type Application, newApplication } from '../../core/applications/application.ts';
+import { type Application, newApplication, type PublicKeySet } from '../../core/applications/application.ts';
 import { settingsProblems } from '../../core/applications/application-rules.ts';
+import { readPublicKeys, readPublicKeysUri } from '../../core/applications/public-keys.ts';
 
 /** As long as the client_id in a batch of usage may be. */
 const MAX_URL = 128;
@@ -19,6 +20,8 @@ const Document = Type.Object({
   client_name: Type.String(),
   redirect_uris: Type.Array(Type.String({ maxLength: 2000 }), { minItems: 1, maxItems: 20 }),
   token_endpoint_auth_method: Text,
+  jwks: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  jwks_uri: Text,
   grant_types: Texts,
   response_types: Texts,
   scope: Text,
@@ -63,13 +66,18 @@ export function applicationOfDocument(
   refuseUnless(secret === undefined, `${secret} must not be in a public document`);
   const { token_endpoint_auth_method: method = 'none', grant_types: grants = ['authorization_code'] } =
     metadata;
-  refuseUnless(method === 'none', 'token_endpoint_auth_method must be none');
+  refuseUnless(
+    method === 'none' || method === 'private_key_jwt',
+    'token_endpoint_auth_method must be none or private_key_jwt',
+  );
   refuseUnless(grants.includes('authorization_code'), 'grant_types must contain authorization_code');
   const responses = metadata.response_types ?? ['code'];
   refuseUnless(responses.includes('code'), 'response_types must contain code');
   const application = newApplication({
     ...{ id: clientId, name: metadata.client_name.trim(), owner: null, trusted: false },
-    type: metadata.redirect_uris.every((uri) => uri.startsWith('https:')) ? 'spa' : 'native',
+    ...(method === 'private_key_jwt'
+      ? { type: 'web' as const, jwks: publicKeysOf(metadata) }
+      : { type: metadata.redirect_uris.every((uri) => uri.startsWith('https:')) ? 'spa' : 'native' }),
     scopes: scopesOf(metadata, options.scopes),
     redirectUris: metadata.redirect_uris,
     dpopBound: metadata.dpop_bound_access_tokens ?? false,
@@ -90,6 +98,14 @@ export function applicationOfDocument(
 function scopesOf({ scope }: Static<typeof Document>, allowed: readonly string[]): string[] {
   const wanted = scope === undefined ? undefined : parseScope(scope);
   return allowed.filter((name) => wanted?.includes(name) ?? true);
+}
+
+/** The keys of a client that authenticates (draft-ietf-oauth-client-id-metadata-document §6.2). */
+function publicKeysOf({ jwks, jwks_uri: uri }: Static<typeof Document>): PublicKeySet {
+  refuseUnless((jwks === undefined) !== (uri === undefined), 'private_key_jwt needs either jwks or jwks_uri');
+  const read = uri === undefined ? readPublicKeys(jwks) : readPublicKeysUri(uri);
+  if ('problem' in read) throw new ServiceError('invalid', `${uri ? 'jwks_uri' : 'jwks'} ${read.problem}.`);
+  return read;
 }
 
 function refuseUnless(isRight: boolean, problem: string): void {

@@ -12,7 +12,7 @@ import {
   ID_TOKEN_ALGORITHMS,
 } from '../../core/applications/application.ts';
 import { PERSONAL_SCOPES } from '../../core/applications/application-rules.ts';
-import { readPublicKeys } from '../../core/applications/public-keys.ts';
+import { readPublicKeys, readPublicKeysUri } from '../../core/applications/public-keys.ts';
 import { hostOf } from '../../core/applications/redirect-uris.ts';
 import { MAX_REQUEST } from '../../core/limits/bounds.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';
@@ -41,6 +41,7 @@ export const ClientMetadata = Type.Object({
   jwks: Type.Optional(
     Type.Object({}, { additionalProperties: true, description: 'Public keys, for `private_key_jwt`.' }),
   ),
+  jwks_uri: Type.Optional(Type.String({ description: 'Their URL, in place of `jwks`.' })),
   logo_uri: Type.Optional(Type.String({ description: PNG_ONLY })),
   client_uri: Text,
   policy_uri: Text,
@@ -135,9 +136,13 @@ export function readClientMetadata(
   };
 }
 
-function readKeys({ jwks }: Metadata): ReturnType<typeof readPublicKeys> {
-  if (jwks !== undefined) return readPublicKeys(jwks);
-  return { problem: 'is required for private_key_jwt. Send the keys themselves: no jwks_uri is fetched.' };
+function readKeys({ jwks, jwks_uri: uri }: Metadata): ReturnType<typeof readPublicKeys> {
+  // RFC 7591 §2: not both.
+  if (jwks !== undefined && uri !== undefined) return { problem: 'cannot be combined with jwks_uri' };
+  if (uri !== undefined) return readPublicKeysUri(uri);
+  return jwks === undefined
+    ? { problem: 'or jwks_uri is required for private_key_jwt' }
+    : readPublicKeys(jwks);
 }
 
 /**

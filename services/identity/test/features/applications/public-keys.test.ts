@@ -51,6 +51,30 @@ t.test('keys of its own in the place of a secret', async (t) => {
   }
 });
 
+t.test('the URL of the keys in the place of the keys', async (t) => {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const jwks = { keys: [publicKey.export({ format: 'jwk' })] };
+  const jwks_uri = 'https://app.example.org/jwks.json';
+  const { body } = await call('POST', '', { ...MACHINE, jwks_uri });
+  t.match(body, { token_endpoint_auth_method: 'private_key_jwt', jwks: null, jwks_uri });
+  const path = `/${body.client_id}`;
+  t.match((await call('PATCH', path, { jwks, jwks_uri: null })).body, { jwks, jwks_uri: null });
+  t.match((await call('PATCH', path, { jwks: null, jwks_uri })).body, { jwks: null, jwks_uri });
+  t.match((await call('PATCH', path, { name: 'Renamed' })).body, { jwks_uri });
+  t.match((await call('PATCH', path, { jwks_uri: null })).body, {
+    ...{ jwks: null, jwks_uri: null, token_endpoint_auth_method: 'client_secret_basic' },
+  });
+  for (const refused of [
+    { jwks, jwks_uri },
+    { jwks_uri: 'http://app.example.org/jwks.json' },
+    { jwks_uri: 'jwks.json' },
+    { jwks_uri: 'https://user:secret@app.example.org/' },
+  ]) {
+    const response = await call('PATCH', path, refused);
+    t.match(response, { status: 400, body: { error: { details: [{ field: 'jwks_uri' }] } } });
+  }
+});
+
 t.test('an admin who saves the keys unchanged does not become their giver', async (t) => {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const key = { ...publicKey.export({ format: 'jwk' }), kid: 'k1' };

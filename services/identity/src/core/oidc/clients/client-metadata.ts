@@ -1,3 +1,4 @@
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { DASHBOARD } from '@gatehouse/core/services';
 import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
 import type { AdapterPayload } from 'oidc-provider';
@@ -10,6 +11,7 @@ import {
 import type { Applications } from '../../applications/applications.ts';
 import { OFFLINE_ACCESS } from '../claims/scope-rules.ts';
 import { SECURITY_PROFILE } from './fapi.ts';
+import { isMetadataDocumentId } from './metadata-document-id.ts';
 
 /** oidc-provider requires one of a confidential client; secrets are compared with their hashes elsewhere. */
 const KEPT_AS_HASH = 'kept as a hash';
@@ -46,9 +48,11 @@ export function clientMetadata(application: Application): AdapterPayload {
     application_type: type === 'native' ? 'native' : 'web',
     token_endpoint_auth_method: method,
     ...(method === 'client_secret_post' ? { client_secret: KEPT_AS_HASH } : {}),
-    ...(method === 'private_key_jwt' ? { jwks } : {}),
-    // One of type web gets tokens for itself for its event stream (see permissions.ts).
-    grant_types: [...grantTypesOf(application), ...(type === 'web' ? ['client_credentials'] : [])],
+    ...(jwks?.uri === undefined ? omitUndefined({ jwks }) : { jwks_uri: jwks.uri }),
+    grant_types: [
+      ...grantTypesOf(application),
+      ...(hasEventStream(application) ? ['client_credentials'] : []),
+    ],
     response_types:
       ofPeople && application.redirectUris.length > 0
         ? legacyImplicit
@@ -72,6 +76,11 @@ export function clientMetadata(application: Application): AdapterPayload {
       ? {}
       : { backchannel_logout_uri: backchannelLogoutUri, backchannel_logout_session_required: true }),
   };
+}
+
+/** Whether an application that people sign in to gets tokens for itself for its event stream (see permissions.ts). */
+function hasEventStream({ id, type }: Application): boolean {
+  return type === 'web' && !isMetadataDocumentId(id);
 }
 
 /** Another service, which asks with client credentials for tokens for internal audiences. */

@@ -1,0 +1,63 @@
+import { createOutbound } from '@gatehouse/outbound/outbound';
+import Provider, { errors } from 'oidc-provider';
+import { usablePublicKeys } from '../../core/applications/public-keys.ts';
+import type { ProviderExtension } from '../../core/oidc/provider-options.ts';
+import type { Ports, WithSettings } from '../../core/ports.ts';
+import type { IdentityModule } from '../../identity-module.ts';
+import type { trustedIssuerSettings } from '../trusted-issuers/settings.ts';
+
+const MAX_KEY_SET_BYTES = 64 * 1024;
+const TIMEOUT_MS = 5000;
+/** How long keys are used before they are fetched again: withdrawn ones must not be accepted for long. */
+const FRESH_SECONDS = 60;
+
+/** The parts of oidc-provider's client that hold its keys, which its types do not have. */
+type ClientWithKeys = {
+  jwksUri?: string;
+  asymmetricKeyStore: { stale(): boolean; clear(): void; add(key: object): void; freshUntil: number };
+};
+
+/** The public keys of clients that are fetched from a `jwks_uri` (RFC 7591 §2). */
+export function clientKeys(core: Ports & WithSettings<typeof trustedIssuerSettings>): IdentityModule {
+  const { trustedIssuerNetworks: networks = [] } = core.config;
+  const bounds = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_KEY_SET_BYTES };
+  const outbound = createOutbound({ to: 'public', networks, ...bounds });
+  const pending = new Map<string, Promise<object[]>>();
+
+  /** Redirects are not followed: a page of the same site could lead elsewhere. */
+  async function fetchKeys(url: string): Promise<object[]> {
+    const { status, body } = await outbound.read(url, { headers: { accept: 'application/json' } });
+    if (status !== 200) throw new Error(`the response has the status ${status}`);
+    return usablePublicKeys(JSON.parse(body.toString('utf8')));
+  }
+
+  /** Keeps the keys of a client up to date. oidc-provider would fetch them only when no known key fits, and so accept withdrawn ones. */
+  async function refreshKeys({ jwksUri: url, asymmetricKeyStore: store }: ClientWithKeys): Promise<void> {
+    if (url === undefined || !store.stale()) return;
+    const fetching = pending.get(url) ?? fetchKeys(url).finally(() => pending.delete(url));
+    pending.set(url, fetching);
+    try {
+      const keys = await fetching;
+      store.clear();
+      for (const key of keys) store.add(key);
+      store.freshUntil = Math.floor(Date.now() / 1000) + FRESH_SECONDS;
+    } catch (error) {
+      core.logger.info({ err: error, url }, 'the public keys of a client could not be fetched');
+      throw new errors.InvalidClientAuth('the keys at the jwks_uri of the client could not be fetched');
+    }
+  }
+
+  const provider: ProviderExtension = {
+    attach({ Client }) {
+      const { find } = Client;
+      Client.find = async function findWithKeys(id) {
+        const client = await find.call(this, id);
+        const { params, entities } = Provider.ctx?.oidc ?? {};
+        const authenticates = params?.client_assertion !== undefined && entities?.Client === undefined;
+        if (client !== undefined && authenticates) await refreshKeys(client as unknown as ClientWithKeys);
+        return client;
+      };
+    },
+  };
+  return { extensions: { provider: [provider] } };
+}

@@ -1,0 +1,8 @@
+import { addresses, described } from '@gatehouse/core/config';
+
+export const trustedIssuerSettings = {
+  trustedIssuerNetworks: described(
+    'Private networks in which the public keys of applications (`jwks_uri`) may be. Public addresses need no entry.',
+    addresses('IDENTITY_TRUSTED_ISSUER_NETWORKS'),
+  ),
+};
