@@ -131,6 +131,7 @@ export function createCore(options: CoreOptions): Verifier {
   async function identify(request: ReadRequest): Promise<Identified> {
     const credential = credentialIn(request.authorization);
     const { scheme, value: token } = credential;
+    let isDpop = scheme === 'dpop';
     try {
       const isKey = isApiKey(credential);
       if (isKey && credentials === undefined) throw invalidToken('API keys are not accepted here.');
@@ -140,14 +141,15 @@ export function createCore(options: CoreOptions): Verifier {
       const isFresh = feed?.isFresh();
       if (isKey) return await apiKeys.verify(token, { refresh: !isFresh });
       const known = await tokens.verify(token);
-      if (isFresh === false) await decideStale(options.staleThen, () => introspect(token));
       const { keyThumbprint } = known;
-      if (scheme === 'dpop' || keyThumbprint !== undefined) {
+      isDpop ||= keyThumbprint !== undefined;
+      if (isFresh === false) await decideStale(options.staleThen, () => introspect(token));
+      if (isDpop) {
         await proofs.verify({ ...request, scheme, token, keyThumbprint });
       }
       return known;
     } catch (error) {
-      throw scheme === 'dpop' ? withChallenge(error, DPOP_CHALLENGE) : error;
+      throw isDpop ? withChallenge(error, DPOP_CHALLENGE) : error;
     }
   }
 

@@ -105,7 +105,7 @@ export function createProofVerifier(
 const INVALID_TOKEN = 'invalid_token';
 
 /** An error with a DPoP challenge (RFC 9449 §7.1). */
-function dpopError(error: string, description: string, cause?: unknown): VerifyError {
+export function dpopError(error: string, description: string, cause?: unknown): VerifyError {
   return new VerifyError(401, error, description, { ...DPOP_CHALLENGE, cause });
 }
 

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { createBoundedMap } from './bounded-map.ts';
-import { invalidToken, temporarilyUnavailable } from './errors.ts';
+import { dpopError } from './dpop.ts';
+import { invalidToken, temporarilyUnavailable, type VerifyError } from './errors.ts';
 import type { Revocable, RevocationSet } from './revocations.ts';
 
 /** Returns the key named in a token's header, as jose's createLocalJWKSet() does. */
@@ -19,7 +20,9 @@ export type TokenVerifier<Token> = {
 };
 
 /** Remembers the tokens that it has verified. Expiry and revocation are checked each time. */
-export function createTokenVerifier<Token extends Revocable & { expiresAt: number }>(options: {
+export function createTokenVerifier<
+  Token extends Revocable & { expiresAt: number; keyThumbprint: string | undefined },
+>(options: {
   issuer: string;
   audience: string;
   keys: KeyGetter;
@@ -78,10 +81,15 @@ export function createTokenVerifier<Token extends Revocable & { expiresAt: numbe
         throw invalidToken('The access token has expired.');
       }
       // A revoked token stays in the cache, so that using it again costs no signature check.
-      if (set.isRevoked(known.token, known.kid)) throw invalidToken('The access token has been revoked.');
+      if (set.isRevoked(known.token, known.kid)) throw revoked(known.token);
       return known.token;
     },
   };
+}
+
+function revoked({ keyThumbprint }: { keyThumbprint: string | undefined }): VerifyError {
+  const description = 'The access token has been revoked.';
+  return keyThumbprint === undefined ? invalidToken(description) : dpopError('invalid_token', description);
 }
 
 /** Errors of jose are about the token, except for a key set that is malformed. */

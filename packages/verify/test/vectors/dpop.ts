@@ -169,6 +169,15 @@ export async function dpopVectors(): Promise<Vector[]> {
       request: request(),
       expected: invalid(REVOKED),
     }),
+    vector('a revoked bound token as Bearer', `Bearer ${bound}`, {
+      feed: revoked,
+      expected: invalid(REVOKED),
+    }),
+    vector('a bound token as Bearer that introspection finds revoked', `Bearer ${bound}`, {
+      feed: { state: 'silent', revocations: [] },
+      introspection: {},
+      expected: invalid(REVOKED),
+    }),
     vector('the scheme in small letters', `dpop ${bound}`, { request: request(good), expected: accepted() }),
     vector('POST', `DPoP ${bound}`, { request: request(posted, { method: 'POST' }), expected: accepted() }),
     vector('a proof for GET with POST', `DPoP ${bound}`, {
