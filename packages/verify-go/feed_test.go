@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -297,6 +298,9 @@ func TestRevocationSetIsBounded(t *testing.T) {
 	if len(s.marks) > 1000 || len(s.marks) < 900 || s.revokes(&late, 0) || !s.revokes(&early, 0) {
 		t.Error(len(s.marks), s.refusedUntil)
 	}
+	if key := (&identity{id: "key_1", issued: math.Inf(1)}); !s.outdates(key, 1000) || s.outdates(key, 1001) {
+		t.Error("a key from before an entry was dropped")
+	}
 	if !s.revokes(&identity{id: "999", issued: seconds(now) + 2000}, 0) {
 		t.Error("a late entry was dropped")
 	}
@@ -342,15 +346,21 @@ func serve(t *testing.T, v *Verifier, needs Needs) *httptest.Server {
 func TestAnAPIThatIsRegisteredAgainHasNoTokensFromBefore(t *testing.T) {
 	i := startIssuer(t)
 	v, r := startVerifier(t, i, nil)
-	old := "Bearer " + i.token("k1", nil)
-	if status := statusOf(v, old); status != 200 {
-		t.Fatal(status)
+	old, oldKey, key := "Bearer "+i.token("k1", nil), wellFormedKey(t, "aB3"), wellFormedKey(t, "xY9")
+	active := map[string]any{"active": true, "aud": audience, "client_id": "cli_1"}
+	i.change(func() { i.active[oldKey], i.active[key] = active, active })
+	if status, ofKey := statusOf(v, old), statusOf(v, "ApiKey "+oldKey); status != 200 || ofKey != 200 {
+		t.Fatal(status, ofKey)
 	}
 	created := time.Now().Truncate(time.Second).Add(2 * time.Second)
 	i.change(func() { i.createdAt, i.status = created, 404 })
 	eventually(t, "the error", func() bool { return strings.HasSuffix(r.seen(), "refused") })
-	i.change(func() { i.status = 200 })
+	i.change(func() { i.status = 200; delete(i.active, oldKey) })
 	eventually(t, "another connection", func() bool { return strings.HasSuffix(r.seen(), "connected") })
+	// The registration is later than this clock.
+	if before, after := statusOf(v, "ApiKey "+oldKey), statusOf(v, "ApiKey "+key); before != 401 || after != 200 {
+		t.Error(before, after)
+	}
 	young := "Bearer " + i.token("k1", map[string]any{"iat": created.Unix(), "jti": "young"})
 	if before, after := statusOf(v, old), statusOf(v, young); before != 401 || after != 200 {
 		t.Error(before, after)

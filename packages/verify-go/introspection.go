@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -50,7 +51,7 @@ func (v *Verifier) key(ctx context.Context, key string, hash [32]byte) (*credent
 		return nil, errKeyInvalid
 	}
 	known, isCached := v.apiKeys.get(hash)
-	if isCached && seconds(v.now()) < known.expires && v.feed.isFresh() && !v.revocations.revokes(&known.identity, known.number) {
+	if isCached && seconds(v.now()) < known.expires && v.feed.isFresh() && !v.revocations.outdates(&known.identity, known.number) {
 		return known, nil
 	}
 	// The first response may have been on its way when a revocation came; a second one cannot have been.
@@ -63,7 +64,7 @@ func (v *Verifier) key(ctx context.Context, key string, hash [32]byte) (*credent
 			v.invalidKeys.put(hash, v.now().Add(invalidFor))
 			return nil, errKeyInvalid
 		}
-		if !v.revocations.revokes(&found.identity, found.number) {
+		if !v.revocations.outdates(&found.identity, found.number) {
 			v.apiKeys.put(hash, found)
 			return found, nil
 		}
@@ -94,7 +95,8 @@ func (v *Verifier) introspect(ctx context.Context, token string, hash [32]byte) 
 		}
 		c.id, _ = response["jti"].(string)
 		c.person, _ = response["owner"].(string)
-		c.client, c.issued = c.caller.ClientID, asked
+		// Times of issue are the issuer's, and this clock may differ from its own: outdates goes by the number.
+		c.client, c.issued = c.caller.ClientID, math.Inf(1)
 		// A sign-in in the response is not the key's own.
 		c.caller.Kind, c.caller.ACR, c.caller.AuthTime = "key", "", time.Time{}
 		c.caller.Subject = cmp.Or(c.caller.Subject, c.client)

@@ -45,6 +45,10 @@ type revocationSet struct {
 	count    atomic.Int64
 	// refusedUntil: credentials issued up to this time are refused, since an entry about them may have been dropped.
 	refusedUntil float64
+	// outdated is the count up to which API keys are resolved again: an entry about them may have been dropped, or the API
+	// was registered again.
+	outdated   atomic.Int64
+	registered time.Time
 }
 
 func (s *revocationSet) add(entry revocation, now time.Time) {
@@ -82,15 +86,26 @@ func (s *revocationSet) trim(now time.Time, keep int64) {
 		}
 		if delete(s.marks, name); !isExpired {
 			s.refusedUntil = max(s.refusedUntil, m.added+clockDifference)
+			s.outdated.Store(s.count.Load())
 		}
 	}
 }
 
-// refuseIssuedBefore refuses the credentials of an earlier registration of the API.
+// refuseIssuedBefore refuses the credentials of an earlier registration of the API, which was made at another time.
 func (s *revocationSet) refuseIssuedBefore(t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refusedUntil = max(s.refusedUntil, float64(t.Unix()-1))
+	if !t.Equal(s.registered) {
+		s.registered = t
+		s.outdated.Store(s.count.Add(1))
+	}
+}
+
+// outdates says whether an API key must be resolved again that was resolved at this count.
+func (s *revocationSet) outdates(i *identity, number int64) bool {
+	// In this order: what is dropped in between is outdated by then.
+	return s.revokes(i, number) || number < s.outdated.Load()
 }
 
 // revokes says whether an entry that came after this number is about a credential.

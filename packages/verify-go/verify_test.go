@@ -160,8 +160,8 @@ func TestKeysOutliveTheIssuer(t *testing.T) {
 	eventually(t, "the end of a withdrawn key", func() bool { later(keysCooldown); return statusOf(v, cached) == 401 })
 }
 
-func wellFormedKey(t *testing.T) string {
-	body := keyPrefix + strings.Repeat("aB3", 18)
+func wellFormedKey(t *testing.T, part string) string {
+	body := keyPrefix + strings.Repeat(part, 18)
 	key := body + checksumOf(body)
 	if !isWellFormedKey(key) || isWellFormedKey(body+"000000") {
 		t.Fatal(key)
@@ -172,7 +172,7 @@ func wellFormedKey(t *testing.T) string {
 func TestAPIKeysAreCachedUntilTheFeedConcernsThem(t *testing.T) {
 	i := startIssuer(t)
 	v, _ := startVerifier(t, i, nil)
-	key := wellFormedKey(t)
+	key := wellFormedKey(t, "aB3")
 	response := map[string]any{"active": true, "aud": []string{audience}, "client_id": "cli_1", "jti": "key_1", "owner": "usr_9"}
 	i.change(func() { i.active[key] = response })
 	asked := func() int64 { return i.count("/introspect").Load() }
@@ -210,7 +210,7 @@ func TestAPIKeysAreCachedUntilTheFeedConcernsThem(t *testing.T) {
 
 func TestSilentFeedMeansIntrospection(t *testing.T) {
 	i := startIssuer(t)
-	key := wellFormedKey(t)
+	key := wellFormedKey(t, "aB3")
 	v, r := startVerifier(t, i, func(o *Options) { o.Stale.After = 100 * time.Millisecond })
 	token := i.token("k1", nil)
 	i.change(func() {

@@ -20,15 +20,16 @@ class ApiKeysTest(VerifierTestCase):
         key = api_key("a")
         self.issuer.active[key] = self.key_response(owner="usr_o")
         self.assertEqual(verifier.verify(bearer(key)).kind, "key")
+        position = verifier._process().revocations.position
         for number, (kind, id_) in enumerate((("token", "key_1"), ("client", "app_k"), ("subject", "usr_o"))):
             for _ in range(3):
                 verifier.verify(bearer(key))
             self.issuer.revoke("client", f"app_{number}")
-            until(lambda: verifier._process().revocations.position == 2 * number + 1)
+            until(lambda: verifier._process().revocations.position == position + 2 * number + 1)
             verifier.verify(bearer(key))
             self.assertEqual(self.issuer.counts["introspect"], number + 1)
             self.issuer.revoke(kind, id_, epoch=1)
-            until(lambda: verifier._process().revocations.position == 2 * number + 2)
+            until(lambda: verifier._process().revocations.position == position + 2 * number + 2)
             verifier.verify(bearer(key))
             self.assertEqual(self.issuer.counts["introspect"], number + 2)
         self.issuer.active[key] = {"active": False}
@@ -86,6 +87,17 @@ class RevocationsTest(unittest.TestCase):
         self.assertFalse(is_revoked("other", 1061))
         self.assertTrue(is_revoked("100", 1061))
         self.assertTrue(revocations.concern({("client", "k"): 0}, 100))
+
+    def test_another_registration_outdates_the_keys(self):
+        revocations = Revocations(lambda: 1000.0)
+        key = {("client", "k"): 0}
+        revocations.refuse_issued_before(100)
+        first = revocations.position
+        revocations.refuse_issued_before(100)
+        self.assertFalse(revocations.concern(key, first))
+        revocations.refuse_issued_before(200)
+        self.assertTrue(revocations.concern(key, first))
+        self.assertFalse(revocations.concern(key, revocations.position))
 
     def test_entries_end(self):
         now = 1000.0

@@ -6,7 +6,7 @@ from unittest import mock
 
 import httpx
 import issuer as test_issuer
-from issuer import until
+from issuer import AUDIENCE, api_key, until
 from verifier_test_case import KEYS_AWAY, NOT_KNOWN, REVOKED, VerifierTestCase, bearer
 
 from gatehouse_verify import _feed
@@ -119,8 +119,10 @@ class FeedTest(VerifierTestCase):
     def test_an_api_that_is_registered_again_has_no_tokens_from_before(self):
         verifier = self.loaded_verifier()
         created = math.ceil(time.time()) + 1
-        old, new = self.issuer.token(), self.issuer.token(iat=created, jti="jti_n")
-        verifier.verify(bearer(old))
+        old, new, key = self.issuer.token(), self.issuer.token(iat=created, jti="jti_n"), api_key("r")
+        self.issuer.active[key] = {"active": True, "aud": AUDIENCE, "client_id": "app_k"}
+        for credential in (old, key):
+            verifier.verify(bearer(credential))
         self.issuer.created_at = datetime.fromtimestamp(created, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
         self.issuer.feed_status = 404
         self.issuer.drop_connections()
@@ -128,6 +130,8 @@ class FeedTest(VerifierTestCase):
         self.issuer.feed_status = 200
         until(lambda: self.states[-1] == "connected")
         self.assert_refused(verifier, old, REVOKED)
+        self.issuer.active[key] = {"active": False}
+        self.assert_refused(verifier, key, "The API key is not valid.")
         verifier.verify(bearer(new))
         self.assertNotIn("last-event-id", self.issuer.feed_requests[-1])
 

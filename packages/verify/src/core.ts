@@ -120,7 +120,7 @@ export function createCore(options: CoreOptions): Verifier {
     ...clock,
     async resolve(key) {
       // Before the request: its response may not know of entries that come meanwhile.
-      const number = set.added;
+      const number = set.position;
       const response = await introspect(key);
       const resolved = readApiKey(response, audience, now());
       return resolved && { ...resolved, number };

@@ -28,14 +28,16 @@ export type RevocationSet = {
   add(revocation: Revocation): void;
   /** Whether a credential is revoked. `kid` names the key that signed it; undefined for API keys. */
   isRevoked(credential: Revocable, kid?: string): boolean;
-  /** The number of the latest entry about a credential, whatever its epoch; entries are numbered from 1 as they are added. */
+  /** The position of the latest entry about a credential, whatever its epoch. */
   latestAbout(credential: Revocable): number;
-  /** Refuses credentials issued before a time, in seconds since the epoch. */
+  /** Refuses credentials issued before a time, in seconds since the epoch. At another time than before, API keys resolved until now are outdated. */
   refuseIssuedBefore(time: number): void;
   /** Credentials issued up to this time are refused, in seconds since the epoch; undefined while every entry has room. */
   readonly refusedUntil: number | undefined;
   /** The number of entries that were added. */
   readonly added: number;
+  /** Grows with each entry, and with each change of the time before which credentials are refused. */
+  readonly position: number;
   /** The number of signing keys withdrawn since the start; grows when the issuer's keys have changed. */
   readonly withdrawnKeys: number;
   readonly size: number;
@@ -75,8 +77,10 @@ export function createRevocationSet({
   let withdrawnKeys = 0;
   let sweptAt = 0;
   let added = 0;
-  /** The latest entry that was dropped for want of room. */
-  let dropped = 0;
+  let position = 0;
+  /** API keys resolved before this position are outdated: an entry was dropped for want of room, or the API was registered again. */
+  let outdated = 0;
+  let refusedBefore: number | undefined;
 
   function sweep(now: number): void {
     sweptAt = now;
@@ -92,7 +96,7 @@ export function createRevocationSet({
     if (oldest === undefined) return;
     const [id, { addedAt, expiresAt, number }] = oldest;
     largest.delete(id);
-    dropped = Math.max(dropped, number);
+    outdated = Math.max(outdated, number);
     if (expiresAt > now) refusedUntil = Math.max(refusedUntil ?? 0, addedAt + CLOCK_DIFFERENCE_SECONDS);
   }
 
@@ -110,16 +114,22 @@ export function createRevocationSet({
       if (known === undefined && kind === 'key') withdrawnKeys += 1;
       // A map keeps the order of insertion. A changed entry counts as a new one.
       map.delete(id);
+      added += 1;
+      position += 1;
       map.set(id, {
         epoch: Math.max(epoch, known?.epoch ?? epoch),
         expiresAt: Math.max(expiresAt, known?.expiresAt ?? 0, now + MIN_RETENTION_SECONDS),
         addedAt: Math.floor(now),
-        number: ++added,
+        number: position,
       });
       if (size() > capacity) dropOldest(now);
     },
     refuseIssuedBefore(time) {
       refusedUntil = Math.max(refusedUntil ?? 0, Math.floor(time) - 1);
+      if (time === refusedBefore) return;
+      refusedBefore = time;
+      position += 1;
+      outdated = position;
     },
     isRevoked({ tokenId, grantId, keyId, clientId, person, epoch, issuedAt }, kid) {
       return (
@@ -139,13 +149,16 @@ export function createRevocationSet({
         client.get(clientId),
         subject.get(person?.id ?? ''),
       ];
-      return Math.max(dropped, ...about.map((entry) => entry?.number ?? 0));
+      return Math.max(outdated, ...about.map((entry) => entry?.number ?? 0));
     },
     get refusedUntil() {
       return refusedUntil;
     },
     get added() {
       return added;
+    },
+    get position() {
+      return position;
     },
     get withdrawnKeys() {
       return withdrawnKeys;

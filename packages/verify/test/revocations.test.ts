@@ -185,6 +185,17 @@ t.test('the latest entry about a credential', async (t) => {
   t.not(set.latestAbout(other), 0, 'one that was dropped may have been about it');
 });
 
+t.test('another registration outdates what was resolved before', async (t) => {
+  const set = createRevocationSet();
+  set.refuseIssuedBefore(NOW - 1000);
+  const { position } = set;
+  set.refuseIssuedBefore(NOW - 1000);
+  t.equal(set.position, position, 'the same one');
+  set.refuseIssuedBefore(NOW - 500);
+  t.ok(set.latestAbout(callerWith()) > position);
+  t.equal(set.added, 0);
+});
+
 const READ: [label: string, value: unknown, isRead: boolean][] = [
   ['of a token', { kind: 'token', id: 'a', expiresAt: 1 }, true],
   ['with an epoch', { kind: 'subject', id: 'a', epoch: 0, expiresAt: 1.5 }, true],

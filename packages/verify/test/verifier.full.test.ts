@@ -169,6 +169,9 @@ t.test('an API that is registered again', async (t) => {
   const { verifier, states } = verifierOf(t, issuer);
   const old = bearer(await signed(issuer));
   await verifier.verify(old);
+  const key = apiKey('k3Y');
+  issuer.introspection[key] = { active: true, aud: AUDIENCE, client_id: 'cli_7', jti: 'key_1' };
+  await verifier.verify(bearer(key));
   issuer.revoke({ kind: 'token', id: 'before' }, 'a position of the first');
   await until(() => verifier.metrics().revocations === 1);
   const created = Math.ceil(Date.now() / 1000) + 1;
@@ -184,6 +187,8 @@ t.test('an API that is registered again', async (t) => {
   await until(() => states.length === 3);
   t.strictSame(states, ['connected', 'refused', 'connected'], 'at once');
   await t.rejects(verifier.verify(old), REVOKED, 'a token of the first registration');
+  issuer.introspection[key] = { active: false };
+  await t.rejects(verifier.verify(bearer(key)), { message: 'The API key is not valid.' }, 'nor a key');
   const young = await tokenOfNow({ iss: issuer.url, iat: created, jti: 'young' });
   t.match(await verifier.verify(bearer(young)), { subject: 'usr_1' });
   const request = issuer.requests.find(({ path }) => path === second);

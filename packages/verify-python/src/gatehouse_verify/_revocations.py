@@ -35,9 +35,11 @@ class Revocations:
         self._capacity = capacity
         self._entries: dict[tuple[str, str], _Entry] = {}
         self._refused_until = -math.inf
-        self._dropped_position = 0
+        self._refused_before = -math.inf
+        # API keys that were resolved before this position may be hit: by a dropped entry, or by another registration.
+        self._outdated_position = 0
         self._swept_at = 0.0
-        # Grows with each entry that says something new.
+        # Grows with each entry that says something new, and with each registration of the API.
         self.position = 0
 
     def add(self, entry: dict[str, Any]) -> None:
@@ -61,14 +63,19 @@ class Revocations:
             # Somebody who has a withdrawn signing key chooses the time of issue.
             dropped = self._entries.pop(next(key for key in self._entries if key[0] != "key"))
             self._refused_until = max(self._refused_until, dropped.added_at + _CLOCK_DIFFERENCE_SECONDS)
-            self._dropped_position = self.position
+            self._outdated_position = self.position
         if now - self._swept_at >= _SWEEP_INTERVAL_SECONDS:
             self._swept_at = now
             for ended in [key for key, it in self._entries.items() if it.until <= now]:
                 del self._entries[ended]
 
     def refuse_issued_before(self, time: float) -> None:
+        """Refuses what was issued before this time. At another time than before, known API keys are outdated."""
         self._refused_until = max(self._refused_until, math.floor(time) - 1)
+        if time != self._refused_before:
+            self._refused_before = time
+            self.position += 1
+            self._outdated_position = self.position
 
     def is_revoked(self, ids: Ids, issued_at: float) -> bool:
         if issued_at <= self._refused_until:
@@ -76,8 +83,8 @@ class Revocations:
         return any((entry := self._entries.get(key)) and epoch < entry.epoch for key, epoch in ids.items())
 
     def concern(self, ids: Ids, position: int) -> bool:
-        """Returns whether an entry that came after this position concerns the credential."""
-        if position < self._dropped_position:
+        """Returns whether something that came after this position may concern the credential."""
+        if position < self._outdated_position:
             return True
         return any((entry := self._entries.get(key)) and entry.position > position for key in ids)
 
