@@ -18,7 +18,7 @@ import (
 
 const (
 	version       = "0.1.0"
-	maxLineLength = 64 << 10
+	maxBlockSize  = 64 << 10
 	maxRetryAfter = 5 * time.Minute
 	sweepInterval = 30 * time.Second
 	// firstWait is the time after the start for which requests wait for the feed.
@@ -178,16 +178,20 @@ func (f *feed) findResource(ctx context.Context) error {
 // read takes the blocks of an event stream: entries have data, heartbeats an id alone.
 func (f *feed) read(stream io.Reader, keepAlive func()) error {
 	lines := bufio.NewScanner(stream)
-	lines.Buffer(nil, maxLineLength)
+	lines.Buffer(nil, maxBlockSize)
 	var id, data string
+	size := 0
 	for lines.Scan() {
 		keepAlive()
+		if size += len(lines.Bytes()) + 1; size > maxBlockSize {
+			return errors.New("a block of the feed is too long")
+		}
 		name, value, _ := strings.Cut(lines.Text(), ":")
 		value = strings.TrimPrefix(value, " ")
 		switch {
 		case lines.Text() == "":
 			f.take(id, data)
-			id, data = "", ""
+			id, data, size = "", "", 0
 		case name == "id":
 			id = value
 		case name == "data":

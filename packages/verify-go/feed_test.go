@@ -219,6 +219,12 @@ func TestFeedIsReadInAnyShape(t *testing.T) {
 	if v.feed.read(endless, func() {}) == nil {
 		t.Error("a line without an end was read")
 	}
+	if v.feed.read(strings.NewReader(strings.Repeat("data: a\n", 100_000)), func() {}) == nil {
+		t.Error("a block without an end was read")
+	}
+	if err := v.feed.read(strings.NewReader(strings.Repeat("id: 1\n\n", 20_000)), func() {}); err != nil {
+		t.Error("many blocks:", err)
+	}
 }
 
 func TestNoGoroutineIsLeft(t *testing.T) {

@@ -1,3 +1,4 @@
+import itertools
 import math
 import os
 import time
@@ -134,6 +135,13 @@ class FeedTest(VerifierTestCase):
         self.assert_refused(verifier, key, "The API key is not valid.")
         verifier.verify(bearer(new))
         self.assertNotIn("last-event-id", self.issuer.feed_requests[-1])
+
+    def test_a_block_without_an_end_is_broken_off(self):
+        for line in (b"data: a\n", b": heartbeat\r\n", b"a"):
+            with self.assertRaisesRegex(ValueError, "too long", msg=line):
+                list(_feed._blocks(itertools.repeat(line, 100_000)))
+        blocks = list(_feed._blocks(itertools.repeat(b"id: 1\n\n", 20_000)))
+        self.assertEqual(blocks, [{"id": "1"}] * 20_000)
 
     def test_metadata_of_another_issuer_is_not_used(self):
         self.issuer.named_issuer = "https://other.example"

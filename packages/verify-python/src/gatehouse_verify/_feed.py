@@ -29,7 +29,7 @@ _FIRST_PAUSE_SECONDS = 0.2
 _MAX_PAUSE_SECONDS = 5.0
 _REFUSED_PAUSE_SECONDS = 30.0
 _MAX_RETRY_AFTER_SECONDS = 300.0
-_MAX_LINE_BYTES = 1_000_000
+_MAX_BLOCK_BYTES = 65_536
 # The first requests wait this long for the feed.
 _LOADING_SECONDS = 1.0
 
@@ -178,15 +178,16 @@ def _require_ok(response: httpx.Response) -> None:
 
 def _blocks(chunks: Iterator[bytes]) -> Iterator[dict[str, str]]:
     """The id and the data of each block. Its lines end with LF or CRLF; those of httpx end at other characters, too."""
-    rest, block = b"", dict[str, str]()
+    rest, block, size = b"", dict[str, str](), 0
     for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
-        if len(rest) > _MAX_LINE_BYTES:
-            raise ValueError("the line is too long")
         for line in lines:
+            size += len(line)
             name, _, value = line.removesuffix(b"\r").decode().partition(":")
             if name in ("id", "data"):
                 block[name] = value.removeprefix(" ")
             if line in (b"", b"\r"):
                 yield block
-                block = {}
+                block, size = {}, 0
+        if size + len(rest) > _MAX_BLOCK_BYTES:
+            raise ValueError("the block is too long")
