@@ -121,8 +121,9 @@ func (v *Verifier) server(ctx context.Context) (*serverMetadata, error) {
 		if err == nil && document.Issuer != v.options.Issuer {
 			err = errors.New("the metadata is that of another issuer")
 		}
-		isHTTP := strings.HasPrefix(document.JWKSURI, "http:") || strings.HasPrefix(document.IntrospectionEndpoint, "http:")
-		if err == nil && isHTTP && strings.HasPrefix(v.options.Issuer, "https:") {
+		isHTTPS := func(address string) bool { return address == "" || strings.HasPrefix(address, "https:") }
+		areHTTPS := isHTTPS(document.JWKSURI) && isHTTPS(document.IntrospectionEndpoint)
+		if err == nil && !areHTTPS && isHTTPS(v.options.Issuer) {
 			err = errors.New("an endpoint is not https")
 		}
 		if err == nil {

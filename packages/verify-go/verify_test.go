@@ -313,6 +313,31 @@ func TestProofsOfPossession(t *testing.T) {
 	}
 }
 
+func TestAnHTTPSIssuerHasNoHTTPEndpoints(t *testing.T) {
+	for document, isAccepted := range map[string]bool{
+		`"jwks_uri":"https://keys.example.net/jwks"`:                                                           true,
+		`"jwks_uri":"http://id.example.com/jwks"`:                                                              false,
+		`"jwks_uri":"HTTP://id.example.com/jwks"`:                                                              false,
+		`"jwks_uri":"https://id.example.com/jwks","introspection_endpoint":"http://id.example.com/introspect"`: false,
+	} {
+		respond := responder(`{"issuer":"https://id.example.com",` + document + `}`)
+		v, err := newVerifier(Options{Issuer: "https://id.example.com", Audience: audience, HTTPClient: &http.Client{Transport: respond}}, time.Now, fast)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.server(context.Background()); (err == nil) != isAccepted {
+			t.Error(document, err)
+		}
+	}
+}
+
+// responder gives each request the same response.
+type responder string
+
+func (r responder) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(r)))}, nil
+}
+
 func TestRevocationIsCheckedBeforeTheBinding(t *testing.T) {
 	i := startIssuer(t)
 	v, _ := startVerifier(t, i, nil)

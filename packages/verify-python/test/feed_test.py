@@ -1,3 +1,4 @@
+import functools
 import itertools
 import math
 import os
@@ -10,7 +11,7 @@ import issuer as test_issuer
 from issuer import AUDIENCE, api_key, until
 from verifier_test_case import KEYS_AWAY, NOT_KNOWN, REVOKED, VerifierTestCase, bearer
 
-from gatehouse_verify import _feed
+from gatehouse_verify import _feed, create_verifier
 
 
 class FeedTest(VerifierTestCase):
@@ -142,6 +143,21 @@ class FeedTest(VerifierTestCase):
                 list(_feed._blocks(itertools.repeat(line, 100_000)))
         blocks = list(_feed._blocks(itertools.repeat(b"id: 1\n\n", 20_000)))
         self.assertEqual(blocks, [{"id": "1"}] * 20_000)
+
+    def test_an_https_issuer_has_no_http_endpoints(self):
+        issuer = "https://id.example.com"
+        keys = {"keys": [{**self.issuer.keys["one"].as_dict(private=False), "kid": "one"}]}
+        token = self.issuer.token(iss=issuer)
+        for uri, is_accepted in (("https://keys.example.net/jwks", True), ("http://id.example.com/jwks", False)):
+            verifier = create_verifier(issuer=issuer, audience=AUDIENCE, log=lambda *_: None)
+            documents = {uri: keys, f"{issuer}/.well-known/oauth-authorization-server": {"issuer": issuer, "jwks_uri": uri}}
+            respond = functools.partial(lambda documents, it: httpx.Response(200, json=documents[str(it.url)]), documents)
+            verifier._transport = httpx.MockTransport(respond)
+            if is_accepted:
+                verifier.verify(bearer(token))
+            else:
+                self.assert_refused(verifier, token, KEYS_AWAY, 503)
+            verifier.close()
 
     def test_metadata_of_another_issuer_is_not_used(self):
         self.issuer.named_issuer = "https://other.example"

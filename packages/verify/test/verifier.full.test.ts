@@ -1,10 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createCore } from '@gatehouse/verify/core';
+import { createDiscovery } from '@gatehouse/verify/discovery';
+import { createRevocationSet } from '@gatehouse/verify/revocations';
 import { createVerifier, type VerifierOptions } from '@gatehouse/verify/verifier';
+import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import t, { type Test } from 'tap';
 import { pass } from './clock.ts';
 import { CREDENTIALS, type Issuer, startIssuer, verifierOf } from './issuer.ts';
 import { tokenOfNow } from './local.ts';
-import { AUDIENCE, apiKey, proof, STRANGER, token as sign, thumbprint } from './vectors/signing.ts';
+import { AUDIENCE, apiKey, JWKS, proof, STRANGER, token as sign, thumbprint } from './vectors/signing.ts';
 
 const REVOKED = { status: 401, message: 'The access token has been revoked.' };
 const UNKNOWN = { status: 503, message: 'It is not known at the moment which tokens are revoked.' };
@@ -138,11 +142,59 @@ t.test('silence ends', async (t) => {
   const token = await signed(issuer);
   await verifier.verify(bearer(token));
   await until(() => states.length === 2);
+  // A timer may be a millisecond early.
+  await sleep(2);
   await t.rejects(verifier.verify(bearer(token)), REVOKED, 'it is introspected, and unknown');
   issuer.beat();
   await until(() => states.length === 3);
   t.match(await verifier.verify(bearer(token)), { subject: 'usr_1' });
   t.strictSame(states.slice(0, 3), ['connected', 'silent', 'connected']);
+});
+
+t.test('the feed counts as silent by either clock', async (t) => {
+  const issuer = await startIssuer(t);
+  const { verifier } = verifierOf(t, issuer, { stale: { then: 'refuse' } });
+  const request = bearer(await signed(issuer));
+  await verifier.verify(request);
+  for (const clock of [Date, performance]) {
+    const { now } = clock;
+    clock.now = () => now.call(clock) + 11_000;
+    await t.rejects(verifier.verify(request), UNKNOWN).finally(() => {
+      clock.now = now;
+    });
+    t.match(await verifier.verify(request), { subject: 'usr_1' });
+  }
+});
+
+t.test('revocations that come while a token is verified', async (t) => {
+  const issuer = await startIssuer(t);
+  const set = createRevocationSet();
+  let isFresh = false;
+  const verifier = createCore({
+    issuer: issuer.url,
+    audience: AUDIENCE,
+    staleThen: 'refuse',
+    keys: createLocalJWKSet(JWKS as JSONWebKeySet),
+    set: {
+      ...set,
+      isRevoked(...credential) {
+        const isRevoked = set.isRevoked(...credential);
+        set.add({ kind: 'token', id: 'jti_1', expiresAt: Date.now() / 1000 + 600 });
+        isFresh = true;
+        return isRevoked;
+      },
+    },
+    credentials: {
+      introspect: async () => ({}),
+      feed: {
+        isFresh: () => isFresh,
+        started: Promise.resolve(),
+        behindSeconds: () => undefined,
+        async close() {},
+      },
+    },
+  });
+  await t.rejects(verifier.verify(bearer(await signed(issuer))), UNKNOWN);
 });
 
 t.test('the feed refuses', async (t) => {
@@ -357,6 +409,21 @@ t.test('Gatehouse is away', async (t) => {
     { message: /cannot be fetched/ },
     'the metadata of another issuer',
   );
+});
+
+t.test('the endpoints of an https issuer', async (t) => {
+  const issuer = 'https://id.example.com';
+  const good = {
+    issuer,
+    jwks_uri: 'https://keys.example.net/jwks',
+    introspection_endpoint: `${issuer}/introspect`,
+  };
+  const find = (metadata: object) =>
+    createDiscovery({ issuer, fetch: async () => Response.json(metadata) }).url('jwks_uri');
+  t.equal(await find(good), good.jwks_uri, 'another origin');
+  for (const name of ['jwks_uri', 'introspection_endpoint']) {
+    await t.rejects(find({ ...good, [name]: 'http://id.example.com/it' }), /not https/, name);
+  }
 });
 
 const BAD: [label: string, options: object, message: RegExp][] = [
