@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,12 +52,12 @@ func (v *Verifier) checkProof(r *http.Request, token, thumbprint string) error {
 	htu, _ := claims["htu"].(string)
 	issued, isNumber := claims["iat"].(float64)
 	id, _ := claims["jti"].(string)
-	switch address := normalURL(htu); {
+	switch {
 	case key != thumbprint:
 		return proofError("The DPoP proof was not made with the key that the access token is bound to.")
 	case claims["htm"] != any(r.Method):
 		return proofError("The DPoP proof's htm is not the request's method.")
-	case address == "" || address != normalURL(v.requestURL(r)):
+	case !v.isOwnURL(htu, r):
 		return proofError("The DPoP proof's htu is not the request's URL.")
 	case claims["ath"] != any(hashed(token)):
 		return proofError("The DPoP proof's ath is not the token's.")
@@ -118,9 +119,31 @@ func (k edwardsKey) VerifyPayload(payload, signature []byte, alg jose.SignatureA
 	return nil
 }
 
-// requestURL is the URL that the client used. http.StripPrefix changes r.URL, and not RequestURI.
-func (v *Verifier) requestURL(r *http.Request) string {
-	scheme, host, target := "http", r.Host, r.RequestURI
+var loopback = []string{"localhost", "127.0.0.1", "::1"}
+
+// isOwnURL says whether a proof for htu may come with the request. http.StripPrefix changes r.URL, and not RequestURI.
+func (v *Verifier) isOwnURL(htu string, r *http.Request) bool {
+	own, target := v.options.Origins, r.RequestURI
+	if len(own) == 0 {
+		own = []string{v.origin}
+		// A sender chooses the Host header: one who got a proof for another host could name that host here.
+		requested := v.requestOrigin(r)
+		if u, err := url.Parse(requested); err == nil && (v.options.TrustProxy || slices.Contains(loopback, u.Hostname())) {
+			own = append(own, requested)
+		}
+	}
+	if target == "" {
+		target = r.URL.RequestURI()
+	}
+	address, err := url.ParseRequestURI(target)
+	proven := normalURL(htu)
+	return err == nil && proven != "" && slices.ContainsFunc(own, func(origin string) bool {
+		return proven == normalURL(originOf(origin)+address.EscapedPath())
+	})
+}
+
+func (v *Verifier) requestOrigin(r *http.Request) string {
+	scheme, host := "http", r.Host
 	if r.TLS != nil {
 		scheme = "https"
 	}
@@ -128,14 +151,16 @@ func (v *Verifier) requestURL(r *http.Request) string {
 		scheme = firstOf(r.Header.Get("X-Forwarded-Proto"), scheme)
 		host = firstOf(r.Header.Get("X-Forwarded-Host"), host)
 	}
-	if target == "" {
-		target = r.URL.RequestURI()
-	}
-	address, err := url.ParseRequestURI(target)
+	return originOf(scheme + "://" + host)
+}
+
+// originOf is the scheme and host of a URL, normalised.
+func originOf(text string) string {
+	u, err := url.Parse(normalURL(text))
 	if err != nil {
 		return ""
 	}
-	return scheme + "://" + host + address.EscapedPath()
+	return u.Scheme + "://" + u.Host
 }
 
 func firstOf(list, otherwise string) string {

@@ -320,6 +320,7 @@ func TestErrorsOfOptions(t *testing.T) {
 	for _, change := range []func(*Options){
 		func(o *Options) { o.Issuer = "" }, func(o *Options) { o.Issuer = "id.example.com" }, func(o *Options) { o.Audience = "" },
 		func(o *Options) { o.Audience = "urn:notes" }, func(o *Options) { o.ClientID = "a" }, func(o *Options) { o.ClientSecret = "a" },
+		func(o *Options) { o.Origins = []string{"https://api.example.com/notes"} }, func(o *Options) { o.Origins = []string{""} },
 		func(o *Options) { o.Stale.Then = "ignore" }, func(o *Options) { o.Cache = -1 }, func(o *Options) { o.ClockSkew = -1 },
 	} {
 		options := Options{Issuer: "https://id.example.com/", Audience: audience}

@@ -30,7 +30,7 @@ type vector struct {
 		Audience       string
 		HasCredentials bool
 		Stale          struct{ Then StaleAction }
-		TrustProxy     bool
+		Origins        []string
 	}
 	Clock float64
 	Feed  struct {
@@ -143,7 +143,7 @@ func runVector(t *testing.T, file vectorFile, one vector) {
 func vectorVerifier(file vectorFile, one vector) (*Verifier, error) {
 	now := time.Unix(int64(one.Clock), 0)
 	options := Options{Issuer: file.Issuer, Audience: one.Options.Audience, Stale: Stale{Then: one.Options.Stale.Then},
-		TrustProxy: one.Options.TrustProxy, HTTPClient: &http.Client{Transport: vectorIssuer{file, one}}}
+		Origins: one.Options.Origins, HTTPClient: &http.Client{Transport: vectorIssuer{file, one}}}
 	if one.Options.HasCredentials {
 		options.ClientID, options.ClientSecret = "client", "secret"
 	}

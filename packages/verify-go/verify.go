@@ -49,7 +49,11 @@ type Options struct {
 	Cache int
 	// ClockSkew is the accepted difference to the clock of the issuer: 5 s by default.
 	ClockSkew time.Duration
-	// TrustProxy takes the URL of a request from X-Forwarded-Proto and X-Forwarded-Host, for DPoP.
+	// Origins are those by which clients call the API, such as https://api.example.com. DPoP proofs are accepted for these
+	// alone; by default for the origin of Audience, and for a loopback address where the request names it as its host.
+	Origins []string
+	// TrustProxy accepts DPoP proofs for the origin in X-Forwarded-Proto and X-Forwarded-Host, too, without Origins. It is
+	// for a proxy that sets both, and passes on requests for the API's own hosts alone.
 	TrustProxy bool
 	// ReplayStore remembers used DPoP proofs, in this process by default.
 	ReplayStore ReplayStore
@@ -142,6 +146,8 @@ func newVerifier(options Options, now func() time.Time, timing timing) (*Verifie
 		return nil, errors.New("verify: give both ClientID and ClientSecret, or neither")
 	case !slices.Contains([]StaleAction{Introspect, Refuse, Accept}, options.Stale.Then):
 		return nil, fmt.Errorf("verify: Stale.Then must be introspect, refuse or accept, not %q", options.Stale.Then)
+	case slices.ContainsFunc(options.Origins, func(it string) bool { return normalURL(it) != originOf(it)+"/" }):
+		return nil, errors.New("verify: Origins must have a scheme and a host alone, such as https://api.example.com")
 	case options.Stale.After < 0 || options.Cache < 0 || options.ClockSkew < 0:
 		return nil, errors.New("verify: Stale.After, Cache and ClockSkew must not be negative")
 	}
@@ -153,7 +159,7 @@ func newVerifier(options Options, now func() time.Time, timing timing) (*Verifie
 	}
 	half := (options.Cache + 1) / 2
 	v := &Verifier{options: options, client: clientFor(options.HTTPClient), now: now,
-		origin: audience.Scheme + "://" + audience.Host,
+		origin: originOf(options.Audience),
 		tokens: cache[[32]byte, *credential]{half: half}, apiKeys: cache[[32]byte, *credential]{half: half},
 		invalidKeys: cache[[32]byte, time.Time]{half: half}, flights: flights{calls: map[any]*flight{}},
 		revocations: revocationSet{capacity: maxRevocations, marks: map[revoked]mark{}}}

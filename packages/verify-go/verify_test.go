@@ -284,8 +284,8 @@ func TestProofsOfPossession(t *testing.T) {
 	v, _ := startVerifier(t, i, nil)
 	server := serve(t, v, Needs{})
 	own := server.URL + "/notes/a%20b"
-	forwarded := map[string]string{"X-Forwarded-Proto": "https, http", "X-Forwarded-Host": "api.example.com, inner",
-		"DPoP": proof("https://api.example.com/notes/a%20b", "1")}
+	forwarded := map[string]string{"X-Forwarded-Proto": "https, http", "X-Forwarded-Host": "api.example.net, inner",
+		"DPoP": proof("https://api.example.net/notes/a%20b", "1")}
 	if status := send(server, map[string]string{"DPoP": proof(own, "2")}); status != 200 {
 		t.Error(status, "by its own URL, below http.StripPrefix")
 	}
@@ -294,6 +294,10 @@ func TestProofsOfPossession(t *testing.T) {
 	}
 	if status := send(server, forwarded); status != 401 {
 		t.Error(status, "by headers that anybody may send")
+	}
+	named, _ := startVerifier(t, i, func(o *Options) { o.TrustProxy, o.Origins = true, []string{"https://notes.example.com"} })
+	if status := send(serve(t, named, Needs{}), forwarded); status != 401 {
+		t.Error(status, "for none of the origins")
 	}
 	shared := []*httptest.Server{}
 	for range 2 {

@@ -71,9 +71,9 @@ export function createCredentialVerifier(options: {
       const caller = await callerBy(credential, beforeVerification, address);
       if (isApiKey(credential)) return caller;
       const { keyThumbprint } = caller;
-      const url = () => origin + path;
+      const urls = () => [origin + path];
       try {
-        await proofs.verify({ scheme, token, keyThumbprint, proof: dpop, method, url });
+        await proofs.verify({ scheme, token, keyThumbprint, proof: dpop, method, urls });
       } catch (error) {
         throw toServiceError(error);
       }

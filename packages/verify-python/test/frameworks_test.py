@@ -29,7 +29,9 @@ class FrameworksTest(unittest.TestCase):
     def setUp(self):
         self.issuer = Issuer()
         self.addCleanup(self.issuer.close)
-        self.verifier = create_verifier(issuer=self.issuer.url, audience=AUDIENCE, log=lambda *_: None)
+        self.verifier = create_verifier(
+            issuer=self.issuer.url, audience=AUDIENCE, origins=["http://testserver"], log=lambda *_: None
+        )
         self.addCleanup(self.verifier.close)
 
     def check(self, request):

@@ -215,12 +215,22 @@ class TokensTest(VerifierTestCase):
 
     def test_headers_of_a_proxy_count_where_it_is_trusted(self):
         forwarded = {"X-Forwarded-Proto": "https, http", "X-Forwarded-Host": "api.example.com, proxy"}
-        for trust_proxy, url in ((True, "https://api.example.com/notes"), (False, AUDIENCE)):
+        outside = "https://api.example.com/notes"
+        for options, url, is_accepted in (
+            ({"trust_proxy": True}, outside, True),
+            ({"trust_proxy": True}, AUDIENCE, True),
+            ({}, AUDIENCE, True),
+            ({}, outside, False),
+            ({"trust_proxy": True, "origins": ["https://notes.example.com"]}, outside, False),
+        ):
             headers = {**forwarded, **self.issuer.dpop_headers("GET", url)}
-            self.verifier(credentials={}, trust_proxy=trust_proxy).verify(Request("GET", AUDIENCE, headers))
-            with self.assertRaises(VerifyError):
-                other = self.verifier(credentials={}, trust_proxy=not trust_proxy)
-                other.verify(Request("GET", AUDIENCE, headers))
+            request = Request("GET", "http://10.0.0.7:8080/notes", headers)
+            verifier = self.verifier(credentials={}, **options)
+            if is_accepted:
+                verifier.verify(request)
+            else:
+                with self.assertRaises(VerifyError, msg=options):
+                    verifier.verify(request)
 
     def test_figures_name_what_happened_and_hold_no_secret(self):
         verifier = self.loaded_verifier()
@@ -262,6 +272,10 @@ class TokensTest(VerifierTestCase):
             {"audience": "urn:notes"},
             {"stale": {"then": "ask"}},
             {"cache": 0},
+            {"origins": "https://api.example.com"},
+            {"origins": ["https://api.example.com/notes"]},
+            {"origins": ["ftp://api.example.com"]},
+            {"origins": [""]},
             {"issuer": "http://localhost/"},
         ):
             with self.assertRaises(ValueError, msg=options):

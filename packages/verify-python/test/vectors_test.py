@@ -35,9 +35,8 @@ def verifier_of(file, vector):
     options = vector["options"]
     credentials = {"client_id": "api", "client_secret": "secret"} if options["hasCredentials"] else {}
     stale = {"then": options["stale"]["then"]} if "stale" in options else {}
-    verifier = create_verifier(
-        issuer=file["issuer"], audience=options["audience"], stale=stale, log=lambda *_: None, **credentials
-    )
+    common = {"stale": stale, "origins": options.get("origins", []), "log": lambda *_: None}
+    verifier = create_verifier(issuer=file["issuer"], audience=options["audience"], **common, **credentials)
     verifier._clock = lambda: vector["clock"]
     verifier._transport = transport(file["issuer"], file["jwks"], vector.get("introspection"))
     process = verifier._process()

@@ -6,7 +6,7 @@ import { invalidToken, temporarilyUnavailable, VerifyError } from './errors.ts';
 import type { Introspect } from './introspection.ts';
 import { createResourceMetadata, type ResourceMetadata } from './metadata.ts';
 import { noRequests, type RequestCounts } from './reports.ts';
-import { type ReadRequest, readRequest, type VerifiableRequest } from './request.ts';
+import { type OriginOptions, type ReadRequest, readRequest, type VerifiableRequest } from './request.ts';
 import type { Revocable, RevocationSet } from './revocations.ts';
 import { requireScopes, requireSignIn, type SignInNeed } from './sign-in.ts';
 import { createTokenVerifier, type KeyGetter } from './token-verifier.ts';
@@ -50,12 +50,10 @@ export type Verifier = {
 };
 
 export type StalePolicy = 'introspect' | 'refuse' | 'accept';
-export type CoreOptions = {
+export type CoreOptions = OriginOptions & {
   issuer: string;
-  audience: string;
   cache?: number | undefined;
   clockSkew?: number | undefined;
-  trustProxy?: boolean | undefined;
   replayStore?: ReplayStore | undefined;
   /** The treatment of JWTs while the revocations are not known. */
   staleThen: StalePolicy;
@@ -154,7 +152,7 @@ export function createCore(options: CoreOptions): Verifier {
   }
 
   async function verify(request: VerifiableRequest, needs: Needs): Promise<Caller> {
-    const { caller, keyThumbprint } = await identify(readRequest(request, options.trustProxy ?? false));
+    const { caller, keyThumbprint } = await identify(readRequest(request, options));
     try {
       if (needs.scopes !== undefined) requireScopes(caller.scopes, needs.scopes);
       requireSignIn(caller, needs, { now: now() });

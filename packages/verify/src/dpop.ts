@@ -23,8 +23,8 @@ export type ProvenRequest = {
   /** The DPoP header. */
   proof: string | undefined;
   method: string;
-  /** The absolute URL; its query is ignored (RFC 9449 §4.2, htu). */
-  url: () => string;
+  /** The absolute URLs that the proof may be for; their queries are ignored (RFC 9449 §4.2, htu). */
+  urls: () => readonly string[];
 };
 
 /** Where used proofs are remembered; one that replicas share sees to it that each proof is accepted once by all of them. */
@@ -57,7 +57,7 @@ export function createProofVerifier(
   }
 
   return {
-    async verify({ scheme, token, keyThumbprint, proof, method, url }) {
+    async verify({ scheme, token, keyThumbprint, proof, method, urls }) {
       if (keyThumbprint === undefined) {
         if (scheme !== 'dpop') return;
         throw dpopError(INVALID_TOKEN, 'The access token is not bound to a key: send it as Bearer.');
@@ -86,7 +86,7 @@ export function createProofVerifier(
         throw refused('The DPoP proof was not made with the key that the access token is bound to.');
       }
       if (htm !== method) throw refused("The DPoP proof's htm is not the request's method.");
-      if (typeof htu !== 'string' || !isSameUrl(htu, url())) {
+      if (typeof htu !== 'string' || !urls().some((url) => isSameUrl(htu, url))) {
         throw refused("The DPoP proof's htu is not the request's URL.");
       }
       if (ath !== hash('sha256', token, 'base64url'))

@@ -15,11 +15,24 @@ export type ReadRequest = {
   authorization: string | undefined;
   proof: string | undefined;
   method: string;
-  url(): string;
+  /** The URLs that a DPoP proof of the request may be for. */
+  urls(): string[];
 };
 
+/** The options that decide which origins are those of the API. */
+export type OriginOptions = {
+  audience: string;
+  origins?: readonly string[] | undefined;
+  trustProxy?: boolean | undefined;
+};
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+
 /** The parts of a request that identify its caller. Throws when it has more than one Authorization header. */
-export function readRequest(request: VerifiableRequest, trustProxy: boolean): ReadRequest {
+export function readRequest(
+  request: VerifiableRequest,
+  { audience, origins = [], trustProxy = false }: OriginOptions,
+): ReadRequest {
   const web = isWeb(request) ? request : undefined;
   const node = isWeb(request) ? undefined : request;
   const header = (name: string) => web?.headers.get(name) ?? node?.headers[name]?.toString();
@@ -29,13 +42,17 @@ export function readRequest(request: VerifiableRequest, trustProxy: boolean): Re
     authorization: countAuthorization(node?.rawHeaders) > 1 ? '' : header('authorization'),
     proof: header('dpop'),
     method: request.method ?? '',
-    url() {
+    urls() {
       const { encrypted = false } = Object(node?.socket) as { encrypted?: boolean };
       const url = web === undefined ? undefined : new URL(web.url);
       const scheme = url?.protocol.slice(0, -1) ?? (encrypted ? 'https' : 'http');
       const host = url?.host ?? node?.headers[':authority']?.toString() ?? header('host');
       const path = url?.pathname ?? pathOf(node?.originalUrl ?? node?.url ?? '');
-      return `${forwarded('x-forwarded-proto') ?? scheme}://${forwarded('x-forwarded-host') ?? host}${path}`;
+      const requested = `${forwarded('x-forwarded-proto') ?? scheme}://${forwarded('x-forwarded-host') ?? host}`;
+      // A sender chooses the Host header: one who got a proof for another host could name that host here.
+      const isOwn = URL.canParse(requested) && (trustProxy || LOOPBACK.has(new URL(requested).hostname));
+      const own = origins.length > 0 ? origins : [audience, ...(isOwn ? [requested] : [])];
+      return own.map((it) => new URL(it).origin + path);
     },
   };
 }

@@ -32,7 +32,15 @@ export type VerifierOptions = Credentials & {
   cache?: number;
   /** How far clocks may differ, in seconds: 5 by default. */
   clockSkew?: number;
-  /** Whether a proxy sets `x-forwarded-proto` and `x-forwarded-host`, by which DPoP proofs are verified then. */
+  /**
+   * The origins by which clients call the API, such as `https://api.example.com`. DPoP proofs are accepted for these alone; by default for
+   * the origin of the audience, and for a loopback address where the request names it as its host.
+   */
+  origins?: readonly string[];
+  /**
+   * Without `origins`: whether DPoP proofs are also accepted for the origin in `x-forwarded-proto` and `x-forwarded-host`. Only for a
+   * proxy that sets both, and passes on requests for the API's own hosts alone.
+   */
   trustProxy?: boolean;
   /** Shared by the replicas of an API, so that each DPoP proof is accepted once by all of them. */
   replayStore?: ReplayStore;
@@ -58,6 +66,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
     throw new TypeError('The issuer must be a URL without a slash at its end.');
   }
   if (!URL.canParse(audience)) throw new TypeError('The audience must be a URL.');
+  if (!(options.origins ?? []).every(isOrigin)) {
+    throw new TypeError('origins must have a scheme and a host alone, such as https://api.example.com.');
+  }
   if ((clientId === undefined) !== (clientSecret === undefined)) {
     throw new TypeError('clientId and clientSecret must be given together.');
   }
@@ -106,4 +117,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
     fetch,
   });
   return createCore({ ...parts, counts, credentials: { introspect, feed } });
+}
+
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, origin, href } = new URL(text);
+  return /^https?:$/.test(protocol) && href === `${origin}/`;
 }

@@ -122,7 +122,7 @@ t.test('Hono', async (t) => {
   app.use(forHono.metadata(verifier, about));
   app.use('/v1/*', forHono.protect(verifier, needs));
   app.get('/v1/notes', (context) => context.json({ subject: context.get('caller').subject }));
-  const origin = 'http://api.example';
+  const origin = 'http://localhost';
   await testAdapter(
     t,
     async (path, init) => app.request(origin + path, init),
@@ -131,7 +131,7 @@ t.test('Hono', async (t) => {
 });
 
 t.test('Next', async (t) => {
-  const origin = 'http://api.example';
+  const origin = 'http://localhost';
   const protect = forNext.protect(verifier, needs);
   const GET = protect<{ params: Promise<{ id: string }> }>(async (_request, { params, caller }) => {
     t.strictSame(await params, { id: '7' });

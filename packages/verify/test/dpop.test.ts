@@ -11,7 +11,7 @@ const keyThumbprint = await thumbprint();
 const request = {
   scheme: 'dpop',
   method: 'GET',
-  url: () => URL_OF_REQUEST,
+  urls: () => [URL_OF_REQUEST],
   token: TOKEN,
   keyThumbprint,
 } as const;
@@ -96,5 +96,5 @@ t.test('a URL that cannot be parsed matches nothing', async (t) => {
   const proofs = createProofVerifier();
   const odd = await proof({ token: TOKEN, url: 'odd' }, { iat: now() });
   const message = "The DPoP proof's htu is not the request's URL.";
-  await t.rejects(proofs.verify({ ...request, proof: odd, url: () => 'odd' }), { message });
+  await t.rejects(proofs.verify({ ...request, proof: odd, urls: () => ['odd'] }), { message });
 });

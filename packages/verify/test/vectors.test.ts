@@ -32,6 +32,7 @@ function verifierOf({ issuer, jwks }: File, { options, clock, feed, introspectio
   return createCore({
     issuer,
     audience: options.audience,
+    origins: options.origins,
     staleThen: options.stale?.then ?? 'introspect',
     keys: createLocalJWKSet(jwks),
     set,

@@ -432,6 +432,9 @@ const BAD: [label: string, options: object, message: RegExp][] = [
   ['an audience that is no URL', { audience: 'notes' }, /audience/],
   ['an ID alone', { clientId: 'a' }, /together/],
   ['a secret alone', { clientSecret: 'a' }, /together/],
+  ['an origin with a path', { origins: ['https://api.example.com/notes'] }, /origins/],
+  ['an origin of another scheme', { origins: ['ftp://api.example.com'] }, /origins/],
+  ['no list of origins', { origins: [''] }, /origins/],
   ['an unknown policy', { stale: { then: 'ignore' } }, /stale/],
 ];
 
@@ -445,16 +448,21 @@ t.test('options that are wrong', async (t: Test) => {
 t.test('behind a proxy', async (t) => {
   const issuer = await startIssuer(t);
   const bound = await signed(issuer, { cnf: { jkt: await thumbprint() } });
-  const verify = async (trustProxy: boolean, url: string, headers = {}) => {
-    const { verifier } = verifierOf(t, issuer, { trustProxy });
+  const verify = async (options: Partial<VerifierOptions>, url: string, headers = {}) => {
+    const { verifier } = verifierOf(t, issuer, options);
     const dpop = await proof({ token: bound, url }, { iat: Math.floor(Date.now() / 1000) });
     const all = { host: '10.0.0.7:8080', authorization: `DPoP ${bound}`, dpop, ...headers };
     return verifier.verify({ method: 'GET', url: '/notes/7?x=1', headers: all, socket: {} });
   };
-  const forwarded = { 'x-forwarded-proto': 'https, http', 'x-forwarded-host': 'api.example.com' };
-  const outside = 'https://api.example.com/notes/7';
-  t.match(await verify(true, outside, forwarded), { subject: 'usr_1' });
-  t.match(await verify(false, 'http://10.0.0.7:8080/notes/7', forwarded), { subject: 'usr_1' });
+  const forwarded = { 'x-forwarded-proto': 'https, http', 'x-forwarded-host': 'api.example.net, proxy' };
+  const outside = 'https://api.example.net/notes/7';
+  const origins = ['https://notes.example.com'];
+  t.match(await verify({}, `${AUDIENCE}/7`, forwarded), { subject: 'usr_1' });
+  t.match(await verify({ trustProxy: true }, outside, forwarded), { subject: 'usr_1' });
   const message = "The DPoP proof's htu is not the request's URL.";
-  await t.rejects(verify(false, outside, forwarded), { message }, 'the headers of a stranger');
+  await t.rejects(verify({}, outside, forwarded), { message }, 'the headers of a stranger');
+  await t.rejects(verify({ trustProxy: true, origins }, outside, forwarded), { message }, 'origins win');
+  await t.rejects(verify({ trustProxy: true }, outside, { ...forwarded, 'x-forwarded-host': '%' }), {
+    message,
+  });
 });

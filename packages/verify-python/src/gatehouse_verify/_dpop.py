@@ -45,7 +45,7 @@ class MemoryReplayStore(Cache[float]):
 
 
 def verify_proof(
-    proofs: list[str], method: str, url: str | None, token: str, thumbprint: str | None, now: float
+    proofs: list[str], method: str, urls: list[str | None], token: str, thumbprint: str | None, now: float
 ) -> str:
     """Verifies all of RFC 9449 §4.3 but the first use; returns the key that a ReplayStore must not know."""
     if not proofs:
@@ -56,7 +56,7 @@ def verify_proof(
         # The libraries raise errors of many classes for keys and signatures that do not fit.
         raise proof_error("The DPoP proof is not a JWT signed with its own key.") from None
     htm, htu, ath, iat, jti = (claims.get(name) for name in ("htm", "htu", "ath", "iat", "jti"))
-    is_own_url = isinstance(htu, str) and url is not None and normalised(htu) == url
+    is_own_url = isinstance(htu, str) and (url := normalised(htu)) is not None and url in urls
     is_recent = is_number(iat) and abs(now - iat) <= _TOLERANCE_SECONDS
     has_jti = isinstance(jti, str) and 0 < len(jti) <= _MAX_JTI_LENGTH
     for holds, fault in (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ def header_values(request: Any, name: str) -> list[str]:
     return found
 
 
-def url_of(request: Any, trust_proxy: bool) -> str | None:
-    """The URL of the request, normalised. Its path is the one that was sent, not the decoded one."""
+def urls_of(request: Any, audience: str, origins: Sequence[str], trust_proxy: bool) -> list[str | None]:
+    """The URLs that a proof of the request may be for, normalised. Their path is not the decoded one."""
     if (environ := getattr(request, "environ", None)) is not None:
         scheme = environ["wsgi.url_scheme"]
         host = environ.get("HTTP_HOST") or f"{environ['SERVER_NAME']}:{environ['SERVER_PORT']}"
@@ -50,7 +52,17 @@ def url_of(request: Any, trust_proxy: bool) -> str | None:
     if trust_proxy:
         scheme = _first(request, "x-forwarded-proto") or scheme
         host = _first(request, "x-forwarded-host") or host
-    return normalised(f"{scheme}://{host}{path}")
+    own = [origin_of(it) for it in origins or (audience,)]
+    requested = origin_of(f"{scheme}://{host}")
+    # A sender chooses the Host header: one who got a proof for another host could name that host here.
+    if not origins and requested and (trust_proxy or urlsplit(requested).hostname in _LOOPBACK):
+        own.append(requested)
+    return [normalised(f"{origin}{path}") for origin in own]
+
+
+def origin_of(url: str) -> str:
+    """The scheme and host of a URL, normalised; empty if it has none."""
+    return "/".join((normalised(url) or "").split("/")[:3])
 
 
 def _first(request: Any, name: str) -> str:

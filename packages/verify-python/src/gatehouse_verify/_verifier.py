@@ -20,7 +20,7 @@ from ._dpop import REPLAY_TTL_SECONDS, MemoryReplayStore, ReplayStore, proof_err
 from ._errors import DPOP_ALGORITHMS, VerifyError, invalid_token, unavailable
 from ._feed import Feed
 from ._issuer import Issuer, Keys, Steps
-from ._request import header_values, normalised, url_of
+from ._request import header_values, normalised, origin_of, urls_of
 from ._revocations import Revocations
 from ._tokens import API_KEY_PREFIX, Caller, Credential, check_needs, is_well_formed_key, key_credential, verify_token
 
@@ -74,6 +74,11 @@ class Verifier:
     stale: Stale = field(default_factory=Stale)
     cache: int = 10_000
     clock_skew: float = 5
+    # The origins by which clients call the API: DPoP proofs are accepted for these alone. By default for the origin of
+    # the audience, and for a loopback address where the request names it as its host.
+    origins: Sequence[str] = ()
+    # Without origins: X-Forwarded-Proto and -Host count, too. Only for a proxy that sets both, and passes on requests
+    # for the API's own hosts alone.
     trust_proxy: bool = False
     replay_store: ReplayStore | None = None
     log: Callable[[str, str], None] = _log
@@ -84,6 +89,8 @@ class Verifier:
         resource = normalised(self.audience) or ""
         if not resource.startswith(("http://", "https://")):
             raise ValueError("audience must be the URL of the API, as it is registered.")
+        if not all(map(_is_origin, self.origins)):
+            raise ValueError("origins must have a scheme and a host alone, such as https://api.example.com.")
         if self.then not in ("introspect", "refuse", "accept"):
             raise ValueError('The "then" of stale must be "introspect", "refuse" or "accept".')
         if self.issuer.endswith("/"):
@@ -257,8 +264,9 @@ class _Process:
 
     def check_proof(self, request: Any, token: str, credential: Credential) -> Steps[None]:
         it = self._verifier
-        proofs, url = header_values(request, "dpop"), url_of(request, it.trust_proxy)
-        key = verify_proof(proofs, request.method, url, token, credential.thumbprint, it._clock())
+        proofs = header_values(request, "dpop")
+        urls = urls_of(request, it.audience, it.origins, it.trust_proxy)
+        key = verify_proof(proofs, request.method, urls, token, credential.thumbprint, it._clock())
         # A store that processes share may take its time.
         use = functools.partial(self._replay_store.use, key, REPLAY_TTL_SECONDS)
         is_first = use() if it.replay_store is None else (yield from self.issuer.run(object(), use))
@@ -300,6 +308,11 @@ class _Process:
         self._verifier.measure("introspections", 1)
         options = {"data": {"token": token}, "auth": self.issuer.credentials}
         return self.issuer.request_endpoint("introspection_endpoint", "POST", **options)
+
+
+def _is_origin(text: str) -> bool:
+    origin = origin_of(text)
+    return origin.startswith(("http://", "https://")) and normalised(text) == f"{origin}/"
 
 
 def _digest(token: str) -> bytes:

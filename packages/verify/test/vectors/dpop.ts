@@ -26,7 +26,8 @@ const JTI = 'The DPoP proof needs a jti of at most 256 characters.';
 const USED = 'The DPoP proof has been used before.';
 
 const ORIGIN = 'https://api.example.com';
-const URL_OF_REQUEST = `${ORIGIN}/notes/a%20b`;
+const PATH = '/notes/a%20b';
+const URL_OF_REQUEST = ORIGIN + PATH;
 const badProof = (description: string) => refused(401, 'invalid_dpop_proof', description, DPOP);
 
 const GOOD: [name: string, claims: Json, header?: Json][] = [
@@ -78,6 +79,31 @@ const BAD: [name: string, claims: Json, header: Json, description: string][] = [
   ['a jti that is too long', { jti: 'a'.repeat(257) }, {}, JTI],
 ];
 
+const NET = 'https://api.example.net';
+/** Proofs for an origin, with requests whose Host header names another or the same. */
+const ORIGINS: [name: string, host: string, proven: string, isOwn: boolean, origins?: string[]][] = [
+  ['the origin of the audience, through a proxy', 'http://10.0.0.7:8080', ORIGIN, true],
+  ['the origin of the audience, at a loopback address', 'http://localhost:4000', ORIGIN, true],
+  ['a loopback address', 'http://127.0.0.1:4000', 'http://127.0.0.1:4000', true],
+  ['a loopback address of IPv6', 'http://[::1]:4000', 'http://[::1]:4000', true],
+  ['another port of a loopback address', 'http://localhost:4000', 'http://localhost:4001', false],
+  ['a loopback address, at another host', ORIGIN, 'http://localhost:4000', false],
+  ['another host, which the request names', NET, NET, false],
+  [
+    'a host that begins like a loopback address',
+    'http://localhost.a.example',
+    'http://localhost.a.example',
+    false,
+  ],
+  ['one of the origins', 'http://localhost:4000', NET, true, ['http://localhost', NET]],
+  ['one of the origins, which has a port', ORIGIN, `${NET}:8443`, true, [NET, `${NET}:8443`]],
+  ['one of the origins, with a slash and its port', ORIGIN, NET, true, [`${NET}:443/`]],
+  ['another port of the origins', `${NET}:8443`, `${NET}:8443`, false, [NET]],
+  ['none of the origins, which the request names', 'https://a.example', 'https://a.example', false, [NET]],
+  ['the origin of the audience, which is none of the origins', ORIGIN, ORIGIN, false, [NET]],
+  ['a loopback address, which is none of the origins', 'http://localhost', 'http://localhost', false, [NET]],
+];
+
 export async function dpopVectors(): Promise<Vector[]> {
   const jkt = await thumbprint();
   const bound = await token({ cnf: { jkt } });
@@ -121,6 +147,15 @@ export async function dpopVectors(): Promise<Vector[]> {
   for (const [name, claims, changes, description] of BAD) {
     const dpop = await proof(of, claims, changes);
     all.push(vector(name, `DPoP ${bound}`, { request: request(dpop), expected: badProof(description) }));
+  }
+  for (const [name, host, proven, isOwn, origins] of ORIGINS) {
+    const dpop = await proof({ token: bound, url: proven + PATH });
+    const change = {
+      ...(origins === undefined ? {} : { options: { origins } }),
+      request: request(dpop, { url: host + PATH }),
+      expected: isOwn ? accepted() : badProof(HTU),
+    };
+    all.push(vector(`for ${name}`, `DPoP ${bound}`, change));
   }
   const invalid = (description: string) => invalidToken(description, DPOP);
   const freeProof = await proof({ ...of, token: free });

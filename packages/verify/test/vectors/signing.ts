@@ -10,6 +10,7 @@ export type Vector = {
     audience: string;
     hasCredentials: boolean;
     stale?: { then: 'introspect' | 'refuse' | 'accept' };
+    origins?: string[];
   };
   clock: number;
   feed: { state: 'fresh' | 'silent' | 'none'; revocations: Json[] };
