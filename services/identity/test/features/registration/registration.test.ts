@@ -250,7 +250,11 @@ t.test('what is wrong has the codes of RFC 7591 §3.2.2, and costs no use of the
       'invalid_client_metadata',
       /must not be none/,
     ],
-    [{ token_endpoint_auth_method: 'private_key_jwt' }, 'invalid_client_metadata', /jwks or jwks_uri is required/],
+    [
+      { token_endpoint_auth_method: 'private_key_jwt' },
+      'invalid_client_metadata',
+      /jwks or jwks_uri is required/,
+    ],
     [
       { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [{ ...jwk, d: 'AAAA' }] } },
       'invalid_client_metadata',
