@@ -37,6 +37,7 @@ const TABLE = {
       '/api/v1/password-resets',
       '/api/v1/invitations',
       '/api/v1/identity-providers',
+      '/api/v1/trusted-issuers',
       '/api/v1/resources',
       '/api/v1/ssf',
       '/api/v1/audit',

@@ -22,7 +22,7 @@ export type Caller = {
   issuedAt: number;
   /** `jti`; undefined for an API key. */
   tokenId: string | undefined;
-  /** `gid`, the person's grant to the client; undefined if no person granted anything. */
+  /** `gid`, the person's grant to the client. Of a machine, the trusted issuer by whose token it authenticated. Else undefined. */
   grantId: string | undefined;
   /** The id of the API key, also for a token that was issued for one (`api_key`). */
   keyId: string | undefined;

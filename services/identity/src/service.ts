@@ -43,6 +43,7 @@ import { sessions } from './features/sessions/module.ts';
 import { sharedSignals } from './features/shared-signals/module.ts';
 import { signIn } from './features/sign-in/module.ts';
 import { transfers } from './features/transfers/module.ts';
+import { trustedIssuers } from './features/trusted-issuers/module.ts';
 import { wellKnown } from './features/well-known/module.ts';
 import type { IdentityModule } from './identity-module.ts';
 import { keys } from './keys/module.ts';
@@ -61,6 +62,7 @@ const FEATURES = [
   sharedSignals,
   clientSecrets,
   apiKeys,
+  trustedIssuers,
   registration,
   sessions,
   consents,

@@ -1,5 +1,6 @@
 import type { RequestedBy } from '@gatehouse/server/requests';
 import type { Revocation } from '@gatehouse/verify/revocations';
+import type { Context } from 'koa';
 import type { ScriptedPart } from '../pages/account/account-document.ts';
 import type { Account } from './accounts/account.ts';
 import type { UndoableChange } from './accounts/notice.ts';
@@ -25,6 +26,8 @@ export type Extensions = {
   applicationKeys: ApplicationKeys[];
   /** Where applications are that nobody has registered here. */
   applicationSources: ApplicationSource[];
+  /** The tokens of others by which applications authenticate. */
+  clientAssertions: ClientAssertions[];
   programs: ProgramSessions[];
   provider: ProviderExtension[];
   /** The details of a request on the consent page. */
@@ -81,6 +84,17 @@ export type ApplicationSource = {
   find(id: string, requester?: string): Promise<Application | undefined>;
 };
 
+/** Authenticates clients by tokens that others have signed. */
+export type ClientAssertions = {
+  /**
+   * Replaces such a token in the form of a request by a secret for this request, and notes the client (see federated-client.ts). Leaves
+   * other assertions alone. Throws `unauthenticated`.
+   */
+  accept(ctx: Context, form: URLSearchParams): Promise<void>;
+  /** Whether what rests on this `gid` is in force; undefined for the grant of a person. */
+  isInForce(grantId: string): Promise<boolean | undefined>;
+};
+
 /** A change of an account, as far as it concerns others. It may come again. */
 export type ReportedChange = {
   id: string;
@@ -107,6 +121,7 @@ export function createExtensions(): Extensions {
   return {
     applicationKeys: [],
     applicationSources: [],
+    clientAssertions: [],
     programs: [],
     provider: [],
     requestDetails: [],

@@ -51,7 +51,7 @@ export function createSecrets(options: {
   const { store, audit, authority, writes, holds } = options;
   const recordSecretUse = createLastUsedRecorder((ids, use) => {
     const [id = '', secretId = ''] = ids.split(' ');
-    return store.secretUsed(id, secretId, use);
+    return store.credentialUsed(id, 'secrets', secretId, use);
   });
   const secretUsed: ApplicationSecrets['secretUsed'] = (id, secretId, address) =>
     recordSecretUse(`${id} ${secretId}`, address);

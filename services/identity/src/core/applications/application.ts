@@ -75,6 +75,26 @@ export const SECRET = {
 };
 export type ClientSecret = EntityOf<typeof SECRET>;
 
+/** A claim's value in a rule: a text that ends with `*` is a prefix. */
+export type RuleValue = string | number | boolean;
+
+/** A rule for the tokens of a trusted issuer by which an application authenticates (RFC 7523 §2.2): it has no secret. */
+export const FEDERATED_CREDENTIAL = {
+  id: text(),
+  name: text(),
+  /** The URL of the issuer. */
+  issuer: text(),
+  subject: text(),
+  /** By default, our issuer or the token endpoint. */
+  audience: text().default(null),
+  /** Pairs, since names of claims are not always names of fields. */
+  claims: value<readonly (readonly [name: string, value: RuleValue])[]>(),
+  createdAt: date(),
+  lastUse: lastUse(),
+  given: object(GIVEN),
+};
+export type FederatedCredential = EntityOf<typeof FEDERATED_CREDENTIAL>;
+
 /** An OAuth client, with further settings of ours. */
 export const APPLICATION = {
   /** The client_id. */
@@ -122,6 +142,7 @@ export const APPLICATION = {
   securityProfile: oneOf(SECURITY_PROFILES).optional(),
   /** Two can be valid at a time, so that one can be replaced without downtime. */
   secrets: listOf(SECRET),
+  federatedCredentials: listOf(FEDERATED_CREDENTIAL).default([]),
   /** When it was given tokens last, or used an API key. */
   lastUse: lastUse(),
   /** Tokens with a lower one are invalid. */
@@ -146,6 +167,7 @@ export type ApplicationChanges = Partial<
     | 'owner'
     | 'trust'
     | 'secrets'
+    | 'federatedCredentials'
     | 'lastUse'
     | 'epoch'
     | 'consentEpoch'
@@ -159,7 +181,16 @@ export type ApplicationChanges = Partial<
 
 /** The fields that are written with the changes, and nobody can ask for. */
 export type AccompanyingChanges = Partial<
-  Pick<Application, 'trust' | 'jwksGiven' | 'registrableScopes' | 'lockedSettings' | 'secrets' | 'type'>
+  Pick<
+    Application,
+    | 'trust'
+    | 'jwksGiven'
+    | 'registrableScopes'
+    | 'lockedSettings'
+    | 'secrets'
+    | 'federatedCredentials'
+    | 'type'
+  >
 >;
 
 export type ApplicationCache = {
@@ -231,13 +262,27 @@ export type ApplicationStore = {
   ): Promise<boolean | undefined>;
   /** Undefined when there is none. Marks the application until revocationWritten(). */
   removeSecret(id: string, secretId: string): Promise<Application | undefined>;
+  /** Adds a credential unless there are MAX_FEDERATED; returns whether it did, undefined without an application of this owner. */
+  addFederated(
+    application: Pick<Application, 'id' | 'owner'>,
+    credential: FederatedCredential,
+  ): Promise<boolean | undefined>;
+  /** Raises the epoch. Undefined when there is none. Marks the application until revocationWritten(). */
+  removeFederated(id: string, credentialId: string): Promise<Application | undefined>;
   used(id: string, use: LastUse): Promise<void>;
-  secretUsed(id: string, secretId: string, use: LastUse): Promise<void>;
+  /** Of a secret or a federated credential. */
+  credentialUsed(
+    id: string,
+    list: 'secrets' | 'federated_credentials',
+    credentialId: string,
+    use: LastUse,
+  ): Promise<void>;
   /** Drops an application from the cache, as somebody else has changed it. */
   forget(id: string): void;
 };
 
 export const MAX_SECRETS = 2;
+export const MAX_FEDERATED = 20;
 /** For each person. */
 export const MAX_APPLICATIONS = 100;
 

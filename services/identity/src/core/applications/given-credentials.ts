@@ -7,7 +7,12 @@ import type { MemberStore } from './member.ts';
 import { lowerRole } from './ownership.ts';
 import type { Trusts } from './trust.ts';
 
-type OfApplication = 'client_secret' | 'public_keys' | 'member' | 'member_invitation';
+type OfApplication =
+  | 'client_secret'
+  | 'public_keys'
+  | 'federated_credential'
+  | 'member'
+  | 'member_invitation';
 
 /** The credentials and members of applications, which end when the person who gave them could no longer give them. */
 export type GivenCredentials = {
@@ -49,17 +54,21 @@ export function createGivenCredentials(options: {
     return given === undefined || (await authority.giverOf(kind, given, application)) !== undefined;
   }
 
-  /** The same application without the secrets and public keys that have ended. */
+  /** The same application without the credentials that have ended. */
   async function withoutEnded(
     application: Application,
-  ): Promise<Pick<Application, 'secrets' | 'jwks' | 'jwksGiven'>> {
+  ): Promise<Pick<Application, 'secrets' | 'federatedCredentials' | 'jwks' | 'jwksGiven'>> {
     const { jwks, jwksGiven } = application;
-    const held = await Promise.all(
-      application.secrets.map((it) => holds('client_secret', application, it.given)),
-    );
-    const secrets = application.secrets.filter((_, i) => held[i]);
+    async function held<C extends { given?: Given | undefined }>(kind: OfApplication, all: readonly C[]) {
+      const each = await Promise.all(all.map((it) => holds(kind, application, it.given)));
+      return all.filter((_, i) => each[i]);
+    }
+    const others = {
+      secrets: await held('client_secret', application.secrets),
+      federatedCredentials: await held('federated_credential', application.federatedCredentials),
+    };
     const keeps = jwks === undefined || (await holds('public_keys', application, jwksGiven));
-    return keeps ? { secrets, jwks, jwksGiven } : { secrets, jwks: undefined, jwksGiven: undefined };
+    return { ...others, ...(keeps ? { jwks, jwksGiven } : { jwks: undefined, jwksGiven: undefined }) };
   }
 
   async function removeEnded(id: string, { endTokens = false } = {}): Promise<void> {
@@ -68,7 +77,11 @@ export function createGivenCredentials(options: {
       const before = await store.findNow(id);
       if (before === undefined) return false;
       const held = await withoutEnded(before);
-      isChanged = endTokens || held.secrets.length < before.secrets.length || held.jwks !== before.jwks;
+      isChanged =
+        endTokens ||
+        held.secrets.length < before.secrets.length ||
+        held.federatedCredentials.length < before.federatedCredentials.length ||
+        held.jwks !== before.jwks;
       return isChanged ? store.change(before, held, true) : before;
     });
     if (application === false) return;
@@ -111,11 +124,12 @@ export function createGivenCredentials(options: {
       await retried(async () => {
         const before = await store.findNow(id);
         if (before === undefined) return false;
-        const secrets = before.secrets.map((it) =>
-          ids.has(it.id) ? { ...it, given: restamp(it.given) } : it,
-        );
+        const restamped = <C extends { id: string; given?: Given | undefined }>(all: readonly C[]) =>
+          all.map((it) => (ids.has(it.id) ? { ...it, given: restamp(it.given) } : it));
+        const secrets = restamped(before.secrets);
+        const federatedCredentials = restamped(before.federatedCredentials);
         const keys = ids.has(publicKeysId(id)) ? { jwksGiven: restamp(before.jwksGiven) } : {};
-        return writes.change(before, { secrets, ...keys });
+        return writes.change(before, { secrets, federatedCredentials, ...keys });
       });
       for (const kind of options.keys) await kind.changeGivers(id, ids, restamp);
       for (const { id: memberId, userId, given } of await members.of(id)) {

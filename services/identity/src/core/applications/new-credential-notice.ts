@@ -7,6 +7,7 @@ import type { Manager } from './ownership.ts';
 /** The kinds of new credentials of an application. */
 export type NewCredential =
   | { what: 'a client secret' | 'public keys' }
+  | { what: 'a federated credential'; name: string; issuer: string }
   | { what: 'an API key' | 'an API key in place of another'; name: string };
 
 /** Tells the owner of an application what it has been given, and by whom if it was not the owner. Never rejects. */
@@ -51,6 +52,10 @@ function described(application: string, credential: NewCredential): string {
       return t('Your application “{application}” got a client secret.', { application });
     case 'public keys':
       return t('Your application “{application}” got public keys.', { application });
+    case 'a federated credential':
+      return t('Your application “{application}” now accepts tokens of {issuer} (“{credential}”).', {
+        ...{ application, issuer: credential.issuer, credential: plainName(credential.name) },
+      });
     case 'an API key':
       return t('Your application “{application}” got an API key, “{key}”.', {
         ...{ application, key: plainName(credential.name) },

@@ -31,6 +31,8 @@ export const MEMBER_EVENTS = {
 export const OTHER_EVENTS = {
   key_revoked: 'the API key is revoked',
   secret_removed: 'the client secret is removed',
+  rule_removed: 'the federated credential is removed',
+  issuer_ended: 'the issuer is switched off or deleted',
   resource_redefined: 'the scopes of the API are redefined',
   resource_deleted: 'the API is deleted, and registered again',
   provider_unlinked: 'the provider is disconnected',
@@ -228,6 +230,7 @@ export const AUTHORITY = {
           'scopes_narrowed',
           'trust_withdrawn',
         ],
+        'it rests on the rule and on the issuer': ['rule_removed', 'issuer_ended'],
       },
       stays: {
         'nothing that it rests on changes, and it expires within the hour': [
@@ -251,6 +254,26 @@ export const AUTHORITY = {
       stays: {
         [KNOWN_TO_OWNER]: ['recovered', 'undone'],
         [LIVES]: ['password_changed', 'sessions_ended', 'member_lowered', 'member_removed'],
+      },
+    },
+  },
+  federated_credential: {
+    name: 'Federated credential (tokens of a trusted issuer)',
+    givenBy: 'the owner or an admin; the issuer is trusted by an admin',
+    bound:
+      'tokens of the issuer that match the rule; the scopes of the application and of the issuer; the roles of its owner and its giver',
+    restsOn: ['authority_epoch'],
+    needs: 'owner',
+    cells: {
+      ends: {
+        ...GIVEN_FOR_PRODUCTION,
+        'the owner or an admin removed it, and its tokens end': ['rule_removed'],
+        'nothing that the issuer signs counts, and its tokens end': ['issuer_ended'],
+      },
+      bounded: { [BY_ROLE]: ['role_lowered'], [BY_SCOPES]: ['scopes_narrowed'] },
+      stays: {
+        [KNOWN_TO_OWNER]: ['recovered', 'undone'],
+        [LIVES]: ['password_changed', 'sessions_ended', 'secret_removed', 'member_lowered', 'member_removed'],
       },
     },
   },

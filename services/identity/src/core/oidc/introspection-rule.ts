@@ -23,11 +23,14 @@ async function resourceInForce(
   if (caller === undefined) return undefined;
   const { subject, clientId, grantId, givenBy, issuedAt, scopes } = caller;
   const audience = String(token.aud);
-  const requester = { ...application, isMachine: subject === clientId, isOfMember: givenBy !== undefined };
+  const isMachine = subject === clientId;
+  const requester = { ...application, isMachine, isOfMember: givenBy !== undefined };
   const found = await options.findResource(audience, requester);
   if (found === undefined || issuedAt < Math.floor(found.createdAt.getTime() / 1000)) return undefined;
-  const grant = grantId === undefined ? undefined : await ctx.oidc.provider.Grant.find(grantId);
-  if (grantId !== undefined && grant === undefined) return undefined;
+  // That of a machine is no person's, and its revocations were checked with the token.
+  const isOfPerson = grantId !== undefined && !isMachine;
+  const grant = isOfPerson ? await ctx.oidc.provider.Grant.find(grantId) : undefined;
+  if (isOfPerson && grant === undefined) return undefined;
   const inForce = scopesOf(found, audience, grant);
   return [...scopes].every((scope) => inForce.includes(scope)) ? found : undefined;
 }

@@ -27,6 +27,7 @@ import { ALL_SCOPES, applyDefaultScope, requireKnownScope } from './claims/scope
 import { machineClaims, pinnedProfiles } from './clients/client-credentials.ts';
 import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
 import { accessTokenAlgorithm } from './clients/fapi.ts';
+import { federatedClient } from './clients/federated-client.ts';
 import { notedSecret } from './clients/noted-secret.ts';
 import { isOfConsentEpoch, roleByGrant, scopesOf } from './epochs/consent-epochs.ts';
 import { introspectionRule } from './introspection-rule.ts';
@@ -82,7 +83,7 @@ export function createPermissions(options: PermissionOptions) {
       ? [INTERNAL_SCOPE]
       : clientId === DASHBOARD_CLIENT
         ? DASHBOARD_SCOPES
-        : withStreamScopes(ctx, await permissions(ctx, clientId));
+        : withinIssuer(ctx, withStreamScopes(ctx, await permissions(ctx, clientId)));
     if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
     // Only who the person is: an application gets nothing that it did not ask for.
     const byDefault = scopes.filter((scope) => scope === 'openid');
@@ -109,10 +110,11 @@ export function createPermissions(options: PermissionOptions) {
     const isForOthers = token.resourceServer !== undefined && token.resourceServer.audience !== api;
     if (token.accountId === undefined) {
       const { id } = await credentialOf(ctx, application);
-      const claims = machineClaims(application, permitted, id);
+      const grantId = federatedClient(ctx, application.id)?.grantId;
+      const claims = { ...machineClaims(application, permitted, id), gid: grantId };
       // Roles, profiles and credentials are those of our API; a member who gave the credential concerns all.
       if (!isForOthers) return claims;
-      await noteIssued(options, token, { subject: owner?.id, epoch: claims.epoch });
+      await noteIssued(options, token, { subject: owner?.id, epoch: claims.epoch, grantId });
       const ofOurs = { credential_id: undefined, roles: undefined, profiles: undefined };
       return { ...claims, ...ofOurs };
     }
@@ -180,18 +182,24 @@ export function createPermissions(options: PermissionOptions) {
 async function noteIssued(
   options: Pick<PermissionOptions, 'findResource' | 'noteIssued' | 'lifetimes'>,
   { clientId = '', grantId, resourceServer }: IssuedToken,
-  of: Pick<NewCredential, 'subject' | 'epoch'>,
+  of: Pick<NewCredential, 'subject' | 'epoch' | 'grantId'>,
 ): Promise<void> {
   const resource = await options.findResource(resourceServer?.audience ?? '');
   if (resource === undefined) throw new errors.InvalidTarget();
   const expiresAt = new Date(Date.now() + (options.lifetimes.accessToken + 1) * 1000);
-  await options.noteIssued({ ...of, resource: resource.id, clientId, grantId }, expiresAt);
+  await options.noteIssued({ grantId, ...of, resource: resource.id, clientId }, expiresAt);
 }
 
 const isForItself = ({ oidc }: KoaContextWithOIDC) => oidc.params?.grant_type === 'client_credentials';
 const requestedScopes = ({ oidc }: KoaContextWithOIDC) => parseScope(String(oidc.params?.scope ?? ''));
 const requestsStream = (ctx: KoaContextWithOIDC) =>
   requestedScopes(ctx).some((it) => SSF_SCOPES.includes(it));
+
+/** The scopes of a list that a token of an issuer may give to an application for itself. */
+function withinIssuer(ctx: KoaContextWithOIDC, scopes: readonly string[]): readonly string[] {
+  const bound = isForItself(ctx) && federatedClient(ctx, ctx.oidc.client?.clientId)?.scopes;
+  return bound ? scopes.filter((scope) => bound.includes(scope)) : scopes;
+}
 
 /** A web application or a machine gets the scopes of its event stream for itself, if it names them. */
 function withStreamScopes(
@@ -244,6 +252,8 @@ function createRequestPermissions(options: PermissionOptions) {
 
   /** The credential by which the machine has authenticated. */
   async function credentialOf(ctx: KoaContextWithOIDC, { id, jwks, jwksGiven }: Application) {
+    const federated = federatedClient(ctx, id);
+    if (federated !== undefined) return { kind: 'federated_credential', ...federated.credential } as const;
     if (jwks !== undefined) {
       const keyId = await signingKeyId(id, jwks, String(ctx.oidc.params?.client_assertion));
       return { kind: 'public_keys', id: keyId, given: jwksGiven } as const;
@@ -309,7 +319,7 @@ async function resourceOfOthers(
   const found = application && (await findResource(resource, { ...application, isMachine, isOfMember }));
   if (found === undefined) throw new errors.InvalidTarget(unavailable(resource));
   const { Grant: grant } = ctx.oidc.entities;
-  const scopes = scopesOf(found, resource, grant);
+  const scopes = withinIssuer(ctx, scopesOf(found, resource, grant));
   if (scopes.length === 0 && grant?.getResourceScope(resource) !== '') {
     throw new errors.InvalidGrant('the resource has changed since: ask the person again');
   }

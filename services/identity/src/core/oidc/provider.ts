@@ -12,6 +12,7 @@ import { ALL_SCOPES, OFFLINE_ACCESS } from './claims/scope-rules.ts';
 import { CLAIMS_OF_SCOPES } from './claims/standard-claims.ts';
 import { CLIENT_PROPERTIES, ID_TOKEN_PROFILE_CLAIMS, IS_UNKNOWN } from './clients/client-metadata.ts';
 import { checkAssertion, codeLifetime, isFapi2, isFromTheFuture } from './clients/fapi.ts';
+import { federatedClient } from './clients/federated-client.ts';
 import { noteSecret } from './clients/noted-secret.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import { consentEpochOf, trackConsentEpochs } from './epochs/consent-epochs.ts';
@@ -213,7 +214,8 @@ function compareSecretHashes(
   provider.Client.prototype.compareClientSecret = async function compare(this: { clientId: string }, secret) {
     const { ctx } = Provider;
     const info = ctx && requestInfo(ctx.req);
-    const ofService = acceptsService(this.clientId, secret);
+    const isFederated = ctx !== undefined && federatedClient(ctx, this.clientId)?.secret === secret;
+    const ofService = isFederated || acceptsService(this.clientId, secret);
     const found =
       ofService === undefined
         ? await applications.checkSecret(this.clientId, secret, info?.address)

@@ -1,6 +1,7 @@
 import {
   type Application,
   type ApplicationStore,
+  type FederatedCredential,
   liveSecrets,
   publicKeysId,
 } from '../../core/applications/application.ts';
@@ -13,6 +14,9 @@ import type { Given } from '../../core/authority/given.ts';
 import type { AccessSource, StandingAccess } from '../../core/authority/standing-access.ts';
 import { ACCOUNT_CLIENT } from '../../core/oidc/clients/client-metadata.ts';
 
+type NamedCredential = Pick<FederatedCredential, 'id' | 'name' | 'createdAt' | 'lastUse'> & {
+  given?: Given | undefined;
+};
 const NOWHERE = { address: '', userAgent: undefined, requestId: '' };
 
 /** The credentials and members of a person's applications, those that the person made in applications of others, and the applications that the person trusts. */
@@ -26,13 +30,17 @@ export function applicationCredentials(options: {
   const { applications, store, authority, members } = options;
 
   async function accessTo(application: Application, { id, role, epoch }: Giver): Promise<StandingAccess[]> {
-    const { id: clientId, name: clientName, owner, jwks, jwksGiven } = application;
+    const { id: clientId, name: clientName, owner, jwks, jwksGiven, federatedCredentials } = application;
     const manager: Manager = { id, role, epoch, clientId: ACCOUNT_CLIENT, origin: NOWHERE };
     const keys = (await Promise.all(options.applicationKeys.map((it) => it.list(manager, clientId)))).flat();
     const common = (given: Given | undefined) => ({
       ...{ clientId, clientName, madeBy: given?.by ?? owner ?? undefined },
     });
     const uses = (use: { at: Date } | null) => ({ lastUsedAt: use?.at ?? null });
+    const named = (kind: 'api_key' | 'federated_credential', those: readonly NamedCredential[]) =>
+      those.map(({ id, name, createdAt, lastUse, given }) => {
+        return { id, kind, name, createdAt, ...common(given), ...uses(lastUse) };
+      });
     return [
       ...liveSecrets(application).map(({ id, label, createdAt, lastUse, given }) => {
         return {
@@ -44,9 +52,8 @@ export function applicationCredentials(options: {
           ...uses(lastUse),
         };
       }),
-      ...keys.map(({ id, name, createdAt, lastUse, given }) => {
-        return { id, kind: 'api_key' as const, name, createdAt, ...common(given), ...uses(lastUse) };
-      }),
+      ...named('api_key', keys),
+      ...named('federated_credential', federatedCredentials),
       ...(jwks === undefined
         ? []
         : [

@@ -16,7 +16,7 @@ export type Credential = Pick<Caller, 'clientId' | 'grantId' | 'keyId' | 'epoch'
 export function createCredentialState(options: {
   findAccount: FindOwner;
   findApplication: (id: string) => Promise<{ epoch: number } | undefined>;
-  /** Whether the grant of a person to an application is still there. */
+  /** Whether the grant of a person to an application is still there, or the issuer on which a machine’s token rests is in force. */
   grantExists: (id: string) => Promise<boolean>;
   programs: readonly Pick<ProgramSessions, 'clientId' | 'exists'>[];
   applicationKeys: readonly Pick<ApplicationKeys, 'exists'>[];

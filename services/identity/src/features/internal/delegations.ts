@@ -113,13 +113,14 @@ function claimsOf({
   epoch,
 }: Delegation): Record<string, unknown> {
   const origin = {
+    gid: grantId,
     act: { sub: actor },
     given_by: givenBy,
     ...(keyId === undefined ? {} : { api_key: keyId }),
   };
   if (person === undefined) return { ...origin, trusted: true, epoch };
   const common = { ...origin, roles: [person.role], epoch };
-  return person.id === subject ? { ...common, gid: grantId } : { ...common, owner: person.id };
+  return person.id === subject ? common : { ...common, owner: person.id };
 }
 
 /** A handle is random, so that a plain hash is enough to hide it. */

@@ -15,7 +15,13 @@ export function internal(core: Ports<'accounts' | 'applications' | 'sessions' | 
     ...extensions,
     findAccount: core.accounts.find,
     findApplication: applications.find,
-    grantExists: async (id) => (await provider.current().Grant.find(id)) !== undefined,
+    async grantExists(id) {
+      for (const { isInForce } of extensions.clientAssertions) {
+        const known = await isInForce(id);
+        if (known !== undefined) return known;
+      }
+      return (await provider.current().Grant.find(id)) !== undefined;
+    },
   });
   const store = createDelegationStore(core.connection);
   const delegations = createDelegations({

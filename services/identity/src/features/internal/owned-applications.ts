@@ -44,15 +44,14 @@ type OwningAccount = Pick<
   'id' | 'role' | 'status' | 'epoch' | 'sign_in_epoch' | 'recovery_epoch' | 'authority_epoch' | 'admin_epoch'
 >;
 type OwnedApplication = Pick<Application, 'id' | 'owner' | 'trusted' | 'scopes'>;
+type OfMachines = Pick<Application, 'secrets' | 'federatedCredentials' | 'jwks' | 'jwksGiven'>;
 type Credential = { ids: string[]; kind: GivenCapability; given: Given | undefined };
 
 /** The applications of a person, and what these may read together now; or one application, with the role of its owner. */
 export function createOwnedApplications(options: {
   findOwner: FindOwner<OwningAccount>;
   /** As it is stored, since what rests on its owner ends by the response. */
-  findApplication: (
-    id: string,
-  ) => Promise<(OwnedApplication & Pick<Application, 'secrets' | 'jwks' | 'jwksGiven'>) | undefined>;
+  findApplication: (id: string) => Promise<(OwnedApplication & OfMachines) | undefined>;
   visibleTo: (userId: string) => Promise<string[]>;
   ownedBy: (userId: string) => Promise<OwnedApplication[]>;
   keysOf: (clientId: string) => Promise<Pick<Credential, 'ids' | 'given'>[]>;
@@ -119,16 +118,19 @@ export function createOwnedApplications(options: {
   };
 }
 
-/** The credentials by which an application gets its tokens: its public keys, or else its secrets. */
+/** The credentials by which an application gets its tokens: federated ones, and its public keys or else its secrets. */
 async function machineCredentials({
   id,
   secrets,
+  federatedCredentials,
   jwks,
   jwksGiven,
-}: Pick<Application, 'id' | 'secrets' | 'jwks' | 'jwksGiven'>): Promise<Credential[]> {
-  if (jwks !== undefined)
-    return [{ ids: await publicKeyIds(id, jwks), kind: 'public_keys', given: jwksGiven }];
-  return liveSecrets({ secrets }).map(({ id, given }) => ({ ids: [id], kind: 'client_secret', given }));
+}: OfMachines & { id: string }): Promise<Credential[]> {
+  const all = (kind: GivenCapability, those: readonly { id: string; given?: Given | undefined }[]) =>
+    those.map(({ id, given }) => ({ ids: [id], kind, given }));
+  const federated = all('federated_credential', federatedCredentials);
+  if (jwks === undefined) return [...federated, ...all('client_secret', liveSecrets({ secrets }))];
+  return [...federated, { ids: await publicKeyIds(id, jwks), kind: 'public_keys', given: jwksGiven }];
 }
 
 const epochsOf = (account: OwningAccount | undefined) => ({

@@ -277,7 +277,8 @@ export function authRoutes(options: AuthRoutesOptions): Api {
       if (caller.tokenId === undefined)
         throw new ServiceError('forbidden', 'An API key cannot be logged out.');
       await revocations.write([{ kind: 'token', id: caller.tokenId }]);
-      if (caller.grantId !== undefined) {
+      // That of a machine is not its own: all its issuer's tokens would end.
+      if (caller.grantId !== undefined && caller.subject !== caller.clientId) {
         const ofLogin = caller.clientId === LOGIN_CLIENT;
         await (ofLogin ? logins.end(caller.subject, caller.grantId) : options.endGrant(caller.grantId));
       }

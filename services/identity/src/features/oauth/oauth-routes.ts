@@ -9,6 +9,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isConfidential } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
+import type { ClientAssertions } from '../../core/extensions.ts';
 import { MAX_REQUEST } from '../../core/limits/bounds.ts';
 import type { AccessTokenHandles } from '../../core/oidc/adapter/access-token-handles.ts';
 import { omitOfflineAccess } from '../../core/oidc/claims/scope-rules.ts';
@@ -30,6 +31,7 @@ export function oauthRoutes(options: {
   verify(token: string): Promise<{ caller: Caller; audience: string }>;
   audit: Pick<Audit, 'record'>;
   applications: Pick<Applications, 'find'>;
+  extensions: { clientAssertions: readonly Pick<ClientAssertions, 'accept'>[] };
   /** Resolves to whether it has answered the request. */
   clientCredentials(ctx: Context, form: URLSearchParams): Promise<boolean>;
 }): Router {
@@ -40,6 +42,7 @@ export function oauthRoutes(options: {
   async function prepare(ctx: Context, form: URLSearchParams): Promise<void> {
     omitOfflineAccess(form);
     await acceptEmptySecret(ctx, form, options.applications.find);
+    for (const { accept } of options.extensions.clientAssertions) await accept(ctx, form);
   }
   const toProvider = (request: ClientRequestOptions) => clientRequest({ prepare, ...request });
 

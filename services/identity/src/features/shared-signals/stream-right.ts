@@ -64,9 +64,11 @@ export function createStreamRight(options: {
 
 /** A credential by which the application gets tokens for itself. */
 async function findCredential(
-  { id, jwks, jwksGiven, secrets }: Application,
+  { id, jwks, jwksGiven, secrets, federatedCredentials }: Application,
   credentialId: string,
 ): Promise<{ kind: GivenCapability; given: Given | undefined } | undefined> {
+  const federated = federatedCredentials.find((it) => it.id === credentialId);
+  if (federated !== undefined) return { kind: 'federated_credential', given: federated.given };
   if (jwks !== undefined) {
     const isThere = (await publicKeyIds(id, jwks)).includes(credentialId);
     return isThere ? { kind: 'public_keys', given: jwksGiven } : undefined;

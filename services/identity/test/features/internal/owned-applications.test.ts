@@ -12,7 +12,13 @@ const { givenBy } = createAuthority({
   noteGiver: async () => {},
   members: { find: async () => undefined },
 });
-const credentials = { scopes: ['read:data'], secrets: [], jwks: undefined, jwksGiven: undefined };
+const credentials = {
+  scopes: ['read:data'],
+  secrets: [],
+  federatedCredentials: [],
+  jwks: undefined,
+  jwksGiven: undefined,
+};
 async function findAccount() {
   return owner;
 }

@@ -40,7 +40,7 @@ export function revocations(
 }
 
 /** When and from where applications and their secrets were used last. */
-export function uses(applications: Applications): Pick<ApplicationStore, 'used' | 'secretUsed'> {
+export function uses(applications: Applications): Pick<ApplicationStore, 'used' | 'credentialUsed'> {
   return {
     async used(id, { at, address }) {
       await applications.updateOne(
@@ -49,10 +49,10 @@ export function uses(applications: Applications): Pick<ApplicationStore, 'used' 
       );
     },
 
-    async secretUsed(id, secretId, { at, address }) {
+    async credentialUsed(id, list, credentialId, { at, address }) {
       await applications.updateOne(
-        { _id: id, secrets: { $elemMatch: { id: secretId, last_used_at: { $not: { $gte: at } } } } },
-        { $set: { 'secrets.$.last_used_at': at, 'secrets.$.last_used_address': address } },
+        { _id: id, [list]: { $elemMatch: { id: credentialId, last_used_at: { $not: { $gte: at } } } } },
+        { $set: { [`${list}.$.last_used_at`]: at, [`${list}.$.last_used_address`]: address } },
       );
     },
   };

@@ -9,7 +9,9 @@ import {
   type Application,
   type ApplicationCache,
   type ApplicationStore,
+  FEDERATED_CREDENTIAL,
   MAX_APPLICATIONS,
+  MAX_FEDERATED,
   MAX_SECRETS,
   SECRET,
 } from '../application.ts';
@@ -25,6 +27,7 @@ import { createApplicationLists } from './application-store-list.ts';
 import { revocations, uses } from './application-store-revocations.ts';
 
 const secrets = createDocumentMapper(SECRET);
+const federated = createDocumentMapper(FEDERATED_CREDENTIAL);
 
 const INDEXES: readonly IndexDefinition[] = [
   { fields: { owner: 1, _id: 1 } },
@@ -85,7 +88,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
     findNow,
     ...revocations(applications),
     ...uses(applications),
-    ...secretWrites(applications, { writing, changed }),
+    ...credentialWrites(applications, { writing, changed }),
 
     source: createApplicationLists(applications as unknown as DocumentCollection, applicationOf),
 
@@ -129,7 +132,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
         id,
         { _id: id, ...omitUndefined({ owner }) },
         {
-          $set: { deleted_at: new Date(), secrets: [], revocation_due: 1 },
+          $set: { deleted_at: new Date(), secrets: [], federated_credentials: [], revocation_due: 1 },
           $inc: { epoch: 1 },
           $unset: { slot: 1 },
         },
@@ -181,6 +184,7 @@ function transferTo(owner: string, slot: number, read: Application): mongo.Updat
       slot,
       trusted: false,
       secrets: [],
+      federated_credentials: [],
       revocation_due: 1,
       transfer_due: 1,
       updated_at: laterThan(read.updatedAt),
@@ -210,7 +214,7 @@ async function list(
   return documents.map(applicationOf);
 }
 
-function secretWrites(
+function credentialWrites(
   applications: Applications,
   {
     writing,
@@ -223,22 +227,45 @@ function secretWrites(
       update: mongo.UpdateFilter<ApplicationDocument>,
     ): Promise<Application | undefined>;
   },
-): Pick<ApplicationStore, 'addSecret' | 'removeSecret'> {
+): Pick<ApplicationStore, 'addSecret' | 'removeSecret' | 'addFederated' | 'removeFederated'> {
+  /** Adds to a list that has fewer than `limit`. */
+  async function add(
+    { id, owner }: Pick<Application, 'id' | 'owner'>,
+    [list, limit]: readonly ['secrets' | 'federated_credentials', number],
+    added: object,
+  ): Promise<boolean | undefined> {
+    const { matchedCount } = await writing(
+      id,
+      applications.updateOne(
+        { ...notDeleted(id), owner, [`${list}.${limit - 1}`]: { $exists: false } },
+        { $push: { [list]: added } as object },
+      ),
+    );
+    if (matchedCount > 0) return true;
+    const isThere = (await applications.countDocuments({ ...notDeleted(id), owner }, { limit: 1 })) > 0;
+    return isThere ? false : undefined;
+  }
+
   return {
-    async addSecret({ id, owner }, added) {
+    async addSecret(application, added) {
       const expired = { expires_at: { $lte: new Date() } };
-      await applications.updateOne(notDeleted(id), { $pull: { secrets: expired } });
-      const { matchedCount } = await writing(
-        id,
-        applications.updateOne(
-          { ...notDeleted(id), owner, [`secrets.${MAX_SECRETS - 1}`]: { $exists: false } },
-          { $push: { secrets: secrets.write(added) } },
-        ),
-      );
-      if (matchedCount > 0) return true;
-      const isThere = (await applications.countDocuments({ ...notDeleted(id), owner }, { limit: 1 })) > 0;
-      return isThere ? false : undefined;
+      await applications.updateOne(notDeleted(application.id), { $pull: { secrets: expired } });
+      return add(application, ['secrets', MAX_SECRETS], secrets.write(added));
     },
+
+    addFederated: (application, added) =>
+      add(application, ['federated_credentials', MAX_FEDERATED], federated.write(added)),
+
+    removeFederated: (id, credentialId) =>
+      changed(
+        id,
+        { ...notDeleted(id), 'federated_credentials.id': credentialId },
+        {
+          $pull: { federated_credentials: { id: credentialId } },
+          $set: { revocation_due: 1 },
+          $inc: { epoch: 1 },
+        },
+      ),
 
     removeSecret: (id, secretId) =>
       changed(

@@ -3,11 +3,17 @@ import { apiAudience, parseScope } from '@gatehouse/tokens/scopes';
 import type { Context } from 'koa';
 import type { Account } from '../../accounts/account.ts';
 import type { AccountCache } from '../../accounts/account-cache.ts';
-import { type Application, findSecret, grantTypesOf } from '../../applications/application.ts';
+import {
+  type Application,
+  type ClientSecret,
+  findSecret,
+  grantTypesOf,
+} from '../../applications/application.ts';
 import type { Applications } from '../../applications/applications.ts';
 import { credentialPermissions, type OwnerPermissions } from '../../applications/ownership.ts';
 import type { Authority } from '../../authority/authority.ts';
 import type { TokenSigning } from '../../tokens/token-signing.ts';
+import { federatedClient } from './federated-client.ts';
 
 /** The parameters that a token request may have to be handled here. */
 const PARAMETERS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
@@ -40,8 +46,8 @@ export function machineClaims(
 }
 
 /**
- * Issues access tokens for client credentials (RFC 6749 §4.4) in the plain case: an application authenticates with its secret,
- * and asks for a bearer token for the API. That is the whole traffic of most machines, and takes a fraction of the time that it
+ * Issues access tokens for client credentials (RFC 6749 §4.4) in the plain case: an application authenticates with its secret, or
+ * has done so by a token of a trusted issuer, and asks for a bearer token for the API. That is the whole traffic of most machines, and takes a fraction of the time that it
  * takes in oidc-provider, which has to be ready for everything.
  *
  * The function resolves to whether it has answered the request. What it has not answered, such as every request that is to be
@@ -66,22 +72,25 @@ export function createClientCredentials(options: {
     const { id, secret } = credentials;
     const application = await applications.find(id);
     if (application === undefined || !isPlainMachine(application)) return false;
-    const found = findSecret(application, secret);
+    const federated = federatedClient(ctx, id);
+    const found = federated === undefined ? findPlainSecret(application, secret) : federated.credential;
     if (found === undefined) return false;
-    const by = { kind: 'client_secret', given: found.given } as const;
+    const kind = federated === undefined ? 'client_secret' : 'federated_credential';
+    const by = { kind, given: found.given } as const;
     const permissions = await credentialPermissions(application, by, { authority, findOwner });
     if (permissions?.active !== true) return false;
-    const allowed = permissions.within(application.scopes);
+    const bound = federated?.scopes ?? application.scopes;
+    const allowed = permissions.within(application.scopes.filter((scope) => bound.includes(scope)));
     const asked = form.get('scope') ?? '';
     const scopes = asked === '' ? allowed : parseScope(asked);
     const isPlain = asked === '' || asked === scopes.join(' ');
     if (scopes.length === 0 || !isPlain || !scopes.every((scope) => allowed.includes(scope))) return false;
     const info = requestInfo(ctx.req);
     const scope = scopes.join(' ');
-    const claims = machineClaims(application, permissions, found.id);
+    const claims = { ...machineClaims(application, permissions, found.id), gid: federated?.grantId };
     const draft = { subject: id, clientId: id, audience, scope, lifetime, claims };
     const { token } = await options.signing.signer()(draft);
-    applications.secretUsed(id, found.id, info.address);
+    if (federated === undefined) applications.secretUsed(id, found.id, info.address);
     applications.used(id, info.address);
     options.onTokenIssued(id);
     info.client = id;
@@ -110,9 +119,14 @@ function plainCredentials(ctx: Context, form: URLSearchParams): { id: string; se
     : undefined;
 }
 
-/** Whether the application authenticates with a secret, and its tokens are bound to nothing. */
+/** Whether the application gets tokens for itself that are bound to nothing. */
 function isPlainMachine(application: Application): boolean {
-  const { jwks, dpopBound, securityProfile } = application;
-  const isBound = jwks !== undefined || dpopBound || securityProfile !== undefined;
+  const { dpopBound, securityProfile } = application;
+  const isBound = dpopBound || securityProfile !== undefined;
   return !isBound && grantTypesOf(application).includes('client_credentials');
+}
+
+/** The secret of an application that authenticates with one. */
+function findPlainSecret(application: Application, secret: string): ClientSecret | undefined {
+  return application.jwks === undefined ? findSecret(application, secret) : undefined;
 }

@@ -1,7 +1,7 @@
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { DASHBOARD } from '@gatehouse/core/services';
 import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
-import type { AdapterPayload } from 'oidc-provider';
+import Provider, { type AdapterPayload } from 'oidc-provider';
 import {
   type Application,
   grantTypesOf,
@@ -11,6 +11,7 @@ import {
 import type { Applications } from '../../applications/applications.ts';
 import { OFFLINE_ACCESS } from '../claims/scope-rules.ts';
 import { SECURITY_PROFILE } from './fapi.ts';
+import { federatedClient } from './federated-client.ts';
 import { isMetadataDocumentId } from './metadata-document-id.ts';
 
 /** oidc-provider requires one of a confidential client; secrets are compared with their hashes elsewhere. */
@@ -37,9 +38,11 @@ export const CLIENT_PROPERTIES = [
 export function clientMetadata(application: Application): AdapterPayload {
   const { type, legacyImplicit, jwks, backchannelLogoutUri, securityProfile } = application;
   const ofPeople = signsPeopleIn(application);
+  const { ctx } = Provider;
+  const isFederated = ctx !== undefined && federatedClient(ctx, application.id) !== undefined;
   const method = !isConfidential(application)
     ? 'none'
-    : jwks === undefined
+    : jwks === undefined || isFederated
       ? 'client_secret_post'
       : 'private_key_jwt';
   return {

@@ -143,7 +143,7 @@ t.test('the last use of a secret, and of the application, only moves on', async 
   const later = { at: new Date('2026-02-02T00:00:00Z'), address: '192.0.2.2' };
   const earlier = { at: new Date('2026-01-01T00:00:00Z'), address: '192.0.2.1' };
   for (const use of [earlier, later, earlier]) {
-    await store.secretUsed(id, first.id, use);
+    await store.credentialUsed(id, 'secrets', first.id, use);
     await store.used(id, use);
   }
   const { secrets, lastUse } = (await store.findNow(id)) ?? {};
@@ -188,7 +188,7 @@ t.test('every query uses an index', (t) =>
     await store.list({ after: 'app_1', limit: 5 });
     const changed = await store.change(application, { name: 'x' }, true);
     await store.addSecret(application, secret());
-    await store.secretUsed(application.id, application.secrets[0]?.id ?? '', USE);
+    await store.credentialUsed(application.id, 'secrets', application.secrets[0]?.id ?? '', USE);
     await store.used(application.id, USE);
     await store.removeSecret(application.id, application.secrets[0]?.id ?? '');
     await store.raiseEpochsOf('usr_ann', 5);

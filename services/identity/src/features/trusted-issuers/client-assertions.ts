@@ -1,0 +1,120 @@
+import { hash, randomBytes } from 'node:crypto';
+import { ServiceError } from '@gatehouse/core/errors';
+import { requestInfo } from '@gatehouse/server/requests';
+import { decodeJwt, type JWTPayload } from 'jose';
+import type { Context } from 'koa';
+import type {
+  Application,
+  ApplicationStore,
+  FederatedCredential,
+} from '../../core/applications/application.ts';
+import type { Authority } from '../../core/authority/authority.ts';
+import type { ClientAssertions } from '../../core/extensions.ts';
+import { createLastUsedRecorder } from '../../core/last-used.ts';
+import type { OidcStore } from '../../core/oidc/adapter/oidc-adapter.ts';
+import { noteFederatedClient } from '../../core/oidc/clients/federated-client.ts';
+import type { IssuerKeys } from './issuer-keys.ts';
+import { findDifference } from './rule.ts';
+import { grantIdOf, type TrustedIssuer } from './trusted-issuer.ts';
+import { authenticates, type TrustedIssuers } from './trusted-issuers.ts';
+import { SKEW, TokenProblem, verifyWorkloadToken } from './workload-token.ts';
+
+/** RFC 7523 §2.2. */
+const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** Authenticates applications by the tokens of trusted issuers that match their federated credentials (RFC 7523 §3). */
+export function createClientAssertions(options: {
+  issuers: TrustedIssuers;
+  keys: IssuerKeys;
+  store: Pick<ApplicationStore, 'findById' | 'findNow' | 'credentialUsed'>;
+  authority: Pick<Authority, 'giverOf'>;
+  useOnce: OidcStore['useOnce'];
+  /** The audiences of tokens, unless a credential names another. */
+  audiences: readonly string[];
+}): ClientAssertions {
+  const { issuers, keys, store, authority, audiences, useOnce } = options;
+  const recordUse = createLastUsedRecorder((ids, use) => {
+    const [id = '', credentialId = ''] = ids.split(' ');
+    return store.credentialUsed(id, 'federated_credentials', credentialId, use);
+  });
+
+  async function matchIn(application: Application | undefined, claims: JWTPayload) {
+    // FAPI 2.0 Security Profile §5.3.2.1: private_key_jwt.
+    if (application === undefined || application.securityProfile !== undefined) return undefined;
+    for (const it of application.federatedCredentials) {
+      if (findDifference(it, claims, audiences) !== undefined) continue;
+      if ((await authority.giverOf('federated_credential', it.given, application)) !== undefined) return it;
+    }
+    return undefined;
+  }
+
+  async function findMatch(clientId: string, claims: JWTPayload): Promise<FederatedCredential | undefined> {
+    // Another replica may have added it a moment ago.
+    return (
+      (await matchIn(await store.findById(clientId), claims)) ??
+      (await matchIn(await store.findNow(clientId), claims))
+    );
+  }
+
+  async function verifyOnce(token: string, issuer: TrustedIssuer): Promise<void> {
+    const { jti, exp } = await verifyWorkloadToken(token, issuer, keys);
+    if (issuer.reusesTokens) return;
+    const name = typeof jti === 'string' ? `jti ${jti}` : `token ${hash('sha256', token, 'base64url')}`;
+    if (!(await useOnce(`workload ${issuer.id} ${name}`, new Date((exp + SKEW) * 1000))))
+      throw new TokenProblem('has already been used');
+  }
+
+  return {
+    isInForce: issuers.isInForce,
+
+    async accept(ctx, form) {
+      const token = assertionIn(ctx, form);
+      const claims = token === undefined ? undefined : decoded(token);
+      if (token === undefined || typeof claims?.iss !== 'string') return;
+      const clientId = form.get('client_id') ?? undefined;
+      if (claims.iss === clientId) return;
+      const issuer = await issuers.find(claims.iss);
+      // The client's own (private_key_jwt), without its client_id in the form.
+      if (issuer === undefined && claims.iss === claims.sub) return;
+      if (clientId === undefined)
+        throw refused('The token of another issuer does not name the client: send the client_id as well.');
+      const isTrusted = issuer !== undefined && authenticates(issuer);
+      const counts = isTrusted && (issuer.applications?.includes(clientId) ?? true);
+      const credential = counts ? await findMatch(clientId, claims) : undefined;
+      if (issuer === undefined || credential === undefined)
+        throw refused('No federated credential of this application matches the token.');
+      await verifyOnce(token, issuer).catch((error: unknown) => {
+        throw error instanceof TokenProblem ? refused(`The token ${error.message}.`) : error;
+      });
+      const secret = randomBytes(32).toString('base64url');
+      noteFederatedClient(ctx, {
+        ...{ clientId, secret, credential, scopes: issuer.scopes, grantId: grantIdOf(issuer) },
+      });
+      recordUse(`${clientId} ${credential.id}`, requestInfo(ctx.req).address);
+      form.delete('client_assertion');
+      form.delete('client_assertion_type');
+      form.set('client_secret', secret);
+    },
+  };
+}
+
+const refused = (message: string) => new ServiceError('unauthenticated', message);
+
+/** The assertion of a request that authenticates in no other way, as oidc-provider requires. */
+function assertionIn(ctx: Context, form: URLSearchParams): string | undefined {
+  const isOnce = ['client_id', 'client_assertion', 'client_assertion_type'].every(
+    (name) => form.getAll(name).length <= 1,
+  );
+  const isOther = form.get('client_assertion_type') !== TYPE;
+  if (!isOnce || isOther || form.has('client_secret') || ctx.get('authorization') !== '') return undefined;
+  return form.get('client_assertion') ?? undefined;
+}
+
+/** The claims of a JWT that is not verified; undefined if it is none. */
+export function decoded(token: string): JWTPayload | undefined {
+  try {
+    return decodeJwt(token);
+  } catch {
+    return undefined;
+  }
+}

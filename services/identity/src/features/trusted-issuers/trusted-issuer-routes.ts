@@ -1,0 +1,225 @@
+import { invalidFields } from '@gatehouse/api/http/schema';
+import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
+import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
+import { newId } from '@gatehouse/core/ids';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { isLoopback } from '@gatehouse/core/web-uris';
+import type { Caller } from '@gatehouse/tokens/caller';
+import type { Context } from 'koa';
+import { type Static, Type } from 'typebox';
+import { readPublicKeys } from '../../core/applications/public-keys.ts';
+import { type Audit, originOf } from '../../core/audit/audit.ts';
+import type { Api } from '../../http/api.ts';
+import { requireFirstPartyAdmin } from '../../http/first-party.ts';
+import { personApi } from '../../http/person-api.ts';
+import { EXAMPLE_TIME, orNull, Time } from '../applications/views.ts';
+import { isHttps } from './issuer-url.ts';
+import { PRESET_NAMES, PRESETS } from './presets.ts';
+import {
+  ALGORITHMS,
+  type IssuerChanges,
+  KINDS,
+  MAX_ISSUERS,
+  type TrustedIssuer,
+  type TrustedIssuerStore,
+} from './trusted-issuer.ts';
+import type { TrustedIssuers } from './trusted-issuers.ts';
+
+const PREFIX = '/api/v1/trusted-issuers';
+
+const oneOfMany = (values: readonly string[]) =>
+  Type.Array(Type.String({ enum: [...values] }), { minItems: 1, uniqueItems: true });
+const texts = (maxItems: number) =>
+  Type.Array(Type.String({ maxLength: 500 }), { maxItems, uniqueItems: true });
+const Nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S, description: string) =>
+  Type.Optional(Type.Union([schema, Type.Null()], { description }));
+
+/** The settings that can be changed. */
+const Settings = {
+  kinds: Type.Array(Type.Union(KINDS.map((kind) => Type.Literal(kind))), {
+    ...{ minItems: 1, uniqueItems: true },
+    description: '`workload`: its tokens authenticate applications. `enterprise`: it speaks for people.',
+  }),
+  algorithms: Type.Optional(oneOfMany(ALGORITHMS)),
+  enabled: Type.Optional(Type.Boolean()),
+  jwks_uri: Nullable(
+    Type.String({ maxLength: 500 }),
+    'Where its keys are. By default, its discovery document says so.',
+  ),
+  jwks: Nullable(Type.Object({}), 'Its public keys (RFC 7517 §5). Then nothing is fetched.'),
+  reuses_tokens: Type.Optional(
+    Type.Boolean({ description: 'Whether the same token counts more than once, as with Kubernetes.' }),
+  ),
+  scopes: Nullable(texts(100), 'The only scopes that its tokens give.'),
+  applications: Nullable(texts(100), 'The client IDs of the only applications for which its tokens count.'),
+};
+const Changes = Type.Partial(Type.Object(Settings));
+const issuerShape = shape(
+  'TrustedIssuer',
+  Type.Object({
+    ...{ id: Type.String(), issuer: Type.String(), kinds: Type.Array(Type.String()) },
+    ...{ algorithms: Type.Array(Type.String()), enabled: Type.Boolean(), preset: orNull(Type.String()) },
+    ...{ jwks_uri: orNull(Type.String()), jwks: orNull(Type.Object({}, { additionalProperties: true })) },
+    reuses_tokens: Type.Boolean(),
+    ...{ scopes: orNull(Type.Array(Type.String())), applications: orNull(Type.Array(Type.String())) },
+    ...{ created_at: Time, updated_at: Time },
+  }),
+  {
+    ...{ id: 'iss_01m7g9w2k0000c4v8x3r6t5n1z', issuer: PRESETS.github.issuer, kinds: ['workload'] },
+    ...{ algorithms: ['RS256'], enabled: true, preset: 'github', jwks_uri: null, jwks: null },
+    ...{ reuses_tokens: false, scopes: null, applications: null },
+    ...{ created_at: EXAMPLE_TIME, updated_at: EXAMPLE_TIME },
+  },
+);
+
+function view({ id, issuer, kinds, algorithms, enabled, preset, ...more }: TrustedIssuer) {
+  return {
+    ...{ id, issuer, kinds, algorithms, enabled, preset },
+    ...{ jwks_uri: more.jwksUri ?? null, jwks: more.jwks ?? null, reuses_tokens: more.reusesTokens },
+    ...{ scopes: more.scopes, applications: more.applications },
+    ...{ created_at: more.createdAt, updated_at: more.updatedAt },
+  };
+}
+
+/** /api/v1/trusted-issuers, for admins. Errors are thrown. */
+export function trustedIssuerRoutes(options: {
+  issuer: string;
+  store: TrustedIssuerStore;
+  issuers: Pick<TrustedIssuers, 'change' | 'remove' | 'forget'>;
+  audit: Audit;
+  authenticate(ctx: Context): Promise<Caller>;
+}): Api {
+  const { store, issuers, audit } = options;
+  const api = personApi(PREFIX, options.authenticate, 'Trusted issuers', requireFirstPartyAdmin);
+  const isLocal = isLoopback(new URL(options.issuer));
+  const noSuchIssuer = () => new ServiceError('not_found', 'There is no such trusted issuer.');
+  const isUrl = (text: string) => isHttps(text, isLocal) && !/[?#\s]/.test(text);
+
+  /** The fields of an issuer with these settings. Throws `invalid`. */
+  function fieldsOf(body: Partial<Static<typeof Changes>>, url?: string): IssuerChanges {
+    const { jwks, jwks_uri: jwksUri, reuses_tokens: reusesTokens, ...plain } = body;
+    const keys = jwks == null ? undefined : readPublicKeys(jwks);
+    const problems: (FieldProblem | false)[] = [
+      url !== undefined &&
+        !isUrl(url) && { field: 'issuer', message: 'must be an https URL without a query or fragment' },
+      url === options.issuer && { field: 'issuer', message: 'must not be this deployment' },
+      jwksUri != null && !isHttps(jwksUri, isLocal) && { field: 'jwks_uri', message: 'must be an https URL' },
+      jwksUri != null && jwks != null && { field: 'jwks_uri', message: 'must not come together with jwks' },
+      keys !== undefined && 'problem' in keys && { field: 'jwks', message: keys.problem },
+    ];
+    const found = problems.filter((it) => it !== false);
+    if (found.length > 0) throw invalidFields(found);
+    return {
+      ...omitUndefined({ ...plain, reusesTokens }),
+      // The one replaces the other.
+      ...(jwks === undefined ? {} : { jwks: keys as TrustedIssuer['jwks'] }),
+      ...(jwksUri === undefined ? {} : { jwksUri: jwksUri ?? undefined }),
+      ...(jwks == null ? {} : { jwksUri: undefined }),
+      ...(jwksUri == null ? {} : { jwks: undefined }),
+    };
+  }
+
+  async function record(
+    ctx: Context,
+    action: 'created' | 'changed' | 'deleted',
+    actor: string,
+    details: object,
+  ) {
+    await audit.record({
+      action: `trusted_issuer.${action}`,
+      ...{ origin: originOf(ctx), actor, details: { ...details } },
+    });
+  }
+
+  api.post('create', '/', {
+    summary: 'Trust an issuer',
+    description:
+      'The tokens of an issuer of kind `workload` authenticate the applications that have a rule for them, such as those of a CI or a ' +
+      'cluster. Everybody whom the issuer gives tokens can ask: the rules say who is meant.',
+    body: shape(
+      'NewTrustedIssuer',
+      Type.Object({
+        issuer: Type.String({
+          maxLength: 500,
+          description: 'The `iss` of its tokens. It cannot be changed later.',
+        }),
+        ...Settings,
+        preset: Type.Optional(
+          Type.Union(
+            PRESET_NAMES.map((name) => Type.Literal(name)),
+            {
+              description: 'The defaults of `algorithms` and `reuses_tokens`.',
+            },
+          ),
+        ),
+      }),
+      { issuer: PRESETS.github.issuer, kinds: ['workload'], preset: 'github' },
+    ),
+    responses: created('The issuer.', issuerShape),
+    kinds: ['conflict'],
+    async handle({ ctx, person, body: { issuer, preset, ...body } }) {
+      const { algorithms, reusesTokens } = preset === undefined ? DEFAULTS : PRESETS[preset];
+      const fields = fieldsOf(body, issuer);
+      if ((await store.list()).length >= MAX_ISSUERS)
+        throw new ServiceError('conflict', `There can be ${MAX_ISSUERS} trusted issuers.`);
+      const now = new Date();
+      const added: TrustedIssuer = {
+        ...{ id: newId('iss'), issuer, kinds: body.kinds, algorithms, reusesTokens, enabled: true },
+        ...{ preset: preset ?? null, jwks: undefined, jwksUri: undefined, scopes: null, applications: null },
+        ...fields,
+        ...{ generation: 1, revokedBelow: 1, createdAt: now, updatedAt: now },
+      };
+      if (!(await store.insert(added))) throw new ServiceError('conflict', 'This issuer is trusted already.');
+      issuers.forget();
+      await record(ctx, 'created', person.id, { trusted_issuer: added.id, issuer, kinds: body.kinds });
+      ctx.set('location', `${PREFIX}/${added.id}`);
+      return view(added);
+    },
+  });
+
+  api.get('list', '/', {
+    summary: 'List trusted issuers',
+    responses: ok('The oldest first.', listOf('TrustedIssuers', issuerShape)),
+    handle: async () => ({ data: (await store.list()).map(view) }),
+  });
+
+  api.get('read', '/:id', {
+    summary: 'Read a trusted issuer',
+    responses: ok('The issuer.', issuerShape),
+    async handle({ params }) {
+      const found = await store.find(params.id);
+      if (found === undefined) throw noSuchIssuer();
+      return view(found);
+    },
+  });
+
+  api.patch('update', '/:id', {
+    summary: 'Change a trusted issuer',
+    description:
+      'Switching it off, other keys, kinds or algorithms, and other bounds end all tokens that rest on it. Switching it on again brings none back.',
+    body: shape('TrustedIssuerChanges', Changes, { enabled: false }),
+    responses: ok('The issuer.', issuerShape),
+    async handle({ ctx, person, params, body }) {
+      const changed = await issuers.change(params.id, fieldsOf(body));
+      if (changed === undefined) throw noSuchIssuer();
+      const details = { trusted_issuer: changed.id, issuer: changed.issuer, fields: Object.keys(body) };
+      await record(ctx, 'changed', person.id, { ...details, ...omitUndefined({ enabled: body.enabled }) });
+      return view(changed);
+    },
+  });
+
+  api.delete('remove', '/:id', {
+    summary: 'Delete a trusted issuer',
+    description: 'The rules of applications for it stay, and match nothing.',
+    responses: done('It is not trusted any more, and all tokens that rest on it have ended.'),
+    async handle({ ctx, person, params }) {
+      const removed = await issuers.remove(params.id);
+      if (removed === undefined) throw noSuchIssuer();
+      await record(ctx, 'deleted', person.id, { trusted_issuer: removed.id, issuer: removed.issuer });
+    },
+  });
+  return api;
+}
+
+/** Of an issuer without a preset. */
+const DEFAULTS = { algorithms: ['RS256', 'ES256', 'PS256', 'EdDSA', 'Ed25519'], reusesTokens: false };

@@ -1,0 +1,47 @@
+import { defineCollection } from '@gatehouse/data/collection';
+import { createDocumentMapper } from '@gatehouse/data/document-mapper';
+import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import type { StoredOf } from '@gatehouse/domain/fields';
+import type { Connection } from 'mongoose';
+import { TRUSTED_ISSUER, type TrustedIssuerStore } from './trusted-issuer.ts';
+
+type IssuerDocument = StoredOf<typeof TRUSTED_ISSUER>;
+const { read, write, update } = createDocumentMapper(TRUSTED_ISSUER);
+
+/** Trusted issuers in MongoDB; defines their collection on the connection. */
+export function createTrustedIssuerStore(connection: Connection): TrustedIssuerStore {
+  const issuers = defineCollection<IssuerDocument>(connection, 'trusted_issuers', [
+    { fields: { issuer: 1 }, options: { unique: true } },
+  ]);
+  return {
+    list: async () => (await issuers.find().sort({ _id: 1 }).toArray()).map(read),
+    async find(_id) {
+      const document = await issuers.findOne({ _id });
+      return document === null ? undefined : read(document);
+    },
+    async insert(issuer) {
+      try {
+        await issuers.insertOne({ _id: issuer.id, ...write(issuer) });
+        return true;
+      } catch (error) {
+        if (duplicateKeyField(error) === 'issuer') return false;
+        throw error;
+      }
+    },
+    async change(_id, changes, ends) {
+      const { $set, ...rest } = update(changes);
+      const document = await issuers.findOneAndUpdate(
+        { _id },
+        { $set: { ...$set, updated_at: new Date() }, ...rest, ...(ends ? { $inc: { generation: 1 } } : {}) },
+        { returnDocument: 'after' },
+      );
+      return document === null ? undefined : read(document);
+    },
+    async revoked(_id, below) {
+      await issuers.updateOne({ _id }, { $max: { revoked_below: below } });
+    },
+    async remove(_id) {
+      await issuers.deleteOne({ _id });
+    },
+  };
+}
