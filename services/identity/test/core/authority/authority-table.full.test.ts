@@ -11,6 +11,7 @@ import {
 } from '../../../src/core/authority/authority-table.ts';
 import { outcomeOf } from '../../../src/core/authority/standing-access.ts';
 import { authorizeUrl, build, NATIVE, PASSWORD, signInAndAllow, WEB } from '../../build.ts';
+import { startIssuer } from '../../features/trusted-issuers/workload-issuer.ts';
 import { isSignIn, linkTo, newPerson, responseOf, signedIn, UNDO } from '../../pages.ts';
 import { refresh, type Tokens, tokensFor } from '../../tokens.ts';
 
@@ -31,7 +32,9 @@ const REDIRECT = 'https://app.example.org/callback';
 const ADDED = 'https://app.example.org/added';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
-const built = await build(t, { config: { openRegistration: 'off' } });
+const built = await build(t, {
+  config: { openRegistration: 'off', trustedIssuerNetworks: ['127.0.0.0/8'] },
+});
 const { base, call, form } = built;
 const { privateKey, publicKey } = await generateKeyPair('ES256');
 const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', kid: 'k' }] };
@@ -86,6 +89,10 @@ async function makeScene(event: AuthorityEvent) {
   });
   const machine = await application({ type: 'machine' });
   const keyed = await application({ type: 'machine', jwks });
+  const federated = await application({ type: 'machine' });
+  const upstream = await startIssuer(t);
+  const { issuer } = upstream;
+  const trustedIssuer = await ok('POST', '/api/v1/trusted-issuers', root, { issuer, kinds: ['workload'] });
   const offered = await application({ type: 'web', redirect_uris: [REDIRECT] });
   const trusted = await application({ type: 'machine' });
   await ok('PATCH', `/api/v1/applications/${trusted.client_id}`, owner, {
@@ -96,6 +103,8 @@ async function makeScene(event: AuthorityEvent) {
     await ok('POST', `${pathOf(it)}/members`, owner, { user: names.member, role: 'developer' });
     await ok('POST', `/api/v1/memberships/${it.client_id}/accept`, member);
   }
+  const rules = `${pathOf(federated)}/federated-credentials`;
+  const rule = await ok('POST', rules, owner, { name: 'CI', issuer, subject: 'ci' });
   const secret = await ok('POST', `${pathOf(machine)}/secrets`, member, { label: 'of the member' });
   const first = (await ok('GET', `${pathOf(machine)}/secrets`, owner)).data as {
     id: string;
@@ -132,6 +141,19 @@ async function makeScene(event: AuthorityEvent) {
     // Keys that are listed would let a web application authenticate.
     const listed = (await call('GET', pathOf(keyed), root)).body.jwks == null ? undefined : 'listed';
     return (await permissions(body.access_token)) ?? listed;
+  };
+  const byIssuer = async () => {
+    const { client_id } = federated;
+    const client_assertion = await upstream.sign({ sub: 'ci', aud: base });
+    const asked = { grant_type: 'client_credentials', client_id, client_assertion };
+    return (await form({ ...asked, client_assertion_type: ASSERTION })).body.access_token;
+  };
+  const federatedToken = await byIssuer();
+  const federatedPower = async () => {
+    const listed = (await call('GET', rules, root)).body.data as unknown[] | undefined;
+    // A rule that is listed would count again.
+    const left = listed?.length && event !== 'issuer_ended' ? 'listed' : undefined;
+    return (await permissions(await byIssuer())) ?? left;
   };
   const all = ['openid', 'read:data', 'read:users', 'read:all'];
   const registrationToken = await ok('POST', '/api/v1/registration-tokens', owner, {
@@ -224,6 +246,7 @@ async function makeScene(event: AuthorityEvent) {
     client_secret: machineToken(machine.client_id, machine.client_secret),
     machine_token: () => permissions(token),
     public_keys: byKeys,
+    federated_credential: federatedPower,
     api_key: () => permissions(ownKey.api_key),
     member: role(web),
     member_invitation: async () => {
@@ -270,6 +293,7 @@ async function makeScene(event: AuthorityEvent) {
     client_secret: machineToken(trusted.client_id, trusted.client_secret),
     api_key: () => permissions(trustedKey.api_key),
   };
+  const federatedPowers: Powers = { machine_token: () => permissions(federatedToken) };
   const customersConsent: Power = async () =>
     permissions((await refresh(built, consent.refresh_token, client)).body.access_token);
   const consents: Partial<Record<AuthorityEvent, Power>> = {
@@ -278,16 +302,27 @@ async function makeScene(event: AuthorityEvent) {
     resource_redefined: silently(ofResource),
     resource_deleted: silently(ofResource),
   };
-  const applications = [web, machine, keyed, offered, trusted, { client_id: String(registered.client_id) }];
+  const applications = [
+    web,
+    machine,
+    keyed,
+    federated,
+    offered,
+    trusted,
+    { client_id: String(registered.client_id) },
+  ];
   /** The capability of a kind that an event concerns. */
   function powerOf(kind: GivenCapability, event: AuthorityEvent): Power | undefined {
     if (kind === 'consent' && consents[event] !== undefined) return consents[event];
     if (kind === 'consent' && !(event in ACCOUNT_EVENTS)) return customersConsent;
-    const by = event in MEMBER_EVENTS ? memberPowers : event === 'trust_withdrawn' ? trustedPowers : {};
+    const isFederated = event === 'rule_removed' || event === 'issuer_ended';
+    const ofEvent = isFederated ? federatedPowers : event === 'trust_withdrawn' ? trustedPowers : {};
+    const by = event in MEMBER_EVENTS ? memberPowers : ofEvent;
     return by[kind] ?? powers[kind];
   }
   return {
     ...{ names, ids, root, owner, browsers, web, resource, pathOf, applications, trusted, powerOf },
+    ...{ rulePath: `${rules}/${rule.id}`, issuerPath: `/api/v1/trusted-issuers/${trustedIssuer.id}` },
     ...{ memberPowers, ownKey, secretId: first.find(({ label }) => label === null)?.id, machine },
   };
 }
@@ -354,6 +389,8 @@ const EVENTS: Partial<Record<AuthorityEvent, (scene: Scene) => Promise<unknown>>
     ok('DELETE', `${pathOf(web)}/api-keys/${ownKey.id}`, owner),
   secret_removed: ({ pathOf, machine, owner, secretId }) =>
     ok('DELETE', `${pathOf(machine)}/secrets/${secretId}`, owner),
+  rule_removed: ({ rulePath, owner }) => ok('DELETE', rulePath, owner),
+  issuer_ended: ({ issuerPath, root }) => ok('PATCH', issuerPath, root, { enabled: false }),
   resource_redefined: ({ resource, owner }) =>
     ok('PATCH', `/api/v1/resources/${resource.id}`, owner, {
       scopes: [{ name: 'notes:read', description: 'Delete everything' }],
