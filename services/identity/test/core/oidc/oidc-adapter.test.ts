@@ -41,6 +41,16 @@ t.test('stored payloads come back, with keys that are URLs', async (t) => {
   t.same(denied, ['grant g1'], 'what was issued under it is denied');
 });
 
+t.test('a name is used once, until its time is over', async (t) => {
+  const use = (name: string, seconds: number) => store.useOnce(name, new Date(Date.now() + seconds * 1000));
+  const names = Array.from({ length: 40 }, (_, i) => `name ${i % 4}`);
+  const results = await Promise.all(names.map((name) => use(name, 60)));
+  t.equal(results.filter(Boolean).length, 4, 'also at the same time');
+  t.equal(await use('name 1', 60), false);
+  t.equal(await use('short', -1), true);
+  t.strictSame((await Promise.all([use('short', 60), use('short', 60)])).toSorted(), [false, true]);
+});
+
 t.test('one of 20 concurrent requests consumes a code', async (t) => {
   const codes = store.adapterFor('AuthorizationCode');
   await store.adapterFor('Grant').upsert('g', { jti: 'g' }, 60);

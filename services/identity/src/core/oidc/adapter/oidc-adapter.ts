@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { createBatches } from '@gatehouse/data/batches';
 import { defineCollection, type IndexDefinition } from '@gatehouse/data/collection';
 import { MAX_QUERY_MS } from '@gatehouse/data/database';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import { insertNew } from '@gatehouse/data/insert-new';
 import { decodeJwt } from 'jose';
 import type { Connection } from 'mongoose';
 import { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
@@ -63,6 +65,8 @@ const ALL_ACCOUNTS: PlaceOfAccount = { inclusive: false, isReverse: false };
 
 /** How long a tombstone is kept, in milliseconds: longer than any request that has read what has ended since. */
 const TOMBSTONE_MS = 3600_000;
+/** The most names that are noted with one command. */
+const USES = 100;
 
 /** Access tokens are JWTs, which are not stored; these models are used when one is revoked or introspected. */
 const STATELESS = new Set(['AccessToken', 'ClientCredentials']);
@@ -207,20 +211,7 @@ export function createOidcStore(connection: Connection, options: OidcStoreOption
       if (name === 'PushedAuthorizationRequest') return usedOnce(adapter, documents);
       return adapter;
     },
-    async useOnce(name, until) {
-      try {
-        await collections.ReplayDetection.updateOne(
-          // A process that does not find it expired tries to insert it, in which only one succeeds.
-          { _id: hash('sha256', name, 'base64url'), expires_at: { $lte: new Date() } },
-          { $set: { payload: '{}', expires_at: until } },
-          { upsert: true },
-        );
-        return true;
-      } catch (error) {
-        if (duplicateKeyField(error) === '_id') return false;
-        throw error;
-      }
-    },
+    useOnce: firstUses(collections.ReplayDetection),
     async extend(kind, id, seconds) {
       const _id = keyOf(kind, id);
       await collections[kind].updateOne(
@@ -484,5 +475,20 @@ function statelessAdapter(name: string, options: OidcStoreOptions): Adapter {
   return {
     ...readOnly(async (handle) => (name === 'AccessToken' ? options.findAccessToken(handle) : undefined)),
     destroy: options.denyToken,
+  };
+}
+
+/** Notes names that are used once. Those of the same time are stored together, which takes a fraction of the processor time. */
+function firstUses(documents: Documents): OidcStore['useOnce'] {
+  const insert = createBatches({
+    max: USES,
+    run: (uses: readonly OidcDocument[]) => insertNew(documents, uses),
+  });
+  return async (name, until) => {
+    const _id = hash('sha256', name, 'base64url');
+    if (await insert({ _id, payload: '{}', expires_at: until })) return true;
+    // One that has expired may still be there.
+    const expired = { _id, expires_at: { $lte: new Date() } };
+    return (await documents.updateOne(expired, { $set: { expires_at: until } })).modifiedCount === 1;
   };
 }
