@@ -24,6 +24,7 @@ const KINDS = {
   api_key: 'API keys',
   client_secret: 'Client secrets',
   public_keys: 'Public keys',
+  federated_credential: 'Federated credentials',
   member: 'Members',
   registration_token: 'Registration tokens',
   trust: 'Trust in applications',

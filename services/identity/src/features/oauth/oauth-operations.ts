@@ -18,9 +18,11 @@ const CLIENT = {
   client_id: text(),
   client_secret: text('The secret of an application that has one, unless it is sent by HTTP Basic.'),
   client_assertion_type: text(
-    '`urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, for an application with public keys.',
+    '`urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, for an application with public keys or federated credentials.',
   ),
-  client_assertion: text('A JWT that the application has signed (private_key_jwt).'),
+  client_assertion: text(
+    'A JWT that the application has signed (private_key_jwt), or one of a trusted issuer. With the latter, `client_id` is required.',
+  ),
 };
 
 const tokenRequest = shape(

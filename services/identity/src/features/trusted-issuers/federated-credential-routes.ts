@@ -55,7 +55,7 @@ const explanationShape = shape(
   Type.Object({
     token: Type.Object({
       valid: Type.Boolean({ description: 'Whether a trusted issuer has signed it, and its time is right.' }),
-      problem: Type.Optional(Type.String({ description: 'What is wrong with it.' })),
+      problem: Type.Optional(Type.String({ description: 'Its fault, as a sentence.' })),
     }),
     rules: Type.Array(
       Type.Object({
@@ -133,7 +133,7 @@ export function federatedCredentialRoutes(options: {
       'Compares a token with each rule. It is neither used up nor stored. For owners, admins and developers.',
     body: shape('FederatedToken', Type.Object({ token: Type.String({ maxLength: MAX_TOKEN }) })),
     responses: ok(
-      'What is wrong with the token, and the first claim that differs from each rule.',
+      'The fault of the token, if any, and the first claim that differs from each rule.',
       explanationShape,
     ),
     async handle({ manager, params, body }) {

@@ -70,6 +70,7 @@ const NAMED_KINDS = [
   ['api_key', 'API keys'],
   ['client_secret', 'Client secrets'],
   ['public_keys', 'Public keys'],
+  ['federated_credential', 'Federated credentials'],
   ['member', 'Members'],
   ['registration_token', 'Registration tokens'],
   ['trust', 'Trust in applications'],
@@ -95,7 +96,7 @@ export function revokeAccessQuestion(options: {
   ].filter((part) => part !== false);
   const named = (it: string | null | undefined) => it != null && html`<bdi>${names.get(it) ?? it}</bdi>`;
   const entryOf = ({ id, kind, name, clientName, madeBy, createdAt, lastUsedAt }: Access) => {
-    const isCounted = kind === 'api_key' || kind === 'client_secret';
+    const isCounted = ['api_key', 'client_secret', 'federated_credential'].includes(kind);
     const use = isCounted && used(lastUsedAt && { at: lastUsedAt, address: null });
     const made = createdAt !== null && t('created on {date}', { date: day(createdAt) });
     const isOfOther = isCounted && madeBy !== undefined && madeBy !== account.id;
