@@ -60,8 +60,23 @@ export function createClientAssertions(options: {
     const { jti, exp } = await verifyWorkloadToken(token, issuer, keys);
     if (issuer.reusesTokens) return;
     const name = typeof jti === 'string' ? `jti ${jti}` : `token ${hash('sha256', token, 'base64url')}`;
-    if (!(await useOnce(`workload ${issuer.id} ${name}`, new Date((exp + SKEW) * 1000))))
+    if (!(await useOnce(`workload ${issuer.issuer} ${name}`, new Date((exp + SKEW) * 1000))))
       throw new TokenProblem('has already been used');
+  }
+
+  /** The client that a token authenticates. Throws `unauthenticated`. */
+  async function authenticate(clientId: string, token: string, claims: JWTPayload & { iss: string }) {
+    const issuer = await issuers.find(claims.iss);
+    const isTrusted = issuer !== undefined && authenticates(issuer);
+    const counts = isTrusted && (issuer.applications?.includes(clientId) ?? true);
+    const credential = counts ? await findMatch(clientId, claims) : undefined;
+    if (issuer === undefined || credential === undefined)
+      throw refused('No federated credential of this application matches the token.');
+    await verifyOnce(token, issuer).catch((error: unknown) => {
+      throw error instanceof TokenProblem ? refused(`The token ${error.message}.`) : error;
+    });
+    const secret = randomBytes(32).toString('base64url');
+    return { clientId, secret, credential, scopes: issuer.scopes, grantId: grantIdOf(issuer) };
   }
 
   return {
@@ -71,29 +86,27 @@ export function createClientAssertions(options: {
       const token = assertionIn(ctx, form);
       const claims = token === undefined ? undefined : decoded(token);
       if (token === undefined || typeof claims?.iss !== 'string') return;
+      const { iss } = claims;
       const clientId = form.get('client_id') ?? undefined;
-      if (claims.iss === clientId) return;
-      const issuer = await issuers.find(claims.iss);
+      if (iss === clientId) return;
       // The client's own (private_key_jwt), without its client_id in the form.
-      if (issuer === undefined && claims.iss === claims.sub) return;
+      if (iss === claims.sub && (await issuers.find(iss)) === undefined) return;
       if (clientId === undefined)
         throw refused('The token of another issuer does not name the client: send the client_id as well.');
-      const isTrusted = issuer !== undefined && authenticates(issuer);
-      const counts = isTrusted && (issuer.applications?.includes(clientId) ?? true);
-      const credential = counts ? await findMatch(clientId, claims) : undefined;
-      if (issuer === undefined || credential === undefined)
-        throw refused('No federated credential of this application matches the token.');
-      await verifyOnce(token, issuer).catch((error: unknown) => {
-        throw error instanceof TokenProblem ? refused(`The token ${error.message}.`) : error;
-      });
-      const secret = randomBytes(32).toString('base64url');
-      noteFederatedClient(ctx, {
-        ...{ clientId, secret, credential, scopes: issuer.scopes, grantId: grantIdOf(issuer) },
-      });
-      recordUse(`${clientId} ${credential.id}`, requestInfo(ctx.req).address);
-      form.delete('client_assertion');
-      form.delete('client_assertion_type');
-      form.set('client_secret', secret);
+      const info = requestInfo(ctx.req);
+      try {
+        const client = await authenticate(clientId, token, { ...claims, iss });
+        noteFederatedClient(ctx, client);
+        recordUse(`${clientId} ${client.credential.id}`, info.address);
+        form.delete('client_assertion');
+        form.delete('client_assertion_type');
+        form.set('client_secret', client.secret);
+      } catch (error) {
+        // Its owner sees in the request log why it was refused.
+        if ((await store.findById(clientId)) !== undefined)
+          Object.assign(info, { client: clientId, namedOnly: true });
+        throw error;
+      }
     },
   };
 }
@@ -102,6 +115,7 @@ const refused = (message: string) => new ServiceError('unauthenticated', message
 
 /** The assertion of a request that authenticates in no other way, as oidc-provider requires. */
 function assertionIn(ctx: Context, form: URLSearchParams): string | undefined {
+  if (!form.has('client_assertion')) return undefined;
   const isOnce = ['client_id', 'client_assertion', 'client_assertion_type'].every(
     (name) => form.getAll(name).length <= 1,
   );

@@ -38,7 +38,7 @@ export type FederatedCredentials = {
 /** The use cases of federated credentials. */
 export function createFederatedCredentials(options: {
   store: Pick<ApplicationStore, 'findNow' | 'addFederated' | 'removeFederated'>;
-  issuers: Pick<TrustedIssuers, 'find'>;
+  issuers: Pick<TrustedIssuers, 'find' | 'forget'>;
   keys: IssuerKeys;
   authority: Authority;
   writes: Pick<ApplicationWrites, 'revoke'>;
@@ -58,6 +58,8 @@ export function createFederatedCredentials(options: {
         'invalid',
         `With the profile ${securityProfile}, an application has keys of its own.`,
       );
+    // Another replica may have added it a moment ago.
+    issuers.forget();
     const issuer = await issuers.find(rule.issuer);
     const patterns: [field: string, value: unknown][] = [
       ['subject', rule.subject],
