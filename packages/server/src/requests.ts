@@ -20,6 +20,8 @@ export type RequestInfo = {
   namedOnly: boolean | undefined;
   /** Subject of the caller's token, when it is not the client itself. */
   subject: string | undefined;
+  /** The applications that act for the subject, or the admin, the latest first; undefined where the subject acts. */
+  actors?: readonly string[] | undefined;
   /** The last four characters of the verified credential. */
   credential: string | undefined;
   /** The id of the API key of the verified credential, also of a token that was issued for one. */

@@ -30,6 +30,8 @@ export type Caller = {
   credentialId?: string;
   /** `act.sub` (RFC 8693 §4.1): the service of Gatehouse that reads on the caller's behalf, while they are away. */
   actor: string | undefined;
+  /** `act` (RFC 8693 §4.1): the applications that act for the person, or the admin, the latest first. Absent where the person acts. */
+  actors?: readonly string[];
   /** `cnf.jkt` (RFC 9449 §6.1): the thumbprint of the key to which the token is bound. */
   keyThumbprint: string | undefined;
   /** The API profiles pinned by the application, such as `{v1_users: 'E'}`. */

@@ -1,3 +1,4 @@
+import { SERVICES } from '@gatehouse/core/services';
 import { createOutbound } from '@gatehouse/outbound/outbound';
 import { readClaims } from '@gatehouse/verify/claims';
 import { createRemoteKeys } from '@gatehouse/verify/remote-keys';
@@ -86,7 +87,8 @@ function remoteKeys(uri: string, revocations: RevocationSet) {
 
 function callerOf(claims: JWTPayload): Caller {
   const { trusted, roles, given_by: givenBy, api_key: keyId, credential_id: credentialId } = claims;
-  const { person, scopes, ...token } = readClaims(claims);
+  const { person, scopes, actor, ...token } = readClaims(claims);
+  const isService = actor !== undefined && Object.hasOwn(SERVICES, actor);
   // Ids of another type would never match a revocation.
   if (keyId !== undefined && typeof keyId !== 'string') {
     throw new errors.JWTInvalid('api_key must be a string');
@@ -102,6 +104,8 @@ function callerOf(claims: JWTPayload): Caller {
   const role = Array.isArray(roles) ? ROLES.findLast((name) => roles.includes(name)) : undefined;
   return {
     ...token,
+    actor: isService ? actor : undefined,
+    ...(actor === undefined || isService ? {} : { actors: actorsIn(claims.act) }),
     scopes: new Set(scopes),
     person: isTrusted || person === undefined ? undefined : { ...person, role: role ?? 'user' },
     ...(givenBy === undefined ? {} : { givenBy }),
@@ -110,6 +114,17 @@ function callerOf(claims: JWTPayload): Caller {
     ...(typeof credentialId === 'string' ? { credentialId } : {}),
     ...(Array.isArray(claims.userinfo_claims) ? { userInfoClaims: claims.userinfo_claims.map(String) } : {}),
   };
+}
+
+/** The actors of a nested `act`, the latest first. */
+function actorsIn(act: unknown): string[] {
+  const actors: string[] = [];
+  for (let it = act; it !== undefined; it = (it as { act?: unknown }).act) {
+    const { sub } = Object(it) as { sub?: unknown };
+    if (typeof sub !== 'string') throw new errors.JWTInvalid('act.sub must be a string');
+    actors.push(sub);
+  }
+  return actors;
 }
 
 /** The pinned profiles in a credential; values that are not strings are dropped. */

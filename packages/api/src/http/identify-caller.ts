@@ -80,14 +80,15 @@ export async function identifyCaller(
   info.keyId = caller.keyId;
   info.credential = credential.authorization?.trimEnd().slice(-4);
   if (caller.subject !== caller.clientId) info.subject = caller.subject;
+  info.actors = caller.actors;
   // An application's API keys, and its tokens without a person, share one quota. A service that reads for them works at its own pace, and
   // must not use up the quota.
   if (limits !== undefined && caller.actor === undefined) {
-    const { clientId, subject } = caller;
+    const { clientId, subject, actors = [] } = caller;
     const person = personKey(caller);
     setHeaders(
       await countAll([
-        { limiter: limits.authenticated, key: `${clientId} ${subject}` },
+        { limiter: limits.authenticated, key: [clientId, subject, ...actors].join(' ') },
         ...(person === undefined ? [] : [{ limiter: limits.person, key: person }]),
       ]),
     );

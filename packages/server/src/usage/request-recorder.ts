@@ -51,6 +51,7 @@ export function createRequestRecorder() {
         code: failure?.code ?? null,
         message: failure === undefined ? null : withoutSecrets(failure.message),
         scope: failure?.scope ?? null,
+        ...(info.actors === undefined ? {} : { actors: [...info.actors] }),
       });
     },
     /** Takes the requests out of the recorder, or a part of them when there are many. */

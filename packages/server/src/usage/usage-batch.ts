@@ -57,6 +57,8 @@ export type LoggedRequest = {
   code: string | null;
   message: string | null;
   scope: string | null;
+  /** The applications that acted for the person, or the admin, the latest first; absent where the person acted. */
+  actors?: string[];
 };
 
 /** The counts of one process of a service in a few seconds. It may be sent more than once, and counts once, by its id. */

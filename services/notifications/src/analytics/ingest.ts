@@ -80,6 +80,7 @@ const readBatch = bodyValidator(
         code: orNull(64),
         message: orNull(256),
         scope: orNull(256),
+        actors: Type.Optional(Type.Array(Type.String({ maxLength: 128 }), { maxItems: 4 })),
       }),
       { maxItems: 1000 },
     ),

@@ -39,6 +39,9 @@ const requestView = view(
     code: orNull('The code of the error: that of /v2, or that of OAuth.'),
     message: orNull('The message of the error, and for OAuth what would have been right.'),
     missing_scope: orNull('The scopes of which the credential needs one, separated by spaces.'),
+    actors: Type.Array(Type.String(), {
+      description: 'The applications that acted for the person, the latest first (RFC 8693).',
+    }),
   }),
   (it: LoggedRequest) => ({
     id: it.id,
@@ -55,6 +58,7 @@ const requestView = view(
     code: it.code === '' ? null : it.code,
     message: it.message,
     missing_scope: it.scope,
+    actors: [...it.actors],
   }),
 );
 
@@ -141,6 +145,7 @@ export function createRequestResource(options: {
       code: 'forbidden',
       message: 'This needs the scope write:data.',
       scope: 'write:data',
+      actors: [],
       version: 1,
     },
   };

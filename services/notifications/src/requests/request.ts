@@ -1,4 +1,4 @@
-import { boolean, type EntityOf, id, type ListFieldOf, number, text } from '@gatehouse/domain/fields';
+import { boolean, type EntityOf, id, type ListFieldOf, number, text, value } from '@gatehouse/domain/fields';
 import type { Condition, ListSource } from '@gatehouse/domain/list-query';
 
 /** A request of an application, as its log shows it. */
@@ -19,6 +19,8 @@ export const REQUEST = {
   code: text().list(),
   message: text().default(null),
   scope: text().default(null),
+  /** The applications that acted for the person, or the admin, the latest first. */
+  actors: value<readonly string[]>().default([]),
   version: number().default(1),
 };
 export type LoggedRequest = EntityOf<typeof REQUEST>;
