@@ -7,6 +7,7 @@ export const AUDIT_ACTIONS = {
   'session.ended': 'Session ended',
   'consent.refused': 'Access denied to an application',
   'token.revoked': 'Token revoked',
+  'token.exchanged': 'Token exchanged by an application that acts for a person',
   'refresh_token.repeated': 'Rotated refresh token presented again',
   'account.created': 'Account created',
   'account.changed': 'Account changed',

@@ -42,6 +42,7 @@ import { security } from './features/security/module.ts';
 import { sessions } from './features/sessions/module.ts';
 import { sharedSignals } from './features/shared-signals/module.ts';
 import { signIn } from './features/sign-in/module.ts';
+import { tokenExchange } from './features/token-exchange/module.ts';
 import { transfers } from './features/transfers/module.ts';
 import { trustedIssuers } from './features/trusted-issuers/module.ts';
 import { wellKnown } from './features/well-known/module.ts';
@@ -53,6 +54,7 @@ import type { Operations } from './openapi/operations.ts';
 /** In the order of their operations in the OpenAPI document. */
 const FEATURES = [
   oauth,
+  tokenExchange,
   login,
   applications,
   transfers,

@@ -18,6 +18,7 @@ import { createMemberStore } from '../src/core/applications/store/member-store.t
 import { createAudit } from '../src/core/audit/audit.ts';
 import { createAuditStore } from '../src/core/audit/audit-store.ts';
 import { createAuthority } from '../src/core/authority/authority.ts';
+import { createDerivedTokenStore } from '../src/core/revocations/derived-token-store.ts';
 import { createResourceTokenStore } from '../src/core/revocations/resource-token-store.ts';
 import { createRevocationStore } from '../src/core/revocations/revocation-store.ts';
 import { createRevocations, type RevocationEntry } from '../src/core/revocations/revocations.ts';
@@ -70,6 +71,7 @@ export async function buildApi(t: Test) {
     auditStore: createAuditStore(connection),
     revocationStore: createRevocationStore(connection),
     resourceTokens: createResourceTokenStore(connection),
+    derivedTokens: createDerivedTokenStore(connection),
   }));
   const { auditStore, logger } = stores;
   const keys: ApiKeyStore = {
@@ -110,6 +112,7 @@ export async function buildApi(t: Test) {
   const real = createRevocations({
     store: stores.revocationStore,
     resourceTokens: stores.resourceTokens,
+    derivedTokens: stores.derivedTokens,
     broadcast: createLocalBroadcast(),
     tokenLifetime: 3600,
     logger,

@@ -43,6 +43,7 @@ import { createAuthorizedApplications } from './oidc/authorized-applications.ts'
 import { createFindClient } from './oidc/clients/client-metadata.ts';
 import type { FindResource } from './oidc/protected-resource.ts';
 import { createReloadableProvider } from './oidc/reloadable-provider.ts';
+import { createDerivedTokenStore } from './revocations/derived-token-store.ts';
 import { createResourceTokenStore } from './revocations/resource-token-store.ts';
 import { createRevocationStore } from './revocations/revocation-store.ts';
 import { createRevocations } from './revocations/revocations.ts';
@@ -202,9 +203,11 @@ function createRevoking(shared: Shared) {
   const store = createRevocationStore(connection);
   const tokenLifetime = lifetimes.accessToken + CLOCK_MARGIN;
   const resourceTokens = createResourceTokenStore(connection);
+  const derivedTokens = createDerivedTokenStore(connection);
   const revocations = createRevocations({
     store,
     resourceTokens,
+    derivedTokens,
     broadcast,
     tokenLifetime,
     isOnlyWriter,
@@ -223,7 +226,11 @@ function createRevoking(shared: Shared) {
     },
     ...(staleAfterSeconds === undefined ? {} : { staleAfterSeconds }),
   });
-  return { revocations, feed, collections: [store.collection, resourceTokens.collection] };
+  return {
+    revocations,
+    feed,
+    collections: [store.collection, resourceTokens.collection, derivedTokens.collection],
+  };
 }
 
 /** People's accounts, and the mails to them. */

@@ -7,6 +7,10 @@ import { logoutUriProblem, MAX_REDIRECT_URIS, redirectUriProblem } from './redir
 import { securityProfileProblems } from './security-profile.ts';
 
 const MAX_NAME = 200;
+const MAX_EXCHANGE_RULES = 20;
+const MAX_EXCHANGE_SCOPES = 50;
+/** RFC 6749 §3.3. */
+const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/;
 const SCOPES: readonly string[] = [...OIDC_SCOPES, ...API_SCOPES];
 /** The scopes about the signed-in person, which a machine never has. */
 export const PERSONAL_SCOPES: readonly string[] = [...OIDC_SCOPES, 'read:profile'];
@@ -89,6 +93,11 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
     'require_pushed_authorization_requests',
     'cannot be combined with legacy_implicit: old applications push nothing',
   );
+  refuse(
+    settings.tokenExchange.length > 0 && signsPeopleIn(settings),
+    'token_exchange',
+    'is for applications of type machine and resource',
+  );
   refuse(trusted && type !== 'machine', 'trusted', 'is for applications of type machine');
   if (backchannelLogoutUri !== undefined) {
     const problem = signsPeopleIn(settings)
@@ -96,7 +105,30 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
       : `is not for applications of type ${type}: nobody signs in to them`;
     refuse(problem !== undefined, 'backchannel_logout_uri', problem ?? '');
   }
+  problems.push(...exchangeProblems(settings.tokenExchange));
   return [...problems, ...appearanceProblems(settings), ...securityProfileProblems(settings)];
+}
+
+/** The problems of the APIs at which an application may act for people. Whether they exist is known when it asks for a token. */
+function exchangeProblems(rules: Settings['tokenExchange']): FieldProblem[] {
+  const field = 'token_exchange';
+  if (rules.length > MAX_EXCHANGE_RULES)
+    return [{ field, message: `must have at most ${MAX_EXCHANGE_RULES}` }];
+  if (new Set(rules.map(({ resource }) => resource)).size < rules.length)
+    return [{ field, message: 'must name each API once' }];
+  return rules.flatMap(({ resource, scopes }, i) => [
+    ...(URL.parse(resource)?.href.includes('#') === false
+      ? []
+      : [{ field: `${field}.${i}.resource`, message: 'must be an absolute URL without a fragment' }]),
+    ...(scopes.length <= MAX_EXCHANGE_SCOPES && scopes.every((scope) => SCOPE_TOKEN.test(scope))
+      ? []
+      : [
+          {
+            field: `${field}.${i}.scopes`,
+            message: `must be at most ${MAX_EXCHANGE_SCOPES} names of scopes`,
+          },
+        ]),
+  ]);
 }
 
 function uriProblems(field: string, uris: readonly string[], settings: Settings): FieldProblem[] {

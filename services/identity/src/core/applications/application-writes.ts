@@ -7,6 +7,7 @@ import {
   type ApplicationChanges,
   type ApplicationStore,
   type DueRevocation,
+  type ExchangeRule,
   MAX_APPLICATIONS,
 } from './application.ts';
 import type { ApplicationKeys } from './application-keys.ts';
@@ -92,8 +93,14 @@ function isLess(next: Application, before: Application): boolean {
   return (
     before.scopes.some((scope) => !next.scopes.includes(scope)) ||
     (before.trusted && !next.trusted) ||
-    (!before.dpopBound && next.dpopBound)
+    (!before.dpopBound && next.dpopBound) ||
+    before.tokenExchange.some((rule) => !isCovered(rule, next.tokenExchange))
   );
+}
+
+function isCovered({ resource, scopes }: ExchangeRule, rules: readonly ExchangeRule[]): boolean {
+  const rule = rules.find((it) => it.resource === resource);
+  return rule !== undefined && scopes.every((scope) => rule.scopes.includes(scope));
 }
 
 /**

@@ -32,6 +32,9 @@ export type SecurityProfile = (typeof SECURITY_PROFILES)[number];
 /** The API profiles that an application has pinned. */
 export type Profiles = { readonly [pin in keyof ProfilePins]?: ProfilePins[pin][number] };
 
+/** An API at which an application may act for people: its identifier, and the scopes. */
+export type ExchangeRule = { resource: string; scopes: readonly string[] };
+
 /** Public keys of an application (RFC 7517 §5), with which it signs its assertions (private_key_jwt). With a `uri` they are fetched there. */
 export type PublicKeySet = { keys: readonly PublicKey[]; uri?: string };
 export type PublicKey = { kty: string } & Partial<
@@ -138,6 +141,8 @@ export const APPLICATION = {
   policyUri: text().optional(),
   tosUri: text().optional(),
   supportUri: text().optional(),
+  /** The APIs for which it may exchange the tokens that were sent to its own API (RFC 8693), and the most scopes there. */
+  tokenExchange: value<readonly ExchangeRule[]>().default([]),
   /** The security profile that it must follow. */
   securityProfile: oneOf(SECURITY_PROFILES).optional(),
   /** Two can be valid at a time, so that one can be replaced without downtime. */
@@ -328,11 +333,16 @@ export function mayHaveApiKeys(application: Pick<Application, 'dpopBound' | 'sec
 /** RFC 8628 §3.4. */
 export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
+/** RFC 8693 §2.1. */
+export const TOKEN_EXCHANGE_GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
+
 /** The grants by which it gets tokens (RFC 7591 §2). */
 export function grantTypesOf(
-  application: Pick<Application, 'type' | 'legacyImplicit' | 'deviceFlow' | 'redirectUris'>,
+  application: Pick<Application, 'type' | 'legacyImplicit' | 'deviceFlow' | 'redirectUris' | 'tokenExchange'>,
 ): string[] {
-  if (!signsPeopleIn(application)) return ['client_credentials'];
+  if (!signsPeopleIn(application)) {
+    return ['client_credentials', ...(application.tokenExchange.length === 0 ? [] : [TOKEN_EXCHANGE_GRANT])];
+  }
   return [
     ...(application.redirectUris.length === 0 ? [] : ['authorization_code']),
     'refresh_token',

@@ -31,6 +31,7 @@ const CHANGED_BY = {
   idTokenAlgorithm: 'owner',
   idTokenProfileClaims: 'owner',
   securityProfile: 'owner',
+  tokenExchange: 'owner',
 } as const satisfies Record<keyof ApplicationChanges, ApplicationRole>;
 
 /** The settings among these changes that are different, and that only the owner changes; `scopes` if some are added. */

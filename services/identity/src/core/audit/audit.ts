@@ -17,6 +17,7 @@ const BUFFERED = [
   'session.ended',
   'consent.refused',
   'token.revoked',
+  'token.exchanged',
   'refresh_token.repeated',
 ] as const satisfies readonly AuditAction[];
 const actionsOn = (...things: string[]) =>

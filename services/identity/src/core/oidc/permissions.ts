@@ -12,13 +12,7 @@ import {
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
 import type { Application } from '../applications/application.ts';
-import {
-  credentialPermissions,
-  type OwnerPermissions,
-  ownerPermissions,
-  roleIn,
-  withinCeiling,
-} from '../applications/ownership.ts';
+import { credentialPermissions, ownerPermissions, roleIn, withinCeiling } from '../applications/ownership.ts';
 import { signingKeyId } from '../applications/public-keys.ts';
 import type { NewCredential } from '../revocations/revocations.ts';
 import { requestedOfUserInfo } from './claims/claims-parameter.ts';
@@ -31,7 +25,7 @@ import { federatedClient } from './clients/federated-client.ts';
 import { notedSecret } from './clients/noted-secret.ts';
 import { isOfConsentEpoch, roleByGrant, scopesOf } from './epochs/consent-epochs.ts';
 import { introspectionRule } from './introspection-rule.ts';
-import type { ProviderOptions } from './provider-options.ts';
+import type { ProviderOptions, RequestPermissions } from './provider-options.ts';
 
 export const DASHBOARD_SCOPES = [...ALL_SCOPES, MANAGE_APPS];
 const SSF_SCOPES: readonly string[] = [SSF_MANAGE, SSF_READ];
@@ -175,7 +169,15 @@ export function createPermissions(options: PermissionOptions) {
 
   const mayIntrospect = introspectionRule(options, { audiencesOf, permissions });
 
-  return { isService, preload, mayIntrospect, accessTokenClaims, defaultResource, resourceServer };
+  return {
+    ofRequest: permissions,
+    isService,
+    preload,
+    mayIntrospect,
+    accessTokenClaims,
+    defaultResource,
+    resourceServer,
+  };
 }
 
 /** A resource of somebody else hears of what ends its tokens (see core/revocations). */
@@ -227,12 +229,7 @@ function createRequestPermissions(options: PermissionOptions) {
    * Read once for each token: it gets the epoch of the application from which it has its trust and its scopes, so that
    * whatever takes them away ends it.
    */
-  async function loadPermissions(
-    ctx: KoaContextWithOIDC,
-    clientId: string,
-  ): Promise<
-    (OwnerPermissions<Account> & { application: Application; scopes: readonly string[] }) | undefined
-  > {
+  async function loadPermissions(ctx: KoaContextWithOIDC, clientId: string): ReturnType<RequestPermissions> {
     const application = await options.applications.find(clientId);
     if (application === undefined) return undefined;
     const permissions =

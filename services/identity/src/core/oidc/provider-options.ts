@@ -5,7 +5,9 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Configuration, ErrorOut, Interaction, KoaContextWithOIDC } from 'oidc-provider';
 import type { Account, Accounts } from '../accounts/account.ts';
+import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
+import type { OwnerPermissions } from '../applications/ownership.ts';
 import type { Authority } from '../authority/authority.ts';
 import type { Revocations } from '../revocations/revocations.ts';
 import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
@@ -62,8 +64,16 @@ export type ProviderExtension = {
   pages?: ProviderPages;
   /** Adds to the configuration. */
   configure?(configuration: Configuration & { features: object }): void;
-  attach?(provider: Provider): void;
+  attach?(provider: Provider, permissions: RequestPermissions): void;
 };
+
+/** The permissions of the client of a request, and the scopes that it may ask for. Throws `unauthorized_client` if its owner is inactive. */
+export type RequestPermissions = (
+  ctx: KoaContextWithOIDC,
+  clientId: string,
+) => Promise<
+  (OwnerPermissions<Account> & { application: Application; scopes: readonly string[] }) | undefined
+>;
 
 /** Describes what people should know about a request before they allow it. */
 export type RequestDetails = (ctx: Context, interaction: Interaction) => Promise<Content>;

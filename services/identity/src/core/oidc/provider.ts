@@ -49,7 +49,7 @@ export function createProvider(options: ProviderOptions): Provider {
   const configuration = configurationOf(options, permissions, pages);
   for (const { configure } of options.extensions) configure?.(configuration);
   const provider = new Provider(options.issuer, configuration);
-  for (const { attach } of options.extensions) attach?.(provider);
+  for (const { attach } of options.extensions) attach?.(provider, permissions.ofRequest);
   acceptEndpointAliases(provider);
   answerRequestedAcr(provider);
   ignoreUnknownPrompts(provider);

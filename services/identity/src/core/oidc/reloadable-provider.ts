@@ -7,7 +7,7 @@ import compose from 'koa-compose';
 import type Provider from 'oidc-provider';
 import type { errors, KoaContextWithOIDC } from 'oidc-provider';
 import type { PrivateKeys, SigningAlgorithm } from '../tokens/signing-algorithms.ts';
-import { createEventSigner, createTokenSigner } from '../tokens/token-signer.ts';
+import { createEventSigner, createTokenSigner, type TokenSigner } from '../tokens/token-signer.ts';
 import type { TokenSigning } from '../tokens/token-signing.ts';
 import { oauthFailure } from './oauth-failure.ts';
 import { createProvider } from './provider.ts';
@@ -93,7 +93,11 @@ export function createReloadableProvider(
       for (const event of ISSUED) {
         provider.on(event as 'access_token.issued', ({ clientId }) => options.onTokenIssued(clientId));
       }
-      const signer = await createTokenSigner(issuer, keyOf(accessTokenAlgorithm));
+      const signers = {
+        ES256: await createTokenSigner(issuer, keyOf('ES256')),
+        RS256: await createTokenSigner(issuer, keyOf('RS256')),
+      };
+      const signer: TokenSigner = (draft) => signers[draft.algorithm ?? accessTokenAlgorithm](draft);
       const eventSigner = await createEventSigner(issuer, keyOf('RS256'));
       const publicKeys = createLocalJWKSet({ keys: keys.map(publicPart) }) as JWTVerifyGetKey;
       options.signing.change({ signer, eventSigner, publicKeys });

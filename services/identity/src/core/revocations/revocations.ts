@@ -6,6 +6,7 @@ import { createPeriodicTask } from '@gatehouse/core/periodic';
 import type { Broadcast } from '@gatehouse/events/broadcast';
 import { REVOCATIONS_SUBJECT } from '@gatehouse/tokens/revocation-feed';
 import type { Revocation } from '@gatehouse/verify/revocations';
+import type { DerivedToken, DerivedTokenStore, Support } from './derived-token-store.ts';
 import type { ResourceToken, ResourceTokenStore } from './resource-token-store.ts';
 import { EVERY_RESOURCE } from './revocation.ts';
 import type { RevocationStore, StoredRevocation } from './revocation-store.ts';
@@ -53,6 +54,11 @@ export type Revocations = {
    * when the credential has been revoked meanwhile.
    */
   noteIssued(credential: NewCredential, expiresAt: Date): Promise<void>;
+  /**
+   * To be called before a token that was issued for another credential is given away: it is then revoked when something that it rests on
+   * is. Throws `unavailable` when that has happened meanwhile.
+   */
+  noteDerived(token: DerivedToken, expiresAt: Date): Promise<void>;
   /** Must have resolved before the first token is issued. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -72,6 +78,7 @@ export type Revocations = {
 export function createRevocations(options: {
   store: RevocationStore;
   resourceTokens: Stores['resourceTokens'];
+  derivedTokens: DerivedTokenStore;
   broadcast: Broadcast;
   tokenLifetime: number;
   /** Whether no other process writes revocations; by default some do. */
@@ -82,6 +89,7 @@ export function createRevocations(options: {
   const {
     store,
     resourceTokens,
+    derivedTokens,
     broadcast,
     tokenLifetime,
     isOnlyWriter = false,
@@ -107,9 +115,20 @@ export function createRevocations(options: {
     try {
       await noteResources(options, entry);
       await send(revocationOf(entry));
+      await endDerived(entry);
       await store.announced(entry);
     } catch (error) {
       logger.debug({ err: error }, 'a revocation could not be announced yet');
+    }
+  }
+
+  /** After the revocation is stored: noteDerived() finds it then, or its token is found here. What rests on these ends by their own. */
+  async function endDerived(entry: StoredRevocation): Promise<void> {
+    for (;;) {
+      const ended = await derivedTokens.endedBy(revocationOf(entry));
+      if (ended.length === 0) return;
+      await write(ended.map(({ tokenId: id, resource }) => ({ kind: 'token', id, resource })));
+      await derivedTokens.remove(ended.map(({ tokenId }) => tokenId));
     }
   }
 
@@ -154,12 +173,18 @@ export function createRevocations(options: {
     return written;
   }
 
+  async function write(entries: readonly RevocationEntry[]): Promise<void> {
+    const lastExpiry = await store.lastExpiry();
+    await Promise.all(entries.map((entry) => put(entry, lastExpiry)));
+  }
+
   return {
-    async write(entries) {
-      const lastExpiry = await store.lastExpiry();
-      await Promise.all(entries.map((entry) => put(entry, lastExpiry)));
-    },
+    write,
     ...createReading({ store, resourceTokens, pageSize }),
+    async noteDerived(token, expiresAt) {
+      await derivedTokens.insert(token, expiresAt);
+      await requireUnrevoked(store, token.restsOn);
+    },
     async start() {
       await issuing();
       for (const task of tasks) task.start();
@@ -239,12 +264,24 @@ function createReading({
       await resourceTokens.note(token, expiresAt);
       const { clientId: client, subject, grantId: grant, apiKeyId: api_key } = token;
       const ids = Object.entries(omitUndefined({ client, subject, grant, api_key }));
-      const found = await store.find(ids.map(([kind, id]) => ({ kind, id })));
       const own: Record<string, number | undefined> = epoch;
-      const isRevoked = found.some((it) => (it.epoch ?? Number.POSITIVE_INFINITY) > (own[it.kind] ?? 0));
-      if (isRevoked) throw unavailable('The permissions behind the token have just changed: try again.');
+      await requireUnrevoked(
+        store,
+        ids.map(([kind, id]) => ({ kind, id, epoch: own[kind] })),
+      );
     },
   };
+}
+
+/** Throws `unavailable` if one of these was revoked with a higher epoch. */
+async function requireUnrevoked(
+  { find }: Pick<RevocationStore, 'find'>,
+  restsOn: readonly Support[],
+): Promise<void> {
+  const isRevoked = (await find(restsOn)).some(({ kind, id, epoch = Number.POSITIVE_INFINITY }) =>
+    restsOn.some((it) => it.kind === kind && it.id === id && epoch > (it.epoch ?? 0)),
+  );
+  if (isRevoked) throw unavailable('The permissions behind the token have just changed: try again.');
 }
 
 function revocationOf({ kind, id, epoch, expiresAt }: StoredRevocation): Revocation {

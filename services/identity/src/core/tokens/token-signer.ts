@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type CryptoKey, importJWK, type JWK, type JWTPayload, SignJWT } from 'jose';
+import type { SigningAlgorithm } from './signing-algorithms.ts';
 
 export type TokenDraft = {
   subject: string;
@@ -8,6 +9,8 @@ export type TokenDraft = {
   scope: string;
   /** In seconds. */
   lifetime: number;
+  /** By default, that of the setting. */
+  algorithm?: SigningAlgorithm;
   /** In addition to those that every access token has. */
   claims?: Record<string, unknown>;
 };

@@ -22,7 +22,7 @@ import type { ApplicationDraft, Applications } from '../../core/applications/app
 import { readPublicKeys, readPublicKeysUri } from '../../core/applications/public-keys.ts';
 import type { Api } from '../../http/api.ts';
 import { APPLICATIONS, createManagerApi } from './managers.ts';
-import { ApplicationView, applicationShape, applicationView } from './views.ts';
+import { ApplicationView, applicationShape, applicationView, ExchangeRuleView } from './views.ts';
 
 const Texts = Type.Array(Type.String());
 
@@ -58,6 +58,7 @@ const Changes = Type.Object({
   id_token_signed_response_alg: Type.Optional(Type.Enum([...ID_TOKEN_ALGORITHMS])),
   id_token_profile_claims: Type.Optional(Type.Boolean()),
   security_profile: Type.Optional(Type.Union([Type.Enum([...SECURITY_PROFILES]), Type.Null()])),
+  token_exchange: Type.Optional(Type.Array(ExchangeRuleView)),
 });
 const Draft = Type.Object({
   ...Changes.properties,
@@ -179,6 +180,7 @@ function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
       deviceFlow: body.device_flow,
       idTokenAlgorithm: body.id_token_signed_response_alg,
       idTokenProfileClaims: body.id_token_profile_claims,
+      tokenExchange: body.token_exchange,
     }),
     // Null removes these.
     ...Object.fromEntries(

@@ -31,6 +31,11 @@ export const LastUseFields = {
   last_used_address: orNull(Type.String(), 'The IP address of the last use, if known.'),
 };
 
+export const ExchangeRuleView = Type.Object({
+  resource: Type.String({ description: 'The identifier of the API: ours, or a registered one.' }),
+  scopes: Texts,
+});
+
 export const ApplicationView = Type.Object({
   client_id: Type.String(),
   name: Type.String(),
@@ -80,6 +85,11 @@ export const ApplicationView = Type.Object({
       'Whether its ID tokens have the name, the username and the picture, with the scope `profile`.',
   }),
   security_profile: orNull(Type.String({ enum: [...SECURITY_PROFILES] })),
+  token_exchange: Type.Array(ExchangeRuleView, {
+    description:
+      'The APIs for which the application may exchange the tokens that people send to its own API (RFC 8693), and the most scopes ' +
+      'there. Its own API is in the list, too, perhaps without scopes.',
+  }),
   registered: Type.Boolean({ description: 'Whether the client manages its own registration (RFC 7592).' }),
   primary_color: Type.Optional(Type.String({ description: 'The accent of its pages, as #rrggbb.' })),
   logo_uri: Type.Optional(Type.String({ description: 'A PNG picture as a data: URL.' })),
@@ -119,6 +129,7 @@ export const applicationShape = shape('Application', ApplicationView, {
   id_token_signed_response_alg: 'RS256',
   id_token_profile_claims: true,
   security_profile: null,
+  token_exchange: [],
   registered: false,
   last_used_at: null,
   last_used_address: null,
@@ -152,6 +163,7 @@ export function applicationView(application: Application) {
     id_token_signed_response_alg: application.idTokenAlgorithm,
     id_token_profile_claims: application.idTokenProfileClaims,
     security_profile: application.securityProfile ?? null,
+    token_exchange: application.tokenExchange,
     registered: application.registrableScopes !== undefined,
     ...omitUndefined({
       primary_color: application.primaryColor,

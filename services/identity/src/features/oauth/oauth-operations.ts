@@ -2,7 +2,7 @@ import type { DocumentedResponse, Operation } from '@gatehouse/api/openapi/opera
 import { response, shape } from '@gatehouse/api/openapi/shapes';
 import { RESOURCE_METADATA_PATH } from '@gatehouse/tokens/resource-metadata';
 import { type TSchema, Type } from 'typebox';
-import { DEVICE_CODE_GRANT } from '../../core/applications/application.ts';
+import { DEVICE_CODE_GRANT, TOKEN_EXCHANGE_GRANT } from '../../core/applications/application.ts';
 import { ROUTES } from '../../core/oidc/provider-routes.ts';
 import { type Operations, oauthErrorBody } from '../../openapi/operations.ts';
 
@@ -29,7 +29,10 @@ const tokenRequest = shape(
   'TokenRequest',
   Type.Object({
     grant_type: Type.String({
-      enum: ['authorization_code', 'refresh_token', 'client_credentials', DEVICE_CODE_GRANT],
+      enum: [
+        ...['authorization_code', 'refresh_token', 'client_credentials', DEVICE_CODE_GRANT],
+        TOKEN_EXCHANGE_GRANT,
+      ],
     }),
     ...CLIENT,
     code: text('With authorization_code.'),
@@ -37,8 +40,14 @@ const tokenRequest = shape(
     code_verifier: text('With authorization_code, if its request had a code_challenge (RFC 7636 §4.5).'),
     refresh_token: text('With refresh_token.'),
     device_code: text('With the grant of the device flow (RFC 8628 §3.4).'),
-    scope: text('With client_credentials and refresh_token: scopes, separated by spaces.'),
-    resource: text('RFC 8707 §2. The API, by default.'),
+    subject_token: text(
+      'With token exchange (RFC 8693 §2.1): the access token that a person has sent to the API of the application.',
+    ),
+    subject_token_type: text('With token exchange: `urn:ietf:params:oauth:token-type:access_token`.'),
+    requested_token_type: text('With token exchange: the same, by default.'),
+    audience: text('With token exchange: as resource.'),
+    scope: text('With client_credentials, refresh_token and token exchange: scopes, separated by spaces.'),
+    resource: text('RFC 8707 §2. The API, by default; with token exchange, that of the token.'),
   }),
   {
     grant_type: 'client_credentials',
@@ -53,6 +62,7 @@ const tokenResponse = shape(
     access_token: Type.String(),
     token_type: Type.String({ enum: ['Bearer', 'DPoP'] }),
     expires_in: Type.Integer({ description: 'In seconds.' }),
+    issued_token_type: text('With token exchange (RFC 8693 §2.2.1).'),
     refresh_token: text(
       'With authorization_code; with refresh_token of an application that cannot keep a secret.',
     ),

@@ -2,17 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
+import { createDerivedTokenStore } from '../../../src/core/revocations/derived-token-store.ts';
 import { createResourceTokenStore } from '../../../src/core/revocations/resource-token-store.ts';
 import { createRevocationStore } from '../../../src/core/revocations/revocation-store.ts';
 import { createRevocations, type RevocationPage } from '../../../src/core/revocations/revocations.ts';
 import { assertIndexed, withStores } from '../../store-set-up.ts';
 
-const { connection, store, resourceTokens, logger } = await withStores(t, (it) => ({
+const { connection, store, resourceTokens, derivedTokens, logger } = await withStores(t, (it) => ({
   store: createRevocationStore(it),
   resourceTokens: createResourceTokenStore(it),
+  derivedTokens: createDerivedTokenStore(it),
 }));
 const broadcast = createLocalBroadcast();
-const options = { store, resourceTokens, broadcast, tokenLifetime: 3600, logger };
+const options = { store, resourceTokens, derivedTokens, broadcast, tokenLifetime: 3600, logger };
 const revocations = createRevocations({ ...options, pageSize: 3 });
 
 const put = (...ids: string[]) => revocations.write(ids.map((id) => ({ kind: 'token', id })));

@@ -4,18 +4,20 @@ import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { listen } from '@gatehouse/testing/listen';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
+import { createDerivedTokenStore } from '../../../src/core/revocations/derived-token-store.ts';
 import { createResourceTokenStore } from '../../../src/core/revocations/resource-token-store.ts';
 import { createRevocationStore } from '../../../src/core/revocations/revocation-store.ts';
 import { createRevocations, normalPosition, positionAt } from '../../../src/core/revocations/revocations.ts';
 import { createRevocationStreams } from '../../../src/features/resources/revocation-streams.ts';
 import { withStores } from '../../store-set-up.ts';
 
-const { store, resourceTokens, logger } = await withStores(t, (it) => ({
+const { store, resourceTokens, derivedTokens, logger } = await withStores(t, (it) => ({
   store: createRevocationStore(it),
   resourceTokens: createResourceTokenStore(it),
+  derivedTokens: createDerivedTokenStore(it),
 }));
 const revocations = createRevocations({
-  ...{ store, resourceTokens, broadcast: createLocalBroadcast(), tokenLifetime: 3600, logger },
+  ...{ store, resourceTokens, derivedTokens, broadcast: createLocalBroadcast(), tokenLifetime: 3600, logger },
   pageSize: 3,
 });
 /** The resources that exist, with their owners. */

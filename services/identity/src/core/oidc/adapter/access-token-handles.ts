@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { AdapterPayload } from 'oidc-provider';
+import { actOf } from '../../tokens/act-claim.ts';
 
 /** oidc-provider revokes and introspects only tokens that it stores, so a verified JWT is replaced by a handle. */
 export type AccessTokenHandles = {
@@ -41,7 +42,7 @@ function payloadOf(caller: Caller, audience: string): AdapterPayload {
     ...(ofMachine ? { sub: caller.subject } : {}),
     // A resource server that keeps the response drops it when the owner's access ends.
     ...(caller.resource === undefined ? {} : omitUndefined({ owner: caller.person?.id })),
-    ...omitUndefined({ acr: caller.acr, auth_time: caller.authTime }),
+    ...omitUndefined({ acr: caller.acr, auth_time: caller.authTime, act: actOf(caller.actors) }),
   };
   return {
     kind: 'AccessToken',

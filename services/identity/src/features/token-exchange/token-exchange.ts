@@ -1,0 +1,232 @@
+import { ServiceError } from '@gatehouse/core/errors';
+import { requestInfo } from '@gatehouse/server/requests';
+import type { Caller } from '@gatehouse/tokens/caller';
+import { apiAudience } from '@gatehouse/tokens/scopes';
+import { decodeProtectedHeader } from 'jose';
+import type Provider from 'oidc-provider';
+import { errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Account, Accounts } from '../../core/accounts/account.ts';
+import { type ExchangeRule, TOKEN_EXCHANGE_GRANT } from '../../core/applications/application.ts';
+import { PERSONAL_SCOPES } from '../../core/applications/application-rules.ts';
+import type { Applications } from '../../core/applications/applications.ts';
+import { roleIn } from '../../core/applications/ownership.ts';
+import { type Audit, originOf } from '../../core/audit/audit.ts';
+import { ALL_SCOPES } from '../../core/oidc/claims/scope-rules.ts';
+import { pinnedProfiles } from '../../core/oidc/clients/client-credentials.ts';
+import { isFapi2 } from '../../core/oidc/clients/fapi.ts';
+import { roleByGrant, scopesInForce } from '../../core/oidc/epochs/consent-epochs.ts';
+import { isCurrent } from '../../core/oidc/epochs/sign-in-epochs.ts';
+import { scopesFor } from '../../core/oidc/permissions.ts';
+import { proofKey } from '../../core/oidc/proof-key.ts';
+import type { FindResource, ProtectedResource } from '../../core/oidc/protected-resource.ts';
+import type { RequestPermissions } from '../../core/oidc/provider-options.ts';
+import type { Revocations } from '../../core/revocations/revocations.ts';
+import { actOf } from '../../core/tokens/act-claim.ts';
+import type { TokenSigning } from '../../core/tokens/token-signing.ts';
+import { type ExchangeRequest, readExchange, ruleFor } from './exchange-request.ts';
+
+/** A person, an agent, and two services that it calls in turn. */
+const MAX_ACTORS = 4;
+/** How long after its expiry a verifier may accept a token, in seconds. */
+const CLOCK_MARGIN = 120;
+
+type Options = {
+  issuer: string;
+  lifetimes: { accessToken: number };
+  /** Throws `unauthenticated` for a token that is not valid. */
+  verify(token: string): Promise<{ caller: Caller; audience: string }>;
+  accounts: Pick<Accounts, 'find'>;
+  applications: Pick<Applications, 'find'>;
+  findResource: FindResource;
+  revocations: Pick<Revocations, 'noteIssued' | 'noteDerived'>;
+  signing: Pick<TokenSigning, 'signer'>;
+  audit: Pick<Audit, 'record'>;
+  onTokenIssued(clientId: string): void;
+};
+type Permitted = NonNullable<Awaited<ReturnType<RequestPermissions>>>;
+/** The token that is exchanged, the API that it was sent to, and the person with the grant behind it. */
+type Subject = {
+  caller: Caller;
+  own: ProtectedResource;
+  account: Account;
+  grant: Grant;
+  kid: string | undefined;
+};
+/** The API that the new token is for. `resource` is undefined for our own. */
+type Target = { audience: string; resource: ProtectedResource | undefined; allowed: readonly string[] };
+
+/**
+ * Returns a function that adds token exchange (RFC 8693) to oidc-provider. An application exchanges the token that a person has sent to its
+ * API for one for another API, as its setting `token_exchange` permits. The new token names it as `act`, carries no more than the
+ * application and the person may do now, and ends with the token that was exchanged.
+ */
+export function createTokenExchange(options: Options) {
+  return (provider: Provider, permissionsOf: RequestPermissions): void => {
+    async function exchange(ctx: KoaContextWithOIDC): Promise<void> {
+      const permitted = await permissionsOf(ctx, ctx.oidc.client?.clientId ?? '');
+      if (permitted === undefined) throw new errors.UnauthorizedClient();
+      const request = readExchange(ctx.oidc.params);
+      const subject = await subjectOf(options, provider, permitted, request.subjectToken);
+      const jkt = await proofKey(provider, ctx, subject.caller.keyThumbprint !== undefined);
+      const target = await targetOf(options, { permitted, subject, request });
+      const scopes = scopesWithin(target.allowed, request.scope);
+      ctx.body = await issue(options, ctx, { permitted, subject, target, scopes, jkt, request });
+    }
+    // oidc-provider refuses parameters that are repeated, except these.
+    const repeatable = ['resource', 'audience'];
+    const parameters = ['subject_token', 'subject_token_type', 'actor_token', 'actor_token_type'];
+    provider.registerGrantType(
+      TOKEN_EXCHANGE_GRANT,
+      exchange,
+      [...parameters, 'requested_token_type', 'scope', ...repeatable],
+      repeatable,
+    );
+  };
+}
+
+/** Verifies the token as introspection by its API would. Throws `invalid_grant` unless it is a person's, for the caller's own API. */
+async function subjectOf(
+  { verify, findResource, applications, accounts }: Options,
+  provider: Provider,
+  { application }: Permitted,
+  token: string,
+): Promise<Subject> {
+  const { caller, audience } = await verify(token).catch((error: unknown) => {
+    const isInvalid = error instanceof ServiceError && error.kind === 'unauthenticated';
+    throw isInvalid ? new errors.InvalidGrant(`the subject_token is not accepted: ${error.message}`) : error;
+  });
+  const { subject, clientId, grantId, issuedAt, scopes, actors, epoch } = caller;
+  // A verifier takes a token without a person for one of the person who owns the application, who is not the subject.
+  if (subject === clientId || caller.person?.id !== subject || grantId === undefined) {
+    throw new errors.InvalidGrant('the subject_token is not of a person who has signed in to an application');
+  }
+  const issuedTo = await applications.find(clientId);
+  const own = issuedTo && (await findResource(audience, { ...issuedTo, isMachine: actors !== undefined }));
+  const isOwn = own !== undefined && application.owner !== null && own.owner === application.owner;
+  if (!isOwn || ruleFor(application.tokenExchange, own.identifier) === undefined) {
+    throw new errors.InvalidGrant(
+      'the subject_token is not for an API of the owner of this application that is in its token_exchange',
+    );
+  }
+  const [account, grant] = await Promise.all([accounts.find(subject), provider.Grant.find(grantId)]);
+  const isCurrentPerson = account?.status === 'active' && account.epoch <= epoch.subject;
+  const isSame = grant?.accountId === subject && issuedAt >= Math.floor(own.createdAt.getTime() / 1000);
+  if (!isCurrentPerson || !isSame || !isCurrent(grant, account)) {
+    throw new errors.InvalidGrant('what the subject_token rests on has ended');
+  }
+  // The scopes of an exchanged token are those of its actors, not of the grant.
+  const inForce = actors === undefined ? scopesInForce(grant, audience, own) : [...scopes];
+  if (![...scopes].every((scope) => inForce.includes(scope))) {
+    throw new errors.InvalidGrant('the API of the subject_token has changed since: ask the person again');
+  }
+  if (actors !== undefined && (actors.length >= MAX_ACTORS || actors.includes(application.id))) {
+    throw new errors.InvalidGrant(`at most ${MAX_ACTORS} applications act in turn, each once`);
+  }
+  return { caller, own, account, grant, kid: decodeProtectedHeader(token).kid };
+}
+
+/** The API that is asked for, and the scopes that the application may have there for the person. Throws `invalid_target`. */
+async function targetOf(
+  { issuer, findResource }: Options,
+  { permitted, subject, request }: { permitted: Permitted; subject: Subject; request: ExchangeRequest },
+): Promise<Target> {
+  const { application, givenBy, within } = permitted;
+  const { caller, own, account } = subject;
+  const rule = ruleFor(application.tokenExchange, request.target ?? own.identifier);
+  const ours = apiAudience(issuer);
+  if (rule !== undefined && rule.resource === ours) {
+    const most = application.type === 'resource' ? machineScopes(rule) : application.scopes;
+    const permittedNow = scopesFor(application.id, within(most), account);
+    const allowed = permittedNow.filter((scope) => rule.scopes.includes(scope));
+    return { audience: ours, resource: undefined, allowed };
+  }
+  const requester = { ...application, isMachine: true, isOfMember: givenBy !== undefined };
+  const resource = rule && (await findResource(rule.resource, requester));
+  if (resource === undefined) {
+    throw new errors.InvalidTarget('the application may not exchange tokens for this resource');
+  }
+  const allowed = resource.scopes
+    .map(({ name }) => name)
+    .filter((name) => rule?.scopes.includes(name))
+    .filter((name) => resource.id !== own.id || caller.scopes.has(name));
+  return { audience: resource.identifier, resource, allowed };
+}
+
+/** An application of type resource has no scopes of its own: those of its rule count, as far as a machine may have them. */
+function machineScopes({ scopes }: ExchangeRule): string[] {
+  const known: readonly string[] = ALL_SCOPES;
+  return scopes.filter((scope) => known.includes(scope) && !PERSONAL_SCOPES.includes(scope));
+}
+
+/** The scopes that the request names, or all. Throws `invalid_scope` for more than is allowed, and for none. */
+function scopesWithin(allowed: readonly string[], asked: readonly string[]): readonly string[] {
+  const excess = asked
+    .filter((scope) => !allowed.includes(scope))
+    .join(' ')
+    .slice(0, 200);
+  if (excess !== '') throw new errors.InvalidScope('this exchange cannot have the requested scope', excess);
+  if (allowed.length === 0) throw new errors.InvalidScope('this exchange can have no scope', '');
+  return asked.length === 0 ? allowed : asked;
+}
+
+type Exchange = {
+  permitted: Permitted;
+  subject: Subject;
+  target: Target;
+  scopes: readonly string[];
+  jkt: string | undefined;
+  request: ExchangeRequest;
+};
+
+/** Signs the token, and gives it away once all that must end it knows of it. */
+async function issue(
+  options: Options,
+  ctx: KoaContextWithOIDC,
+  { permitted, subject: { caller, account, grant, kid }, target, scopes, jkt, request }: Exchange,
+) {
+  const { revocations } = options;
+  const { application, owner } = permitted;
+  const { id: clientId } = application;
+  const { subject, grantId, tokenId, expiresAt } = caller;
+  const actors = [clientId, ...(caller.actors ?? [])];
+  const epoch = { client: application.epoch, subject: caller.epoch.subject };
+  const roles = [roleByGrant(grant, roleIn({ owner }, account))];
+  const lifetime = Math.min(options.lifetimes.accessToken, expiresAt - Math.ceil(Date.now() / 1000));
+  if (lifetime <= 0) throw new errors.InvalidGrant('the subject_token has expired');
+  const resource = target.resource?.id;
+  const { token, jti } = await options.signing.signer()({
+    ...{ subject, clientId, audience: target.audience, scope: scopes.join(' '), lifetime },
+    ...(isFapi2(ctx.oidc.client) ? { algorithm: 'ES256' } : {}),
+    claims: {
+      ...{ gid: grantId, epoch, act: actOf(actors), acr: caller.acr, auth_time: caller.authTime },
+      ...(jkt === undefined ? {} : { cnf: { jkt } }),
+      // Roles and profiles are those of our API.
+      ...(resource === undefined ? { roles, ...pinnedProfiles(application) } : {}),
+    },
+  });
+  const noted = new Date(Date.now() + (lifetime + CLOCK_MARGIN) * 1000);
+  if (resource !== undefined) {
+    await revocations.noteIssued({ resource, clientId, subject, grantId, epoch }, noted);
+  }
+  // The person and the grant are those of the new token, too, and end it by themselves.
+  const restsOn = [
+    { kind: 'token', id: tokenId ?? '' },
+    { kind: 'client', id: caller.clientId, epoch: caller.epoch.client },
+    { kind: 'key', id: kid ?? '' },
+  ] as const;
+  await revocations.noteDerived({ tokenId: jti, resource, restsOn }, noted);
+  const info = requestInfo(ctx.req);
+  info.subject = subject;
+  options.onTokenIssued(clientId);
+  await options.audit.record({
+    ...{ action: 'token.exchanged', origin: originOf(ctx), actor: null, client: clientId, subject },
+    details: { resource: target.audience, scope: scopes.join(' '), actors },
+  });
+  return {
+    access_token: token,
+    issued_token_type: request.tokenType,
+    token_type: jkt === undefined ? 'Bearer' : 'DPoP',
+    expires_in: lifetime,
+    scope: scopes.join(' '),
+  };
+}

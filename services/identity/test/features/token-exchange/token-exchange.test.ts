@@ -1,0 +1,83 @@
+import { decodeJwt } from 'jose';
+import t from 'tap';
+import { ACCESS_TOKEN, setUpExchange } from './exchange-set-up.ts';
+
+const set = await setUpExchange(t, { checkResponses: true });
+const { built, logins, paula, api, files, tokens, agent, exchange, exchanged, web } = set;
+const { call, form } = built;
+const caller = await agent();
+const { access_token: subject } = await tokens();
+
+t.test('a token for our API', async (t) => {
+  const before = decodeJwt(subject);
+  const { status, body, headers } = await exchange(subject, caller, { resource: api, scope: 'read:users' });
+  t.equal(status, 200);
+  t.match(headers.get('cache-control'), 'no-store');
+  const { access_token, expires_in, ...rest } = body;
+  t.strictSame(rest, { issued_token_type: ACCESS_TOKEN, token_type: 'Bearer', scope: 'read:users' });
+  const claims = decodeJwt(String(access_token));
+  t.match(claims, {
+    ...{ sub: paula, aud: api, client_id: caller.client_id, scope: 'read:users', roles: ['user'] },
+    ...{ gid: before.gid, act: { sub: caller.client_id }, acr: before.acr, auth_time: before.auth_time },
+  });
+  t.notMatch(claims, { act: { act: {} } });
+  t.ok(Number(claims.exp) <= Number(before.exp));
+  t.equal(Number(claims.exp) - Number(claims.iat), expires_in);
+  t.equal((await call('GET', `/v1/users/${paula}`, String(access_token))).status, 200);
+  t.equal((await call('GET', `/v1/users/${built.people.ann.id}`, String(access_token))).status, 403);
+});
+
+t.test('the scopes are those of the rule that the application and the token have now', async (t) => {
+  const scopesAt = async (more: Record<string, string>, by = caller) =>
+    (await exchange(subject, by, more)).body.scope;
+  t.equal(await scopesAt({ audience: api }), 'read:users', 'of the application');
+  t.equal(await scopesAt({ resource: files, audience: files }), 'files:read', 'of the rule');
+  t.equal(await scopesAt({}), 'calendar:read', 'of the same API');
+  const reader = await tokens({ scope: 'openid calendar:write' });
+  const { status, body } = await exchange(reader.access_token, caller);
+  t.match([status, body.error], [400, 'invalid_scope'], 'of the token');
+  const server = await agent({ type: 'resource', scopes: [] });
+  t.equal(await scopesAt({ resource: api }, server), 'read:users read:data', 'of a resource server');
+});
+
+t.test('both token paths, and both types of tokens', async (t) => {
+  const request = {
+    ...{ grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange', subject_token: subject, ...caller },
+    subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+    requested_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+  };
+  for (const { status, body } of [await built.json(request), await form(request)]) {
+    t.match([status, body.issued_token_type], [200, request.requested_token_type]);
+  }
+});
+
+t.test('the actors of a chain, the latest first', async (t) => {
+  const second = await agent();
+  const first = await exchanged(subject, caller, { resource: files });
+  const last = await exchanged(first, second, { resource: api });
+  const chain = { sub: second.client_id, act: { sub: caller.client_id } };
+  t.match(decodeJwt(last), { client_id: second.client_id, act: chain });
+  const server = await built.createApplication(logins.ann, { name: 'API', type: 'resource', scopes: [] });
+  const { body } = await form({ token: last, ...server }, {}, '/oauth2/introspect');
+  t.match(body, { active: true, sub: paula, client_id: second.client_id, act: chain });
+});
+
+t.test('the policy is the owner’s', async (t) => {
+  const path = `/api/v1/applications/${caller.client_id}`;
+  const rule = (resource: string, scopes: string[] = []) => ({ resource, scopes });
+  const change = (token_exchange: unknown, by = logins.ann, at = path) =>
+    call('PATCH', at, by, { token_exchange });
+  t.match((await call('GET', path, logins.ann)).body.token_exchange, set.POLICY);
+  for (const [name, policy] of Object.entries({
+    'no URL': [rule('calendar')],
+    'a fragment': [rule(`${api}#a`)],
+    twice: [rule(api), rule(api)],
+    'no scope': [rule(api, ['read:users write:users'])],
+    'too many': Array.from({ length: 21 }, (_, i) => rule(`https://a.example.com/${i}`)),
+  })) {
+    t.equal((await change(policy)).status, 400, name);
+  }
+  t.equal((await change([rule(api)], logins.ann, `/api/v1/applications/${web.client_id}`)).status, 400);
+  const { status } = await call('PUT', `${path}/members`, logins.ann, { to: 'paula', role: 'developer' });
+  t.comment(`a member ${status}`);
+});
