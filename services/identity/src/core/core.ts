@@ -37,6 +37,7 @@ import { createFoundation, type IdentityDependencies } from './foundation/founda
 import { type CoreConfig, MAX_ACCESS_TOKEN_SECONDS } from './foundation/identity-config.ts';
 import { createSignInThrottle } from './limits/sign-in-throttle.ts';
 import { createSignInThrottleStore } from './limits/sign-in-throttle-store.ts';
+import { createFindActing } from './oidc/acting.ts';
 import { type AccessTokenHandles, createAccessTokenHandles } from './oidc/adapter/access-token-handles.ts';
 import { createOidcStore } from './oidc/adapter/oidc-adapter.ts';
 import { createAuthorizedApplications } from './oidc/authorized-applications.ts';
@@ -309,6 +310,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     extensions.applicationSources.find((source) => source.has(id))?.find(id, requester) ??
     applicationStore.findById(id);
   const findResource = findInTurn(extensions.resources);
+  const findActing = createFindActing({ issuer, store: applicationStore, findResource });
   const acceptsService = createServiceClients(config.services);
   const handles = createAccessTokenHandles(apiAudience(issuer));
   const store = createOidcStore(connection, {
@@ -378,6 +380,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     successorKey,
     applications,
     findResource,
+    findActing,
     callerOfHandle: handles.callerOf,
     noteIssued: revocations.noteIssued,
     acceptsService,
@@ -395,6 +398,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     gracePeriods,
     handles,
     findResource,
+    findActing,
     store,
     notifyCredential,
     applicationWrites,

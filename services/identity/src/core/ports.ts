@@ -36,6 +36,7 @@ type Members = {
     | 'lifetimes'
     | 'longestTokenSeconds'
     | 'findResource'
+    | 'findActing'
     | 'requestToken'
     | 'revocations'
     | 'resuming'

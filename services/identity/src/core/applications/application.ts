@@ -35,6 +35,14 @@ export type Profiles = { readonly [pin in keyof ProfilePins]?: ProfilePins[pin][
 /** An API at which an application may act for people: its identifier, and the scopes. */
 export type ExchangeRule = { resource: string; scopes: readonly string[] };
 
+/** The rule for an API: of identifiers that are the same URL, one is enough. */
+export function ruleFor(rules: readonly ExchangeRule[], identifier: string): ExchangeRule | undefined {
+  const key = URL.parse(identifier)?.href;
+  return rules.find(
+    ({ resource }) => resource === identifier || (key !== undefined && URL.parse(resource)?.href === key),
+  );
+}
+
 /** Public keys of an application (RFC 7517 §5), with which it signs its assertions (private_key_jwt). With a `uri` they are fetched there. */
 export type PublicKeySet = { keys: readonly PublicKey[]; uri?: string };
 export type PublicKey = { kty: string } & Partial<
@@ -252,6 +260,8 @@ export type ApplicationStore = {
    * for which this was done for this epoch of the owner's account, so that it can be repeated until it is complete.
    */
   raiseEpochsOf(owner: string, ownerEpoch: number): Promise<void>;
+  /** Those of an owner that may exchange tokens. */
+  exchanging(owner: string): Promise<Application[]>;
   /** The applications of others in which a person has made something. */
   givenBy(person: string): Promise<Application[]>;
   /** Notes that a person who is not the owner has made something in an application. Durable when it resolves. */

@@ -1,6 +1,7 @@
 import { apiAudience, parseScope } from '@gatehouse/tokens/scopes';
 import { type AdapterPayload, errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
+import { isAllActingAllowed } from './acting.ts';
 import { scopesOfClaims } from './claims/claims-parameter.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';
 import { hasOfflineAccess, OFFLINE_ACCESS } from './claims/scope-rules.ts';
@@ -38,7 +39,7 @@ export function grantSeconds({ refreshToken }: ProviderOptions['lifetimes']): nu
 
 /** How long grants and refresh tokens live, and whether an earlier grant is enough. */
 export function createGrants(
-  options: Pick<ProviderOptions, 'issuer' | 'lifetimes' | 'store' | 'findResource'>,
+  options: Pick<ProviderOptions, 'issuer' | 'lifetimes' | 'store' | 'findResource' | 'findActing'>,
 ) {
   const { store } = options;
   const { refreshToken: refreshTokenSeconds } = options.lifetimes;
@@ -83,12 +84,17 @@ export function createGrants(
     return grant;
   }
 
-  /** Leaves in a grant, for this request, the scopes of resources of others that mean what the person allowed. */
+  /**
+   * Leaves in a grant, for this request, the scopes of resources of others that mean what the person allowed, and lead no further through
+   * applications that act for the person.
+   */
   async function limitToSentences({ oidc }: KoaContextWithOIDC, grant: Grant): Promise<void> {
     for (const indicator of Object.keys(oidc.resourceServers ?? {})) {
       if (indicator === apiAudience(options.issuer) || grant.resources?.[indicator] === undefined) continue;
       const resource = await options.findResource(indicator);
-      const scopes = resource === undefined ? [] : scopesInForce(grant, indicator, resource);
+      const isAllowed =
+        resource !== undefined && isAllActingAllowed(grant, await options.findActing([resource]));
+      const scopes = isAllowed ? scopesInForce(grant, indicator, resource) : [];
       grant.resources[indicator] = scopes.join(' ');
     }
   }

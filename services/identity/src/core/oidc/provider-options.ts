@@ -11,6 +11,7 @@ import type { OwnerPermissions } from '../applications/ownership.ts';
 import type { Authority } from '../authority/authority.ts';
 import type { Revocations } from '../revocations/revocations.ts';
 import type { SigningAlgorithm } from '../tokens/signing-algorithms.ts';
+import type { FindActing } from './acting.ts';
 import type { AccessTokenHandles } from './adapter/access-token-handles.ts';
 import type { OidcStore } from './adapter/oidc-adapter.ts';
 import type { SignOuts } from './epochs/sign-outs.ts';
@@ -39,6 +40,8 @@ export type ProviderOptions = {
   applications: Pick<Applications, 'find' | 'checkSecret' | 'used'>;
   /** Finds a resource of somebody else, that tokens can be for. */
   findResource: FindResource;
+  /** Finds the applications that act for people with tokens for resources. */
+  findActing: FindActing;
   /** The caller whose token is introspected, by the handle that stands for it. */
   callerOfHandle: AccessTokenHandles['callerOf'];
   /** Called before a credential for a resource of somebody else is given away. */

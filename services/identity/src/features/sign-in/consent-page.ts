@@ -1,7 +1,9 @@
 import type { Role } from '@gatehouse/tokens/scopes';
+import { brand } from '@gatehouse/web/brand';
 import { form, type PageForm } from '@gatehouse/web/form';
 import { hostname, named } from '@gatehouse/web/formatting';
 import { type Content, type Html, html } from '@gatehouse/web/html';
+import type { Acting } from '../../core/oidc/acting.ts';
 import type { ProtectedResource } from '../../core/oidc/protected-resource.ts';
 import { standalonePage } from '../../pages/document.ts';
 import { type RequestingApplication, requestingApplication } from '../../pages/requesting-application.ts';
@@ -15,6 +17,8 @@ export type ConsentModel = {
   scopes: readonly string[];
   /** The resources of others that it asks for. */
   resources?: readonly ProtectedResource[];
+  /** The applications that can then act for the person, each with the most role that it has. */
+  acting?: readonly (Acting & { role: Role })[];
   /** The scopes that the person has not allowed before, if others have been. */
   newScopes?: readonly string[] | undefined;
   /** Further facts about the request, for people to judge it. */
@@ -25,7 +29,7 @@ export type ConsentModel = {
 
 /** Asks for permission. The form sends `decision`: `allow` by the first button, `deny` by the second. */
 export function consentPage(model: ConsentModel): string {
-  const { application, account, newScopes = [], resources = [] } = model;
+  const { application, account, newScopes = [], resources = [], acting = [] } = model;
   return standalonePage({
     ...{ application, isPreview: model.isPreview },
     title: t('Allow {application} to use your account?', { application: application.name }),
@@ -40,6 +44,7 @@ ${newScopes.length > 0 && html`<p>${t('You have allowed some of these permission
 <section class="permissions" aria-labelledby="permissions">
 <h2 id="permissions">${t('If you allow access, this application can:')}</h2>
 ${permissionGroups(describeScopes(model.scopes, account.role, resources), newScopes)}
+${permissionGroups(acting.map(describeActing))}
 </section>
 ${form(
   model.form,
@@ -49,6 +54,20 @@ ${form(
 <p class="hint">${t('The application keeps these permissions until you revoke them, even while you are not using it. You can revoke them at any time under Applications in your account. The application never sees your password.')}</p>
 <p class="hint">${afterwards(application)}</p>`,
   });
+}
+
+/** The scopes of an application that acts for the person, under a heading that says where. */
+function describeActing({ application, at, scopes, role }: Acting & { role: Role }): ScopeGroup {
+  const isOther = 'id' in at;
+  const groups = describeScopes(scopes, role, isOther ? [at] : []);
+  return {
+    title: t('{application} can act for you at {resource} ({host})', {
+      application: application.name,
+      resource: isOther ? at.name : brand().name,
+      host: new URL(isOther ? at.identifier : at.audience).host,
+    }),
+    sentences: groups.flatMap(({ sentences }) => sentences),
+  };
 }
 
 function afterwards({ host, isOnOtherDevice }: RequestingApplication): Content {

@@ -7,7 +7,9 @@ import type { Interaction } from 'oidc-provider';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { Application } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
+import { lowerRole } from '../../core/applications/ownership.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
+import { type FindActing, stampActing } from '../../core/oidc/acting.ts';
 import { scopesOfClaims } from '../../core/oidc/claims/claims-parameter.ts';
 import { sentencesOf, stampConsent, stampScopes } from '../../core/oidc/epochs/consent-epochs.ts';
 import { stampGrant } from '../../core/oidc/epochs/sign-in-epochs.ts';
@@ -25,6 +27,7 @@ export function consentRoutes(options: {
   accounts: Accounts;
   applications: Pick<Applications, 'find'>;
   findResource: FindResource;
+  findActing: FindActing;
   audit: Audit;
   /** The role that the person has in an application, which may be less than their own. */
   roleIn(clientId: string, account: Account): Promise<Role>;
@@ -62,7 +65,8 @@ export function consentRoutes(options: {
     const requester = await options.applications.find(clientId);
     const role = await options.roleIn(clientId, account);
     const resources = await resourcesOf(details, options.findResource);
-    const hidden = { role, sentences: sentencesOf(resources) };
+    const acting = await options.findActing([...resources.values()]);
+    const hidden = { role, sentences: sentencesOf(resources, acting) };
     const hasSomeNewScopes = newScopes.length > 0 && newScopes.length < scopes.length;
     const html = consentPage({
       form: forms.form(ctx, { action: `/consent/${details.uid}`, context: details.uid, hidden }),
@@ -70,6 +74,12 @@ export function consentRoutes(options: {
       account: { ...account, role },
       scopes,
       resources: [...resources.values()],
+      acting: await Promise.all(
+        acting.map(async (it) => {
+          const roleThere = await options.roleIn(it.application.id, account);
+          return { ...it, role: lowerRole(role, roleThere) };
+        }),
+      ),
       newScopes: hasSomeNewScopes ? newScopes : undefined,
       details: await Promise.all(options.requestDetails.map((describe) => describe(ctx, details))),
       links: { useAnotherAccount: anotherAccount(details, requester) },
@@ -89,7 +99,9 @@ export function consentRoutes(options: {
     if (decision !== 'allow') throw new ServiceError('invalid', 'The form must say allow or deny.');
     const resources = await resourcesOf(details, options.findResource);
     // A resource whose scopes have changed since the page was made is shown again.
-    if (fields.get('sentences') !== sentencesOf(resources)) return seeOther(ctx, `/consent/${details.uid}`);
+    const acting = await options.findActing([...resources.values()]);
+    if (fields.get('sentences') !== sentencesOf(resources, acting))
+      return seeOther(ctx, `/consent/${details.uid}`);
     const { Grant } = options.provider();
     const known = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
     const grant =
@@ -103,6 +115,7 @@ export function consentRoutes(options: {
     const role = ROLES.find((name) => name === fields.get('role'));
     if (role === undefined) throw new ServiceError('invalid', 'The form must name the role.');
     stampConsent(grant, details, role);
+    stampActing(grant, acting);
     if (missing.missingOIDCScope !== undefined) grant.addOIDCScope(missing.missingOIDCScope.join(' '));
     if (missing.missingOIDCClaims !== undefined) grant.addOIDCClaims(missing.missingOIDCClaims);
     for (const [resource, scopes] of Object.entries(missing.missingResourceScopes ?? {})) {

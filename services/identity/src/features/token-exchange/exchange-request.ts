@@ -1,6 +1,5 @@
 import { parseScope } from '@gatehouse/tokens/scopes';
 import { errors } from 'oidc-provider';
-import type { ExchangeRule } from '../../core/applications/application.ts';
 
 /** A request to exchange a token (RFC 8693 §2.1). */
 export type ExchangeRequest = {
@@ -37,12 +36,4 @@ export function readExchange(params: Readonly<Record<string, unknown>> = {}): Ex
     scope: parseScope(String(scope ?? '')),
     tokenType: String(tokenType),
   };
-}
-
-/** The rule for an API: of identifiers that are the same URL, one is enough. */
-export function ruleFor(rules: readonly ExchangeRule[], identifier: string): ExchangeRule | undefined {
-  const key = URL.parse(identifier)?.href;
-  return rules.find(
-    ({ resource }) => resource === identifier || (key !== undefined && URL.parse(resource)?.href === key),
-  );
 }

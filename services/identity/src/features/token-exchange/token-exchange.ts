@@ -6,12 +6,11 @@ import { decodeProtectedHeader } from 'jose';
 import type Provider from 'oidc-provider';
 import { errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
-import { type ExchangeRule, TOKEN_EXCHANGE_GRANT } from '../../core/applications/application.ts';
-import { PERSONAL_SCOPES } from '../../core/applications/application-rules.ts';
+import { ruleFor, TOKEN_EXCHANGE_GRANT } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import { roleIn } from '../../core/applications/ownership.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
-import { ALL_SCOPES } from '../../core/oidc/claims/scope-rules.ts';
+import { type ActingAt, isActingAllowed, scopesAtOurs } from '../../core/oidc/acting.ts';
 import { pinnedProfiles } from '../../core/oidc/clients/client-credentials.ts';
 import { isFapi2 } from '../../core/oidc/clients/fapi.ts';
 import { roleByGrant, scopesInForce } from '../../core/oidc/epochs/consent-epochs.ts';
@@ -23,7 +22,7 @@ import type { RequestPermissions } from '../../core/oidc/provider-options.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import { actOf } from '../../core/tokens/act-claim.ts';
 import type { TokenSigning } from '../../core/tokens/token-signing.ts';
-import { type ExchangeRequest, readExchange, ruleFor } from './exchange-request.ts';
+import { type ExchangeRequest, readExchange } from './exchange-request.ts';
 
 /** A person, an agent, and two services that it calls in turn. */
 const MAX_ACTORS = 4;
@@ -135,10 +134,12 @@ async function targetOf(
   const rule = ruleFor(application.tokenExchange, request.target ?? own.identifier);
   const ours = apiAudience(issuer);
   if (rule !== undefined && rule.resource === ours) {
-    const most = application.type === 'resource' ? machineScopes(rule) : application.scopes;
-    const permittedNow = scopesFor(application.id, within(most), account);
-    const allowed = permittedNow.filter((scope) => rule.scopes.includes(scope));
-    return { audience: ours, resource: undefined, allowed };
+    const permittedNow = scopesFor(application.id, within(scopesAtOurs(application, rule)), account);
+    return {
+      audience: ours,
+      resource: undefined,
+      allowed: allowedBy(subject, application, { audience: ours }, permittedNow),
+    };
   }
   const requester = { ...application, isMachine: true, isOfMember: givenBy !== undefined };
   const resource = rule && (await findResource(rule.resource, requester));
@@ -149,13 +150,27 @@ async function targetOf(
     .map(({ name }) => name)
     .filter((name) => rule?.scopes.includes(name))
     .filter((name) => resource.id !== own.id || caller.scopes.has(name));
-  return { audience: resource.identifier, resource, allowed };
+  const isOfOwner = resource.owner === own.owner;
+  return {
+    ...{ audience: resource.identifier, resource },
+    // Its owner has given the agent nothing that the owner's own servers do not have anyway.
+    allowed: isOfOwner ? allowed : allowedBy(subject, application, resource, allowed),
+  };
 }
 
-/** An application of type resource has no scopes of its own: those of its rule count, as far as a machine may have them. */
-function machineScopes({ scopes }: ExchangeRule): string[] {
-  const known: readonly string[] = ALL_SCOPES;
-  return scopes.filter((scope) => known.includes(scope) && !PERSONAL_SCOPES.includes(scope));
+/** Those of the scopes for which the consent page has said that the application acts for the person. Throws `invalid_grant` for none. */
+function allowedBy(
+  { grant }: Subject,
+  application: Permitted['application'],
+  at: ActingAt,
+  scopes: readonly string[],
+): string[] {
+  const allowed = scopes.filter((scope) => isActingAllowed(grant, application.id, at, scope));
+  if (allowed.length > 0 || scopes.length === 0) return allowed;
+  throw new errors.CustomOIDCProviderError(
+    'invalid_grant',
+    'the person has not been asked whether this application may act for them there: ask again',
+  );
 }
 
 /** The scopes that the request names, or all. Throws `invalid_scope` for more than is allowed, and for none. */

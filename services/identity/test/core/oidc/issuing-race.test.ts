@@ -101,6 +101,7 @@ t.test(
           used: () => {},
         },
         findResource: async () => undefined,
+        findActing: async () => [],
         callerOfHandle: () => undefined,
         noteIssued: async () => {},
         accounts: noAccount,

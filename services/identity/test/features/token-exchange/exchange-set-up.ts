@@ -55,18 +55,20 @@ export async function setUpExchange(t: Pick<Test, 'teardown'>, options: Paramete
   /** The tokens of a person for an API, by default paula's for the calendar. */
   const tokens = ({
     client = web,
+    browser = built.browser(),
     username = 'paula',
     headers = {},
     ...more
   }: {
     client?: typeof web;
+    browser?: ReturnType<typeof built.browser>;
     username?: string;
     headers?: Record<string, string>;
     scope?: string;
     resource?: string;
   } = {}) =>
     tokensFor(built, {
-      ...{ client, username, password: PASSWORD, headers },
+      ...{ client, username, password: PASSWORD, headers, browser },
       more: { scope: 'openid calendar:read calendar:write', resource: calendar, ...more },
     });
 

@@ -1,11 +1,14 @@
 import { decodeJwt } from 'jose';
 import t from 'tap';
+import { authorizeUrl } from '../../build.ts';
 import { ACCESS_TOKEN, setUpExchange } from './exchange-set-up.ts';
 
 const set = await setUpExchange(t, { checkResponses: true });
 const { built, logins, paula, api, files, tokens, agent, exchange, exchanged, web } = set;
 const { call, form } = built;
-const caller = await agent();
+// Before the person allows any of it.
+const [caller, second] = [await agent(), await agent()];
+const server = await agent({ type: 'resource', scopes: [] });
 const { access_token: subject } = await tokens();
 
 t.test('a token for our API', async (t) => {
@@ -36,7 +39,6 @@ t.test('the scopes are those of the rule that the application and the token have
   const reader = await tokens({ scope: 'openid calendar:write' });
   const { status, body } = await exchange(reader.access_token, caller);
   t.match([status, body.error], [400, 'invalid_scope'], 'of the token');
-  const server = await agent({ type: 'resource', scopes: [] });
   t.equal(await scopesAt({ resource: api }, server), 'read:users read:data', 'of a resource server');
 });
 
@@ -52,12 +54,10 @@ t.test('both token paths, and both types of tokens', async (t) => {
 });
 
 t.test('the actors of a chain, the latest first', async (t) => {
-  const second = await agent();
   const first = await exchanged(subject, caller, { resource: files });
   const last = await exchanged(first, second, { resource: api });
   const chain = { sub: second.client_id, act: { sub: caller.client_id } };
   t.match(decodeJwt(last), { client_id: second.client_id, act: chain });
-  const server = await built.createApplication(logins.ann, { name: 'API', type: 'resource', scopes: [] });
   const { body } = await form({ token: last, ...server }, {}, '/oauth2/introspect');
   t.match(body, { active: true, sub: paula, client_id: second.client_id, act: chain });
 });
@@ -81,3 +81,45 @@ t.test('the policy is the owner’s', async (t) => {
   const { status } = await call('PUT', `${path}/members`, logins.ann, { to: 'paula', role: 'developer' });
   t.comment(`a member ${status}`);
 });
+
+t.test(
+  'the consent page says which applications act for the person, and nothing else is possible',
+  async (t) => {
+    const late = await agent({ name: 'Late', token_exchange: [] });
+    const redirect = web.redirect_uri;
+    const browser = built.browser();
+    const client = { ...web, redirect_uri: redirect };
+    const first = await set.tokens({ browser, client });
+    const path = `/api/v1/applications/${late.client_id}`;
+    t.equal((await call('PATCH', path, logins.ann, { token_exchange: set.POLICY })).status, 200);
+    const there = { resource: api };
+    t.match(
+      [
+        await exchange(first.access_token, late, there),
+        await exchange(first.access_token, late, { resource: files }),
+      ].map(({ status }) => status),
+      [400, 200],
+      'an API of the same owner needs no consent',
+    );
+    const { client_id } = web;
+    const asked = {
+      client_id,
+      redirect_uri: redirect,
+      scope: 'openid calendar:read',
+      resource: set.calendar,
+    };
+    const page = await browser.get(authorizeUrl(asked));
+    t.match(page.url.pathname, /^\/consent\//, 'asks again');
+    t.match(page.html, /Late can act for you at Gatehouse \(127\.0\.0\.1:\d+\)/);
+    t.match(page.html, /Read your own account details/);
+    const allowed = await browser.submit(page, { decision: 'allow' });
+    t.ok(allowed.url.searchParams.get('code'));
+    const again = await set.tokens({ browser, client });
+    t.equal((await exchange(again.access_token, late, there)).status, 200);
+    await call('PATCH', `/api/v1/applications/${late.client_id}`, logins.ann, {
+      scopes: ['read:users', 'write:users', 'read:data'],
+    });
+    t.equal((await exchange(again.access_token, late, there)).body.scope, 'read:users', 'what was said');
+    await call('DELETE', path, logins.ann);
+  },
+);

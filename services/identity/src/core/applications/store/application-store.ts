@@ -118,6 +118,13 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
       return hasRoom ? transferred : 'full';
     },
 
+    async exchanging(owner) {
+      const exchanges = { 'token_exchange.0': { $exists: true } };
+      return (await applications.find({ owner, ...exchanges, deleted_at: null }).toArray()).map(
+        applicationOf,
+      );
+    },
+
     async givenBy(person) {
       return (await applications.find({ givers: person, deleted_at: null }).toArray()).map(applicationOf);
     },

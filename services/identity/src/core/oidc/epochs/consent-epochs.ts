@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { parseScope, type Role } from '@gatehouse/tokens/scopes';
 import type { Client, Grant, Interaction, interactionPolicy, KoaContextWithOIDC } from 'oidc-provider';
 import { lowerRole } from '../../applications/ownership.ts';
+import { ACTING_FIELD, type Acting, stampOfAll } from '../acting.ts';
 import { CONSENT_EPOCH } from '../clients/client-metadata.ts';
 import { isMetadataDocumentId } from '../clients/metadata-document-id.ts';
 import type { ProtectedResource } from '../protected-resource.ts';
@@ -22,7 +23,10 @@ type Stamped = {
  * but one may be in use at that moment.
  */
 export function trackConsentEpochs(models: { Grant: unknown }): void {
-  storeFields(models.Grant, [...['consentEpoch', 'consentRole', 'consentRedirectUris', 'consentScopes']]);
+  storeFields(models.Grant, [
+    ...['consentEpoch', 'consentRole', 'consentRedirectUris', 'consentScopes'],
+    ACTING_FIELD,
+  ]);
 }
 
 /** The question on a consent page belongs to the consent epoch, and the redirect URIs, at that moment. */
@@ -89,10 +93,13 @@ export function stampScopes(grant: Grant, resource: ProtectedResource, scopes: r
   Object.assign(grant, { consentScopes: [...new Set([...consentScopes, ...stamps])] } satisfies Stamped);
 }
 
-/** A text that changes with the sentences of the scopes of resources. */
-export function sentencesOf(resources: ReadonlyMap<string, ProtectedResource>): string {
+/** A text that changes with the sentences of the scopes of resources, and of the applications that act for the person. */
+export function sentencesOf(
+  resources: ReadonlyMap<string, ProtectedResource>,
+  acting: readonly Acting[],
+): string {
   const stamps = [...resources.values()].flatMap((it) => it.scopes.map((scope) => stampOf(it, scope)));
-  return hash('sha256', stamps.join(' '), 'base64url');
+  return hash('sha256', `${stamps.join(' ')} ${stampOfAll(acting)}`, 'base64url');
 }
 
 /**
