@@ -70,6 +70,17 @@ export function isFirstParty({ person, subject, scopes }: Caller): boolean {
   return person?.id === subject && scopes.has(MANAGE_APPS);
 }
 
+/**
+ * Throws `forbidden` where an application, or an admin, acts for the person: what it made for them would outlive the token that it was
+ * given (RFC 8693).
+ */
+export function refuseActors({ actors }: Pick<Caller, 'actors'>): void {
+  if (actors === undefined) return;
+  const message =
+    'This is for the person, without an application that acts for them: it would outlive its token.';
+  throw new ServiceError('forbidden', message);
+}
+
 /** Throws `forbidden` (RFC 6750 §3.1, insufficient_scope) unless the caller has one of the scopes. */
 export function requireScope(
   caller: Caller,

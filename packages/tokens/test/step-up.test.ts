@@ -19,6 +19,7 @@ const CASES: [label: string, caller: Parameters<typeof callerWith>[0], SignInNee
   ['not said', { authTime: NOW }, { acr: SINGLE_FACTOR }, STRONGER],
   ['too old', { acr: PHISHING_RESISTANT, authTime: NOW - 310 }, { acr: MULTI_FACTOR, maxAge: 300 }, NEWER],
   ['a machine or an API key', {}, { maxAge: 300 }, NEWER],
+  ['an application that acts for them', { authTime: NOW, actors: ['app_1'] }, { maxAge: 300 }, NEWER],
 ];
 
 t.test('a sign-in as strong and as recent as a request needs', async (t) => {

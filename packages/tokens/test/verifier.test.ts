@@ -41,6 +41,17 @@ t.test('a token that holds', async (t) => {
   const token = await sign();
   t.strictSame(await verifier.verify(token), caller);
   t.strictSame(await verifier.verify(token), caller, 'again');
+  const act = (sub: string, act?: object) => ({ sub, ...(act && { act }) });
+  for (const [claim, named] of [
+    [act('app_2', act('app_1')), { actor: undefined, actors: ['app_2', 'app_1'] }],
+    [act('notifications'), { actor: 'notifications' }],
+  ] as const) {
+    t.strictSame(await verifier.verify(await sign({ act: claim })), { ...caller, ...named });
+  }
+  await t.rejects(
+    verifier.verify(await sign({ act: act('app_1', {}) })),
+    new Error('The access token is not valid.'),
+  );
   t.strictSame(
     await verifier.verify(await sign({ jti: 'jti_2' })),
     { ...caller, tokenId: 'jti_2' },

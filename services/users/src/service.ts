@@ -14,6 +14,7 @@ import { prefixesOf, type ServiceName } from '@gatehouse/core/services';
 import { onceInDatabase } from '@gatehouse/data/once';
 import { runProcess } from '@gatehouse/server/process';
 import type { Service } from '@gatehouse/server/service';
+import { refuseActors } from '@gatehouse/tokens/caller';
 import { FRESH, requireSignIn } from '@gatehouse/tokens/step-up';
 import type { onRequestAsyncHookHandler } from 'fastify';
 import { createBreachedPasswords } from './breached-passwords.ts';
@@ -103,10 +104,8 @@ export function createUsersService(
     return {
       routes(app, { mountOptions, authenticateInternal }) {
         const defaults = { v1_users: v1Profile, v2_users: v2Profile };
-        const authenticate =
-          config.freshSignIn === 'on'
-            ? freshlyAuthenticate(mountOptions.authenticate)
-            : mountOptions.authenticate;
+        const byPerson = withoutActors(mountOptions.authenticate);
+        const authenticate = config.freshSignIn === 'on' ? freshlyAuthenticate(byPerson) : byPerson;
         mountResource(app, createUserResource(users, identity), { ...mountOptions, authenticate, defaults });
         mountSecurityRoutes(app, { users, authenticate });
         mountRevocationRoutes(app, { users, identity, authenticate });
@@ -122,6 +121,18 @@ export function createUsersService(
       ...(breached && { metrics: breached.metrics }),
     };
   });
+}
+
+/** The hook that authenticates. An application that acts for a person changes nothing but their own record: accounts, roles and passwords stay. */
+function withoutActors(authenticate: onRequestAsyncHookHandler): onRequestAsyncHookHandler {
+  return async function (request, reply) {
+    await authenticate.call(this, request, reply);
+    const { id } = request.params as { id?: string };
+    const caller = callerOf(request);
+    const isOwnRecord = caller.person?.id === id && request.routeOptions.url?.endsWith('/:id') === true;
+    const isSafe = request.method === 'GET' || request.method === 'HEAD';
+    if (!isSafe && (!isOwnRecord || request.method === 'DELETE')) refuseActors(caller);
+  };
 }
 
 /** The hook that authenticates, and takes a fresh sign-in for changes of what belongs to others, and for what ends one's own account or access. */

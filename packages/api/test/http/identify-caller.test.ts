@@ -91,9 +91,13 @@ t.test('authenticated requests are counted by client and subject', async (t) => 
     ratelimit: '"credential";r=0;t=60',
   });
   t.match(await identify(verify, limits, '192.0.2.2'), { result: { kind: 'rate_limited' }, client: 'app_1' });
-  t.match(await identify(async () => ({ ...PERSON, subject: 'usr_2' }), limits), {
-    result: { subject: 'usr_2' },
-  });
+  for (const others of [{ subject: 'usr_2' }, { actors: ['app_1'] }]) {
+    const named = async () => ({ ...PERSON, ...others });
+    t.match(await identify(named, limits), { result: others });
+    t.match(await identify(named, limits), { result: { kind: 'rate_limited' } });
+  }
+  const service = async () => ({ ...PERSON, actor: 'notifications' });
+  t.strictSame((await identify(service, limits)).headers, {});
 });
 
 t.test('a person with many applications has the quota of two, and is shown the tightest', async (t) => {

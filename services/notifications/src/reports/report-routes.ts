@@ -10,7 +10,7 @@ import { type JsonResponse, send } from '@gatehouse/api/resource/json-response';
 import { mountEndpoints, uncached } from '@gatehouse/api/resource/mount-endpoints';
 import type { MountOptions } from '@gatehouse/api/resource/mount-resource';
 import { newId } from '@gatehouse/core/ids';
-import type { Caller } from '@gatehouse/tokens/caller';
+import { type Caller, refuseActors } from '@gatehouse/tokens/caller';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { type ReportFileStore, requireStaff } from './report.ts';
@@ -114,6 +114,7 @@ const mountGenerate: Mount = (api, prefix, { reports, delegate, mountOptions }) 
     admit,
     async handle({ caller, request, reply }) {
       const draft = newReport.read(request.body);
+      refuseActors(caller);
       const handOn = () => delegate(String(request.headers.authorization));
       const accepted = await idempotency.once(
         request,

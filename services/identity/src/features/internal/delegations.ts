@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { date, type EntityOf, group, number, oneOf, text, value } from '@gatehouse/domain/fields';
-import type { Caller } from '@gatehouse/tokens/caller';
+import { type Caller, refuseActors } from '@gatehouse/tokens/caller';
 import { apiAudience, ROLES } from '@gatehouse/tokens/scopes';
 import type { TokenSigner } from '../../core/tokens/token-signer.ts';
 import type { Credential } from './credential-state.ts';
@@ -69,7 +69,9 @@ export function createDelegations(options: {
   return {
     find,
 
-    async create({ subject, clientId, person, givenBy, grantId, keyId, epoch, scopes }, actor) {
+    async create(caller, actor) {
+      refuseActors(caller);
+      const { subject, clientId, person, givenBy, grantId, keyId, epoch, scopes } = caller;
       const handle = randomBytes(32).toString('base64url');
       await store.insert(hashOf(handle), {
         actor,

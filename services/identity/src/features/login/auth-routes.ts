@@ -277,8 +277,9 @@ export function authRoutes(options: AuthRoutesOptions): Api {
       if (caller.tokenId === undefined)
         throw new ServiceError('forbidden', 'An API key cannot be logged out.');
       await revocations.write([{ kind: 'token', id: caller.tokenId }]);
-      // That of a machine is not its own: all its issuer's tokens would end.
-      if (caller.grantId !== undefined && caller.subject !== caller.clientId) {
+      // That of a machine is not its own: all its issuer's tokens would end. An application that acts for a person ends what it has itself.
+      const isOwn = caller.subject !== caller.clientId && caller.actors === undefined;
+      if (caller.grantId !== undefined && isOwn) {
         const ofLogin = caller.clientId === LOGIN_CLIENT;
         await (ofLogin ? logins.end(caller.subject, caller.grantId) : options.endGrant(caller.grantId));
       }

@@ -230,3 +230,49 @@ t.test('openid-client', async (t) => {
   });
   t.match(result, { token_type: 'bearer', issued_token_type: ACCESS_TOKEN, scope: 'read:users' });
 });
+
+t.test('an application that acts for an admin makes nothing that outlives its token', async (t) => {
+  const everything = ['read:users', 'write:users', 'read:data', 'write:data'];
+  const by = logins.admin;
+  const identifier = await set.register('admin', by);
+  const policy = [
+    { resource: identifier, scopes: [] },
+    { resource: api, scopes: everything },
+  ];
+  const ofAdmin = await agent({ scopes: everything, token_exchange: policy }, by);
+  const { redirect_uri } = web;
+  const draft = { name: 'Web', type: 'web', scopes: ['openid'], redirect_uris: [redirect_uri] };
+  const client = { ...(await built.createApplication(by, draft)), redirect_uri };
+  const asked = { client, username: 'admin', scope: 'openid admin:read', resource: identifier };
+  const token = await exchanged((await tokens(asked)).access_token, ofAdmin, { resource: api });
+  t.match(decodeJwt(token), { roles: ['admin'], scope: everything.join(' ') });
+  let count = 0;
+  for (const service of ['identity', 'users']) {
+    const { paths } = (await (await fetch(`${base}/openapi/${service}.json`)).json()) as {
+      paths: Record<string, Record<string, { security?: object[] }>>;
+    };
+    for (const [path, operations] of Object.entries(paths)) {
+      for (const [method, { security = [] }] of Object.entries(operations)) {
+        const isPublic = security.length === 0 || security.some((it) => Object.keys(it).length === 0);
+        if (['get', 'head', 'options', 'parameters'].includes(method) || isPublic) continue;
+        if (/^\/(oauth2?\/|userinfo|account|api\/v1\/auth\/logout)/.test(path)) continue;
+        const url = path.replaceAll(/\{\w+\}/g, built.people.ann.id);
+        const response = await fetch(base + url, {
+          method: method.toUpperCase(),
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: '{}',
+        });
+        count += 1;
+        t.equal(response.status, 403, `${method} ${path}`);
+      }
+    }
+  }
+  t.ok(count > 50, `${count} operations`);
+  const own = `/v1/users/${built.people.admin.id}`;
+  t.equal((await call('PATCH', own, token, { name: 'Ada Admin' })).status, 200, 'the own record');
+  const notifications = await built.serviceToken('notifications');
+  const delegation = { credential: `Bearer ${token}` };
+  t.equal((await call('POST', '/internal/identity/delegations', notifications, delegation)).status, 403);
+  t.equal((await call('POST', '/api/v1/auth/logout', token)).status, 204);
+  t.equal((await call('GET', own, token)).status, 401);
+});

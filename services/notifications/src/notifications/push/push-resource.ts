@@ -8,7 +8,7 @@ import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { ListSource } from '@gatehouse/domain/list-query';
 import { narrowList } from '@gatehouse/domain/narrow-list';
-import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
+import { type Caller, isFirstParty, refuseActors } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import {
@@ -128,7 +128,10 @@ export function createPushResource(options: {
       },
       create: {
         scopes: WRITE,
-        authorize: (caller) => void ownerOf(caller),
+        authorize(caller) {
+          ownerOf(caller);
+          refuseActors(caller);
+        },
         description:
           'The caller gets notifications of the type push in this browser from now on. A subscription with the same endpoint is ' +
           `replaced. It is 409 if somebody else has registered the endpoint with other keys. An application has ${PUSH_LIMITS.perClient} for a person at most: beyond that, the oldest is removed. It ends with the credential that ` +
