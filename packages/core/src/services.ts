@@ -35,6 +35,7 @@ const TABLE = {
       '/api/v1/factors',
       '/api/v1/pictures',
       '/api/v1/password-resets',
+      '/api/v1/impersonations',
       '/api/v1/invitations',
       '/api/v1/identity-providers',
       '/api/v1/trusted-issuers',

@@ -12,6 +12,7 @@ export const AUDIT_ACTIONS = {
   'account.created': 'Account created',
   'account.changed': 'Account changed',
   'account.deleted': 'Account deleted',
+  'account.impersonated': 'An admin acts as the person',
   'account.exported': 'Personal data downloaded',
   'password.changed': 'Password changed',
   'email.verified': 'Email address confirmed',

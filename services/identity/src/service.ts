@@ -30,6 +30,7 @@ import { device } from './features/device/module.ts';
 import { events } from './features/events/module.ts';
 import { factorRecovery } from './features/factor-recovery/module.ts';
 import { identityProviders } from './features/identity-providers/module.ts';
+import { impersonation } from './features/impersonation/module.ts';
 import { internal } from './features/internal/module.ts';
 import { invitations } from './features/invitations/module.ts';
 import { login } from './features/login/module.ts';
@@ -69,6 +70,7 @@ const FEATURES = [
   sessions,
   consents,
   access,
+  impersonation,
   invitations,
   auditLog,
   events,
