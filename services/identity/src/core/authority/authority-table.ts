@@ -240,6 +240,42 @@ export const AUTHORITY = {
       },
     },
   },
+  exchanged_token: {
+    name: 'Token of an application that acts for a person',
+    givenBy: 'the owner of the application, by its setting token_exchange; the person, on the consent page',
+    bound:
+      'the setting; the present scopes and roles of the application and of the person; the time of the token that was exchanged',
+    restsOn: [],
+    needs: 'account',
+    cells: {
+      ends: {
+        'the token that was exchanged ends with that, and it with the token': [
+          ...['password_changed', 'recovered', 'undone', 'signed_out', 'sessions_ended'],
+          ...['credentials_ended', 'everything_ended', 'role_lowered', 'deactivated', 'deleted'],
+          ...['transferred', 'scopes_narrowed', 'application_deleted'],
+        ] as const,
+      },
+      stays: {
+        'it expires with the token that was exchanged, and there is no other one until the person is asked again':
+          ['resource_redefined', 'resource_deleted'],
+      },
+    },
+  },
+  impersonation: {
+    name: 'Token by which an admin acts as a user',
+    givenBy: 'an admin, after a fresh sign-in and with a reason',
+    bound: 'the role of the user; no accounts, and nothing that takes a fresh sign-in; 15 minutes',
+    restsOn: [],
+    needs: 'account',
+    cells: {
+      ends: {
+        'the login of the admin ends with that': [
+          ...['password_changed', 'recovered', 'undone', 'sessions_ended', 'credentials_ended'],
+          ...['everything_ended', 'role_lowered', 'deactivated', 'deleted'],
+        ] as const,
+      },
+    },
+  },
   public_keys: {
     name: 'Public keys of an application (private_key_jwt)',
     givenBy: 'the owner or an admin',

@@ -104,7 +104,7 @@ export function impersonationRoutes(options: {
   return api;
 }
 
-/** What the user may do, except with accounts: an account is changed by its person, and by admins as themselves. */
+/** The scopes of the user, except for changes of accounts: those are for the person, and for admins as themselves. */
 function scopesAs({ role }: Pick<Account, 'role'>): string[] {
   const ceiling: readonly string[] = ceilingOf(role);
   return API_SCOPES.filter((scope) => scope !== 'write:users' && ceiling.includes(scope));

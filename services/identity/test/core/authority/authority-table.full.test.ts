@@ -30,6 +30,7 @@ const EVENTS_TESTED_ELSEWHERE: Partial<Record<AuthorityEvent, string>> = {
 };
 const REDIRECT = 'https://app.example.org/callback';
 const ADDED = 'https://app.example.org/added';
+const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 const built = await build(t, {
@@ -185,6 +186,26 @@ async function makeScene(event: AuthorityEvent) {
     ...{ browser: browsers.customer, client, username: names.customer },
     more: { scope: 'openid read:data read:users' },
   });
+  const ofResource = { resource: String(resource.identifier), scope: 'openid notes:read' };
+  const ours = `${base}/api`;
+  const agent = await application({
+    type: 'machine',
+    token_exchange: [
+      { resource: ofResource.resource, scopes: [] },
+      { resource: ours, scopes: ['read:data'] },
+    ],
+  });
+  const subject = await tokensFor(built, {
+    ...{ browser: browsers.owner, client: { ...web, redirect_uri: REDIRECT }, username: names.owner },
+    more: ofResource,
+  });
+  const exchanged = await form({
+    ...{ grant_type: EXCHANGE, subject_token: subject.access_token, resource: ours, ...agent },
+    subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+  });
+  const impersonation = await ok('POST', '/api/v1/impersonations', owner, {
+    ...{ user_id: ids.customer, reason: 'A test' },
+  });
   /** The clients that the owner has allowed in the browser that is signed out. */
   const allowed: { client: typeof WEB | typeof NATIVE; tokens: Tokens }[] = [];
   for (const [client, scope] of [
@@ -211,7 +232,6 @@ async function makeScene(event: AuthorityEvent) {
     const { code, error } = responseOf(page) as Record<string, string>;
     return code === undefined ? (error === 'consent_required' ? 'asks' : undefined) : 'code';
   };
-  const ofResource = { resource: String(resource.identifier), scope: 'openid notes:read' };
   await signInAndAllow(
     browsers.customer,
     authorizeUrl({ client_id: web.client_id, redirect_uri: REDIRECT, ...ofResource }),
@@ -245,6 +265,8 @@ async function makeScene(event: AuthorityEvent) {
     consent: async () => permissions((await refresh(built, ownConsent.refresh_token, WEB)).body.access_token),
     client_secret: machineToken(machine.client_id, machine.client_secret),
     machine_token: () => permissions(token),
+    exchanged_token: () => permissions(exchanged.body.access_token),
+    impersonation: () => permissions(impersonation.access_token),
     public_keys: byKeys,
     federated_credential: federatedPower,
     api_key: () => permissions(ownKey.api_key),
@@ -305,6 +327,7 @@ async function makeScene(event: AuthorityEvent) {
   const applications = [
     web,
     machine,
+    agent,
     keyed,
     federated,
     offered,
