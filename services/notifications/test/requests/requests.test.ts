@@ -41,7 +41,11 @@ issuer.own(BOB, 'app_bob');
 const SCOPES = 'read:data manage:apps';
 const ann = await issuer.person(ANN, 'user', SCOPES);
 const bob = await issuer.person(BOB, 'user', SCOPES);
-const of = { ann: logged(), bob: logged({ client: 'app_bob', code: 'not_found', status: 404, scope: null }) };
+const actors = ['app_ann', 'app_bob'];
+const of = {
+  ann: logged({ actors }),
+  bob: logged({ client: 'app_bob', code: 'not_found', status: 404, scope: null }),
+};
 await send([of.ann, of.bob]);
 await send([of.ann]);
 
@@ -52,6 +56,7 @@ t.test('an owner sees the requests of the own applications, once, and no others'
   const { client, ms, scope, ...same } = of.ann;
   const expected = { ...same, client_id: client, duration_ms: ms, missing_scope: scope, service: 'commerce' };
   t.match(await list(ann), [expected]);
+  t.match(await list(bob), [{ actors: [] }]);
   const cases: [name: string, token: string, seen: string[]][] = [
     ['the owner', ann, ['app_ann']],
     ['another owner', bob, ['app_bob']],
@@ -203,6 +208,8 @@ t.test('no secrets, and bounded memory', (t) => {
     recorder.observe({ ...request, path, info });
     t.equal(recorder.take().log[0]?.path, shown);
   }
+  recorder.observe({ ...request, path: '/', info: { ...info, actors } });
+  t.strictSame(recorder.take().log[0]?.actors, actors);
   recorder.observe({ ...request, client: undefined, info });
   recorder.observe({ ...request, client: 'gatehouse-login', info });
   t.same(recorder.take(), { log: [], isAll: true }, 'without an application');

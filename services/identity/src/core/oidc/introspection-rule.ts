@@ -21,17 +21,18 @@ async function resourceInForce(
 ): Promise<ProtectedResource | undefined> {
   const caller = options.callerOfHandle(String(ctx.oidc.params?.token));
   if (caller === undefined) return undefined;
-  const { subject, clientId, grantId, givenBy, issuedAt, scopes } = caller;
+  const { subject, clientId, grantId, givenBy, issuedAt, scopes, actors } = caller;
   const audience = String(token.aud);
-  const isMachine = subject === clientId;
+  const isMachine = subject === clientId || actors !== undefined;
   const requester = { ...application, isMachine, isOfMember: givenBy !== undefined };
   const found = await options.findResource(audience, requester);
   if (found === undefined || issuedAt < Math.floor(found.createdAt.getTime() / 1000)) return undefined;
   // That of a machine is no person's, and its revocations were checked with the token.
-  const isOfPerson = grantId !== undefined && !isMachine;
+  const isOfPerson = grantId !== undefined && subject !== clientId;
   const grant = isOfPerson ? await ctx.oidc.provider.Grant.find(grantId) : undefined;
   if (isOfPerson && grant === undefined) return undefined;
-  const inForce = scopesOf(found, audience, grant);
+  // The grant of an exchanged token is for the API of the first token.
+  const inForce = scopesOf(found, audience, actors === undefined ? grant : undefined);
   return [...scopes].every((scope) => inForce.includes(scope)) ? found : undefined;
 }
 

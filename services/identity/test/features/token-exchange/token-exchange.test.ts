@@ -58,8 +58,14 @@ t.test('the actors of a chain, the latest first', async (t) => {
   const last = await exchanged(first, second, { resource: api });
   const chain = { sub: second.client_id, act: { sub: caller.client_id } };
   t.match(decodeJwt(last), { client_id: second.client_id, act: chain });
-  const { body } = await form({ token: last, ...server }, {}, '/oauth2/introspect');
-  t.match(body, { active: true, sub: paula, client_id: second.client_id, act: chain });
+  for (const [token, client, act] of [
+    [last, second, chain],
+    [first, caller, { sub: caller.client_id }],
+  ] as const) {
+    const { body } = await form({ token, ...server }, {}, '/oauth2/introspect');
+    t.strictSame(body.act, act);
+    t.match(body, { active: true, sub: paula, client_id: client.client_id });
+  }
 });
 
 t.test('the policy is the owner’s', async (t) => {
