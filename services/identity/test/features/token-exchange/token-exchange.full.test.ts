@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import { listen } from '@gatehouse/testing/listen';
 import { until } from '@gatehouse/testing/processes';
 import { createVerifier } from '@gatehouse/verify/verifier';
 import { decodeJwt } from 'jose';
@@ -7,7 +9,18 @@ import { dpopKey, type JsonResponse, signerOf } from '../../tokens.ts';
 import { ACCESS_TOKEN, type Client, EXCHANGE, setUpExchange } from './exchange-set-up.ts';
 
 const masterKey = Buffer.alloc(32, 7);
-const set = await setUpExchange(t, { masterKey, checkResponses: true });
+/** The server of an API of another owner, which it proves by its metadata (RFC 9728). */
+const server = createServer(({ url = '' }, response) => {
+  const resource = origin + url.replace('/.well-known/oauth-protected-resource', '');
+  const body = JSON.stringify({ resource, authorization_servers: [base] });
+  response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+});
+const origin = `http://127.0.0.1:${await listen(t, server)}`;
+const set = await setUpExchange(t, {
+  masterKey,
+  checkResponses: true,
+  config: { resourceNetworks: ['127.0.0.0/8'] },
+});
 const { built, logins, paula, api, calendar, files, web, agent, tokens, exchange, exchanged } = set;
 const { base, call, form } = built;
 const caller = await agent();
@@ -275,4 +288,22 @@ t.test('an application that acts for an admin makes nothing that outlives its to
   t.equal((await call('POST', '/internal/identity/delegations', notifications, delegation)).status, 403);
   t.equal((await call('POST', '/api/v1/auth/logout', token)).status, 204);
   t.equal((await call('GET', own, token)).status, 401);
+});
+
+t.test('an API of another owner decides which applications come, and people whether they do', async (t) => {
+  const mail = `${origin}/mail`;
+  const going = {
+    type: 'machine',
+    token_exchange: [
+      { resource: calendar, scopes: [] },
+      { resource: mail, scopes: ['mail:read'] },
+    ],
+  };
+  const [listed, unlisted] = [await agent(going), await agent(going)];
+  await set.register('mail', logins.admin, { identifier: mail, applications: [listed.client_id] });
+  t.equal((await exchange(subject, listed, { resource: mail })).body.error, 'invalid_grant', 'not asked');
+  const asked = await tokens();
+  const { status, body } = await exchange(asked.access_token, listed, { resource: mail });
+  t.match([status, body.scope], [200, 'mail:read']);
+  t.equal((await exchange(asked.access_token, unlisted, { resource: mail })).body.error, 'invalid_target');
 });

@@ -1,3 +1,4 @@
+import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import t from 'tap';
 import { authorizeUrl } from '../../build.ts';
@@ -84,8 +85,19 @@ t.test('the policy is the owner’s', async (t) => {
     t.equal((await change(policy)).status, 400, name);
   }
   t.equal((await change([rule(api)], logins.ann, `/api/v1/applications/${web.client_id}`)).status, 400);
-  const { status } = await call('PUT', `${path}/members`, logins.ann, { to: 'paula', role: 'developer' });
-  t.comment(`a member ${status}`);
+  const member = await built.login('paula');
+  t.equal(
+    (await call('POST', `${path}/members`, logins.ann, { user: 'paula', role: 'developer' })).status,
+    201,
+  );
+  t.equal((await call('POST', `/api/v1/memberships/${caller.client_id}/accept`, member)).status, 204);
+  t.equal((await call('PATCH', path, member, { name: 'Renamed' })).status, 200);
+  t.equal((await change([...set.POLICY, rule('https://more.example.com')], member)).status, 403);
+  t.equal((await change(set.POLICY, logins.admin)).status, 200);
+  const moved = await agent();
+  const at = `/api/v1/applications/${moved.client_id}`;
+  t.ok((await call('POST', `${at}/transfer`, logins.admin, { to: 'admin' })).status < 300);
+  t.strictSame((await call('GET', at, logins.admin)).body.token_exchange, [], 'of another owner');
 });
 
 t.test(
@@ -129,3 +141,14 @@ t.test(
     await call('DELETE', path, logins.ann);
   },
 );
+
+t.test('the audit log says who acted for whom, and where', async (t) => {
+  await exchanged(subject, caller, { resource: files });
+  const path = `/api/v1/audit?filter[action]=token.exchanged&filter[subject]=${paula}`;
+  const entries = async () =>
+    (await call('GET', path, logins.admin)).body.data as { details?: { resource: string } }[];
+  await until(async () => (await entries())[0]?.details?.resource === files, 3000);
+  const details = { resource: files, scope: 'files:read', actors: [caller.client_id] };
+  t.match((await entries())[0], { actor: null, subject: paula, client: caller.client_id, details });
+  t.notMatch(JSON.stringify(await entries()), /eyJ/);
+});
