@@ -28,6 +28,8 @@ export type Extensions = {
   applicationSources: ApplicationSource[];
   /** The tokens of others by which applications authenticate. */
   clientAssertions: ClientAssertions[];
+  /** Find the person who signs in here as a subject of somebody else's issuer. */
+  linkedPeople: ((identity: { issuer: string; subject: string }) => Promise<LinkedPerson | undefined>)[];
   programs: ProgramSessions[];
   provider: ProviderExtension[];
   /** The details of a request on the consent page. */
@@ -95,6 +97,14 @@ export type ClientAssertions = {
   isInForce(grantId: string): Promise<boolean | undefined>;
 };
 
+export type LinkedPerson = {
+  userId: string;
+  /** The name of the identity provider for people. */
+  provider: string;
+  /** The ID of a revocation of the kind `grant` that is written when the person disconnects the identity. */
+  revocationId: string;
+};
+
 /** A change of an account, as far as it concerns others. It may come again. */
 export type ReportedChange = {
   id: string;
@@ -122,6 +132,7 @@ export function createExtensions(): Extensions {
     applicationKeys: [],
     applicationSources: [],
     clientAssertions: [],
+    linkedPeople: [],
     programs: [],
     provider: [],
     requestDetails: [],

@@ -313,6 +313,29 @@ export const AUTHORITY = {
       },
     },
   },
+  identity_assertion: {
+    name: 'Token by an identity assertion (ID-JAG)',
+    givenBy: 'an issuer by which the person signs in here; an admin trusts it to speak for people',
+    bound: 'the assertion; the scopes of the issuer and of the application; the person’s role; an hour',
+    restsOn: ['epoch'],
+    needs: 'account',
+    cells: {
+      ends: {
+        [STOPS_A_THIEF]: ['password_changed', 'recovered', 'undone'],
+        [ASKED]: ['credentials_ended', 'everything_ended'],
+        'it carries the role that it began with': ['role_lowered'],
+        [GONE]: ['deactivated', 'deleted'],
+        'the person disconnected the account by which the issuer speaks for them': ['provider_unlinked'],
+        'nothing that the issuer signs counts, and its tokens end': ['issuer_ended'],
+        [OTHER_OWNER]: ['transferred'],
+        'the application asks for another one': ['scopes_narrowed'],
+        [WITH_APPLICATION]: ['application_deleted'],
+      },
+      stays: {
+        'no session here stands behind it; the person can disconnect the account': ['sessions_ended'],
+      },
+    },
+  },
   api_key: {
     name: 'API key',
     givenBy: 'the owner, a developer or an admin',

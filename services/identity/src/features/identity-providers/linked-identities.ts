@@ -2,9 +2,15 @@ import type { Account } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { Audit, Origin } from '../../core/audit/audit.ts';
 import type { IdentityProvider } from '../../core/foundation/identity-provider.ts';
+import type { Revocations } from '../../core/revocations/revocations.ts';
 import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import { accountConnected, accountDisconnected } from './connected-account-notices.ts';
-import { type LinkedIdentity, type LinkedIdentityStore, linkedIdentityId } from './linked-identity.ts';
+import {
+  connectionId,
+  type LinkedIdentity,
+  type LinkedIdentityStore,
+  linkedIdentityId,
+} from './linked-identity.ts';
 import { isIssuerOf, type UpstreamIdentity } from './upstream-identity.ts';
 import { beganWith } from './upstream-session.ts';
 
@@ -38,6 +44,7 @@ export function createLinkedIdentities(options: {
   provider: Pick<IdentityProvider, 'id' | 'label' | 'issuer'>;
   store: LinkedIdentityStore;
   sessionEnds: Pick<SessionEnds, 'endSignIns'>;
+  revocations: Pick<Revocations, 'write'>;
   mails: Pick<AccountMails, 'notify'>;
   audit: Audit;
 }): LinkedIdentities {
@@ -92,6 +99,7 @@ export function createLinkedIdentities(options: {
     async unlink(userId, origin, keep) {
       const linked = await of(userId);
       if (linked === undefined || !(await store.remove(userId, linked.id))) return false;
+      await options.revocations.write([{ kind: 'grant', id: connectionId(linked) }]);
       const details = { provider: provider.id };
       const entry = { action: 'session.ended', origin, details } as const;
       await options.sessionEnds.endSignIns(userId, (it) => beganWith(it, linked), entry, keep);

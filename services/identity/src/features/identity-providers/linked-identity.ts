@@ -24,6 +24,11 @@ export function linkedIdentityId({ issuer, subject }: { issuer: string; subject:
   return hash('sha256', JSON.stringify([issuer, subject]), 'base64url');
 }
 
+/** The ID of the revocation (of the kind `grant`) of what rests on the connection. One that is connected again has another. */
+export function connectionId({ id, createdAt }: Pick<LinkedIdentity, 'id' | 'createdAt'>): string {
+  return `link_${id}.${createdAt.getTime()}`;
+}
+
 /** The store of linked identities that the service needs. Writes are durable when they resolve. */
 export type LinkedIdentityStore = {
   /** Returns false if it is linked to an account, or the account has another one of this provider. */

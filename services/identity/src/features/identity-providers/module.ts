@@ -16,6 +16,7 @@ import { CONNECTED_ACCOUNT_CHANGES } from './connected-account-notices.ts';
 import { addConnectedAccountRoutes } from './connected-account-routes.ts';
 import { identityProviderRoutes } from './identity-provider-routes.ts';
 import { createLinkedIdentities } from './linked-identities.ts';
+import { connectionId, linkedIdentityId } from './linked-identity.ts';
 import { createLinkedIdentityStore } from './linked-identity-store.ts';
 import { notificationRoutes } from './notification-routes.ts';
 import { CONNECTED_ACCOUNTS } from './provider-pages.ts';
@@ -24,6 +25,7 @@ import { providerSignIn, REFUSED_PROVIDER, UNLINKED_IDENTITY } from './provider-
 import type { identityProviderSettings } from './settings.ts';
 import { createProviderStore } from './stored-provider-store.ts';
 import { createUpstreamClient, UPSTREAM_BOUNDS } from './upstream-client.ts';
+import { isIssuerOf } from './upstream-identity.ts';
 import { createEndUpstreamSessions } from './upstream-logout.ts';
 import { trackUpstreamSessions } from './upstream-session.ts';
 
@@ -97,6 +99,12 @@ export function identityProviders(
     onError: (error) =>
       core.logger.warn({ err: error }, 'identity providers could not be read; trying again'),
   });
+  const findLinked = async (identity: { issuer: string; subject: string }) => {
+    const linked = await store.find(linkedIdentityId(identity));
+    const by = active.find(linked?.provider ?? '')?.provider;
+    if (linked === undefined || by?.isEnabled !== true || !isIssuerOf(by, identity.issuer)) return undefined;
+    return { userId: linked.userId, provider: by.label, revocationId: connectionId(linked) };
+  };
   return {
     apis: [api],
     routers: [
@@ -105,6 +113,7 @@ export function identityProviders(
     ],
     parts: [{ start: active.reload }, ...(core.isOnlyWriter ? [] : [reloading])],
     extensions: {
+      linkedPeople: [findLinked],
       undoableChanges: CONNECTED_ACCOUNT_CHANGES,
       ...{ credentials: [credentials], personalData: [personalData], provider: [provider] },
       accountSections: [

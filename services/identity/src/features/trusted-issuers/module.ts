@@ -1,10 +1,13 @@
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { createOutbound } from '@gatehouse/outbound/outbound';
+import type { ProviderExtension } from '../../core/oidc/provider-options.ts';
 import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { createClientAssertions } from './client-assertions.ts';
 import { federatedCredentialRoutes } from './federated-credential-routes.ts';
 import { createFederatedCredentials } from './federated-credentials.ts';
+import { createIdentityAssertions } from './identity-assertion.ts';
+import { createIdentityAssertionGrant } from './identity-assertion-grant.ts';
 import { createIssuerKeys, KEYS_BOUNDS } from './issuer-keys.ts';
 import type { trustedIssuerSettings } from './settings.ts';
 import { trustedIssuerRoutes } from './trusted-issuer-routes.ts';
@@ -13,7 +16,7 @@ import { createTrustedIssuers } from './trusted-issuers.ts';
 
 /** Issuers whose tokens count here, and the rules by which applications authenticate with them instead of a secret (ADR 48). */
 export function trustedIssuers(
-  core: Ports<'applications' | 'tokens'> & WithSettings<typeof trustedIssuerSettings>,
+  core: Ports<'accounts' | 'applications' | 'tokens'> & WithSettings<typeof trustedIssuerSettings>,
 ): IdentityModule {
   const { issuer, revocations, applicationStore } = core;
   const outbound = createOutbound({
@@ -29,6 +32,24 @@ export function trustedIssuers(
   const credentials = createFederatedCredentials({
     ...{ ...shared, store: applicationStore, writes: core.applicationWrites },
   });
+  const assertionGrant = createIdentityAssertionGrant({
+    ...core,
+    useOnce: core.store.useOnce,
+    readAssertion: createIdentityAssertions({ issuer, issuers, keys, useOnce: core.store.useOnce }),
+    async findLinked(identity) {
+      const found = await Promise.all(core.extensions.linkedPeople.map((find) => find(identity)));
+      return found.find((it) => it !== undefined);
+    },
+  });
+  const provider: ProviderExtension = {
+    configure(configuration) {
+      const profiles = {
+        authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'],
+      };
+      configuration.discovery = { ...configuration.discovery, ...profiles };
+    },
+    attach: assertionGrant,
+  };
   return {
     apis: [
       trustedIssuerRoutes({ ...core, store, issuers }),
@@ -37,6 +58,7 @@ export function trustedIssuers(
     parts: [createPeriodicTask({ run: issuers.resumeRevocations, ...core.resuming })],
     extensions: {
       clientAssertions: [assertions],
+      provider: [provider],
       // Another replica has changed one.
       revocationListeners: [({ kind, id }) => kind === 'grant' && id.startsWith('iss_') && issuers.forget()],
     },

@@ -21,6 +21,7 @@ const TESTED_ELSEWHERE: Partial<Record<GivenCapability, string>> = {
   personal_webhook: 'services/notifications/test/webhooks/authority.test.ts',
   resource_application: 'services/identity/test/features/resources/resources.test.ts',
   linked_identity: 'services/identity/test/features/identity-providers/identity-providers-api.test.ts',
+  identity_assertion: 'services/identity/test/features/trusted-issuers/identity-assertions.full.test.ts',
   passkey: 'services/identity/test/features/account/recovery/undo.full.test.ts',
 };
 /** Events that a session ends with, which take browsers with passkeys and other providers. */

@@ -1,0 +1,198 @@
+import { requestInfo } from '@gatehouse/server/requests';
+import { apiAudience, parseScope } from '@gatehouse/tokens/scopes';
+import type Provider from 'oidc-provider';
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Account, Accounts } from '../../core/accounts/account.ts';
+import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import { roleIn } from '../../core/applications/ownership.ts';
+import { type Audit, originOf } from '../../core/audit/audit.ts';
+import type { LinkedPerson } from '../../core/extensions.ts';
+import type { OidcStore } from '../../core/oidc/adapter/oidc-adapter.ts';
+import { pinnedProfiles } from '../../core/oidc/clients/client-credentials.ts';
+import { isFapi2 } from '../../core/oidc/clients/fapi.ts';
+import { invalidGrant } from '../../core/oidc/invalid-grant.ts';
+import { scopesFor } from '../../core/oidc/permissions.ts';
+import { proofKey } from '../../core/oidc/proof-key.ts';
+import type { FindResource, ProtectedResource } from '../../core/oidc/protected-resource.ts';
+import type { RequestPermissions } from '../../core/oidc/provider-options.ts';
+import type { Revocations } from '../../core/revocations/revocations.ts';
+import { actOf } from '../../core/tokens/act-claim.ts';
+import type { TokenSigning } from '../../core/tokens/token-signing.ts';
+import type { IdentityAssertion } from './identity-assertion.ts';
+import { applicationActs } from './identity-assertion-notice.ts';
+import { grantIdOf } from './trusted-issuer.ts';
+
+/** RFC 7523 §2.1. */
+export const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+/** How long after its expiry a verifier may accept a token, in seconds. */
+const CLOCK_MARGIN = 120;
+/** How long after the mail about an application the next one may follow. */
+const NOTICE_MS = 90 * 86_400_000;
+
+type Options = {
+  issuer: string;
+  lifetimes: { accessToken: number };
+  readAssertion(assertion: string, clientId: string): Promise<IdentityAssertion>;
+  /** The person who has signed in here as this subject of an identity provider. */
+  findLinked(identity: { issuer: string; subject: string }): Promise<LinkedPerson | undefined>;
+  accounts: Pick<Accounts, 'find'>;
+  findResource: FindResource;
+  revocations: Pick<Revocations, 'noteIssued' | 'noteDerived'>;
+  signing: Pick<TokenSigning, 'signer'>;
+  audit: Pick<Audit, 'record'>;
+  mails: Pick<AccountMails, 'notify'>;
+  useOnce: OidcStore['useOnce'];
+  onTokenIssued(clientId: string): void;
+};
+type Permitted = NonNullable<Awaited<ReturnType<RequestPermissions>>>;
+
+/**
+ * Returns a function that adds identity assertions as grants to oidc-provider (draft-ietf-oauth-identity-assertion-authz-grant): an issuer that
+ * an admin trusts states that a client may act for a person who signs in here by that issuer. The person is not asked.
+ */
+export function createIdentityAssertionGrant(options: Options) {
+  return (provider: Provider, permissionsOf: RequestPermissions): void => {
+    allowConfidentialClients(provider);
+
+    async function grant(ctx: KoaContextWithOIDC): Promise<void> {
+      const { assertion, resource, scope = '' } = ctx.oidc.params ?? {};
+      const clientId = ctx.oidc.client?.clientId ?? '';
+      const permitted = await permissionsOf(ctx, clientId);
+      if (permitted === undefined || permitted.application.type === 'resource')
+        throw new errors.UnauthorizedClient('only applications of type web and machine act for people');
+      if (typeof assertion !== 'string') throw new errors.InvalidRequest('assertion is required');
+      const read = await options.readAssertion(assertion, clientId);
+      const linked = await options.findLinked({ issuer: read.issuer.issuer, subject: read.subject });
+      const account = linked && (await options.accounts.find(linked.userId));
+      if (linked === undefined || account?.status !== 'active')
+        throw invalidGrant('the assertion is for a person who has not signed in here by its issuer');
+      if (resource !== undefined && read.resource !== undefined && resource !== read.resource)
+        throw new errors.InvalidTarget('the resource is not that of the assertion');
+      const indicator = read.resource ?? (resource as string | undefined);
+      const target = await targetOf(options, { permitted, account, indicator });
+      const scopes = scopesWithin(target.scopes, [
+        read.issuer.scopes,
+        parsed(read.scope),
+        parsed(String(scope)),
+      ]);
+      const jkt = await proofKey(provider, ctx);
+      ctx.body = await issue(options, ctx, {
+        permitted,
+        account,
+        assertion: read,
+        linked,
+        target,
+        scopes,
+        jkt,
+      });
+    }
+    provider.registerGrantType(JWT_BEARER_GRANT, grant, ['assertion', 'scope', 'resource'], []);
+  };
+}
+
+/** It is in no client's metadata: who may use it follows from the issuers. */
+function allowConfidentialClients({ Client }: Provider): void {
+  const { grantTypeAllowed } = Client.prototype;
+  Client.prototype.grantTypeAllowed = function isAllowed(type) {
+    return type === JWT_BEARER_GRANT ? this.clientAuthMethod !== 'none' : grantTypeAllowed.call(this, type);
+  };
+}
+
+/** The API that a token is for, and the scopes that the application may have there for the person. Throws `invalid_target`. */
+async function targetOf(
+  { issuer, findResource }: Options,
+  {
+    permitted,
+    account,
+    indicator,
+  }: { permitted: Permitted; account: Account; indicator: string | undefined },
+): Promise<{ audience: string; resource: ProtectedResource | undefined; scopes: readonly string[] }> {
+  const { application, givenBy, within } = permitted;
+  const ours = apiAudience(issuer);
+  if (indicator === undefined || indicator === ours) {
+    const scopes = scopesFor(application.id, within(application.scopes), account);
+    return { audience: ours, resource: undefined, scopes };
+  }
+  // Nobody was asked: as for itself, the application gets tokens for APIs that are its owner's or list it.
+  const requester = { ...application, isMachine: true, isOfMember: givenBy !== undefined };
+  const resource = await findResource(indicator, requester);
+  if (resource === undefined)
+    throw new errors.InvalidTarget('this application gets no tokens for the resource');
+  return { audience: resource.identifier, resource, scopes: resource.scopes.map(({ name }) => name) };
+}
+
+const parsed = (scope: string | undefined) => (scope ? parseScope(scope) : null);
+
+/** The scopes that are within all bounds: wider ones are narrowed. Throws `invalid_scope` if none is left. */
+function scopesWithin(
+  allowed: readonly string[],
+  bounds: readonly (readonly string[] | null)[],
+): readonly string[] {
+  const scopes = allowed.filter((scope) => bounds.every((bound) => bound?.includes(scope) ?? true));
+  if (scopes.length === 0) throw new errors.InvalidScope('none of the scopes is allowed', '');
+  return scopes;
+}
+
+/** Nobody has asked the person: a mail says so, when the application has not acted for them for some months. */
+async function notifyOnce(
+  { useOnce, mails }: Options,
+  { id, name }: Permitted['application'],
+  { userId, provider }: LinkedPerson,
+): Promise<void> {
+  const until = new Date(Date.now() + NOTICE_MS);
+  if (await useOnce(`identity assertion ${provider} ${id} ${userId}`, until))
+    void mails.notify(userId, applicationActs(name, provider));
+}
+
+/** Signs the token, and gives it away once all that must end it knows of it. */
+async function issue(
+  options: Options,
+  ctx: KoaContextWithOIDC,
+  it: {
+    permitted: Permitted;
+    account: Account;
+    assertion: IdentityAssertion;
+    linked: LinkedPerson;
+    target: Awaited<ReturnType<typeof targetOf>>;
+    scopes: readonly string[];
+    jkt: string | undefined;
+  },
+) {
+  const { revocations, lifetimes } = options;
+  const { account, target, linked, jkt, assertion } = it;
+  const { application, owner } = it.permitted;
+  const { id: clientId } = application;
+  const [subject, scope, lifetime] = [account.id, it.scopes.join(' '), lifetimes.accessToken];
+  const resource = target.resource?.id;
+  const epoch = { client: application.epoch, subject: account.epoch };
+  const { token, jti } = await options.signing.signer()({
+    ...{ subject, clientId, audience: target.audience, scope, lifetime },
+    ...(isFapi2(ctx.oidc.client) ? { algorithm: 'ES256' } : {}),
+    claims: {
+      ...{ epoch, act: actOf([clientId]) },
+      ...(jkt === undefined ? {} : { cnf: { jkt } }),
+      // Roles and profiles are those of our API.
+      ...(resource === undefined
+        ? { roles: [roleIn({ owner }, account)], ...pinnedProfiles(application) }
+        : {}),
+    },
+  });
+  const noted = new Date(Date.now() + (lifetime + CLOCK_MARGIN) * 1000);
+  if (resource !== undefined) await revocations.noteIssued({ resource, clientId, subject, epoch }, noted);
+  const restsOn = [grantIdOf(assertion.issuer), linked.revocationId].map(
+    (id) => ({ kind: 'grant', id }) as const,
+  );
+  await revocations.noteDerived({ tokenId: jti, resource, restsOn }, noted);
+  requestInfo(ctx.req).subject = subject;
+  await notifyOnce(options, application, linked);
+  options.onTokenIssued(clientId);
+  await options.audit.record({
+    ...{ action: 'token.exchanged', origin: originOf(ctx), actor: null, client: clientId, subject },
+    details: { resource: target.audience, scope, issuer: assertion.issuer.id },
+  });
+  return {
+    access_token: token,
+    token_type: jkt === undefined ? 'Bearer' : 'DPoP',
+    ...{ expires_in: lifetime, scope },
+  };
+}
