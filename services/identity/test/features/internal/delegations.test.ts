@@ -4,6 +4,7 @@ import t from 'tap';
 import { createDelegations, type Delegation } from '../../../src/features/internal/delegations.ts';
 import { build, PASSWORD, WEB } from '../../build.ts';
 import { tokensFor } from '../../tokens.ts';
+import { startIssuer } from '../trusted-issuers/workload-issuer.ts';
 
 const built = await build(t);
 const { base, call, createApplication, form, login, people, post, serviceSecret } = built;
@@ -66,6 +67,23 @@ const CALLERS: Record<string, () => Promise<{ credential: string; end: () => Pro
     const end = async () =>
       call('DELETE', `/api/v1/applications/${client}/api-keys/${id}`, await login('ann'));
     return { credential: `ApiKey ${key}`, end };
+  },
+  async 'a machine by a token of an issuer, until that is switched off'() {
+    const { issuer, jwks, sign } = await startIssuer(t);
+    const [admin, owner] = [await login('admin'), await login('ann')];
+    const draft = { issuer, kinds: ['workload'], jwks: jwks() };
+    const trusted = await call('POST', '/api/v1/trusted-issuers', admin, draft);
+    const scopes = ['read:users', 'write:users'];
+    const { client_id } = await createApplication(owner, { name: 'CI', type: 'machine', scopes });
+    const rule = { name: 'CI', issuer, subject: 'ci' };
+    await call('POST', `/api/v1/applications/${client_id}/federated-credentials`, owner, rule);
+    const { body } = await form({
+      ...{ grant_type: 'client_credentials', client_id },
+      client_assertion: await sign({ sub: 'ci', aud: base }),
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    });
+    const end = () => call('PATCH', `/api/v1/trusted-issuers/${trusted.body.id}`, admin, { enabled: false });
+    return { credential: `Bearer ${body.access_token}`, end };
   },
   async 'an API key, until its application is deleted'() {
     const { client, key } = await newKey();
