@@ -143,8 +143,9 @@ t.test(
 );
 
 t.test('the audit log says who acted for whom, and where', async (t) => {
-  await exchanged(subject, caller, { resource: files });
-  const path = `/api/v1/audit?filter[action]=token.exchanged&filter[subject]=${paula}`;
+  await exchanged(subject, caller, { resource: files, scope: 'files:read' });
+  const by = `filter[subject]=${paula}&filter[client]=${caller.client_id}`;
+  const path = `/api/v1/audit?filter[action]=token.exchanged&${by}`;
   const entries = async () =>
     (await call('GET', path, logins.admin)).body.data as { details?: { resource: string } }[];
   await until(async () => (await entries())[0]?.details?.resource === files, 3000);
