@@ -25,6 +25,7 @@ export type ApiApplication = {
   id_token_signed_response_alg: string;
   id_token_profile_claims: boolean;
   security_profile: string | null;
+  token_exchange: ExchangeRule[];
   /** How it looks to people who sign in; absent where nothing is set. */
   primary_color?: string;
   logo_uri?: string;
@@ -36,6 +37,8 @@ export type ApiApplication = {
   created_at: string;
   updated_at: string;
 } & LastUse;
+/** An API for which an application exchanges tokens, and the scopes there. */
+export type ExchangeRule = { resource: string; scopes: string[] };
 export type AppType = 'web' | 'spa' | 'native' | 'machine' | 'resource';
 /** To the minute, and from which IP address, if that is known. */
 export type LastUse = { last_used_at: string | null; last_used_address: string | null };
@@ -54,12 +57,19 @@ export type ApiKey = Credential & {
   rotated_to: string | null;
 };
 export type ApplicationPage = ApiPage<ApiApplication>;
-/** An application with the id by which its page is found and, on that page, the role of the visitor. */
-export type Application = ApiApplication & { id: string; role?: 'owner' | MemberRole | undefined };
+/** An application with the id by which its page is found and, on that page, the role of the visitor; APIs are lines of a form. */
+export type Application = Omit<ApiApplication, 'token_exchange'> & {
+  id: string;
+  role?: 'owner' | MemberRole | undefined;
+  token_exchange: readonly string[];
+};
 export type MemberRole = 'viewer' | 'developer';
 
 export const withId = (application: ApiApplication): Application => {
-  return { ...application, id: application.client_id };
+  // An identity service of the version before has none.
+  const { client_id: id, token_exchange: rules = [] } = application;
+  const lines = rules.map(({ resource, scopes }) => [resource, ...scopes].join(' '));
+  return { ...application, id, token_exchange: lines };
 };
 
 /** Whether it can keep a secret. */
@@ -89,6 +99,7 @@ const OFFERED: Readonly<Record<string, readonly AppType[]>> = {
   jwks: ['web', 'machine', 'resource'],
   jwks_uri: ['web', 'machine', 'resource'],
   security_profile: ['web', 'machine'],
+  token_exchange: ['machine', 'resource'],
 };
 
 /** Whether applications of a type have a setting. */

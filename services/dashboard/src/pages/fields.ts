@@ -68,8 +68,9 @@ function problemOf(problems: readonly FieldProblem[], it: FormField): string | u
   return inner
     .map(({ field: name, message }) => {
       const place = name.slice(it.name.length + 1);
-      const at = Number(place);
-      return `${Number.isInteger(at) ? `${it.line ?? 'Line'} ${at + 1}` : place} ${message}.`;
+      const [, at, part] = /^(\d+)(?:\.(.+))?$/.exec(place) ?? [];
+      if (at === undefined) return `${place} ${message}.`;
+      return `${it.line ?? 'Line'} ${Number(at) + 1}${part === undefined ? '' : `: ${part}`} ${message}.`;
     })
     .join(' ');
 }

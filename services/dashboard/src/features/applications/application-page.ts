@@ -1,5 +1,5 @@
 import { type Content, type Html, html } from '@gatehouse/web/html';
-import { type ApiApplication, type Application, isConfidential } from '../../api/application-types.ts';
+import { type Application, isConfidential } from '../../api/application-types.ts';
 import type { Names } from '../../api/names.ts';
 import { copyable, facts, lastUsed, time, userLink } from '../../pages/parts.ts';
 import type { ResourceView } from '../../resources/resource.ts';
@@ -46,7 +46,7 @@ function settingsOfOwner(application: Application): Html {
 ${settings.length > 0 && html`<div class="panel">${facts(settings.map((it) => [it.label, shown(it)]))}</div>`}`;
 }
 
-function authentication(application: ApiApplication): string {
+function authentication(application: Application): string {
   if (!isConfidential(application)) return 'PKCE, without a secret';
   return application.token_endpoint_auth_method === 'private_key_jwt'
     ? 'Signed assertion (private_key_jwt)'

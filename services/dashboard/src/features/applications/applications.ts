@@ -6,6 +6,7 @@ import {
   type ApplicationPage,
   type AppType,
   applicationPath,
+  type ExchangeRule,
   isConfidential,
   withId,
 } from '../../api/application-types.ts';
@@ -135,7 +136,7 @@ export function applications(config: Config): Section {
       },
       once: true,
       async send(visit, values, { name: type, fields }) {
-        const settings = omitProfileSettings(requestBody(fields, values));
+        const settings = omitProfileSettings(withExchangeRules(requestBody(fields, values)));
         const body = { scopes: [], ...settings, type };
         const made = await visit.api.send<ApiApplication & { client_secret?: string }>('POST', API, body);
         const { client_id: id, client_secret: secret } = made;
@@ -147,7 +148,7 @@ export function applications(config: Config): Section {
     },
     update: {
       send: ({ visit: { api }, apiPath }, changed) =>
-        api.send('PATCH', apiPath, omitProfileSettings(changed)),
+        api.send('PATCH', apiPath, omitProfileSettings(withExchangeRules(changed))),
     },
     actions: {
       ...credentialActions,
@@ -198,6 +199,17 @@ async function findApplications(
   const others = found.data.filter(({ id }) => id !== exact.client_id);
   const total = (page.meta?.totalItems ?? 0) + (others.length === page.data.length ? 1 : 0);
   return { ...page, data: [withId(exact), ...others], meta: { ...page.meta, totalItems: total } };
+}
+
+/** The settings with the APIs of token exchange as the API has them, which are lines of a form. */
+function withExchangeRules(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { token_exchange: lines, ...others } = settings;
+  if (!Array.isArray(lines)) return others;
+  const ruleOf = (line: unknown): ExchangeRule => {
+    const [resource = '', ...scopes] = String(line).split(/\s+/);
+    return { resource, scopes };
+  };
+  return { ...others, token_exchange: lines.map(ruleOf) };
 }
 
 /** The settings that a newly chosen security profile requires are left to the API. */

@@ -113,6 +113,19 @@ const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] 
     ],
   },
   {
+    legend: 'Token exchange',
+    fields: [
+      {
+        name: 'token_exchange',
+        label: 'APIs',
+        subject: 'The list of APIs',
+        kind: 'lines',
+        rows: 3,
+        hint: 'The application can exchange the tokens that people send to your own API for tokens at these APIs, and act there for these people (RFC 8693). Enter one API per line: its URL, then the scopes, such as “https://calendar.example calendar:read”. Your own API needs a line, too, with or without scopes.',
+      },
+    ],
+  },
+  {
     legend: 'Sign-out',
     fields: [
       {

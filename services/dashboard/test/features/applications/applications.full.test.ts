@@ -61,7 +61,7 @@ t.test('the settings of applications', async (t) => {
     t.matchOnly(seen, {
       web: [
         ...['name', 'redirect_uris', 'post_logout_redirect_uris'],
-        ...['security_profile', 'jwks'],
+        ...['security_profile', 'jwks', 'jwks_uri'],
         ...[
           'require_second_factor',
           'require_pushed_authorization_requests',
@@ -95,8 +95,8 @@ t.test('the settings of applications', async (t) => {
           'backchannel_logout_uri',
         ],
       ],
-      machine: ['name', 'security_profile', 'jwks', 'dpop_bound_access_tokens'],
-      resource: ['name', 'jwks'],
+      machine: ['name', 'security_profile', 'jwks', 'jwks_uri', 'dpop_bound_access_tokens', 'token_exchange'],
+      resource: ['name', 'jwks', 'jwks_uri', 'token_exchange'],
     });
   });
 

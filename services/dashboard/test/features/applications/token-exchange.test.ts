@@ -1,0 +1,49 @@
+import t from 'tap';
+import { build, PASSWORD, textOf } from '../../build.ts';
+
+const built = await build(t);
+const MINE = 'https://mine.example/api';
+
+t.test('the APIs for which an application exchanges tokens are lines, of its owner', async (t) => {
+  const { browser } = await built.signedIn('ann');
+  const make = async (type: string) => {
+    const { body } = await built.call('POST', '/api/v1/applications', 'ann', {
+      ...{ name: type, type, scopes: type === 'resource' ? [] : ['read:data'] },
+      ...(type === 'web' && { redirect_uris: ['https://web.example/callback'] }),
+    });
+    return String(body.client_id);
+  };
+  for (const type of ['machine', 'resource']) {
+    const id = await make(type);
+    const rules = async () =>
+      (await built.call('GET', `/api/v1/applications/${id}`, 'ann')).body.token_exchange;
+    const path = `/dashboard/applications/${id}`;
+    const form = await browser.get(path);
+    t.match(textOf(form), 'exchange the tokens that people send to your own API', type);
+    const refused = await browser.submit(form, { token_exchange: `${MINE}\nnonsense a` }, 'name="name"');
+    t.match(textOf(refused), 'Line 2: resource must be an absolute URL');
+    const sent = { token_exchange: ` ${MINE} \r\nhttps://b.example  b:read b:write\r\n` };
+    await browser.submit(refused, sent, 'name="name"');
+    t.same(await rules(), [
+      { resource: MINE, scopes: [] },
+      { resource: 'https://b.example', scopes: ['b:read', 'b:write'] },
+    ]);
+    t.match((await browser.get(path)).html, `${MINE}\nhttps://b.example b:read b:write</textarea>`);
+    const named = {
+      name: 'Other',
+      token_exchange: (await browser.get(path)).html.match(/https:\/\/mine[^<]*/)?.[0] ?? '',
+    };
+    await browser.submit(await browser.get(path), named, 'name="name"');
+    t.match(await rules(), { length: 2 }, 'they stay with another change');
+
+    const developer = { username: `${type}-dev`, email: `${type}@example.org`, password: PASSWORD };
+    await built.call('POST', '/v2/users', 'admin', developer);
+    const member = { user: developer.username, role: 'developer' };
+    await built.call('POST', `/api/v1/applications/${id}/members`, 'ann', member);
+    await built.call('POST', `/api/v1/memberships/${id}/accept`, developer.username);
+    const seen = await (await built.signedIn(developer.username)).browser.get(path);
+    t.notMatch(seen.html, 'name="token_exchange"');
+    t.match(textOf(seen), `APIs ${MINE} https://b.example b:read b:write`, 'a developer sees them');
+  }
+  t.notMatch((await browser.get(`/dashboard/applications/${await make('web')}`)).html, 'token_exchange');
+});
