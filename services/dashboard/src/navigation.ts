@@ -6,6 +6,7 @@ import { identityProviders } from './features/administration/identity-providers.
 import { invitations } from './features/administration/invitations.ts';
 import { queues } from './features/administration/queues.ts';
 import { signingKeys } from './features/administration/signing-keys.ts';
+import { trustedIssuers } from './features/administration/trusted-issuers.ts';
 import { users } from './features/administration/users.ts';
 import { applications } from './features/applications/applications.ts';
 import { invitationNotice } from './features/applications/memberships.ts';
@@ -47,7 +48,16 @@ export function dashboardSections(config: Config): [heading: string, sections: S
     ],
     [
       'Administer',
-      [users, invitations, identityProviders(config), branding(config), signingKeys, queues, deadLetters],
+      [
+        users,
+        invitations,
+        identityProviders(config),
+        trustedIssuers,
+        branding(config),
+        signingKeys,
+        queues,
+        deadLetters,
+      ],
     ],
     ['Data', [orders, products, items, notifications, reports]],
   ];

@@ -90,6 +90,12 @@ export function currentValues(rows: readonly FormRow[], thing: object): FormValu
   return valuesBy(rows, ({ name, kind }) => textOf(kind, all.get(name)));
 }
 
+/** Fields that keep their group folded as long as they are as they are in a thing. */
+export function unchanged(fields: readonly ResourceField[], thing: object): ResourceField[] {
+  const values = currentValues(fields, thing);
+  return fields.map((field) => ({ ...field, initial: values[field.name] ?? '' }));
+}
+
 function textOf(kind: FormField['kind'], value: unknown): string {
   if (value === null || value === undefined) return '';
   if (kind === 'lines') return (value as string[]).join('\n');

@@ -32,6 +32,7 @@ const LISTS: Record<string, List> = {
     empty: 'So far, people can sign in only with accounts of this deployment.',
     search: false,
   },
+  'trusted-issuers': { empty: 'No issuer is trusted yet.', search: false },
   'registration-tokens': { empty: 'You have no registration tokens yet.', search: false },
   resources: { empty: 'There are no APIs yet.', search: false },
   invitations: { empty: 'No invitations are waiting.', search: false },

@@ -7,12 +7,7 @@ import type { ApiPage } from '../../api/pages.ts';
 import { formProblem, type Options } from '../../pages/fields.ts';
 import { copyable, exactTime, facts, number, statusTag, time } from '../../pages/parts.ts';
 import type { Kind, Resource, ResourceView } from '../../resources/resource.ts';
-import {
-  currentValues,
-  type FormRow,
-  type ResourceField,
-  requestBody,
-} from '../../resources/resource-form.ts';
+import { type FormRow, type ResourceField, requestBody, unchanged } from '../../resources/resource-form.ts';
 import { resourcePages } from '../../resources/resource-pages.ts';
 import type { Visit } from '../../routes/visit.ts';
 import { domainOptions } from './email-domains.ts';
@@ -142,20 +137,17 @@ function fieldsOf(preset: Preset, domains: Options, current?: IdentityProvider):
         },
         ...(isNew
           ? []
-          : unchanged(current, [
-              ...(isOpenId ? [] : [ISSUER]),
-              { name: 'scope', label: 'Scope', hint: 'Separated by spaces.' },
-              ...(preset === 'github' ? [] : CLAIMS),
-            ])),
+          : unchanged(
+              [
+                ...(isOpenId ? [] : [ISSUER]),
+                { name: 'scope', label: 'Scope', hint: 'Separated by spaces.' },
+                ...(preset === 'github' ? [] : CLAIMS),
+              ],
+              current,
+            )),
       ],
     },
   ];
-}
-
-/** Fields that keep their group folded as long as they are as they were. */
-function unchanged(it: IdentityProvider, fields: readonly ResourceField[]): ResourceField[] {
-  const values = currentValues(fields, it);
-  return fields.map((field) => ({ ...field, initial: values[field.name] ?? '' }));
 }
 
 const presetOf = ({ preset }: IdentityProvider) => (preset ?? 'openid') as Preset;

@@ -15,6 +15,21 @@ export const TASKS: readonly Task[] = [
     words: 'secret key rotate credential',
   },
   {
+    ...{
+      href: '/dashboard/applications',
+      title: 'Applications: with federated credentials, jobs sign in without a secret',
+    },
+    words: 'workload identity federation oidc github gitlab kubernetes ci secretless',
+  },
+  {
+    ...{
+      href: '/dashboard/trusted-issuers',
+      title: 'Trusted issuers: GitHub, GitLab, Kubernetes, clouds',
+      role: 'admin',
+    },
+    words: 'workload identity federation oidc ci jwks secretless',
+  },
+  {
     ...{ href: '/dashboard/rate-limits', title: 'Rate limits: the applications that are near theirs' },
     words: 'throttle throttling quota usage',
   },

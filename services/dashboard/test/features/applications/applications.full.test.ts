@@ -189,13 +189,13 @@ t.test('the settings of applications', async (t) => {
     const own = await browser.get(path);
     t.match(textOf(own), 'Only an admin can make an application trusted.');
     t.notMatch(own.html, `${path}/trust`);
-    const trusted = await admin.browser.confirm(await admin.browser.get(path), '/trust');
+    const trusted = await admin.browser.confirm(await admin.browser.get(path), `${path}/trust`);
     t.match(
       textOf(trusted),
       /is trusted: it acts with its own scopes, .* granted by admin , \d+ \w+ \d{4}, \d\d:\d\d/,
     );
     t.match(textOf(await browser.get(path)), 'granted by an admin', 'its owner sees it, without the name');
-    const ended = await admin.browser.confirm(trusted, '/trust');
+    const ended = await admin.browser.confirm(trusted, `${path}/trust`);
     t.match(textOf(ended), 'The trust has ended');
     t.match(await read(made), { trusted: false, trusted_by: null });
   });

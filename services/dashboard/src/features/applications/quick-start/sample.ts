@@ -46,6 +46,11 @@ export const go = language('go');
 export const java = language('java');
 export const yaml = language('yaml');
 
+/** Code inside other code, whose first line is already indented by this many spaces. */
+export function indented({ text, grammar }: Code, spaces: number): Code {
+  return new Code(text.replaceAll('\n', `\n${' '.repeat(spaces)}`), grammar);
+}
+
 const FROM_ENVIRONMENT = {
   sh: '"$CLIENT_SECRET"',
   js: 'process.env.CLIENT_SECRET',
