@@ -243,6 +243,14 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
     domains: ['acme.example'],
   };
   const provider = await ask('POST', '/api/v1/identity-providers', gitHub);
+  const issuer = 'https://token.actions.githubusercontent.com';
+  const trusted = await ask('POST', '/api/v1/trusted-issuers', {
+    ...{ issuer, kinds: ['workload'], preset: 'github' },
+  });
+  const federated = await ask('POST', `/api/v1/applications/${machine.client_id}/federated-credentials`, {
+    ...{ name: 'Deployment of the shop', issuer, subject: 'repo:acme/shop:ref:refs/heads/main' },
+    claims: { environment: 'production' },
+  });
   const resource = await ask('POST', '/api/v1/resources', {
     ...{ identifier: 'https://mcp.example.org/mcp', name: 'Warehouse' },
     scopes: [{ name: 'stock:read', description: 'Read what is in stock' }],
@@ -263,6 +271,8 @@ export async function seed({ base_url: base, admin, machine, api_key: apiKey }: 
     webhook,
     item,
     provider,
+    trusted,
+    federated,
     resource,
   };
 }
@@ -285,6 +295,8 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     webhook,
     item,
     provider,
+    trusted,
+    federated,
     resource,
   } = made;
   const ofDashboard = {
@@ -297,6 +309,7 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     'application-machine': `/applications/${machine}`,
     'application-branding': `/applications/${web.client_id}/branding`,
     credentials: `/applications/${machine}/credentials`,
+    'federated-credential': `/applications/${machine}/credentials?rule=${federated.id}`,
     'quick-start': `/applications/${machine}/quick-start`,
     usage: `/applications/${machine}/usage`,
     'application-users': `/applications/${web.client_id}/users`,
@@ -355,6 +368,10 @@ export function pathsOf(machine: string, made: Awaited<ReturnType<typeof seed>>)
     'identity-provider-types': '/identity-providers/new',
     'new-identity-provider': '/identity-providers/new?type=openid',
     'identity-provider': `/identity-providers/${provider.id}`,
+    'trusted-issuers': '/trusted-issuers',
+    'trusted-issuer-types': '/trusted-issuers/new',
+    'new-trusted-issuer': '/trusted-issuers/new?type=kubernetes',
+    'trusted-issuer': `/trusted-issuers/${trusted.id}`,
     audit: '/audit',
     'signing-keys': '/signing-keys',
     queues: '/queues',

@@ -380,6 +380,13 @@ await inChromium(t, async (browser) => {
       name: 'export',
       scopes: ['read:data'],
     });
+    const issuer = await make('/api/v1/trusted-issuers', {
+      ...{ issuer: 'https://token.actions.githubusercontent.com', kinds: ['workload'], preset: 'github' },
+    });
+    await make(`/api/v1/applications/${machine.client_id}/federated-credentials`, {
+      ...{ name: 'Deployment of the shop', issuer: 'https://token.actions.githubusercontent.com' },
+      ...{ subject: 'repo:acme/shop:ref:refs/heads/main', claims: { environment: 'production' } },
+    });
     const ofApplications = [web, spa, machine].flatMap(({ client_id: id }) =>
       ['', '/branding', '/credentials', '/quick-start', '/usage', '/users', '/members', '/profiles'].map(
         (it) => `/applications/${id}${it}`,
@@ -393,6 +400,7 @@ await inChromium(t, async (browser) => {
       '/try/create_api_v1_items',
       '/try/oauth2_token',
       '/try/remove_v2_users',
+      ...['', '/new', '/new?type=kubernetes', `/${issuer.id}`].map((it) => `/trusted-issuers${it}`),
     ]);
     return [...ofApplications, ...others].map((it) => `/dashboard${it}`);
   }

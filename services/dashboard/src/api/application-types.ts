@@ -56,6 +56,16 @@ export type ApiKey = Credential & {
   prefix: string;
   rotated_to: string | null;
 };
+/** The tokens of an issuer by which an application signs in. */
+export type FederatedCredential = {
+  id: string;
+  name: string;
+  issuer: string;
+  subject: string;
+  audience: string | null;
+  claims: Record<string, string | number | boolean>;
+  created_at: string;
+} & LastUse;
 export type ApplicationPage = ApiPage<ApiApplication>;
 /** An application with the id by which its page is found and, on that page, the role of the visitor; APIs are lines of a form. */
 export type Application = Omit<ApiApplication, 'token_exchange'> & {
@@ -100,6 +110,7 @@ const OFFERED: Readonly<Record<string, readonly AppType[]>> = {
   jwks_uri: ['web', 'machine', 'resource'],
   security_profile: ['web', 'machine'],
   token_exchange: ['machine', 'resource'],
+  federated_credentials: ['web', 'machine'],
 };
 
 /** Whether applications of a type have a setting. */

@@ -151,7 +151,7 @@ export function applications(config: Config): Section {
         api.send('PATCH', apiPath, omitProfileSettings(withExchangeRules(changed))),
     },
     actions: {
-      ...credentialActions,
+      ...credentialActions(config),
       branding: { act: changeBranding, form: { files: true, tooLarge: TOO_LARGE } },
       'quick-start': tryRequest,
       members: addMember,

@@ -1,5 +1,11 @@
 import { type Content, type Html, html } from '@gatehouse/web/html';
-import { type ApiKey, type ApiSecret, type Application, hasSetting } from '../../api/application-types.ts';
+import {
+  type ApiKey,
+  type ApiSecret,
+  type Application,
+  type FederatedCredential,
+  hasSetting,
+} from '../../api/application-types.ts';
 import { formProblem } from '../../pages/fields.ts';
 import { copyable, exactTime, facts, lastUsed, shownOnce, statusTag } from '../../pages/parts.ts';
 import { type Column, table } from '../../pages/table.ts';
@@ -126,8 +132,8 @@ function createdBy(
 }
 
 /** The form of a new credential, which the action of this name makes: folded until it is needed. */
-function newForm(
-  { page: { path, visit, refused } }: Credentials,
+export function newForm(
+  { page: { path, visit, refused } }: Pick<Credentials, 'page'>,
   it: { noun: string; action: string; rows: readonly FormRow[]; isNext?: boolean },
 ): Html {
   const { noun, action, rows, isNext = false } = it;
@@ -143,8 +149,10 @@ ${resourceForm({
 }
 
 /** The client secrets: two can be valid at once, so that one can replace the other. */
-export function secretSection(it: Credentials & { secrets: readonly ApiSecret[] }): Html {
-  const { secrets, fresh, canChange, makers } = it;
+export function secretSection(
+  it: Credentials & { secrets: readonly ApiSecret[]; federated: readonly FederatedCredential[] },
+): Html {
+  const { secrets, federated, fresh, canChange, makers } = it;
   const { value, path, refused } = it.page;
   const action = 'credentials/secrets';
   if (value.token_endpoint_auth_method === 'private_key_jwt') {
@@ -158,7 +166,7 @@ export function secretSection(it: Credentials & { secrets: readonly ApiSecret[] 
     },
     { title: 'Created', show: (it) => createdBy(it, makers) },
     { title: 'Expires', show: ({ expires_at: at }) => exactTime(at, 'never') },
-    { title: 'Last used', show: (secret) => lastUsed(secret) },
+    { title: 'Last used', show: (secret) => html`${lastUsed(secret)}${replacedHint(secret, federated)}` },
     ...only<ApiSecret>(canChange, {
       title: 'Change',
       show: ({ id, label, last_four: lastFour }) =>
@@ -169,9 +177,21 @@ export function secretSection(it: Credentials & { secrets: readonly ApiSecret[] 
   ];
   return html`<section><h2>Client secrets</h2>
 <p>An application can have two secrets at once. To replace a secret without a failed request, rotate it and put the new one in place. Remove the old secret when its “Last used” no longer changes.</p>
-${secrets.length === 0 ? html`<p class="empty">There is no client secret. Create a secret so that the application can get tokens.</p>` : table(columns, secrets)}
-${canChange && (secrets.length < 2 ? newForm(it, { noun: 'client secret', action, rows: SECRET_FIELDS, isNext: secrets.length === 0 }) : html`<p class="hint">There are two secrets. Rotate or remove one to get another.</p>`)}
+${secrets.length === 0 ? html`<p class="empty">There is no client secret. ${federated.length === 0 ? 'Create a secret so that the application can get tokens.' : 'The application signs in with its federated credentials.'}</p>` : table(columns, secrets)}
+${canChange && (secrets.length < 2 ? newForm(it, { noun: 'client secret', action, rows: SECRET_FIELDS, isNext: secrets.length + federated.length === 0 }) : html`<p class="hint">There are two secrets. Rotate or remove one to get another.</p>`)}
 ${secrets.length === 2 && refused?.action === action && formProblem(refused.error)}</section>`;
+}
+
+const WEEK_MS = 7 * 24 * 3600 * 1000;
+
+/** Says that a secret can go, because a federated credential has been used in its place. */
+function replacedHint(secret: ApiSecret, federated: readonly FederatedCredential[]): Content {
+  const uses = federated.flatMap(({ last_used_at: at }) => (at === null ? [] : [Date.parse(at)]));
+  const used = Date.parse(secret.last_used_at ?? secret.created_at);
+  if (uses.length === 0) return false;
+  const isOld = used < Date.now() - WEEK_MS;
+  if (!isOld && used >= Math.max(...uses)) return false;
+  return html`<p class="hint">A federated credential is in use: ${isOld ? 'you can remove this secret.' : 'if nothing uses this secret any more, you can remove it.'}</p>`;
 }
 
 /** The API keys, with which the application calls without asking for tokens. */

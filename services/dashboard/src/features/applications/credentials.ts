@@ -1,10 +1,10 @@
 import { type Html, html } from '@gatehouse/web/html';
 import { ApiError } from '../../api/api-error.ts';
-import { type ApiSecret, type Application, isConfidential } from '../../api/application-types.ts';
-import { keysOf, secretsOf } from '../../api/credentials.ts';
+import { type ApiSecret, type Application, hasSetting, isConfidential } from '../../api/application-types.ts';
+import { federatedOf, keysOf, secretsOf } from '../../api/credentials.ts';
 import type { Fields } from '../../http/forms.ts';
 import { exactTime, lastUseText } from '../../pages/parts.ts';
-import type { Act, Part, Resource, Target } from '../../resources/resource.ts';
+import type { Act, Part, PartView, Resource, Target } from '../../resources/resource.ts';
 import { notFound } from '../../routes/visit.ts';
 import {
   keySection,
@@ -15,35 +15,61 @@ import {
   SECRET_LIFETIME,
   secretSection,
 } from './credential-sections.ts';
+import {
+  type Explanation,
+  explain,
+  federatedActions,
+  federatedQuestions,
+  federatedSection,
+  usagePanel,
+} from './federated-credentials.ts';
 import { membersOf, nameOf } from './members.ts';
 
-/** Client secrets and API keys of an application. New ones are shown on the page that follows, once. */
-export const credentials = ({ publicUrl }: { publicUrl: string }): Part<Application> => ({
+type Config = { publicUrl: string };
+
+/** Client secrets, federated credentials and API keys of an application. New secrets and keys are shown on the page that follows, once. */
+export const credentials = (config: Config): Part<Application> => ({
   title: 'Credentials',
   notices: {
     created:
       'The application is created. Copy its client ID and secret now. The quick start shows how to use them.',
     removed: 'The secret no longer works.',
     revoked: 'The API key no longer works.',
+    federated: 'The federated credential counts from now on. Jobs use it as shown below.',
+    unfederated: 'The federated credential no longer counts.',
   },
-  async view(page) {
-    const { value, visit, apiPath } = page;
-    const [secrets, keys, members] = await Promise.all([
-      secretsOf(visit.api, apiPath),
-      keysOf(visit.api, apiPath),
-      membersOf(visit, apiPath),
-    ]);
-    const makers = new Map(
-      members.flatMap((member) => member.credentials.map(({ id }) => [id, nameOf(member)] as const)),
-    );
-    const canChange = value.role !== 'viewer';
-    const fresh = (await visit.takeFlashes()).map((text) => JSON.parse(text) as NewCredential);
-    return html`${fresh.map((it, at) => newCredential(it, at, { application: value, publicUrl }))}
-${!canChange && html`<p>You are a viewer of this application. Its owner and its developers create and remove its secrets and API keys.</p>`}
-${isConfidential(value) && secretSection({ page, secrets, fresh, canChange, makers })}
-${keySection({ page, keys, fresh, canChange, makers })}`;
-  },
+  view: (page) => content(page, config),
 });
+
+async function content(
+  page: PartView<Application>,
+  { publicUrl }: Config,
+  explanation?: Explanation,
+): Promise<Html> {
+  const { value, visit, apiPath } = page;
+  const [secrets, keys, federated, members] = await Promise.all([
+    secretsOf(visit.api, apiPath),
+    keysOf(visit.api, apiPath),
+    federatedIn(page),
+    membersOf(visit, apiPath),
+  ]);
+  const makers = new Map(
+    members.flatMap((member) => member.credentials.map(({ id }) => [id, nameOf(member)] as const)),
+  );
+  const canChange = value.role !== 'viewer';
+  const rules = await federatedSection({ page, federated }, explanation);
+  const fresh = (await visit.takeFlashes()).map((text) => JSON.parse(text) as NewCredential);
+  return html`${fresh.map((it, at) => newCredential(it, at, { application: value, publicUrl }))}
+${usagePanel(page, federated, publicUrl)}
+${!canChange && html`<p>You are a viewer of this application. Its owner and its developers create and remove its secrets and API keys.</p>`}
+${isConfidential(value) && secretSection({ page, secrets, federated, fresh, canChange, makers })}
+${rules}
+${keySection({ page, keys, fresh, canChange, makers })}`;
+}
+
+/** The federated credentials; none for an application of another type. */
+const federatedIn = async ({ visit, value, apiPath }: Target<Application>) =>
+  hasSetting(value.type, 'federated_credentials') ? federatedOf(visit.api, apiPath) : [];
 
 /** Keeps a new credential for the page that shows it, by default that of the credentials; returns its path. */
 export async function keepForPage(
@@ -83,10 +109,13 @@ const createKey: Act<Application> = async (target, fields) => {
   return keepForPage(target, { kind: 'key', text });
 };
 
-export const credentialActions = {
+export const credentialActions = (config: Config): NonNullable<Resource<Application>['actions']> => ({
   'credentials/secrets': { once: addSecret },
   'credentials/keys': { once: createKey },
-};
+  ...federatedActions,
+  'credentials/explain': async (target, fields) =>
+    content({ ...target, refused: undefined }, config, await explain(target, fields)),
+});
 
 /** The one that the path names, with its path in the API. */
 function named<T extends { id: string }>(
@@ -104,8 +133,9 @@ function describeSecret(secret: ApiSecret): Html {
   return html`Client secret ${label !== null && html`<bdi>${label}</bdi> `}${lastFour === null ? html`<code>${id}</code>` : html`ending in ${lastCharacters(secret)}`}, created ${exactTime(created)}, ${lastUseText(secret)}`;
 }
 
-/** The questions before a secret or a key stops working. */
+/** The questions before a credential stops working. */
 export const credentialQuestions: NonNullable<Resource<Application>['confirmed']> = {
+  ...federatedQuestions,
   async 'credentials/secrets/:credential/rotate'(target) {
     const { visit, apiPath } = target;
     const secrets = await secretsOf(visit.api, apiPath);
@@ -135,7 +165,7 @@ export const credentialQuestions: NonNullable<Resource<Application>['confirmed']
     const { visit, value, path, apiPath } = target;
     const secrets = await secretsOf(visit.api, apiPath);
     const secret = named(target, 'secrets', secrets);
-    const isLast = secrets.length === 1;
+    const isLast = secrets.length === 1 && (await federatedIn(target)).length === 0;
     return {
       title: isLast ? 'Remove the last client secret?' : 'Remove this client secret?',
       lost: html`<p>${describeSecret(secret)}. Applications that use it stop working at once.</p>
