@@ -5,6 +5,7 @@ import { internalRoutesOf } from '@gatehouse/core/services';
 import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { readDeployedServices } from '../src/deployment/services.ts';
+import { blocksOf } from './document.ts';
 import { temporaryDir } from './gatehouse.ts';
 import { allows, type KubernetesObject, type Peer } from './network-policies.ts';
 
@@ -36,9 +37,20 @@ t.test('commands in documents name the namespace of what they are about', async 
   );
   t.ok(commands.length > 10);
   // What is not in a namespace, and files, which name theirs.
-  const others = /kubectl (?:get gatewayclass|(?:create|label) namespace|apply )/;
+  const others = /kubectl (?:get (?:gatewayclass|--raw)|(?:create|label) namespace|apply )/;
   for (const command of commands)
     t.match(command, others.test(command) ? /./ : / --namespace (?:gatehouse|nats) /);
+});
+
+t.test('the guide for workloads has a Deployment with a token for Gatehouse', async (t) => {
+  const guide = readFileSync(join(ROOT, 'docs/guides/kubernetes-without-secrets.md'), 'utf8');
+  const manifest = blocksOf(guide).find(({ language }) => language === 'yaml')?.text ?? '';
+  const objects = parseAllDocuments(manifest).map((it) => it.toJS() as KubernetesObject);
+  t.same(
+    objects.map(({ kind }) => kind),
+    ['ServiceAccount', 'Deployment'],
+  );
+  holdToSchemas(t, objects);
 });
 
 const skip = kustomize === undefined && 'neither kustomize nor kubectl is there';
