@@ -1,5 +1,9 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
-import { faultOf, runSteps, stepsOf } from './document.ts';
+import { parse } from 'yaml';
+import { blocksOf, faultOf, runSteps, stepsOf } from './document.ts';
 
 const fence = (language: string, text: string) => `\`\`\`${language}\n${text}\n\`\`\`\n`;
 const SHOWN = '{"id": "usr_…", "tags": ["a"], "n": 1}';
@@ -42,11 +46,24 @@ t.test('blocks run in one shell, and the first that fails ends the document', as
   ].join('');
   const steps = stepsOf(markdown);
   t.match(steps, [{ response: { text: '{}' } }, { response: undefined }, { notRun: 'it needs Docker' }]);
-  t.same(await runSteps(steps.slice(0, 2), surroundings), ['', 'abc']);
+  const printed: string[] = [];
+  t.same(await runSteps(steps.slice(0, 2), surroundings, (output) => printed.push(output)), ['', 'abc']);
+  t.match(printed.at(-1), /\nabc\n/, 'given as it is printed');
   const background = stepsOf(fence('sh', 'sleep 60 &') + fence('sh', 'echo done'));
   const before = Date.now();
   t.same(await runSteps(background, surroundings), ['', 'done']);
   t.ok(Date.now() - before < 30_000, 'what still runs in the background is ended');
   const failing = stepsOf(fence('sh', 'echo one') + fence('sh', 'false | cat') + fence('sh', 'echo three'));
   await t.rejects(runSteps(failing, surroundings), { message: /^line 4: false \| cat/ });
+});
+
+t.test('the workflow files in the guide for CI have scripts that bash can read', async (t) => {
+  const guide = join(import.meta.dirname, '../../../docs/guides/ci-without-secrets.md');
+  const [github, gitlab] = blocksOf(readFileSync(guide, 'utf8'))
+    .filter(({ language }) => language === 'yaml')
+    .map(({ text }) => parse(text));
+  for (const script of [github.jobs.deploy.steps[0].run, ...gitlab.deploy.script]) {
+    t.type(script, 'string');
+    t.equal(spawnSync('bash', ['-n', '-c', script], { encoding: 'utf8' }).stderr, '');
+  }
 });

@@ -67,8 +67,16 @@ export function settingOf(variable: string, steps: Step[]): Step {
   return { block: found.block };
 }
 
-/** Runs the steps in one shell; returns what each printed. Throws when one fails, with its line and what it said. */
-export async function runSteps(steps: readonly Step[], surroundings: Surroundings): Promise<string[]> {
+/**
+ * Runs the steps in one shell; returns what each printed. Throws when one fails, with its line and what it said.
+ *
+ * @param onOutput gets everything that they have printed so far, each time that they print more
+ */
+export async function runSteps(
+  steps: readonly Step[],
+  surroundings: Surroundings,
+  onOutput: (output: string) => void = () => {},
+): Promise<string[]> {
   const mark = `block-${randomUUID()}`;
   const script = steps.map(({ block }) => `echo ${mark}\n${commandOf(block)}\necho`).join('\n');
   // Not synchronously: the test has to read what npm start prints meanwhile, or that waits.
@@ -76,7 +84,12 @@ export async function runSteps(steps: readonly Step[], surroundings: Surrounding
   const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], more);
   // What the steps leave running in the background would keep the output open.
   child.once('exit', () => endGroup(child.pid));
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    stdout += chunk;
+    onOutput(stdout);
+  });
+  const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')]);
   const [, ...outputs] = stdout.split(`${mark}\n`);
   const last = steps[outputs.length - 1];
   if (child.exitCode !== 0) {

@@ -18,6 +18,7 @@ const ROOT = new URL('../../..', import.meta.url).pathname;
 const RUN_IT = 'docs/guides/run-it.md';
 const BUILD_ON_IT = 'docs/guides/build-on-it.md';
 const MCP = 'docs/guides/protect-an-mcp-server.md';
+const AGENTS = 'docs/guides/agents.md';
 /** The last ones: one imports accounts, which lists would show, and the other withdraws keys and people at its end. */
 const LAST = ['docs/guides/migrating.md', 'docs/guides/production.md'];
 const OTHERS = globSync('docs/guides/*.md', { cwd: ROOT, exclude: [RUN_IT, BUILD_ON_IT, ...LAST] }).sort();
@@ -75,7 +76,7 @@ t.test('the guides, with what README.md has left behind', async (t) => {
   const running = await startIn(t);
   for (const path of [RUN_IT, BUILD_ON_IT, ...OTHERS, ...LAST]) {
     await t.test(path, async (t) => {
-      await follow(t, withVariables(readSteps(path)));
+      await follow(t, withVariables(readSteps(path)), path === AGENTS ? connectTheDevice() : undefined);
       if (path === BUILD_ON_IT) await signInToTheShop(t);
       if (path === MCP) await callTheTool(t);
     });
@@ -114,8 +115,8 @@ function withVariables(steps: Step[]): Step[] {
   return [...demo, ...settings, ...steps];
 }
 
-/** Runs the steps that can run, and says which cannot; each has to print what the document shows. */
-async function follow(t: Test, steps: Step[]): Promise<void> {
+/** Runs the steps that can run, and says which cannot; each has to print what the document shows. `onOutput` is that of runSteps(). */
+async function follow(t: Test, steps: Step[], onOutput?: (output: string) => void): Promise<void> {
   for (const { block, notRun } of steps) {
     if (notRun === undefined) continue;
     t.comment(`not run: ${block.text.split('\n', 1)[0]} (line ${block.line}): ${notRun}`);
@@ -124,7 +125,7 @@ async function follow(t: Test, steps: Step[]): Promise<void> {
     }
   }
   const run = steps.filter(({ notRun }) => notRun === undefined);
-  const outputs = run.length === 0 ? [] : await runSteps(run, surroundings);
+  const outputs = run.length === 0 ? [] : await runSteps(run, surroundings, onOutput);
   for (const [i, step] of run.entries()) {
     t.equal(faultOf(step, outputs[i] ?? ''), undefined, `line ${step.block.line}`);
   }
@@ -139,6 +140,22 @@ async function signInToTheFirstProgram(t: Test): Promise<void> {
   const application = createFormBrowser(home);
   const callback = await signInAndAllow(createFormBrowser(GATEHOUSE), (await application.get('/')).url, user);
   t.match((await application.get(callback.href)).html, `"sub":"${user.user_id}"`);
+}
+
+/** Allows the device at the link that the guide prints, for which its next commands wait. */
+function connectTheDevice(): (output: string) => void {
+  let link: string | undefined;
+  return async (output) => {
+    if (link !== undefined) return;
+    [, link] = /^Open (http\S+)\n/m.exec(output) ?? [];
+    if (link === undefined) return;
+    const { base_url, user } = demoIn(tree);
+    const browser = createFormBrowser(base_url);
+    const code = await browser.submit(await browser.get(link), {});
+    const signIn = await browser.submit(code, {});
+    const consent = await browser.submit(signIn, { username: user.username, password: user.password });
+    await browser.submit(consent, { decision: 'allow' });
+  };
 }
 
 /** The server and the client of the guide as pasted, and a person who signs in to the client. */

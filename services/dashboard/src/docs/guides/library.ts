@@ -22,7 +22,10 @@ const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 const SECTIONS: readonly [section: string, names: readonly string[]][] = [
   ['Start', ['build-on-it', 'run-it', 'migrating']],
   ['Sign people in', ['sign-in', 'identity-providers', 'lifetimes', 'integrators']],
-  ['Machines', ['applications', 'scopes', 'requests']],
+  [
+    'Machines',
+    ['applications', 'scopes', 'ci-without-secrets', 'kubernetes-without-secrets', 'agents', 'requests'],
+  ],
   ['Protect an API or MCP server', ['protect-your-api', 'protect-an-mcp-server', 'client-registration']],
   ['Webhooks', ['webhooks']],
   ['Operate', ['deploy-with-docker', 'deploy-to-kubernetes', 'production', 'runbooks', 'administration-api']],
