@@ -37,6 +37,8 @@ export const TAGS: readonly { name: string; description: string }[] = Object.ent
     'An identity provider is another place where people have accounts, such as that of an organization. They sign in here with that account.',
   '/api/v1/trusted-issuers':
     'A trusted issuer signs tokens for programs elsewhere, such as the jobs of a CI. Applications authenticate with them, and need no secret.',
+  '/api/v1/impersonations':
+    'An impersonation is a short token by which an admin acts as a user, with a reason that the audit log keeps.',
   '/api/v1/factors':
     'A factor is a passkey or an authenticator app of an account. Admins remove lost ones, and create links to set up a sign-in again.',
   '/api/v1/password-resets': 'A password reset is a mail with a link to choose another password.',

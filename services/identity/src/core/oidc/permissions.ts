@@ -21,7 +21,7 @@ import { ALL_SCOPES, applyDefaultScope, requireKnownScope } from './claims/scope
 import { machineClaims, pinnedProfiles } from './clients/client-credentials.ts';
 import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
 import { accessTokenAlgorithm } from './clients/fapi.ts';
-import { federatedClient } from './clients/federated-client.ts';
+import { federatedClient, withinIssuer } from './clients/federated-client.ts';
 import { notedSecret } from './clients/noted-secret.ts';
 import { isOfConsentEpoch, roleByGrant, scopesOf } from './epochs/consent-epochs.ts';
 import { introspectionRule } from './introspection-rule.ts';
@@ -77,7 +77,7 @@ export function createPermissions(options: PermissionOptions) {
       ? [INTERNAL_SCOPE]
       : clientId === DASHBOARD_CLIENT
         ? DASHBOARD_SCOPES
-        : withinIssuer(ctx, withStreamScopes(ctx, await permissions(ctx, clientId)));
+        : ofItself(ctx, withStreamScopes(ctx, await permissions(ctx, clientId)));
     if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
     // Only who the person is: an application gets nothing that it did not ask for.
     const byDefault = scopes.filter((scope) => scope === 'openid');
@@ -197,10 +197,9 @@ const requestedScopes = ({ oidc }: KoaContextWithOIDC) => parseScope(String(oidc
 const requestsStream = (ctx: KoaContextWithOIDC) =>
   requestedScopes(ctx).some((it) => SSF_SCOPES.includes(it));
 
-/** The scopes of a list that a token of an issuer may give to an application for itself. */
-function withinIssuer(ctx: KoaContextWithOIDC, scopes: readonly string[]): readonly string[] {
-  const bound = isForItself(ctx) && federatedClient(ctx, ctx.oidc.client?.clientId)?.scopes;
-  return bound ? scopes.filter((scope) => bound.includes(scope)) : scopes;
+/** The scopes of a list that a token of an issuer may give to an application for itself; what people give is not bounded by it. */
+function ofItself(ctx: KoaContextWithOIDC, scopes: readonly string[]): readonly string[] {
+  return isForItself(ctx) ? withinIssuer(ctx, ctx.oidc.client?.clientId, scopes) : scopes;
 }
 
 /** A web application or a machine gets the scopes of its event stream for itself, if it names them. */
@@ -316,7 +315,9 @@ async function resourceOfOthers(
   const found = application && (await findResource(resource, { ...application, isMachine, isOfMember }));
   if (found === undefined) throw new errors.InvalidTarget(unavailable(resource));
   const { Grant: grant } = ctx.oidc.entities;
-  const scopes = withinIssuer(ctx, scopesOf(found, resource, grant));
+  const scopes = ofItself(ctx, scopesOf(found, resource, grant));
+  if (scopes.length === 0 && isMachine)
+    throw new errors.InvalidScope('there is no scope that it may have', '');
   if (scopes.length === 0 && grant?.getResourceScope(resource) !== '') {
     throw new errors.InvalidGrant('the resource has changed since: ask the person again');
   }

@@ -13,8 +13,10 @@ import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { type ActingAt, isActingAllowed, scopesAtOurs } from '../../core/oidc/acting.ts';
 import { pinnedProfiles } from '../../core/oidc/clients/client-credentials.ts';
 import { isFapi2 } from '../../core/oidc/clients/fapi.ts';
+import { supportsByIssuer, withinIssuer } from '../../core/oidc/clients/federated-client.ts';
 import { roleByGrant, scopesInForce } from '../../core/oidc/epochs/consent-epochs.ts';
 import { isCurrent } from '../../core/oidc/epochs/sign-in-epochs.ts';
+import { invalidGrant } from '../../core/oidc/invalid-grant.ts';
 import { scopesFor } from '../../core/oidc/permissions.ts';
 import { proofKey } from '../../core/oidc/proof-key.ts';
 import type { FindResource, ProtectedResource } from '../../core/oidc/protected-resource.ts';
@@ -68,7 +70,8 @@ export function createTokenExchange(options: Options) {
       const subject = await subjectOf(options, provider, permitted, request.subjectToken);
       const jkt = await proofKey(provider, ctx, subject.caller.keyThumbprint !== undefined);
       const target = await targetOf(options, { permitted, subject, request });
-      const scopes = scopesWithin(target.allowed, request.scope);
+      const allowed = withinIssuer(ctx, permitted.application.id, target.allowed);
+      const scopes = scopesWithin(allowed, request.scope);
       ctx.body = await issue(options, ctx, { permitted, subject, target, scopes, jkt, request });
     }
     // oidc-provider refuses parameters that are repeated, except these.
@@ -92,18 +95,18 @@ async function subjectOf(
 ): Promise<Subject> {
   const { caller, audience } = await verify(token).catch((error: unknown) => {
     const isInvalid = error instanceof ServiceError && error.kind === 'unauthenticated';
-    throw isInvalid ? new errors.InvalidGrant(`the subject_token is not accepted: ${error.message}`) : error;
+    throw isInvalid ? invalidGrant(`the subject_token is not accepted: ${error.message}`) : error;
   });
   const { subject, clientId, grantId, issuedAt, scopes, actors, epoch } = caller;
   // A verifier takes a token without a person for one of the person who owns the application, who is not the subject.
   if (subject === clientId || caller.person?.id !== subject || grantId === undefined) {
-    throw new errors.InvalidGrant('the subject_token is not of a person who has signed in to an application');
+    throw invalidGrant('the subject_token is not of a person who has signed in to an application');
   }
   const issuedTo = await applications.find(clientId);
   const own = issuedTo && (await findResource(audience, { ...issuedTo, isMachine: actors !== undefined }));
   const isOwn = own !== undefined && application.owner !== null && own.owner === application.owner;
   if (!isOwn || ruleFor(application.tokenExchange, own.identifier) === undefined) {
-    throw new errors.InvalidGrant(
+    throw invalidGrant(
       'the subject_token is not for an API of the owner of this application that is in its token_exchange',
     );
   }
@@ -111,15 +114,15 @@ async function subjectOf(
   const isCurrentPerson = account?.status === 'active' && account.epoch <= epoch.subject;
   const isSame = grant?.accountId === subject && issuedAt >= Math.floor(own.createdAt.getTime() / 1000);
   if (!isCurrentPerson || !isSame || !isCurrent(grant, account)) {
-    throw new errors.InvalidGrant('what the subject_token rests on has ended');
+    throw invalidGrant('what the subject_token rests on has ended');
   }
   // The scopes of an exchanged token are those of its actors, not of the grant.
   const inForce = actors === undefined ? scopesInForce(grant, audience, own) : [...scopes];
   if (![...scopes].every((scope) => inForce.includes(scope))) {
-    throw new errors.InvalidGrant('the API of the subject_token has changed since: ask the person again');
+    throw invalidGrant('the API of the subject_token has changed since: ask the person again');
   }
   if (actors !== undefined && (actors.length >= MAX_ACTORS || actors.includes(application.id))) {
-    throw new errors.InvalidGrant(`at most ${MAX_ACTORS} applications act in turn, each once`);
+    throw invalidGrant(`at most ${MAX_ACTORS} applications act in turn, each once`);
   }
   return { caller, own, account, grant, kid: decodeProtectedHeader(token).kid };
 }
@@ -167,8 +170,7 @@ function allowedBy(
 ): string[] {
   const allowed = scopes.filter((scope) => isActingAllowed(grant, application.id, at, scope));
   if (allowed.length > 0 || scopes.length === 0) return allowed;
-  throw new errors.CustomOIDCProviderError(
-    'invalid_grant',
+  throw invalidGrant(
     'the person has not been asked whether this application may act for them there: ask again',
   );
 }
@@ -207,7 +209,7 @@ async function issue(
   const epoch = { client: application.epoch, subject: caller.epoch.subject };
   const roles = [roleByGrant(grant, roleIn({ owner }, account))];
   const lifetime = Math.min(options.lifetimes.accessToken, expiresAt - Math.ceil(Date.now() / 1000));
-  if (lifetime <= 0) throw new errors.InvalidGrant('the subject_token has expired');
+  if (lifetime <= 0) throw invalidGrant('the subject_token has expired');
   const resource = target.resource?.id;
   const { token, jti } = await options.signing.signer()({
     ...{ subject, clientId, audience: target.audience, scope: scopes.join(' '), lifetime },
@@ -228,6 +230,7 @@ async function issue(
     { kind: 'token', id: tokenId ?? '' },
     { kind: 'client', id: caller.clientId, epoch: caller.epoch.client },
     { kind: 'key', id: kid ?? '' },
+    ...supportsByIssuer(ctx, clientId),
   ] as const;
   await revocations.noteDerived({ tokenId: jti, resource, restsOn }, noted);
   const info = requestInfo(ctx.req);

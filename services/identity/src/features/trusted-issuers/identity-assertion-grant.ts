@@ -10,6 +10,7 @@ import type { LinkedPerson } from '../../core/extensions.ts';
 import type { OidcStore } from '../../core/oidc/adapter/oidc-adapter.ts';
 import { pinnedProfiles } from '../../core/oidc/clients/client-credentials.ts';
 import { isFapi2 } from '../../core/oidc/clients/fapi.ts';
+import { supportsByIssuer, withinIssuer } from '../../core/oidc/clients/federated-client.ts';
 import { invalidGrant } from '../../core/oidc/invalid-grant.ts';
 import { scopesFor } from '../../core/oidc/permissions.ts';
 import { proofKey } from '../../core/oidc/proof-key.ts';
@@ -70,7 +71,7 @@ export function createIdentityAssertionGrant(options: Options) {
         throw new errors.InvalidTarget('the resource is not that of the assertion');
       const indicator = read.resource ?? (resource as string | undefined);
       const target = await targetOf(options, { permitted, account, indicator });
-      const scopes = scopesWithin(target.scopes, [
+      const scopes = scopesWithin(withinIssuer(ctx, clientId, target.scopes), [
         read.issuer.scopes,
         parsed(read.scope),
         parsed(String(scope)),
@@ -179,9 +180,11 @@ async function issue(
   });
   const noted = new Date(Date.now() + (lifetime + CLOCK_MARGIN) * 1000);
   if (resource !== undefined) await revocations.noteIssued({ resource, clientId, subject, epoch }, noted);
-  const restsOn = [grantIdOf(assertion.issuer), linked.revocationId].map(
-    (id) => ({ kind: 'grant', id }) as const,
-  );
+  const restsOn = [
+    { kind: 'grant', id: grantIdOf(assertion.issuer) },
+    { kind: 'grant', id: linked.revocationId },
+    ...supportsByIssuer(ctx, clientId),
+  ] as const;
   await revocations.noteDerived({ tokenId: jti, resource, restsOn }, noted);
   requestInfo(ctx.req).subject = subject;
   await notifyOnce(options, application, linked);

@@ -80,7 +80,7 @@ t.test('client credentials', async (t) => {
     ['the implicit grant', { ...ok, grant_type: 'implicit' }, 'unsupported_grant_type'],
     [
       'an extension grant',
-      { ...ok, grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer' },
+      { ...ok, grant_type: 'urn:ietf:params:oauth:grant-type:saml2-bearer' },
       'unsupported_grant_type',
     ],
     ['unknown scope', { ...ok, scope: 'read:moon' }, 'invalid_scope'],

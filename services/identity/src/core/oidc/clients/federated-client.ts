@@ -1,6 +1,7 @@
 import { requestInfo } from '@gatehouse/server/requests';
 import type { Context } from 'koa';
 import type { FederatedCredential } from '../../applications/application.ts';
+import type { Support } from '../../revocations/derived-token-store.ts';
 
 /** A client that has authenticated by a token of a trusted issuer. */
 export type FederatedClient = {
@@ -26,4 +27,20 @@ export function noteFederatedClient(ctx: Context, client: FederatedClient): void
 export function federatedClient(ctx: Context, clientId: string | undefined): FederatedClient | undefined {
   const client = clients.get(requestInfo(ctx.req));
   return client?.clientId === clientId ? client : undefined;
+}
+
+/** Those of the scopes that a client may have which has authenticated by a token of a trusted issuer; all for another client. */
+export function withinIssuer(
+  ctx: Context,
+  clientId: string | undefined,
+  scopes: readonly string[],
+): readonly string[] {
+  const bound = federatedClient(ctx, clientId)?.scopes ?? undefined;
+  return bound === undefined ? scopes : scopes.filter((scope) => bound.includes(scope));
+}
+
+/** The issuer on which a token rests that a client gets by authenticating with a token of that issuer; nothing for another client. */
+export function supportsByIssuer(ctx: Context, clientId: string): Support[] {
+  const { grantId } = federatedClient(ctx, clientId) ?? {};
+  return grantId === undefined ? [] : [{ kind: 'grant', id: grantId }];
 }
