@@ -1,5 +1,6 @@
+import { jsonRequest, loginToken } from '@gatehouse/testing/json-request';
 import { until } from '@gatehouse/testing/processes';
-import { exportJWK } from 'jose';
+import { exportJWK, SignJWT } from 'jose';
 import * as oauth from 'oauth4webapi';
 import t from 'tap';
 import {
@@ -26,7 +27,7 @@ const discover = async (algorithm: 'oidc' | 'oauth2') =>
 const as = await discover('oidc');
 
 type Party = { client: oauth.Client; authentication: oauth.ClientAuth; redirectUri: string };
-type Options = { scope?: string; par?: boolean; dpop?: oauth.DPoPHandle };
+type Options = { scope?: string; resource?: string; par?: boolean; dpop?: oauth.DPoPHandle };
 
 /** The authorization code flow with everything that can be checked, the signature of the ID token included. */
 async function signIn(party: Party, browser: ReturnType<Server['browser']>, options: Options = {}) {
@@ -40,6 +41,7 @@ async function signIn(party: Party, browser: ReturnType<Server['browser']>, opti
     redirect_uri: redirectUri,
     response_type: 'code',
     scope: options.scope ?? EVERY_SCOPE,
+    ...(options.resource === undefined ? {} : { resource: options.resource }),
     code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
     state,
@@ -313,4 +315,80 @@ t.test('a machine whose tokens are bound', async (t) => {
   const options = { ...LOCAL, DPoP: dpop };
   t.equal((await oauth.protectedResourceRequest(token, 'GET', users, undefined, null, options)).status, 200);
   t.equal(await server.statusOf('/v1/users', { token }), 401);
+});
+
+t.test('a machine without a secret acts for a person (RFC 7523, RFC 8693)', async (t) => {
+  const admin = await loginToken(server.issuer, demo.admin);
+  const post = async (path: string, body: object) => {
+    const made = await jsonRequest('POST', server.issuer + path, { token: admin, body });
+    t.equal(made.status, 201, JSON.stringify(made.body));
+  };
+  const { privateKey, publicKey } = await oauth.generateKeyPair('ES256');
+  const platform = 'https://ci.example.com';
+  const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: '1' }] };
+  await post('/api/v1/trusted-issuers', { issuer: platform, kinds: ['workload'], jwks });
+  const [notes, mail] = ['https://notes.example.com/api', 'https://mail.example.com/api'] as const;
+  for (const [identifier, scope] of [
+    [notes, 'notes:read'],
+    [mail, 'mail:read'],
+  ] as const) {
+    await post('/api/v1/resources', {
+      ...{ identifier, name: scope, scopes: [{ name: scope, description: scope }] },
+    });
+  }
+  const { client_id } = await server.createApplication({
+    ...{ name: 'Agent', type: 'machine', scopes: ['read:users'] },
+    token_exchange: [
+      { resource: notes, scopes: [] },
+      { resource: mail, scopes: ['mail:read'] },
+    ],
+  });
+  await post(`/api/v1/applications/${client_id}/federated-credentials`, {
+    ...{ name: 'CI', issuer: platform, subject: 'repo:acme/shop:*', claims: { ref: 'refs/heads/main' } },
+  });
+  const signs =
+    (ref: string): oauth.ClientAuth =>
+    async (_as, client, body) => {
+      const token = await new SignJWT({ ref })
+        .setProtectedHeader({ alg: 'ES256', kid: '1' })
+        .setIssuer(platform)
+        .setSubject(`repo:acme/shop:ref:${ref}`)
+        .setAudience(server.issuer)
+        .setJti(crypto.randomUUID())
+        .setIssuedAt()
+        .setExpirationTime('5m')
+        .sign(privateKey);
+      body.set('client_id', client.client_id);
+      body.set('client_assertion_type', 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+      body.set('client_assertion', token);
+    };
+  const agent = { client: { client_id }, authentication: signs('refs/heads/main') };
+  const own = await clientCredentials(agent, 'read:users');
+  t.equal(await server.statusOf('/v1/users', { token: own.access_token }), 200);
+  const other = { ...agent, authentication: signs('refs/heads/next') };
+  t.match(await rejectionOf(clientCredentials(other, 'read:users')), { error: 'invalid_client' });
+
+  const web = await webApplication();
+  const { tokens } = await signIn(web, server.browser(), { scope: 'openid notes:read', resource: notes });
+  const exchange = async (scope: string) => {
+    const response = await oauth.genericTokenEndpointRequest(
+      as,
+      agent.client,
+      agent.authentication,
+      'urn:ietf:params:oauth:grant-type:token-exchange',
+      {
+        ...{ subject_token: tokens.access_token, resource: mail, scope },
+        subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      },
+      LOCAL,
+    );
+    return oauth.processGenericTokenEndpointResponse(as, agent.client, response);
+  };
+  const exchanged = await exchange('mail:read');
+  t.match(exchanged, { scope: 'mail:read', token_type: 'bearer', refresh_token: undefined });
+  const request = new Request(mail, { headers: { authorization: `Bearer ${exchanged.access_token}` } });
+  t.match(await oauth.validateJwtAccessToken(as, request, mail, LOCAL), {
+    ...{ sub: demo.user.user_id, client_id, act: { sub: client_id } },
+  });
+  t.match(await rejectionOf(exchange('notes:read')), { error: 'invalid_scope' });
 });
