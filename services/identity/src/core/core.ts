@@ -352,7 +352,9 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
   };
   const applicationWrites = createApplicationWrites(applicationParts);
   const applications = createApplications({ ...applicationParts, writes: applicationWrites });
-  const authorizedApplications = createAuthorizedApplications({ store, applications, findResource, audit });
+  const authorizedApplications = createAuthorizedApplications({
+    ...{ store, applications, findResource, findActing, audit },
+  });
   const generations = createSignInGenerations(connection);
   const remembered = createRememberedBrowserStore(connection);
   const removedMethods = createRemovedMethods(connection);

@@ -86,6 +86,14 @@ export function isActingAllowed(grant: Grant, clientId: string, at: ActingAt, sc
   return (grant as Stamped).actingScopes?.includes(stampOf(clientId, at, scope)) === true;
 }
 
+/** The part of these that consent pages have said, by their stamps. */
+export function actingAllowedBy(stamps: readonly string[], acting: readonly Acting[]): Acting[] {
+  return acting.flatMap((it) => {
+    const scopes = it.scopes.filter((scope) => stamps.includes(stampOf(it.application.id, it.at, scope)));
+    return scopes.length === 0 ? [] : [{ ...it, scopes }];
+  });
+}
+
 /** Whether the consent page has said all of it. */
 export function isAllActingAllowed(grant: Grant, acting: readonly Acting[]): boolean {
   const { actingScopes = [] } = grant as Stamped;

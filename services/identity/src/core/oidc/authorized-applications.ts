@@ -1,6 +1,7 @@
 import type { Applications } from '../applications/applications.ts';
 import { hostOf } from '../applications/redirect-uris.ts';
 import type { Audit, AuditEntry } from '../audit/audit.ts';
+import { ACTING_FIELD, type Acting, actingAllowedBy, type FindActing } from './acting.ts';
 import type { OidcStore } from './adapter/oidc-adapter.ts';
 import { isFirstParty } from './clients/client-metadata.ts';
 import { scopesOfGrant } from './grants.ts';
@@ -15,6 +16,8 @@ export type Authorization = {
   scopes: string[];
   /** The resources of others that it may use. */
   resources: ProtectedResource[];
+  /** The applications that act for the person with its tokens. */
+  acting: Acting[];
   since: Date;
 };
 
@@ -34,6 +37,7 @@ export function createAuthorizedApplications(options: {
   store: Pick<OidcStore, 'grantsOf' | 'endGrant'>;
   applications: Pick<Applications, 'find'>;
   findResource: FindResource;
+  findActing: FindActing;
   audit: Pick<Audit, 'record'>;
 }): AuthorizedApplications {
   const { store, applications } = options;
@@ -41,7 +45,13 @@ export function createAuthorizedApplications(options: {
     async list(accountId) {
       const byClient = new Map<
         string,
-        { scopes: string[]; since: number; hosts: ReadonlySet<string>; resources: ReadonlySet<string> }
+        {
+          scopes: string[];
+          since: number;
+          hosts: ReadonlySet<string>;
+          resources: ReadonlySet<string>;
+          stamps: readonly string[];
+        }
       >();
       for await (const { payload, redirectUri } of store.grantsOf(accountId)) {
         const client = String(payload.clientId);
@@ -52,21 +62,25 @@ export function createAuthorizedApplications(options: {
         byClient.set(client, {
           resources: new Set([...(known?.resources ?? []), ...Object.keys(ofResources)]),
           hosts: new Set([...(known?.hosts ?? []), ...(host === undefined ? [] : [host])]),
+          stamps: [...(known?.stamps ?? []), ...((payload[ACTING_FIELD] ?? []) as string[])],
           // A person may have as many grants as sessions: what is known already is not repeated.
           scopes: [...new Set([...(known?.scopes ?? []), ...scopesOfGrant(payload)])],
           since: Math.min(known?.since ?? Number.POSITIVE_INFINITY, Number(payload.iat) * 1000),
         });
       }
       const authorizations = await Promise.all(
-        [...byClient].map(async ([clientId, { scopes, since, hosts, resources }]) => {
+        [...byClient].map(async ([clientId, { scopes, since, hosts, resources, stamps }]) => {
           const client = await applications.find(clientId);
-          const found = await Promise.all([...resources].map((it) => options.findResource(it)));
+          const all = await Promise.all([...resources].map((it) => options.findResource(it)));
+          const found = all.filter((it) => it !== undefined);
+          const acting = stamps.length === 0 ? [] : await options.findActing(found);
           return {
             clientId,
             name: client?.name ?? clientId,
             hosts: [...hosts],
             scopes,
-            resources: found.filter((it) => it !== undefined),
+            resources: found,
+            acting: actingAllowedBy(stamps, acting),
             since: new Date(since),
           };
         }),

@@ -57,7 +57,7 @@ ${form(
 }
 
 /** The scopes of an application that acts for the person, under a heading that says where. */
-function describeActing({ application, at, scopes, role }: Acting & { role: Role }): ScopeGroup {
+export function describeActing({ application, at, scopes, role }: Acting & { role: Role }): ScopeGroup {
   const isOther = 'id' in at;
   const groups = describeScopes(scopes, role, isOther ? [at] : []);
   return {

@@ -119,6 +119,8 @@ t.test(
       [400, 200],
       'an API of the same owner needs no consent',
     );
+    const applications = async () => (await browser.get('/account/applications')).html;
+    t.notMatch(await applications(), /Late can act/);
     const { client_id } = web;
     const asked = {
       client_id,
@@ -132,6 +134,7 @@ t.test(
     t.match(page.html, /Read your own account details/);
     const allowed = await browser.submit(page, { decision: 'allow' });
     t.ok(allowed.url.searchParams.get('code'));
+    t.match(await applications(), /Late can act for you at Gatehouse.*Read your own account details/s);
     const again = await set.tokens({ browser, client });
     t.equal((await exchange(again.access_token, late, there)).status, 200);
     await call('PATCH', `/api/v1/applications/${late.client_id}`, logins.ann, {

@@ -2,11 +2,12 @@ import type { Role } from '@gatehouse/tokens/scopes';
 import { form, type PageForm } from '@gatehouse/web/form';
 import { dateAndTime, day, hostname } from '@gatehouse/web/formatting';
 import { type Content, type Html, html } from '@gatehouse/web/html';
+import type { Acting } from '../../../core/oidc/acting.ts';
 import type { ProtectedResource } from '../../../core/oidc/protected-resource.ts';
 import { type AccountFrame, accountDocument } from '../../../pages/account/account-document.ts';
 import { describeScopes } from '../../../pages/scope-descriptions.ts';
 import { t } from '../../../texts/texts.ts';
-import { permissionGroups } from '../../sign-in/consent-page.ts';
+import { describeActing, permissionGroups } from '../../sign-in/consent-page.ts';
 import { ACCOUNT_PAGES, REVOKE_ACCESS } from '../account-pages.ts';
 
 export type AuthorizedApplication = {
@@ -14,6 +15,7 @@ export type AuthorizedApplication = {
   hosts: readonly string[];
   scopes: readonly string[];
   resources?: readonly ProtectedResource[];
+  acting?: readonly Acting[];
   since: Date;
   /** Revokes the access. */
   revoke: PageForm;
@@ -101,6 +103,6 @@ function card(application: AuthorizedApplication, index: number, role: Role): Ht
   const id = `application-${index + 1}`;
   return html`<li class="card"><h2 id="${id}"><bdi>${name}</bdi></h2>
 <p class="card-facts">${hosts.map((host) => html`${hostname(host)}<br>`)}${t('Allowed on {date}', { date: day(since) })}</p>
-<details><summary>${t('Permissions')}<span class="visually-hidden">: <bdi>${name}</bdi></span></summary><div class="permissions">${permissionGroups(describeScopes(application.scopes, role, application.resources))}</div></details>
+<details><summary>${t('Permissions')}<span class="visually-hidden">: <bdi>${name}</bdi></span></summary><div class="permissions">${permissionGroups(describeScopes(application.scopes, role, application.resources))}${permissionGroups((application.acting ?? []).map((it) => describeActing({ ...it, role })))}</div></details>
 ${form(revoke, html`<button class="danger" aria-describedby="${id}">${t('Revoke access')}</button>`)}</li>`;
 }
