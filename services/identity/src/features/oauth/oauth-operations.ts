@@ -2,7 +2,11 @@ import type { DocumentedResponse, Operation } from '@gatehouse/api/openapi/opera
 import { response, shape } from '@gatehouse/api/openapi/shapes';
 import { RESOURCE_METADATA_PATH } from '@gatehouse/tokens/resource-metadata';
 import { type TSchema, Type } from 'typebox';
-import { DEVICE_CODE_GRANT, TOKEN_EXCHANGE_GRANT } from '../../core/applications/application.ts';
+import {
+  DEVICE_CODE_GRANT,
+  JWT_BEARER_GRANT,
+  TOKEN_EXCHANGE_GRANT,
+} from '../../core/applications/application.ts';
 import { ROUTES } from '../../core/oidc/provider-routes.ts';
 import { type Operations, oauthErrorBody } from '../../openapi/operations.ts';
 
@@ -31,7 +35,7 @@ const tokenRequest = shape(
     grant_type: Type.String({
       enum: [
         ...['authorization_code', 'refresh_token', 'client_credentials', DEVICE_CODE_GRANT],
-        TOKEN_EXCHANGE_GRANT,
+        ...[TOKEN_EXCHANGE_GRANT, JWT_BEARER_GRANT],
       ],
     }),
     ...CLIENT,
@@ -45,6 +49,9 @@ const tokenRequest = shape(
     ),
     subject_token_type: text('With token exchange: `urn:ietf:params:oauth:token-type:access_token`.'),
     requested_token_type: text('With token exchange: the same, by default.'),
+    assertion: text(
+      'With the grant of RFC 7523: an ID-JAG of an issuer that an admin trusts to speak for people (draft-ietf-oauth-identity-assertion-authz-grant §4.4).',
+    ),
     audience: text('With token exchange: as resource.'),
     scope: text('With client_credentials, refresh_token and token exchange: scopes, separated by spaces.'),
     resource: text('RFC 8707 §2. The API, by default; with token exchange, that of the token.'),

@@ -4,6 +4,7 @@ import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
+import { JWT_BEARER_GRANT } from '../../core/applications/application.ts';
 import { roleIn } from '../../core/applications/ownership.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { LinkedPerson } from '../../core/extensions.ts';
@@ -23,8 +24,6 @@ import type { IdentityAssertion } from './identity-assertion.ts';
 import { applicationActs } from './identity-assertion-notice.ts';
 import { grantIdOf } from './trusted-issuer.ts';
 
-/** RFC 7523 §2.1. */
-export const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 /** How long after its expiry a verifier may accept a token, in seconds. */
 const CLOCK_MARGIN = 120;
 /** How long after the mail about an application the next one may follow. */
