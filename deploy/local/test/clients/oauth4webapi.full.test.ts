@@ -1,8 +1,14 @@
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import { join } from 'node:path';
 import { jsonRequest, loginToken } from '@gatehouse/testing/json-request';
+import { listen } from '@gatehouse/testing/listen';
 import { until } from '@gatehouse/testing/processes';
+import { selfSigned } from '@gatehouse/testing/self-signed';
 import { exportJWK, SignJWT } from 'jose';
 import * as oauth from 'oauth4webapi';
 import t from 'tap';
+import { temporaryDir } from '../gatehouse.ts';
 import {
   EVERY_SCOPE,
   rejectionOf,
@@ -17,7 +23,20 @@ const CALLBACK = 'https://web.example.org/callback?kept=yes';
 const SIGNED_OUT = 'https://web.example.org/signed-out';
 const LOCAL = { [oauth.allowInsecureRequests]: true };
 
-const server = await startServer(t);
+/** A platform that gives its jobs tokens, with discovery over HTTPS. */
+const { cert, key } = selfSigned();
+const { privateKey, publicKey } = await oauth.generateKeyPair('ES256');
+const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: '1' }] };
+const site = createServer({ cert, key }, (request, response) => {
+  const isDiscovery = request.url === '/.well-known/openid-configuration';
+  const { issuer } = platform;
+  response.end(JSON.stringify(isDiscovery ? { issuer, jwks_uri: `${issuer}/keys` } : jwks));
+});
+const platform = { privateKey, issuer: `https://localhost:${await listen(t, site)}` };
+const certificates = join(temporaryDir(t), 'platform.pem');
+await writeFile(certificates, cert);
+
+const server = await startServer(t, { NODE_EXTRA_CA_CERTS: certificates });
 const { demo } = server;
 const issuer = new URL(server.issuer);
 const own = new URL(`/v1/users/${demo.user.user_id}`, issuer);
@@ -323,10 +342,7 @@ t.test('a machine without a secret acts for a person (RFC 7523, RFC 8693)', asyn
     const made = await jsonRequest('POST', server.issuer + path, { token: admin, body });
     t.equal(made.status, 201, JSON.stringify(made.body));
   };
-  const { privateKey, publicKey } = await oauth.generateKeyPair('ES256');
-  const platform = 'https://ci.example.com';
-  const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: '1' }] };
-  await post('/api/v1/trusted-issuers', { issuer: platform, kinds: ['workload'], jwks });
+  await post('/api/v1/trusted-issuers', { issuer: platform.issuer, kinds: ['workload'] });
   const [notes, mail] = ['https://notes.example.com/api', 'https://mail.example.com/api'] as const;
   for (const [identifier, scope] of [
     [notes, 'notes:read'],
@@ -344,20 +360,25 @@ t.test('a machine without a secret acts for a person (RFC 7523, RFC 8693)', asyn
     ],
   });
   await post(`/api/v1/applications/${client_id}/federated-credentials`, {
-    ...{ name: 'CI', issuer: platform, subject: 'repo:acme/shop:*', claims: { ref: 'refs/heads/main' } },
+    ...{
+      name: 'CI',
+      issuer: platform.issuer,
+      subject: 'repo:acme/shop:*',
+      claims: { ref: 'refs/heads/main' },
+    },
   });
   const signs =
     (ref: string): oauth.ClientAuth =>
     async (_as, client, body) => {
       const token = await new SignJWT({ ref })
         .setProtectedHeader({ alg: 'ES256', kid: '1' })
-        .setIssuer(platform)
+        .setIssuer(platform.issuer)
         .setSubject(`repo:acme/shop:ref:${ref}`)
         .setAudience(server.issuer)
         .setJti(crypto.randomUUID())
         .setIssuedAt()
         .setExpirationTime('5m')
-        .sign(privateKey);
+        .sign(platform.privateKey);
       body.set('client_id', client.client_id);
       body.set('client_assertion_type', 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
       body.set('client_assertion', token);
