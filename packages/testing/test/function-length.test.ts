@@ -24,6 +24,7 @@ const REASONS: Readonly<Record<string, string>> = {
   providerSignIn: 'the outcomes of one sign-in, which share what the interaction keeps',
   recoveryRoutes: 'a list of short handlers',
   resourceRoutes: 'a list of declared endpoints',
+  trustedIssuerRoutes: 'a list of declared endpoints',
 };
 
 t.test('functions are short, but for those with a reason', async (t) => {

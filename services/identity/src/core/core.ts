@@ -279,6 +279,15 @@ const recordRepeatedRefresh =
     });
   };
 
+/** Sends the mail about a new credential. */
+const notifyCredentialBy =
+  (mails: Pick<Mailing['mails'], 'notify'>): NotifyCredential =>
+  ({ owner, name }, credential, maker) => {
+    if (owner === null) return;
+    const by = maker?.id === owner ? undefined : maker?.id;
+    void mails.notify(owner, credentialCreated(name, credential, by));
+  };
+
 /** The first result of several ways to find a resource. */
 const findInTurn =
   (ways: readonly FindResource[]): FindResource =>
@@ -328,11 +337,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     // Refresh tokens of a confidential client can be extended beyond that, but a code so old is no threat any more.
     keepExchangedCode: config.lifetimes.refreshToken,
   });
-  const notifyCredential: NotifyCredential = ({ owner, name }, credential, maker) => {
-    if (owner === null) return;
-    const by = maker?.id === owner ? undefined : maker?.id;
-    void mails.notify(owner, credentialCreated(name, credential, by));
-  };
+  const notifyCredential = notifyCredentialBy(mails);
   const members = createMemberStore(connection);
   const authority = createAuthority({
     findAccount: shared.accountCache.find,

@@ -106,11 +106,7 @@ export function createPermissions(options: PermissionOptions) {
       const { id } = await credentialOf(ctx, application);
       const grantId = federatedClient(ctx, application.id)?.grantId;
       const claims = { ...machineClaims(application, permitted, id), gid: grantId };
-      // Roles, profiles and credentials are those of our API; a member who gave the credential concerns all.
-      if (!isForOthers) return claims;
-      await noteIssued(options, token, { subject: owner?.id, epoch: claims.epoch, grantId });
-      const ofOurs = { credential_id: undefined, roles: undefined, profiles: undefined };
-      return { ...claims, ...ofOurs };
+      return isForOthers ? forOthers(options, token, claims, owner?.id) : claims;
     }
     const { account } = ctx.oidc.entities.Account as ProviderAccount;
     const [epoch, gid] = [{ client: application.epoch, subject: account.epoch }, token.grantId];
@@ -130,11 +126,8 @@ export function createPermissions(options: PermissionOptions) {
     const isOfOthers = !isService(clientId) && !isFirstParty(clientId);
     // The owner's account must be active, whatever the token is for.
     const { application, givenBy } = (isOfOthers && (await permissions(ctx, clientId))) || {};
-    return resourceOfOthers(options.findResource, ctx, {
-      resource,
-      application,
-      isOfMember: givenBy !== undefined,
-    });
+    const isOfMember = givenBy !== undefined;
+    return resourceOfOthers(options.findResource, ctx, { resource, application, isOfMember });
   }
 
   /** The format of an access token for a resource: a JWT for the API or for one service, which these can verify themselves. */
@@ -170,14 +163,22 @@ export function createPermissions(options: PermissionOptions) {
   const mayIntrospect = introspectionRule(options, { audiencesOf, permissions });
 
   return {
-    ofRequest: permissions,
-    isService,
-    preload,
-    mayIntrospect,
-    accessTokenClaims,
-    defaultResource,
-    resourceServer,
+    ...{ ofRequest: permissions, isService, preload, mayIntrospect },
+    ...{ accessTokenClaims, defaultResource, resourceServer },
   };
+}
+
+/** The claims of a machine's token for a resource of somebody else, which is noted. */
+async function forOthers<C extends { epoch: NewCredential['epoch']; gid?: string | undefined }>(
+  options: Parameters<typeof noteIssued>[0],
+  token: IssuedToken,
+  claims: C,
+  subject: string | undefined,
+) {
+  const { epoch, gid } = claims;
+  await noteIssued(options, token, { subject, epoch, grantId: gid });
+  // Roles, profiles and credentials are those of our API; a member who gave the credential concerns all.
+  return { ...claims, credential_id: undefined, roles: undefined, profiles: undefined };
 }
 
 /** A resource of somebody else hears of what ends its tokens (see core/revocations). */

@@ -115,20 +115,10 @@ export function createRevocations(options: {
     try {
       await noteResources(options, entry);
       await send(revocationOf(entry));
-      await endDerived(entry);
+      await endDerived(derivedTokens, entry, write);
       await store.announced(entry);
     } catch (error) {
       logger.debug({ err: error }, 'a revocation could not be announced yet');
-    }
-  }
-
-  /** After the revocation is stored: noteDerived() finds it then, or its token is found here. What rests on these ends by their own. */
-  async function endDerived(entry: StoredRevocation): Promise<void> {
-    for (;;) {
-      const ended = await derivedTokens.endedBy(revocationOf(entry));
-      if (ended.length === 0) return;
-      await write(ended.map(({ tokenId: id, resource }) => ({ kind: 'token', id, resource })));
-      await derivedTokens.remove(ended.map(({ tokenId }) => tokenId));
     }
   }
 
@@ -180,11 +170,7 @@ export function createRevocations(options: {
 
   return {
     write,
-    ...createReading({ store, resourceTokens, pageSize }),
-    async noteDerived(token, expiresAt) {
-      await derivedTokens.insert(token, expiresAt);
-      await requireUnrevoked(store, token.restsOn);
-    },
+    ...createReading({ store, resourceTokens, derivedTokens, pageSize }),
     async start() {
       await issuing();
       for (const task of tasks) task.start();
@@ -215,14 +201,29 @@ async function noteResources({ store, resourceTokens }: Stores, entry: StoredRev
   if (found.length > 0 || resources.length > 0) await store.noteResources(entry, found);
 }
 
+/** After the revocation is stored: noteDerived() finds it then, or its token is found here. What rests on these ends by their own. */
+async function endDerived(
+  derivedTokens: DerivedTokenStore,
+  entry: StoredRevocation,
+  write: Revocations['write'],
+): Promise<void> {
+  for (;;) {
+    const ended = await derivedTokens.endedBy(revocationOf(entry));
+    if (ended.length === 0) return;
+    await write(ended.map(({ tokenId: id, resource }) => ({ kind: 'token', id, resource })));
+    await derivedTokens.remove(ended.map(({ tokenId }) => tokenId));
+  }
+}
+
 /** Reads the revocations by pages, and finds those of a credential that is about to be issued. */
 function createReading({
   store,
   resourceTokens,
+  derivedTokens,
   pageSize,
-}: Stores & { pageSize: number }): Pick<
+}: Stores & { derivedTokens: DerivedTokenStore; pageSize: number }): Pick<
   Revocations,
-  'list' | 'lastUpdate' | 'recent' | 'concerningResources' | 'noteIssued'
+  'list' | 'lastUpdate' | 'recent' | 'concerningResources' | 'noteIssued' | 'noteDerived'
 > {
   return {
     async list(since, resource) {
@@ -259,6 +260,10 @@ function createReading({
         yield* page;
         after = page.length < pageSize ? undefined : page.at(-1);
       } while (after !== undefined);
+    },
+    async noteDerived(token, expiresAt) {
+      await derivedTokens.insert(token, expiresAt);
+      await requireUnrevoked(store, token.restsOn);
     },
     async noteIssued({ epoch, ...token }, expiresAt) {
       await resourceTokens.note(token, expiresAt);

@@ -9,7 +9,7 @@ import type { Application } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import { lowerRole } from '../../core/applications/ownership.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
-import { type FindActing, stampActing } from '../../core/oidc/acting.ts';
+import { type Acting, type FindActing, stampActing } from '../../core/oidc/acting.ts';
 import { scopesOfClaims } from '../../core/oidc/claims/claims-parameter.ts';
 import { sentencesOf, stampConsent, stampScopes } from '../../core/oidc/epochs/consent-epochs.ts';
 import { stampGrant } from '../../core/oidc/epochs/sign-in-epochs.ts';
@@ -74,12 +74,7 @@ export function consentRoutes(options: {
       account: { ...account, role },
       scopes,
       resources: [...resources.values()],
-      acting: await Promise.all(
-        acting.map(async (it) => {
-          const roleThere = await options.roleIn(it.application.id, account);
-          return { ...it, role: lowerRole(role, roleThere) };
-        }),
-      ),
+      acting: await withRoles(acting, (id) => options.roleIn(id, account), role),
       newScopes: hasSomeNewScopes ? newScopes : undefined,
       details: await Promise.all(options.requestDetails.map((describe) => describe(ctx, details))),
       links: { useAnotherAccount: anotherAccount(details, requester) },
@@ -176,4 +171,10 @@ function anotherAccount(
   query.delete('login_hint');
   query.set(ANOTHER_ACCOUNT, 'yes');
   return `/oauth2/authorize?${query}`;
+}
+
+/** The applications that act for a person, each with the most role that it has: no more than that of the consent. */
+function withRoles(acting: readonly Acting[], roleIn: (id: string) => Promise<Role>, role: Role) {
+  const withRole = async (it: Acting) => ({ ...it, role: lowerRole(role, await roleIn(it.application.id)) });
+  return Promise.all(acting.map(withRole));
 }

@@ -78,6 +78,7 @@ t.test('OpenID Connect Discovery and RFC 8414 say the same', async (t) => {
         ...['authorization_code', 'refresh_token', 'client_credentials', 'implicit'],
         'urn:ietf:params:oauth:grant-type:device_code',
         'urn:ietf:params:oauth:grant-type:token-exchange',
+        'urn:ietf:params:oauth:grant-type:jwt-bearer',
       ],
     ],
     ['response_types_supported', ['code', 'id_token token', 'none']],
