@@ -13,7 +13,7 @@ export type CompletedRequest = {
   /** Without the query. The value of a parameter may be a secret. */
   path?: string;
   info?: Pick<RequestInfo, 'id' | 'credential' | 'failure'> &
-    Partial<Pick<RequestInfo, 'keyId' | 'namedOnly' | 'actors'>>;
+    Partial<Pick<RequestInfo, 'keyId' | 'namedOnly' | 'actors' | 'workload'>>;
 };
 
 /** Callers choose the method, so unknown methods are counted together, to limit the number of series. */

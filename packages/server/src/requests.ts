@@ -22,6 +22,8 @@ export type RequestInfo = {
   subject: string | undefined;
   /** The applications that act for the subject, or the admin, the latest first; undefined where the subject acts. */
   actors?: readonly string[] | undefined;
+  /** The job or pod that has authenticated as the client, by the token of its platform. */
+  workload?: string;
   /** The last four characters of the verified credential. */
   credential: string | undefined;
   /** The id of the API key of the verified credential, also of a token that was issued for one. */

@@ -32,7 +32,7 @@ export function createRequestRecorder() {
     /** For a request beyond the limit, nothing is kept and little is done. */
     observe({ route, client, status, ms, path, info }: CompletedRequest): void {
       if (client === undefined || info === undefined || route === UNKNOWN_ROUTE) return;
-      if (OWN_CLIENTS.has(client)) return;
+      if (info.actors === undefined && OWN_CLIENTS.has(client)) return;
       const { failure } = info;
       const isFailed = status >= 400 || failure !== undefined;
       const pool = info.namedOnly === true ? namedOnly : authenticated;
@@ -52,6 +52,7 @@ export function createRequestRecorder() {
         message: failure === undefined ? null : withoutSecrets(failure.message),
         scope: failure?.scope ?? null,
         ...(info.actors === undefined ? {} : { actors: [...info.actors] }),
+        ...(info.workload === undefined ? {} : { workload: info.workload }),
       });
     },
     /** Takes the requests out of the recorder, or a part of them when there are many. */

@@ -59,6 +59,8 @@ export type LoggedRequest = {
   scope: string | null;
   /** The applications that acted for the person, or the admin, the latest first; absent where the person acted. */
   actors?: string[];
+  /** The job or pod that authenticated as the client, by the token of its platform; absent for another credential. */
+  workload?: string;
 };
 
 /** The counts of one process of a service in a few seconds. It may be sent more than once, and counts once, by its id. */

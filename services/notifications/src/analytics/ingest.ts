@@ -81,6 +81,7 @@ const readBatch = bodyValidator(
         message: orNull(256),
         scope: orNull(256),
         actors: Type.Optional(Type.Array(Type.String({ maxLength: 128 }), { maxItems: 4 })),
+        workload: Type.Optional(Type.String({ maxLength: 256 })),
       }),
       { maxItems: 1000 },
     ),

@@ -23,8 +23,8 @@ export function createRequestsModule(
     /** Durable when it resolves; what comes again is stored once. */
     take: (service: string, requests: readonly SentRequest[]): Promise<void> =>
       store.add(
-        requests.map(({ request_id: requestId, code, actors = [], ...request }) => ({
-          ...{ ...request, service, requestId, code: code ?? '', actors },
+        requests.map(({ request_id: requestId, code, actors = [], workload = null, ...request }) => ({
+          ...{ ...request, service, requestId, code: code ?? '', actors, workload },
           version: 1,
         })),
       ),

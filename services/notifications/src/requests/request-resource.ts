@@ -42,6 +42,9 @@ const requestView = view(
     actors: Type.Array(Type.String(), {
       description: 'The applications that acted for the person, the latest first (RFC 8693).',
     }),
+    workload: orNull(
+      'The job or pod that got a token by that of its platform: the subject, and the claims that the federated credential names.',
+    ),
   }),
   (it: LoggedRequest) => ({
     id: it.id,
@@ -59,6 +62,7 @@ const requestView = view(
     message: it.message,
     missing_scope: it.scope,
     actors: [...it.actors],
+    workload: it.workload,
   }),
 );
 
@@ -146,6 +150,7 @@ export function createRequestResource(options: {
       message: 'This needs the scope write:data.',
       scope: 'write:data',
       actors: [],
+      workload: null,
       version: 1,
     },
   };

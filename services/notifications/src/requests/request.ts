@@ -21,6 +21,8 @@ export const REQUEST = {
   scope: text().default(null),
   /** The applications that acted for the person, or the admin, the latest first. */
   actors: value<readonly string[]>().default([]),
+  /** The job or pod that authenticated as the client, by the token of its platform. */
+  workload: text().default(null),
   version: number().default(1),
 };
 export type LoggedRequest = EntityOf<typeof REQUEST>;

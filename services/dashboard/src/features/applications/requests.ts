@@ -30,6 +30,8 @@ type LoggedRequest = {
   code: string | null;
   message: string | null;
   missing_scope: string | null;
+  actors: readonly string[];
+  workload: string | null;
 };
 
 const API = '/api/v1/requests';
@@ -57,7 +59,7 @@ const CSV_COLUMNS = [
     'authenticated',
     'service',
   ] as const),
-  ...(['request_id', 'credential', 'code', 'message', 'missing_scope'] as const),
+  ...(['request_id', 'credential', 'code', 'message', 'missing_scope', 'workload'] as const),
 ];
 const STATUSES = ['400', '401', '403', '404', '409', '429', '500', '503'];
 
@@ -154,6 +156,12 @@ async function requestPage(visit: Visit): Promise<View> {
         end !== null &&
           html`${key === undefined ? 'Access token' : html`API key <a href="${credentials}"><bdi>${key.name}</bdi></a>`}, ending in <code>${end}</code>`,
       ],
+      [
+        'Acted for a person',
+        it.actors.length > 0 &&
+          it.actors.map((id, i) => html`${i > 0 && ', before it '}${applicationLink(id, names)}`),
+      ],
+      ['Workload', it.workload !== null && html`<bdi>${it.workload}</bdi>`],
       ['Request ID', copyable('request-id', request)],
       ['Same request', html`<a href="${hitOf(request).href}">All entries with this request ID</a>`],
       ['Log entry', copyable('entry', it.id)],

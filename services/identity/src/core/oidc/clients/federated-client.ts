@@ -11,6 +11,8 @@ export type FederatedClient = {
   credential: Pick<FederatedCredential, 'id' | 'given'>;
   /** `gid` of what the client gets for itself: revoking it ends everything that rests on the issuer. */
   grantId: string;
+  /** The job or pod, for the request log. */
+  workload: string;
   /** The only scopes that the client gets for itself by tokens of this issuer; null for any. */
   scopes: readonly string[] | null;
 };
