@@ -95,6 +95,8 @@ export type ClientAssertions = {
   accept(ctx: Context, form: URLSearchParams): Promise<void>;
   /** Whether what rests on this `gid` is in force; undefined for the grant of a person. */
   isInForce(grantId: string): Promise<boolean | undefined>;
+  /** Whether tokens of this issuer authenticate applications. */
+  isTrusted(issuer: string): Promise<boolean>;
 };
 
 export type LinkedPerson = {
@@ -166,3 +168,11 @@ export function addExtensions(all: Extensions, added: Partial<Extensions>): void
   const lists = all as Record<string, unknown[]>;
   for (const [name, values] of Object.entries(added)) lists[name]?.push(...values);
 }
+
+/** Returns a function that finds out whether tokens of an issuer authenticate applications. */
+export const isTrustedIssuer =
+  ({ clientAssertions }: Pick<Extensions, 'clientAssertions'>) =>
+  async (issuer: string): Promise<boolean> => {
+    const trusted = await Promise.all(clientAssertions.map(({ isTrusted }) => isTrusted(issuer)));
+    return trusted.includes(true);
+  };

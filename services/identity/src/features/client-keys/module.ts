@@ -1,4 +1,5 @@
 import { createOutbound } from '@gatehouse/outbound/outbound';
+import { LRUCache } from 'lru-cache';
 import Provider, { errors } from 'oidc-provider';
 import { usablePublicKeys } from '../../core/applications/public-keys.ts';
 import type { ProviderExtension } from '../../core/oidc/provider-options.ts';
@@ -10,6 +11,11 @@ const MAX_KEY_SET_BYTES = 64 * 1024;
 const TIMEOUT_MS = 5000;
 /** How long keys are used before they are fetched again: withdrawn ones must not be accepted for long. */
 const FRESH_SECONDS = 60;
+/** How long keys that could not be fetched are not asked for again: anybody can name a client. */
+const FAILURE_MS = 30_000;
+/** How many are fetched at the same time, and from one host. */
+const MAX_FETCHES = 100;
+const MAX_FETCHES_OF_HOST = 4;
 
 /** The parts of oidc-provider's client that hold its keys, which its types do not have. */
 type ClientWithKeys = {
@@ -23,6 +29,7 @@ export function clientKeys(core: Ports & WithSettings<typeof trustedIssuerSettin
   const bounds = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_KEY_SET_BYTES };
   const outbound = createOutbound({ to: 'public', networks, ...bounds });
   const pending = new Map<string, Promise<object[]>>();
+  const failed = new LRUCache<string, Error>({ max: 1000, ttl: FAILURE_MS });
 
   /** Redirects are not followed: a page of the same site could lead elsewhere. */
   async function fetchKeys(url: string): Promise<object[]> {
@@ -31,13 +38,28 @@ export function clientKeys(core: Ports & WithSettings<typeof trustedIssuerSettin
     return usablePublicKeys(JSON.parse(body.toString('utf8')));
   }
 
+  async function fetchOnce(url: string): Promise<object[]> {
+    const known = pending.get(url);
+    if (known !== undefined) return known;
+    const before = failed.get(url);
+    if (before !== undefined) throw before;
+    const { host } = new URL(url);
+    const ofHost = [...pending.keys()].filter((it) => new URL(it).host === host);
+    if (pending.size >= MAX_FETCHES || ofHost.length >= MAX_FETCHES_OF_HOST)
+      throw new Error('too many keys are being fetched');
+    const fetching = fetchKeys(url).finally(() => pending.delete(url));
+    pending.set(url, fetching);
+    return fetching.catch((error: Error) => {
+      failed.set(url, error);
+      throw error;
+    });
+  }
+
   /** Keeps the keys of a client up to date. oidc-provider would fetch them only when no known key fits, and so accept withdrawn ones. */
   async function refreshKeys({ jwksUri: url, asymmetricKeyStore: store }: ClientWithKeys): Promise<void> {
     if (url === undefined || !store.stale()) return;
-    const fetching = pending.get(url) ?? fetchKeys(url).finally(() => pending.delete(url));
-    pending.set(url, fetching);
     try {
-      const keys = await fetching;
+      const keys = await fetchOnce(url);
       store.clear();
       for (const key of keys) store.add(key);
       store.freshUntil = Math.floor(Date.now() / 1000) + FRESH_SECONDS;

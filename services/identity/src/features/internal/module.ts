@@ -1,3 +1,4 @@
+import { isTrustedIssuer } from '../../core/extensions.ts';
 import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { createAccountChangeHandler } from './account-changes.ts';
@@ -46,6 +47,7 @@ export function internal(core: Ports<'accounts' | 'applications' | 'sessions' | 
       visibleTo: applications.visibleTo,
       keysOf: async (id) =>
         (await Promise.all(extensions.applicationKeys.map((keys) => keys.live(id)))).flat(),
+      isTrusted: isTrustedIssuer(extensions),
       authority: core.authority,
     }),
     accountChanged: (change) =>

@@ -55,6 +55,8 @@ export function createOwnedApplications(options: {
   visibleTo: (userId: string) => Promise<string[]>;
   ownedBy: (userId: string) => Promise<OwnedApplication[]>;
   keysOf: (clientId: string) => Promise<Pick<Credential, 'ids' | 'given'>[]>;
+  /** Whether tokens of an issuer authenticate applications. */
+  isTrusted: (issuer: string) => Promise<boolean>;
   authority: Pick<Authority<OwningAccount>, 'giverOf' | 'givenBy'>;
 }): (id: string) => Promise<OwnedApplications> {
   const { findOwner, findApplication, ownedBy, authority } = options;
@@ -86,7 +88,7 @@ export function createOwnedApplications(options: {
       const role = owner?.role ?? 'machine';
       const person = owner === undefined ? null : application.owner;
       const keys = (await options.keysOf(id)).map((it) => ({ ...it, kind: 'api_key' as const }));
-      const all = [...keys, ...(await machineCredentials(application))];
+      const all = [...keys, ...(await machineCredentials(application, options.isTrusted))];
       const found = await Promise.all(all.map((it) => permitted(application, it, account)));
       const credentials = found.filter((it) => it !== undefined);
       return {
@@ -119,16 +121,17 @@ export function createOwnedApplications(options: {
 }
 
 /** The credentials by which an application gets its tokens: federated ones, and its public keys or else its secrets. */
-async function machineCredentials({
-  id,
-  secrets,
-  federatedCredentials,
-  jwks,
-  jwksGiven,
-}: OfMachines & { id: string }): Promise<Credential[]> {
+async function machineCredentials(
+  { id, secrets, federatedCredentials, jwks, jwksGiven }: OfMachines & { id: string },
+  isTrusted: (issuer: string) => Promise<boolean>,
+): Promise<Credential[]> {
   const all = (kind: GivenCapability, those: readonly { id: string; given?: Given | undefined }[]) =>
     those.map(({ id, given }) => ({ ids: [id], kind, given }));
-  const federated = all('federated_credential', federatedCredentials);
+  const trusted = await Promise.all(federatedCredentials.map(({ issuer }) => isTrusted(issuer)));
+  const federated = all(
+    'federated_credential',
+    federatedCredentials.filter((_, i) => trusted[i]),
+  );
   if (jwks === undefined) return [...federated, ...all('client_secret', liveSecrets({ secrets }))];
   return [...federated, { ids: await publicKeyIds(id, jwks), kind: 'public_keys', given: jwksGiven }];
 }

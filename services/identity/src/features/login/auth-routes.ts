@@ -288,6 +288,7 @@ export function authRoutes(options: AuthRoutesOptions): Api {
         origin: originOf(ctx),
         client: caller.clientId,
         subject: caller.subject,
+        ...(caller.actors && { actor: null, details: { actors: [...caller.actors] } }),
       });
     },
   });

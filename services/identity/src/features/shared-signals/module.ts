@@ -1,5 +1,6 @@
 import { createSealer, deriveKeys } from '@gatehouse/core/sealing';
 import { createOutbound } from '@gatehouse/outbound/outbound';
+import { isTrustedIssuer } from '../../core/extensions.ts';
 import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { addDeliveryRoutes } from './delivery-routes.ts';
@@ -31,7 +32,7 @@ export function sharedSignals(
   const { sharedSignalsNetworks: networks = [] } = core.config;
   const store = createEventStreamStore(connection);
   const events = createEventQueue(core);
-  const right = createStreamRight(core);
+  const right = createStreamRight({ ...core, isTrusted: isTrustedIssuer(core.extensions) });
   const tokenOf = createEventTokens(issuer, core.signing.eventSigner);
   const sealer = createSealer(deriveKeys(core.masterKeys, 'shared signals'));
   const outbound = createOutbound({ to: 'public', networks, timeoutMs: RESPONSE_MS, maxBytes: 16 * 1024 });

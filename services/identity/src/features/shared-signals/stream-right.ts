@@ -19,12 +19,15 @@ export function createStreamRight(options: {
   authority: Authority<Account>;
   accounts: Pick<Accounts, 'find'>;
   accountCache: Pick<AccountCache, 'find'>;
+  /** Whether tokens of an issuer authenticate applications. */
+  isTrusted: (issuer: string) => Promise<boolean>;
 }) {
   const { applicationStore, authority, accounts, accountCache } = options;
 
   async function giverOfCredential(application: Application, credentialId: string) {
     const found = await findCredential(application, credentialId);
     if (found === undefined) return undefined;
+    if (found.issuer !== undefined && !(await options.isTrusted(found.issuer))) return undefined;
     const by = { authority, findOwner: accountCache.find };
     const permissions = await credentialPermissions(application, found, by);
     return permissions?.active === true ? { id: permissions.givenBy ?? application.owner } : undefined;
@@ -66,9 +69,10 @@ export function createStreamRight(options: {
 async function findCredential(
   { id, jwks, jwksGiven, secrets, federatedCredentials }: Application,
   credentialId: string,
-): Promise<{ kind: GivenCapability; given: Given | undefined } | undefined> {
+): Promise<{ kind: GivenCapability; given: Given | undefined; issuer?: string } | undefined> {
   const federated = federatedCredentials.find((it) => it.id === credentialId);
-  if (federated !== undefined) return { kind: 'federated_credential', given: federated.given };
+  if (federated !== undefined)
+    return { kind: 'federated_credential', given: federated.given, issuer: federated.issuer };
   if (jwks !== undefined) {
     const isThere = (await publicKeyIds(id, jwks)).includes(credentialId);
     return isThere ? { kind: 'public_keys', given: jwksGiven } : undefined;

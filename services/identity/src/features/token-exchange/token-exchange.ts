@@ -215,7 +215,8 @@ async function issue(
     ...{ subject, clientId, audience: target.audience, scope: scopes.join(' '), lifetime },
     ...(isFapi2(ctx.oidc.client) ? { algorithm: 'ES256' } : {}),
     claims: {
-      ...{ gid: grantId, epoch, act: actOf(actors), acr: caller.acr, auth_time: caller.authTime },
+      // Without acr and auth_time: nobody has signed in to the application that acts.
+      ...{ gid: grantId, epoch, act: actOf(actors) },
       ...(jkt === undefined ? {} : { cnf: { jkt } }),
       // Roles and profiles are those of our API.
       ...(resource === undefined ? { roles, ...pinnedProfiles(application) } : {}),

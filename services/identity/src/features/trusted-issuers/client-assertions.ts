@@ -59,7 +59,9 @@ export function createClientAssertions(options: {
   async function verifyOnce(token: string, issuer: TrustedIssuer): Promise<void> {
     const { jti, exp } = await verifyWorkloadToken(token, issuer, keys);
     if (issuer.reusesTokens) return;
-    const name = typeof jti === 'string' ? `jti ${jti}` : `token ${hash('sha256', token, 'base64url')}`;
+    // The signature has several encodings, and what is signed has one.
+    const signed = token.slice(0, token.lastIndexOf('.'));
+    const name = typeof jti === 'string' ? `jti ${jti}` : `token ${hash('sha256', signed, 'base64url')}`;
     if (!(await useOnce(`workload ${issuer.issuer} ${name}`, new Date((exp + SKEW) * 1000))))
       throw new TokenProblem('has already been used');
   }
@@ -70,17 +72,23 @@ export function createClientAssertions(options: {
     const isTrusted = issuer !== undefined && authenticates(issuer);
     const counts = isTrusted && (issuer.applications?.includes(clientId) ?? true);
     const credential = counts ? await findMatch(clientId, claims) : undefined;
-    if (issuer === undefined || credential === undefined)
-      throw refused('No federated credential of this application matches the token.');
+    if (issuer === undefined || credential === undefined) throw refused(NO_MATCH);
     await verifyOnce(token, issuer).catch((error: unknown) => {
-      throw error instanceof TokenProblem ? refused(`The token ${error.message}.`) : error;
+      if (!(error instanceof TokenProblem)) throw error;
+      // Else strangers could find out by forged tokens what the rules are.
+      throw refused(error.isForged ? NO_MATCH : `The token ${error.message}.`);
     });
     const secret = randomBytes(32).toString('base64url');
-    return { clientId, secret, credential, scopes: issuer.scopes, grantId: grantIdOf(issuer) };
+    const workload = describeWorkload(claims, credential);
+    return { clientId, secret, credential, scopes: issuer.scopes, grantId: grantIdOf(issuer), workload };
   }
 
   return {
     isInForce: issuers.isInForce,
+    async isTrusted(url) {
+      const issuer = await issuers.find(url);
+      return issuer !== undefined && authenticates(issuer);
+    },
 
     async accept(ctx, form) {
       const token = assertionIn(ctx, form);
@@ -97,6 +105,7 @@ export function createClientAssertions(options: {
       try {
         const client = await authenticate(clientId, token, { ...claims, iss });
         noteFederatedClient(ctx, client);
+        info.workload = client.workload;
         recordUse(`${clientId} ${client.credential.id}`, info.address);
         form.delete('client_assertion');
         form.delete('client_assertion_type');
@@ -109,6 +118,16 @@ export function createClientAssertions(options: {
       }
     },
   };
+}
+
+const NO_MATCH =
+  'No federated credential of this application matches the token, its issuer is not trusted, or the signature is wrong.';
+const MAX_WORKLOAD = 200;
+
+/** The subject of a token and the claims that a rule names, for the request log. */
+function describeWorkload({ sub = '', ...claims }: JWTPayload, rule: FederatedCredential): string {
+  const named = rule.claims.map(([name]) => `${name} ${String(claims[name])}`);
+  return [sub, ...named].join(', ').slice(0, MAX_WORKLOAD);
 }
 
 const refused = (message: string) => new ServiceError('unauthenticated', message);

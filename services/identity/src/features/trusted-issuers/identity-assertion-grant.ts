@@ -41,6 +41,7 @@ type Options = {
   signing: Pick<TokenSigning, 'signer'>;
   audit: Pick<Audit, 'record'>;
   mails: Pick<AccountMails, 'notify'>;
+  secondFactorRequirement: { appliesTo(account: Account): boolean };
   useOnce: OidcStore['useOnce'];
   onTokenIssued(clientId: string): void;
 };
@@ -60,12 +61,16 @@ export function createIdentityAssertionGrant(options: Options) {
       const permitted = await permissionsOf(ctx, clientId);
       if (permitted === undefined || permitted.application.type === 'resource')
         throw new errors.UnauthorizedClient('only applications of type web and machine act for people');
+      if (permitted.application.requireSecondFactor)
+        throw invalidGrant('the application requires a second factor, which an assertion does not prove');
       if (typeof assertion !== 'string') throw new errors.InvalidRequest('assertion is required');
       const read = await options.readAssertion(assertion, clientId);
       const linked = await options.findLinked({ issuer: read.issuer.issuer, subject: read.subject });
       const account = linked && (await options.accounts.find(linked.userId));
       if (linked === undefined || account?.status !== 'active')
         throw invalidGrant('the assertion is for a person who has not signed in here by its issuer');
+      if (options.secondFactorRequirement.appliesTo(account))
+        throw invalidGrant('the person needs a second factor here, which an assertion does not prove');
       if (resource !== undefined && read.resource !== undefined && resource !== read.resource)
         throw new errors.InvalidTarget('the resource is not that of the assertion');
       const indicator = read.resource ?? (resource as string | undefined);

@@ -13,7 +13,7 @@ const TYPE = /^(?:application\/)?oauth-id-jag\+jwt$/i;
 export type IdentityAssertion = {
   issuer: TrustedIssuer;
   subject: string;
-  /** The API that it is for; undefined for ours. */
+  /** The API that it is for; undefined for that of the request, or ours. */
   resource: string | undefined;
   /** The most scopes that it gives; undefined for no bound. */
   scope: string | undefined;
@@ -50,11 +50,12 @@ export function createIdentityAssertions(options: {
       throw error instanceof TokenProblem ? refused(`it ${error.message}`) : error;
     });
     const { sub, aud, jti, resource, scope, client_id: client, exp } = claims;
-    if ([aud].flat().join(' ') !== options.issuer) throw refused('its audience is not this issuer');
+    const [audience, ...others] = [aud].flat();
+    if (audience !== options.issuer || others.length > 0) throw refused('its audience is not this issuer');
     if (client !== clientId) throw refused('it is for another client');
     if (!isText(sub) || !isText(jti)) throw refused('it has no sub or no jti');
     if (!isTextIfAny(resource) || !isTextIfAny(scope)) throw refused('its resource or scope is no string');
-    const isFirst = await useOnce(`id-jag ${issuer.id} ${jti}`, new Date((exp + SKEW) * 1000));
+    const isFirst = await useOnce(`id-jag ${issuer.issuer} ${jti}`, new Date((exp + SKEW) * 1000));
     if (!isFirst) throw refused('it has already been used');
     return { issuer, subject: sub, resource, scope };
   };

@@ -16,7 +16,8 @@ import { createTrustedIssuers } from './trusted-issuers.ts';
 
 /** Issuers whose tokens count here, and the rules by which applications authenticate with them instead of a secret (ADR 48). */
 export function trustedIssuers(
-  core: Ports<'accounts' | 'applications' | 'tokens'> & WithSettings<typeof trustedIssuerSettings>,
+  core: Ports<'accounts' | 'applications' | 'sessions' | 'tokens'> &
+    WithSettings<typeof trustedIssuerSettings>,
 ): IdentityModule {
   const { issuer, revocations, applicationStore } = core;
   const outbound = createOutbound({

@@ -40,8 +40,8 @@ export function createTrustedIssuerStore(connection: Connection): TrustedIssuerS
     async revoked(_id, below) {
       await issuers.updateOne({ _id }, { $max: { revoked_below: below } });
     },
-    async remove(_id) {
-      await issuers.deleteOne({ _id });
+    async remove({ id: _id, generation }) {
+      return (await issuers.deleteOne({ _id, generation, enabled: false })).deletedCount === 1;
     },
   };
 }

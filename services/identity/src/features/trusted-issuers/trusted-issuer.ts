@@ -56,7 +56,8 @@ export type TrustedIssuerStore = {
   change(id: string, changes: IssuerChanges, ends: boolean): Promise<TrustedIssuer | undefined>;
   /** The tokens of all generations below this one have been revoked. */
   revoked(id: string, below: number): Promise<void>;
-  remove(id: string): Promise<void>;
+  /** Removes it unless it was changed since it was read; returns whether it did. */
+  remove(read: Pick<TrustedIssuer, 'id' | 'generation'>): Promise<boolean>;
 };
 
 /** The `gid` of tokens that rest on an issuer. */

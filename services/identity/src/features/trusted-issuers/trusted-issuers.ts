@@ -76,11 +76,13 @@ export function createTrustedIssuers(options: {
     forget,
     change,
     async remove(id) {
-      const ended = await change(id, { enabled: false });
-      // Last: after a crash before that, it is still switched off, and can be deleted again.
-      if (ended !== undefined) await store.remove(id);
-      forget();
-      return ended;
+      for (;;) {
+        const ended = await change(id, { enabled: false });
+        // Last: after a crash before that, it is still switched off, and can be deleted again. Repeated if somebody has changed it since.
+        const isGone = ended === undefined || (await store.remove(ended));
+        forget();
+        if (isGone) return ended;
+      }
     },
     async resumeRevocations() {
       for (const issuer of await store.list()) await revoke(issuer);

@@ -10,6 +10,13 @@ const MAX_SECONDS = 86_400;
 /** The fault of a token of an issuer, as the end of a sentence that begins with it. */
 export class TokenProblem extends Error {
   override name = 'TokenProblem';
+  /** Whether anybody could have made the token. */
+  readonly isForged: boolean;
+
+  constructor(message: string, { isForged = false, ...options }: ErrorOptions & { isForged?: boolean } = {}) {
+    super(message, options);
+    this.isForged = isForged;
+  }
 }
 
 /**
@@ -29,7 +36,12 @@ export async function verifyWorkloadToken(
     if (exp - iat > MAX_SECONDS) throw new TokenProblem(`lives longer than ${MAX_SECONDS} seconds`);
     return { ...payload, exp };
   } catch (error) {
-    throw error instanceof TokenProblem ? error : new TokenProblem(problemOf(error), { cause: error });
+    if (error instanceof TokenProblem) throw error;
+    // The signature is verified before the claims.
+    const isForged = !(
+      error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed
+    );
+    throw new TokenProblem(problemOf(error), { isForged, cause: error });
   }
 }
 

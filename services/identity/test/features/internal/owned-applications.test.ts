@@ -38,6 +38,7 @@ t.test('the owner of many applications is asked for once', async (t) => {
     visibleTo: async () => [],
     ownedBy: async () => applications,
     keysOf: async () => [],
+    isTrusted: async () => true,
     authority,
   });
   const { client_ids: ids, scopes, role } = await owned('usr_1');
@@ -53,6 +54,7 @@ t.test('an application has the owner and the epochs of that person, also when it
       visibleTo: async () => [],
       ownedBy: async () => [],
       keysOf: async (id) => [{ ids: [`key of ${id}`], given: undefined }],
+      isTrusted: async () => true,
       authority,
     });
     t.match(await owned('app_1'), {
@@ -60,5 +62,30 @@ t.test('an application has the owner and the epochs of that person, also when it
       credentials: [{ ids: ['key of app_1'], given_by: 'usr_1', epoch: 3, scopes: ['read:data'] }],
       epochs: { recovery: 2, authority: 1 },
     });
+  }
+});
+
+t.test('a federated credential counts while its issuer is trusted', async (t) => {
+  const rule = { id: 'fed_1', name: 'CI', issuer: 'https://ci.example', subject: 'ci', audience: null };
+  const given = { by: 'usr_1', epoch: 0, ownerEpoch: undefined, adminEpoch: undefined };
+  const federatedCredentials = [
+    {
+      ...rule,
+      claims: [],
+      createdAt: new Date(),
+      lastUse: null,
+      given: { ...given, role: undefined, madeBy: undefined },
+    },
+  ];
+  for (const isTrusted of [true, false]) {
+    const owned = createOwnedApplications({
+      findOwner: findAccount,
+      findApplication: async (id) => ({
+        ...{ id, owner: 'usr_1', trusted: false, ...credentials, federatedCredentials },
+      }),
+      ...{ visibleTo: async () => [], ownedBy: async () => [], keysOf: async () => [], authority },
+      isTrusted: async () => isTrusted,
+    });
+    t.equal((await owned('app_1')).credentials.length, isTrusted ? 1 : 0);
   }
 });

@@ -289,6 +289,7 @@ t.test('attacks', async (t) => {
   for (const [name, token] of [
     ['used before', once],
     ['used before, without jti', noJti],
+    ['used before, without jti, the signature written otherwise', rewritten(noJti)],
     ['of another issuer with the same subject', await evil.sign(GITHUB)],
     ['of another issuer, that names this one', await evil.sign({ ...GITHUB, iss: upstream.issuer })],
     ['of an issuer that is off', await off.sign(GITHUB)],
@@ -611,3 +612,9 @@ t.test('explain', async (t) => {
     { claim: 'ref', actual: null },
   ]);
 });
+
+/** The same JWT with other unused bits in the last character of its signature. */
+function rewritten(token: string): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  return token.slice(0, -1) + alphabet[alphabet.indexOf(token.at(-1) ?? '') ^ 1];
+}
