@@ -66,7 +66,7 @@ async function fieldsOf(
     folded('Limits', [
       {
         ...{ name: 'scopes', label: 'Scopes', kind: 'several' },
-        hint: 'The only scopes that its tokens can give. Choose none for all scopes of the application.',
+        hint: 'The only scopes that its tokens can give. If you choose none, all scopes of the application are allowed.',
         options: SCOPES.filter(({ personal }) => !personal).map(({ name, description }) => [
           name,
           description,
@@ -75,7 +75,7 @@ async function fieldsOf(
       },
       {
         ...{ name: 'applications', label: 'Applications', kind: 'several', named: true },
-        hint: 'The only applications that can use its tokens. Choose none for all.',
+        hint: 'The only applications that can use its tokens. If you choose none, all can.',
         options: await applicationOptions(api),
         other: { label: 'Another client ID', hint: 'Of an application that is not in the list.' },
       },
@@ -84,11 +84,13 @@ async function fieldsOf(
       {
         ...{ name: 'reuses_tokens', label: 'Accept the same token more than once', kind: 'flag' },
         initial: reuses ? YES : '',
-        hint: 'For an issuer that gives a workload the same token until it expires, such as Kubernetes. Its price: a stolen token works until it expires, up to 24 hours. Otherwise, each token counts once.',
+        hint: 'For an issuer that gives a workload the same token until it expires, such as Kubernetes. A stolen token then works until it expires, at most 24 hours. If this is off, each token works once.',
       },
       {
         ...{ name: 'algorithms', label: 'Signature algorithms', kind: 'several', options: ALGORITHMS },
-        ...(isNew && { hint: 'Choose none for the usual ones.' }),
+        ...(isNew && {
+          hint: 'If you choose none, the common ones are accepted: RS256, ES256, PS256, EdDSA and Ed25519.',
+        }),
       },
     ]),
   ];
@@ -143,10 +145,10 @@ export const trustedIssuers = resourcePages<TrustedIssuer>({
     { title: 'Status', show: ({ enabled }) => statusTag(enabled ? 'active' : 'off') },
     { title: 'Added', show: ({ created_at: at }) => time(at) },
   ],
-  empty: html`<p><strong>No issuer is trusted yet.</strong> GitHub, GitLab, Kubernetes and the clouds give each job a signed token that says which job it is. Trust the issuer of these tokens, and a job can sign in with its token in place of a client secret.</p>`,
+  empty: html`<p><strong>No issuer is trusted yet.</strong> GitHub, GitLab, Kubernetes and the clouds give each job a signed token that says which job it is. Trust the issuer of these tokens, and a job can sign in with its token in place of a client secret. <a href="/docs/guides/ci-without-secrets">How it works</a></p>`,
   notices: {
     created:
-      'The issuer is trusted. Next, open the credentials of an application, and say there which of its tokens count.',
+      'The issuer is trusted. Next, add a federated credential to an application. It says which tokens of this issuer are accepted.',
     saved: 'Your changes are saved.',
     on: 'The issuer is on. Applications can get access tokens with its tokens again.',
     off: 'The issuer is off. All access tokens that applications got with its tokens have ended.',
@@ -198,7 +200,7 @@ function view({ value: it, visit, path, form, deletion, refused }: ResourceView<
     ['For', kindsText(it)],
     ['Status', statusTag(it.enabled ? 'active' : 'off')],
     ['Keys', keysText(it)],
-    ['Each token counts', it.reuses_tokens ? 'until it expires' : 'once'],
+    ['A token works', it.reuses_tokens ? 'until it expires' : 'once'],
     ['Added', exactTime(it.created_at)],
     ['Changed', it.updated_at !== it.created_at && exactTime(it.updated_at)],
   ])}

@@ -32,7 +32,7 @@ export const TYPES: Record<AppType, { name: string; short: string; description: 
     name: 'Resource server',
     short: 'resource server',
     description: 'Your own API, which clients call with access tokens of this deployment.',
-    how: 'It authenticates with a client secret and checks tokens by introspection. It gets no tokens itself.',
+    how: 'It authenticates with a client secret and checks tokens by introspection. It gets tokens only in exchange for those that people send to it.',
   },
 };
 

@@ -35,8 +35,8 @@ export const credentials = (config: Config): Part<Application> => ({
       'The application is created. Copy its client ID and secret now. The quick start shows how to use them.',
     removed: 'The secret no longer works.',
     revoked: 'The API key no longer works.',
-    federated: 'The federated credential counts from now on. Jobs use it as shown below.',
-    unfederated: 'The federated credential no longer counts.',
+    federated: 'The federated credential is added. Jobs use it as shown below.',
+    unfederated: 'The federated credential is removed.',
   },
   view: (page) => content(page, config),
 });

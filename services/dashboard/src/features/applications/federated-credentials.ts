@@ -31,7 +31,7 @@ const EXPLAIN = 'credentials/explain';
 
 const TOKEN: FormRow = {
   ...{ name: 'token', label: 'Token', required: true, rows: 5 },
-  hint: 'The JWT that the job sent. It is neither stored nor used up.',
+  hint: 'The JWT that the job sent. It is not stored, and the job can still use it.',
 };
 
 /** Admins choose from the trusted issuers; others may not list them. */
@@ -63,14 +63,14 @@ async function fieldsFor(visit: Visit): Promise<readonly FormRow[]> {
     { ...{ name: 'issuer', label: 'Issuer', required: true }, ...(await issuerChoice(visit)) },
     {
       ...{ name: 'subject', label: 'Subject', required: true, maxlength: 500 },
-      hint: html`The claim <code>sub</code> of the token: <code>repo:acme/shop:ref:refs/heads/main</code> at GitHub, <code>project_path:acme/shop:ref_type:branch:ref:main</code> at GitLab, <code>system:serviceaccount:shop:worker</code> in Kubernetes. With <code>*</code> after its last <code>:</code> or <code>/</code>, it stands for all subjects that begin so.`,
+      hint: html`The claim <code>sub</code> of the token: <code>repo:acme@1234/shop@5678:*</code> at GitHub (<code>repo:acme/shop:*</code> for a repository from before July 15, 2026), <code>project_path:acme/shop:ref_type:branch:ref:main</code> at GitLab, <code>system:serviceaccount:shop:worker</code> in Kubernetes. Put <code>*</code> after the last <code>:</code> or <code>/</code> to accept all subjects with that beginning.`,
     },
     {
       folded: 'Further claims and audience',
       fields: [
         {
           ...{ name: 'claims', label: 'Claims', subject: 'The claim', kind: 'lines', rows: 3 },
-          hint: html`Claims that the token must have as well, one per line, such as <code>environment=production</code>. Values are texts, in the same case, and may end with <code>*</code> as the subject may.`,
+          hint: html`Claims that the token must have as well, one per line, such as <code>repository_id=5678</code>. Upper and lower case differ. A value may end with <code>*</code>, like the subject.`,
         },
         {
           ...{ name: 'audience', label: 'Audience', maxlength: 500 },
@@ -119,7 +119,7 @@ export async function federatedSection(
     ...(isOwner ? [remove] : []),
   ];
   return html`<section id="federated"><h2>Federated credentials</h2>
-<p>A job at GitHub, GitLab, Kubernetes or a cloud signs in with the token that its platform gives it, and needs no secret. A federated credential says which of these tokens count.</p>
+<p>A job at GitHub, GitLab, Kubernetes or a cloud signs in with the token that its platform gives it, and needs no secret. A federated credential says which of these tokens are accepted. <a href="/docs/guides/ci-without-secrets">How it works</a></p>
 ${federated.length === 0 ? html`<p class="empty">There is no federated credential yet.</p>` : table(columns, federated)}
 ${isOwner ? newForm({ page }, { noun: 'federated credential', action: ADD, rows: await fieldsFor(visit) }) : html`<p class="hint">Only its owner adds and removes them.</p>`}
 ${value.role !== 'viewer' && federated.length > 0 && explainForm(page, explanation)}</section>`;
@@ -157,7 +157,7 @@ function explanationView({ token, rules }: Explanation): Html {
     : isMatched
       ? [
           'This token is accepted.',
-          'If it is refused nevertheless, it was used before: a token counts once, unless its issuer reuses tokens.',
+          'If the job is still refused, the token was used before. Each works once, unless its issuer gives out the same one repeatedly.',
         ]
       : [
           'This token is not accepted.',
@@ -213,7 +213,7 @@ export const explain = ({ visit, apiPath }: Target<Application>, fields: Fields)
 
 export const federatedActions = { [ADD]: { once: addRule } };
 
-/** The question before a rule no longer counts. */
+/** The question before a rule is removed. */
 export const federatedQuestions: NonNullable<Resource<Application>['confirmed']> = {
   async [`${ADD}/:credential/remove`]({ visit, path, apiPath }) {
     const all = await federatedOf(visit.api, apiPath);

@@ -121,7 +121,7 @@ const ADVANCED: readonly { legend: string; fields: readonly ResourceField[] }[] 
         subject: 'The list of APIs',
         kind: 'lines',
         rows: 3,
-        hint: 'The application can exchange the tokens that people send to your own API for tokens at these APIs, and act there for these people (RFC 8693). Enter one API per line: its URL, then the scopes, such as “https://calendar.example calendar:read”. Your own API needs a line, too, with or without scopes.',
+        hint: html`When a person calls your API, the application can exchange their token for one for another API, and act there for them (RFC 8693). Enter one API per line: its URL, then scopes, such as “https://calendar.example calendar:read”. Begin with the URL of your own API, which may have no scopes. <a href="/docs/guides/agents">How it works</a>`,
       },
     ],
   },

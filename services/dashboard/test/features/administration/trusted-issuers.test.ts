@@ -50,7 +50,7 @@ t.test('an issuer is added, changed, turned off and on, and deleted', async (t) 
   const sent = { issuer: CLUSTER, jwks: JSON.stringify(jwks), scopes: 'read:data' };
   const made = await browser.submit(wrong, sent, FORM);
   t.match(textOf(made), /The issuer is trusted\. .* Platform Kubernetes For Workloads Status active/);
-  t.match(textOf(made), 'Keys Entered here (1) Each token counts until it expires');
+  t.match(textOf(made), 'Keys Entered here (1) A token works until it expires');
   const again = await browser.submit(form, sent, FORM);
   t.match(textOf(again), 'This issuer is trusted already.');
 

@@ -153,7 +153,7 @@ t.test('a job signs in without a secret', async (t) => {
     t.match(textOf(left), 'The secret no longer works.');
     t.match(textOf(left), 'The application signs in with its federated credentials.');
     const removed = await browser.confirm(left, '/credentials/federated/');
-    t.match(textOf(removed), 'The federated credential no longer counts.');
+    t.match(textOf(removed), 'The federated credential is removed.');
     t.equal(await itemsWith(second.stdout), 401, 'with the tokens that it gave');
   });
 });

@@ -19,7 +19,7 @@ t.test('the APIs for which an application exchanges tokens are lines, of its own
       (await built.call('GET', `/api/v1/applications/${id}`, 'ann')).body.token_exchange;
     const path = `/dashboard/applications/${id}`;
     const form = await browser.get(path);
-    t.match(textOf(form), 'exchange the tokens that people send to your own API', type);
+    t.match(textOf(form), 'When a person calls your API, the application can exchange their token', type);
     const refused = await browser.submit(form, { token_exchange: `${MINE}\nnonsense a` }, 'name="name"');
     t.match(textOf(refused), 'Line 2: resource must be an absolute URL');
     const sent = { token_exchange: ` ${MINE} \r\nhttps://b.example  b:read b:write\r\n` };

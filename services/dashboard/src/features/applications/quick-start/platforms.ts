@@ -36,10 +36,11 @@ function tokenRequest({ base, application }: Workload): Code {
     type === 'web'
       ? sh`-d grant_type=authorization_code -d code="$CODE" --data-urlencode redirect_uri=${uris[0] ?? ''}`
       : sh`-d grant_type=client_credentials --data-urlencode scope=${scopes.join(' ')}`;
-  return sh`TOKEN=$(curl -s ${`${base}/oauth2/token`} -d client_id=${clientId} \\
+  return sh`RESPONSE=$(curl -sSf ${`${base}/oauth2/token`} -d client_id=${clientId} \\
   ${grant} \\
   -d client_assertion_type=urn:ietf:params:oauth:client-assertion-type:jwt-bearer \\
-  -d client_assertion="$ASSERTION" | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`;
+  -d client_assertion="$ASSERTION") || exit 1
+TOKEN=$(printf %s "$RESPONSE" | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`;
 }
 
 /** For a platform whose token is had by a command. */
@@ -58,14 +59,15 @@ export const PLATFORMS = {
     issuer: 'https://token.actions.githubusercontent.com',
     subjects: /^repo:/,
     files: (workload) => ({
-      '.github/workflows/deploy.yml': yaml`jobs:
+      '.github/workflows/deploy.yaml': yaml`jobs:
   deploy:
     runs-on: ubuntu-latest
     permissions:
       id-token: write
+      contents: read
     steps:
       - run: |
-          ASSERTION=$(curl -s "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=${new Code(encodeURIComponent(workload.audience))}" \\
+          ASSERTION=$(curl -sSf "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=${new Code(encodeURIComponent(workload.audience))}" \\
             -H "Authorization: Bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" | jq -r .value)
           ${indented(tokenRequest(workload), 10)}
           echo "::add-mask::$TOKEN"`,
