@@ -213,9 +213,18 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
         { label: of('web-1'), lastFour: 'x7Qa', createdAt: at, lastUse: { at, address: '2001:db8::1' } },
       ],
       keys: [{ name: of('For the nightly run'), lastFour: null, lastUse: { at, address: null } }],
+      federated: [{ name: of('CI'), issuer: 'https://ci.example', lastUse: null }],
       lastUse: null,
     },
-    { name: of('Spa'), clientId: 'app_2', hasPublicKeys: false, secrets: [], keys: [], lastUse: null },
+    {
+      name: of('Spa'),
+      clientId: 'app_2',
+      hasPublicKeys: false,
+      secrets: [],
+      keys: [],
+      federated: [],
+      lastUse: null,
+    },
   ];
   const passkey = {
     ...{ userId: 'usr_1', credentialId: 'c', publicKey: 'k', counter: 0, transports: [], createdAt: at },

@@ -26,7 +26,16 @@ const actionsOn = (...things: string[]) =>
 export const REPORTED_ACTIONS = actionsOn('queue', 'dead_letters', 'webhook');
 /** The actions on an application and its credentials, as its owner sees them; its use is not among them. */
 export const APPLICATION_ACTIONS = actionsOn(
-  ...['application', 'member', 'transfer', 'secret', 'api_key', 'webhook', 'event_stream'],
+  ...[
+    'application',
+    'member',
+    'transfer',
+    'secret',
+    'api_key',
+    'webhook',
+    'event_stream',
+    'federated_credential',
+  ],
 );
 
 /** Where a request came from. */

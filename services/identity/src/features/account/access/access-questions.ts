@@ -17,7 +17,7 @@ export function endCredentialsQuestion(
 ): Question {
   return {
     title: t('End all secrets and keys?'),
-    lost: html`<p>${t('All client secrets, API keys and public keys of your applications stop working at once, and so do their access tokens. The applications remain, and you can add new secrets and keys.')}</p>
+    lost: html`<p>${t('All client secrets, federated credentials, API keys and public keys of your applications stop working at once, and so do their access tokens. The applications remain, and you can add new secrets and keys.')}</p>
 <p>${t('Their members, your registration tokens, invitations, links and offers, the logins of your programs and what you made in applications of others end, too. Your webhooks are paused. Your sessions remain, and so does the access of applications that you have allowed.')}</p>
 <p>${t('If somebody else may be in your account, choose {revoke} instead: it ends those as well.', { revoke: html`<a href="${REVOKE_ACCESS}">${t('Revoke all access')}</a>` })}</p>
 ${role === 'admin' && html`<p>${t('The trust in applications that you have granted ends, too.')}</p>`}
@@ -28,10 +28,12 @@ ${role === 'admin' && html`<p>${t('The trust in applications that you have grant
   };
 }
 
-function lostOf({ name, secrets, keys, hasPublicKeys, lastUse }: Omit<OwnApplicationView, 'clientId'>): Html {
+function lostOf({ name, lastUse, ...its }: Omit<OwnApplicationView, 'clientId'>): Html {
+  const { secrets, keys, hasPublicKeys, federated } = its;
   const parts = [
     secrets.length > 0 && t('{count} client secrets', { count: secrets.length }),
     keys.length > 0 && t('{count} API keys', { count: keys.length }),
+    federated.length > 0 && t('{count} federated credentials', { count: federated.length }),
     hasPublicKeys && t('its public keys'),
   ].filter((part) => part !== false);
   const what = {

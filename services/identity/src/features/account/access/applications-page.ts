@@ -26,6 +26,7 @@ export type OwnApplicationView = {
   name: string;
   clientId: string;
   hasPublicKeys: boolean;
+  federated: readonly { name: string; issuer: string; lastUse: LastUse | null }[];
   secrets: readonly {
     label: string | null;
     lastFour: string | null;
@@ -66,20 +67,24 @@ ${own.length > 0 && ownApplications(own, model.endCredentials)}
 }
 
 function ownApplications(own: readonly OwnApplicationView[], end: string): Html {
-  const haveCredentials = own.some((it) => it.hasPublicKeys || it.secrets.length + it.keys.length > 0);
+  const haveCredentials = own.some(
+    (it) => it.hasPublicKeys || it.secrets.length + it.keys.length + it.federated.length > 0,
+  );
   return html`<h2>${t('Your own applications')}</h2>
 <p>${t('You registered these applications. If you do not recognise an application, a secret or a key, change your password, then end all secrets and keys. Manage your applications in the {dashboard}.', { dashboard: html`<a href="/dashboard/applications">${t('dashboard')}</a>` })}</p>
 <ul class="cards">${own.map(ownCard)}</ul>
 ${haveCredentials && html`<p class="buttons after-cards"><a class="danger" href="${end}">${t('End all secrets and keys')}</a></p>`}`;
 }
 
-function ownCard({ name, clientId, hasPublicKeys, secrets, keys, lastUse }: OwnApplicationView): Html {
+function ownCard({ name, clientId, lastUse, ...its }: OwnApplicationView): Html {
+  const { hasPublicKeys, secrets, keys, federated } = its;
   return html`<li class="card"><h3><bdi>${name}</bdi></h3>
 <dl class="card-facts">
 <div><dt>${t('Client ID')}</dt><dd>${hostname(clientId)}</dd></div>
 <div><dt>${t('Usage')}</dt><dd>${used(lastUse)}</dd></div>
 ${secrets.map((it) => html`<div><dt>${t('Secret')}</dt><dd>${it.label !== null && html`<bdi>${it.label}</bdi> `}${endingOf(it)}${t('created on {date}', { date: day(it.createdAt) })}, ${used(it.lastUse)}</dd></div>`)}
 ${keys.map((it) => html`<div><dt>${t('API key')}</dt><dd><bdi>${it.name}</bdi> ${endingOf(it)}${used(it.lastUse)}</dd></div>`)}
+${federated.map((it) => html`<div><dt>${t('Federated credential')}</dt><dd><bdi>${it.name}</bdi> (<bdi>${it.issuer}</bdi>) ${used(it.lastUse)}</dd></div>`)}
 ${hasPublicKeys && html`<div><dt>${t('Public keys')}</dt><dd>${t('The application signs its requests with its own keys.')}</dd></div>`}
 </dl></li>`;
 }

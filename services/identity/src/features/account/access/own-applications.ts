@@ -13,6 +13,7 @@ export type OwnApplication = {
   clientId: string;
   name: string;
   hasPublicKeys: boolean;
+  federated: { name: string; issuer: string; lastUse: LastUse | null }[];
   secrets: { label: string | null; lastFour: string | null; createdAt: Date; lastUse: LastUse | null }[];
   keys: { name: string; lastFour: string | null; lastUse: LastUse | null }[];
   lastUse: LastUse | null;
@@ -72,6 +73,7 @@ export function createOwnApplications(options: {
           clientId: application.id,
           name: application.name,
           hasPublicKeys: application.jwks !== undefined,
+          federated: [...application.federatedCredentials],
           secrets: liveSecrets(application),
           keys: (await Promise.all(applicationKeys.map((it) => it.list(manager, application.id)))).flat(),
           lastUse: application.lastUse,
