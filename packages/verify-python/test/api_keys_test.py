@@ -41,7 +41,12 @@ class ApiKeysTest(VerifierTestCase):
         key = api_key("b")
         self.issuer.active[key] = self.key_response()
         self.issuer.introspection_seconds = 0.5
-        threading.Timer(0.2, self.issuer.revoke, ("token", "key_1")).start()
+
+        def revoke_meanwhile():
+            until(lambda: self.issuer.counts.get("introspect") == 1)
+            self.issuer.revoke("token", "key_1")
+
+        threading.Thread(target=revoke_meanwhile).start()
         verifier.verify(bearer(key))
         self.assertEqual(self.issuer.counts["introspect"], 2)
 

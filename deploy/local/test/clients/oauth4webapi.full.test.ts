@@ -412,4 +412,12 @@ t.test('a machine without a secret acts for a person (RFC 7523, RFC 8693)', asyn
     ...{ sub: demo.user.user_id, client_id, act: { sub: client_id } },
   });
   t.match(await rejectionOf(exchange('notes:read')), { error: 'invalid_scope' });
+
+  const path = `/api/v1/requests?filter[client_id]=${client_id}&filter[path]=/oauth2/token&filter[status]=200`;
+  const log = async () => {
+    const { body } = await jsonRequest<{ data: object[] }>('GET', server.issuer + path, { token: admin });
+    return body.data;
+  };
+  await until(async () => (await log()).length > 1, 15_000);
+  t.match((await log())[0], { workload: 'repo:acme/shop:ref:refs/heads/main, ref refs/heads/main' });
 });
