@@ -542,7 +542,7 @@ export const AUTHORITY = {
   },
   application_webhook: {
     name: 'Webhook or event stream that an application made',
-    givenBy: 'the giver of the key, secret or public keys that the application used',
+    givenBy: 'the giver of the key, secret, public keys or federated credential that the application used',
     bound:
       'the events that the application may read, within the scopes of that credential; the roles of its owner and its giver',
     restsOn: ['authority_epoch', 'recovery_epoch'],
@@ -557,6 +557,8 @@ export const AUTHORITY = {
         'the credential that made it has ended': [
           'key_revoked',
           'secret_removed',
+          'rule_removed',
+          'issuer_ended',
           'member_lowered',
           'member_removed',
         ],
