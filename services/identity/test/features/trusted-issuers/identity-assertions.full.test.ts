@@ -48,6 +48,7 @@ const redirect_uris = ['https://agent.example.org/callback'];
 const agent = await application('web', { redirect_uris });
 const other = await application('web', { redirect_uris });
 const native = await application('native', { redirect_uris });
+const strict = await application('web', { redirect_uris, require_second_factor: true });
 const server = await application('resource', { scopes: [] });
 
 async function trust(more: object): Promise<string> {
@@ -146,6 +147,7 @@ t.test('assertions that are not accepted', async (t) => {
   for (const [name, by, error] of [
     ['a public client', { client_id: native.client_id }, /unauthorized_client|invalid_client/],
     ['a resource server', server, 'unauthorized_client'],
+    ['one that requires a second factor', strict, 'invalid_grant'],
     ['with a wrong secret', { ...agent, client_secret: 'wrong' }, 'invalid_client'],
   ] as const) {
     const { body } = await exchange(await sign({ client_id: by.client_id as string }), {}, by);

@@ -607,6 +607,13 @@ t.test('explain', async (t) => {
     t.match(found, { valid: false, problem }, name);
     t.equal((rules as unknown[]).length, 2, name);
   }
+  let deep: unknown[] = [];
+  for (let i = 0; i < 3000; i += 1) deep = [deep];
+  const payload = `{"iss":"${upstream.issuer}","sub":${JSON.stringify(deep)}}`;
+  const nested = ['{"alg":"RS256"}', payload, '']
+    .map((it) => Buffer.from(it).toString('base64url'))
+    .join('.');
+  t.match((await explain(nested)).rules, [{ claim: 'sub', actual: 'an object or a long list' }]);
   t.match((await explain(await upstream.sign({ ...GITHUB, ref: undefined }))).rules, [
     { claim: 'ref', actual: null },
     { claim: 'ref', actual: null },
