@@ -71,7 +71,7 @@ export function impersonationRoutes(options: {
     async handle({ ctx, caller, person, body }) {
       requireSignIn(caller, FRESH);
       const reason = body.reason.trim();
-      if (reason === '') throw invalidFields([{ field: 'reason', message: 'is required' }]);
+      if (!/[\p{L}\p{N}]/u.test(reason)) throw invalidFields([{ field: 'reason', message: 'is required' }]);
       if (body.user_id === person.id) {
         throw invalidFields([{ field: 'user_id', message: 'must be of another user' }]);
       }

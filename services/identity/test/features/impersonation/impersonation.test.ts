@@ -71,6 +71,7 @@ t.test('as whom, and why', async (t) => {
   await call('PUT', `/v2/users/${gone}/status`, tokens['an admin'], { status: 'inactive' });
   for (const [name, more, status] of [
     ['no reason', { reason: ' ' }, 400],
+    ['an invisible reason', { reason: '\u200b' }, 400],
     ['a long reason', { reason: 'a'.repeat(501) }, 400],
     ['oneself', { user_id: people.admin.id }, 400],
     ['another admin', { user_id: boss }, 403],
