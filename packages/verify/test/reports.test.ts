@@ -1,6 +1,6 @@
 import { mock } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing/processes';
+import { decodeJwt } from 'jose';
 import t, { type Test } from 'tap';
 import { type Issuer, startIssuer, verifierOf } from './issuer.ts';
 import { tokenOfNow } from './local.ts';
@@ -28,11 +28,27 @@ async function start(t: Test) {
   const [, id] = /^id=([\w-]+)/.exec(String(described['x-gatehouse-verifier'])) ?? [];
   const path = `/api/v1/resources/rsr_1/verifiers/${id}/report`;
   const tick = () => mock.timers.tick(30_000);
-  return { issuer, verifier, verify, person, path, described, tick };
+  /** Lets 30 seconds pass again and again: a report may be under way. */
+  const tickUntilReports = (count: number) =>
+    until(() => {
+      tick();
+      return issuer.reports().length === count;
+    }, 2000);
+  /** Resolves once the revocations that were sent until now are in force. */
+  const revocationsApplied = async () => {
+    issuer.revoke({ kind: 'token', id: decodeJwt(person).jti });
+    const isRevoked = () =>
+      verify(person).then(
+        () => false,
+        () => true,
+      );
+    await until(isRevoked, 2000);
+  };
+  return { issuer, verifier, verify, person, path, described, tick, tickUntilReports, revocationsApplied };
 }
 
-t.test('requests by the kind of caller, and refusals by error', async (t) => {
-  const { issuer, verify, person, path, described, tick } = await start(t);
+t.test('accepted requests by the kind of caller, and refused requests by error', async (t) => {
+  const { issuer, verifier, verify, person, path, described, tick } = await start(t);
   const key = apiKey('k3Y');
   issuer.introspection[key] = { active: true, aud: AUDIENCE, client_id: 'cli_7', scope: 'notes:read' };
   const machine = { sub: 'cli_1', client_id: 'cli_1', scope: 'notes:read' };
@@ -55,25 +71,18 @@ t.test('requests by the kind of caller, and refusals by error', async (t) => {
     authorization: described.authorization,
     'content-type': 'application/json',
   });
-  await sleep(20);
-  tick();
-  await sleep(50);
+  await verifier.close();
   t.equal(issuer.reports().length, 1, 'nothing is new');
 });
 
 t.test('what could not be sent is in the next report', async (t) => {
-  const { issuer, verify, person, path, tick } = await start(t);
+  const { issuer, verify, person, path, tickUntilReports } = await start(t);
   issuer.instead.set(path, (_request, response) => void response.writeHead(500).end());
-  tick();
-  await until(() => issuer.reports().length === 1, 2000);
+  await tickUntilReports(1);
   issuer.instead.delete(path);
-  await sleep(20);
-  tick();
-  await until(() => issuer.reports().length === 2, 2000);
-  await sleep(20);
+  await tickUntilReports(2);
   await verify(person);
-  tick();
-  await until(() => issuer.reports().length === 3, 2000);
+  await tickUntilReports(3);
   t.match(
     bodies(issuer),
     [1, 1, 2].map((person) => ({ requests: { person } })),
@@ -82,26 +91,24 @@ t.test('what could not be sent is in the next report', async (t) => {
 
 t.test('an issuer without reports gets none until the next connection', async (t) => {
   for (const status of [403, 404]) {
-    const { issuer, path, tick } = await start(t);
+    const { issuer, verifier, path, tick, tickUntilReports, revocationsApplied } = await start(t);
     issuer.instead.set(path, (_request, response) => void response.writeHead(status).end());
     tick();
     await until(() => issuer.reports().length === 1, 2000);
-    await sleep(20);
-    tick();
     issuer.revoke({ kind: 'token', id: TEST });
-    await sleep(50);
-    t.equal(issuer.reports().length, 1, `${status}`);
+    await revocationsApplied();
+    tick();
     issuer.instead.delete(path);
     for (const stream of issuer.streams) stream.destroy();
     await until(() => issuer.count(FEED) === 2, 2000);
-    await sleep(50);
-    tick();
-    await until(() => issuer.reports().length === 2, 2000);
+    await tickUntilReports(2);
+    await verifier.close();
+    t.equal(issuer.reports().length, 2, `${status}`);
   }
 });
 
 t.test('the revocation of a test is reported at once, after a report that is under way', async (t) => {
-  const { issuer, path, tick } = await start(t);
+  const { issuer, verifier, path, tick, revocationsApplied } = await start(t);
   issuer.revoke({ kind: 'token', id: 'jti_9' });
   issuer.revoke({ kind: 'token', id: TEST });
   await until(() => issuer.reports().length === 1, 500);
@@ -110,18 +117,18 @@ t.test('the revocation of a test is reported at once, after a report that is und
   issuer.instead.set(path, (_request, response) => {
     finish = () => void response.writeHead(500).end();
   });
-  await sleep(20);
   issuer.revoke({ kind: 'token', id: 'revocation-test-2' });
   await until(() => issuer.reports().length === 2, 500);
   issuer.revoke({ kind: 'token', id: 'revocation-test-3' });
   issuer.revoke({ kind: 'token', id: 'revocation-test-4' });
+  await revocationsApplied();
   tick();
-  await sleep(50);
-  t.equal(issuer.reports().length, 2);
   issuer.instead.delete(path);
   finish();
   await until(() => issuer.reports().length === 3, 500);
   t.equal(bodies(issuer)[2].applied, 'revocation-test-4');
+  await verifier.close();
+  t.equal(issuer.reports().length, 3);
 });
 
 t.test('the end of a verifier', async (t) => {
