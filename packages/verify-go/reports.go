@@ -74,20 +74,20 @@ func (r *reports) run(ctx context.Context, interval time.Duration) {
 	r.send(context.WithoutCancel(ctx), "")
 }
 
-type refusal struct {
+type refusedRequests struct {
 	Status int    `json:"status"`
 	Error  string `json:"error"`
 	Count  int64  `json:"count"`
 }
 
 func (r *reports) send(ctx context.Context, applied string) {
-	total, requests, refused := int64(0), map[string]any{"person": 0, "machine": 0, "key": 0}, []refusal{}
+	total, requests, refused := int64(0), map[string]any{"person": 0, "machine": 0, "key": 0}, []refusedRequests{}
 	r.counts.Range(func(outcome, count any) bool {
 		number := count.(*atomic.Int64).Load()
 		total += number
 		if name, status, isRefusal := strings.Cut(outcome.(string), " "); isRefusal {
 			status, _ := strconv.Atoi(status)
-			refused = append(refused, refusal{status, name, number})
+			refused = append(refused, refusedRequests{status, name, number})
 		} else {
 			requests[name] = number
 		}

@@ -460,7 +460,7 @@ t.test('behind a proxy', async (t) => {
   t.match(await verify({}, `${AUDIENCE}/7`, forwarded), { subject: 'usr_1' });
   t.match(await verify({ trustProxy: true }, outside, forwarded), { subject: 'usr_1' });
   const message = "The DPoP proof's htu is not the request's URL.";
-  await t.rejects(verify({}, outside, forwarded), { message }, 'the headers of a stranger');
+  await t.rejects(verify({}, outside, forwarded), { message }, 'forwarded headers of an untrusted client');
   await t.rejects(verify({ trustProxy: true, origins }, outside, forwarded), { message }, 'origins win');
   await t.rejects(verify({ trustProxy: true }, outside, { ...forwarded, 'x-forwarded-host': '%' }), {
     message,
