@@ -15,7 +15,7 @@ type Client = { client_id: string; client_secret: string };
 type Person = Login & { id: string; browser: ReturnType<typeof createFormBrowser> };
 /** Credentials, and what revokes them all: it resolves when Gatehouse has acknowledged that. */
 export type Revocable = { credentials: string[]; revoke(): Promise<unknown> };
-/** Makes a number of credentials, all of which are revoked in the same way. */
+/** Creates credentials that are revoked in the same way. */
 type Way = (count: number) => Promise<Revocable[]>;
 
 const random = () => randomBytes(9).toString('hex');

@@ -1,4 +1,4 @@
-/** Those who act for the subject of a token, nested: the latest outermost (RFC 8693 §4.1). */
+/** The parties that act for the subject of a token, nested: the latest is the outermost (RFC 8693 §4.1). */
 export type Act = { sub: string; act?: Act };
 
 /** The claim for these, the latest first. Undefined without any. */

@@ -77,7 +77,7 @@ export function impersonationRoutes(options: {
       }
       const account = await options.accounts.find(body.user_id);
       if (account === undefined) throw new ServiceError('not_found', 'There is no such user.');
-      if (account.role === 'admin') throw new ServiceError('forbidden', 'Nobody acts as an admin.');
+      if (account.role === 'admin') throw new ServiceError('forbidden', 'Admins cannot be impersonated.');
       if (account.status !== 'active') throw new ServiceError('conflict', 'The account is inactive.');
       const scope = scopesAs(account).join(' ');
       const { token, jti } = await options.signing.signer()({
