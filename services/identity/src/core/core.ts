@@ -60,11 +60,10 @@ import { createSecondFactors } from './sessions/second-factors.ts';
 import { createSessionEnds } from './sessions/session-ends.ts';
 import { createSignInGenerations } from './sessions/sign-in-generations.ts';
 import { createStrongestFactor } from './sessions/strongest-factor.ts';
+import { CLOCK_MARGIN } from './tokens/clock-margin.ts';
 import { createServiceClients, createServiceTokens } from './tokens/service-tokens.ts';
 import { createTokenSigning } from './tokens/token-signing.ts';
 
-/** How long after its expiry a token may still count, in seconds: clocks differ, and requests take time. */
-const CLOCK_MARGIN = 120;
 /** Longer than users takes to check a password when many are being checked. */
 const USERS_TIMEOUT_SECONDS = 10;
 /** How long a rotated refresh token gets its successor again, in seconds. */

@@ -11,6 +11,7 @@ import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import { actOf } from '../../core/tokens/act-claim.ts';
+import { acceptedUntil } from '../../core/tokens/clock-margin.ts';
 import type { TokenSigning } from '../../core/tokens/token-signing.ts';
 import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
@@ -20,8 +21,6 @@ import { accountImpersonated } from './impersonation-notice.ts';
 /** The longest that an admin acts as somebody else, in seconds. */
 const SECONDS = 900;
 const MAX_REASON = 500;
-/** For how long after its expiry a token may still be accepted, in seconds. */
-const CLOCK_MARGIN = 120;
 
 const Draft = Type.Object({
   user_id: Type.String({ maxLength: 254 }),
@@ -90,7 +89,7 @@ export function impersonationRoutes(options: {
       });
       await revocations.noteDerived(
         { tokenId: jti, restsOn: supportOf(caller, person.id) },
-        new Date(Date.now() + (lifetime + CLOCK_MARGIN) * 1000),
+        acceptedUntil(lifetime),
       );
       await options.audit.record({
         ...{ action: 'account.impersonated', origin: originOf(ctx), actor: person.id },

@@ -23,13 +23,12 @@ import type { FindResource, ProtectedResource } from '../../core/oidc/protected-
 import type { RequestPermissions } from '../../core/oidc/provider-options.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import { actOf } from '../../core/tokens/act-claim.ts';
+import { acceptedUntil } from '../../core/tokens/clock-margin.ts';
 import type { TokenSigning } from '../../core/tokens/token-signing.ts';
 import { type ExchangeRequest, readExchange } from './exchange-request.ts';
 
 /** A person, an agent, and two services that it calls in turn. */
 const MAX_ACTORS = 4;
-/** How long after its expiry a verifier may accept a token, in seconds. */
-const CLOCK_MARGIN = 120;
 
 type Options = {
   issuer: string;
@@ -222,7 +221,7 @@ async function issue(
       ...(resource === undefined ? { roles, ...pinnedProfiles(application) } : {}),
     },
   });
-  const noted = new Date(Date.now() + (lifetime + CLOCK_MARGIN) * 1000);
+  const noted = acceptedUntil(lifetime);
   if (resource !== undefined) {
     await revocations.noteIssued({ resource, clientId, subject, grantId, epoch }, noted);
   }

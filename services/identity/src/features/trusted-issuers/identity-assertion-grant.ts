@@ -19,13 +19,12 @@ import type { FindResource, ProtectedResource } from '../../core/oidc/protected-
 import type { RequestPermissions } from '../../core/oidc/provider-options.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import { actOf } from '../../core/tokens/act-claim.ts';
+import { acceptedUntil } from '../../core/tokens/clock-margin.ts';
 import type { TokenSigning } from '../../core/tokens/token-signing.ts';
 import type { IdentityAssertion } from './identity-assertion.ts';
 import { applicationActs } from './identity-assertion-notice.ts';
 import { grantIdOf } from './trusted-issuer.ts';
 
-/** How long after its expiry a verifier may accept a token, in seconds. */
-const CLOCK_MARGIN = 120;
 /** How long after the mail about an application the next one may follow. */
 const NOTICE_MS = 90 * 86_400_000;
 
@@ -182,7 +181,7 @@ async function issue(
         : {}),
     },
   });
-  const noted = new Date(Date.now() + (lifetime + CLOCK_MARGIN) * 1000);
+  const noted = acceptedUntil(lifetime);
   if (resource !== undefined) await revocations.noteIssued({ resource, clientId, subject, epoch }, noted);
   const restsOn = [
     { kind: 'grant', id: grantIdOf(assertion.issuer) },
