@@ -7,6 +7,12 @@ export function prefersHtml(accept = '*/*'): boolean {
   return weightOf('text/html', weights) > weightOf('application/json', weights);
 }
 
+/** Whether a caller with this Accept header asks for Server-Sent Events, which `EventSource` does. */
+export function prefersEventStream(accept = '*/*'): boolean {
+  const weights = readWeights(accept);
+  return weightOf('text/event-stream', weights) > weightOf('application/json', weights);
+}
+
 /** The weight of each media range; parameters other than `q` are not looked at, and malformed ranges are left out. */
 function readWeights(accept: string): Map<string, number> {
   const weights = new Map<string, number>();

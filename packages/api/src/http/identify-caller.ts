@@ -11,7 +11,7 @@ import {
   type RateLimiter,
 } from './rate-limit.ts';
 import type { RateLimitStore } from './rate-limit-store.ts';
-import { checkAfterBody, hasBody } from './request-body.ts';
+import { checkAfterBody } from './request-body.ts';
 
 /**
  * Authenticated requests are counted by client and subject, and by the person of personKey(); unauthenticated ones by
@@ -93,7 +93,7 @@ export async function identifyCaller(
       ]),
     );
   }
-  if (hasBody(request)) checkAfterBody(request, () => credentials.recheck(credential.authorization, caller));
+  checkAfterBody(request, () => credentials.recheck(credential.authorization, caller));
   return caller;
 }
 

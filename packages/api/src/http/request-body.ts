@@ -23,8 +23,8 @@ const CHECK = Symbol('check after the body');
 type Checked = IncomingMessage & { [CHECK]?: () => Promise<void> };
 
 /**
- * Makes readBody() run a check once the body is there, and readLines() before each line. An earlier check may no longer hold then, since
- * the client decides how long the body takes.
+ * Makes readBody() run a check once the body is there, readLines() before each line, and a stream while it lasts. An earlier check may no
+ * longer hold then, since the client decides how long these take.
  */
 export function checkAfterBody(request: Checked, check: () => Promise<void>): void {
   request[CHECK] = check;
@@ -33,14 +33,6 @@ export function checkAfterBody(request: Checked, check: () => Promise<void>): vo
 /** Runs the check, if there is one; throws what it throws. */
 export async function checkAgain(request: Checked): Promise<void> {
   await request[CHECK]?.();
-}
-
-/** Whether a request has a body (RFC 9112 §6.3). */
-export function hasBody({ headers }: IncomingMessage): boolean {
-  return (
-    headers['transfer-encoding'] !== undefined ||
-    (headers['content-length'] !== undefined && headers['content-length'] !== '0')
-  );
 }
 
 /**

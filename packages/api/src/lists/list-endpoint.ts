@@ -17,6 +17,9 @@ import { cursorEnvelope, type Envelope, wrapped } from './paging.ts';
 /** Runs work within a limit on how much is in flight (see createConcurrencyLimit in @gatehouse/api/http). */
 export type Limited = <T>(work: () => Promise<T>) => Promise<T>;
 
+/** How many rows of a stream are read at a time. */
+export const STREAMED_ROWS = 100;
+
 /** A list in one API profile. */
 export type ListEndpoint<F extends string, T> = {
   /** The schema of the query, for OpenAPI; `reply` reads and validates the query itself. */
@@ -33,6 +36,8 @@ export type ListEndpoint<F extends string, T> = {
     source: ListSource<F, T>,
     options: { path?: string; limited: Limited },
   ): Promise<{ headers: Record<string, string>; text: string }>;
+  /** Returns a function that reads the next rows after an id, of those that meet the filters. Throws `invalid` as `reply` does. */
+  follow(query: unknown, source: ListSource<F, T>): (after: string) => Promise<T[]>;
 };
 
 /** Makes a list's endpoint from its rules, its envelope and the representation of a row. */
@@ -117,6 +122,15 @@ export function createListEndpoint<F extends string, T>(options: {
         ...(rows.isIncomplete ? { 'incomplete-results': '?1' } : {}),
       };
       return { headers: { ...headers, ...more }, text };
+    },
+    follow(query, source) {
+      const { conditions } = read(query);
+      const id = 'id' as F;
+      return async (after) => {
+        const later = { field: id, operator: 'gt', values: [after] } as const;
+        const request = { conditions: [...conditions, later], sort: { field: id, descending: false } };
+        return (await source.byKeyset(request, { limit: STREAMED_ROWS })).items;
+      };
     },
   };
 }

@@ -2,6 +2,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import type { IdempotencyStore } from '@gatehouse/data/idempotency-store';
 import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
+import { prefersEventStream } from '@gatehouse/server/accept';
 import { requestInfo } from '@gatehouse/server/requests';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { TSchema } from 'typebox';
@@ -110,6 +111,11 @@ const mountList: Mount = (app, { noun, operations: { list }, example }, path, op
     const matches = matchesQuery(query);
     const { endpoint } = definitionFor(request, candidates, { pin, fallback, matches });
     const caller = callerOf(request);
+    if (list.streams !== undefined && prefersEventStream(request.headers.accept)) {
+      const rowsAfter = endpoint.follow(query, list.source(caller));
+      await list.streams.open(request, reply, { caller, rowsAfter });
+      return reply;
+    }
     const limited: Limited = (work) => options.concurrency.run(caller, work);
     const { headers, text } = await endpoint.reply(query, list.source(caller), { limited });
     return send(reply, { status: 200, headers: { ...headers, ...NO_STORE }, text });

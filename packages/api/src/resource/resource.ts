@@ -4,6 +4,7 @@ import type { ListSource } from '@gatehouse/domain/list-query';
 import type { Pin } from '@gatehouse/domain/profile-pins';
 import type { RequestInfo } from '@gatehouse/server/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
+import type { ListStreams } from './list-streams.ts';
 import type { Profile, ResourceTypes } from './profile.ts';
 
 /** A resource as a value, which mountResource turns into routes. */
@@ -32,7 +33,11 @@ export type ResourcePath<R extends ResourceTypes> = {
 
 /** The use cases behind the routes, and the access to them. An absent operation is not served in any profile. */
 export type Operations<R extends ResourceTypes> = {
-  list?: Access & { source(caller: Caller): ListSource<R['field'], R['entity']> };
+  list?: Access & {
+    source(caller: Caller): ListSource<R['field'], R['entity']>;
+    /** Streams the list to clients that accept `text/event-stream`. */
+    streams?: Pick<ListStreams<R['entity']>, 'open'>;
+  };
   create?: Access & {
     /** Whether the entity is worked on afterwards: the response is then 202. */
     queues?: boolean;

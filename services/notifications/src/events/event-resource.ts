@@ -1,6 +1,7 @@
 import { plainBody } from '@gatehouse/api/http/error-bodies';
 import { cursorEnvelope } from '@gatehouse/api/lists/paging';
 import { ok, shape } from '@gatehouse/api/openapi/shapes';
+import type { ListStreams } from '@gatehouse/api/resource/list-streams';
 import { mountEndpoints, uncached } from '@gatehouse/api/resource/mount-endpoints';
 import { type Profile, view } from '@gatehouse/api/resource/profile';
 import type { Resource, ResourcePath } from '@gatehouse/api/resource/resource';
@@ -15,8 +16,8 @@ import { conditionsOf, mayRead, type ReadingRights } from './reading-rights.ts';
 
 type EventTypes = { entity: StoredEvent; field: EventField; draft: never; changes: never };
 
-const READ = ['read:data', 'read:users', 'read:all', 'manage:apps'];
-const EVENTS_PATH = '/api/v1/events';
+export const READ = ['read:data', 'read:users', 'read:all', 'manage:apps'];
+export const EVENTS_PATH = '/api/v1/events';
 const TYPES_PATH = '/api/v1/event-types';
 const TypeName = Type.String({ enum: EVENT_TYPE_NAMES });
 const Data = Type.Unsafe<Readonly<Record<string, unknown>>>({
@@ -26,10 +27,11 @@ const Data = Type.Unsafe<Readonly<Record<string, unknown>>>({
 });
 
 /** An event as it is delivered: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#payload-structure */
-export const payloadOf = ({ type, occurredAt, data }: StoredEvent) => ({
+export const payloadOf = ({ type, occurredAt, data, test }: StoredEvent) => ({
   type,
   timestamp: occurredAt.toISOString(),
   data,
+  ...(test ? { test } : {}),
 });
 
 const eventView = view(
@@ -39,6 +41,9 @@ const eventView = view(
     type: TypeName,
     timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
     data: Data,
+    test: Type.Optional(
+      Type.Boolean({ description: 'Present in an event of POST /api/v1/events/test: nothing has happened.' }),
+    ),
     created_at: Type.String({
       format: 'date-time',
       description: 'When it was stored; the list is in this order.',
@@ -80,9 +85,11 @@ export const EVENT_TYPE_PATHS = [
 export function createEventResource({
   store,
   rights,
+  streams,
 }: {
   store: EventStore;
   rights: ReadingRights;
+  streams: ListStreams<StoredEvent>;
 }): Resource<EventTypes> {
   return {
     noun: { one: 'an event', many: 'events' },
@@ -91,13 +98,15 @@ export function createEventResource({
     operations: {
       list: {
         scopes: READ,
+        streams,
         source: (caller) => store.where(async () => conditionsOf(await rights.ofCaller(caller))),
         description:
           `The events of the last ${KEPT_DAYS} days that the caller may read, the oldest first; one is listed a second after it has ` +
           'been stored. Go on later with `filter[id][gt]` and the id of the last event. People see what concerns themselves and ' +
           'their own applications, and what happens to products; editors and trusted applications everything that is not about ' +
           'accounts of applications; admins everything. Events about users need read:users; those about sign-ins, applications and ' +
-          'credentials need manage:apps, which no application has.',
+          'credentials need manage:apps, which no application has. With `Accept: text/event-stream` the events come as Server-Sent ' +
+          'Events, from now on or after the event of `Last-Event-ID`, until the token ends.',
       },
       read: {
         scopes: READ,
@@ -117,6 +126,7 @@ export function createEventResource({
       sequence: 1,
       readers: [ADMIN],
       source: 'evt_06f2k1c8w0h3v5n7q9t1x3z5b6',
+      test: false,
       version: 1,
     },
   };

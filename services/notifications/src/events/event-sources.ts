@@ -1,6 +1,6 @@
 import { derivedId } from '@gatehouse/core/ids';
 import type { OutboxEvent } from '@gatehouse/data/outbox';
-import type { StoredEvent } from './event.ts';
+import type { NewEvent } from './event.ts';
 import { ADMIN, type Data, EVENT_TYPES, type EventType, type EventTypeName } from './event-types.ts';
 
 type Made = readonly [EventTypeName, Data];
@@ -37,7 +37,7 @@ const SOURCES: Readonly<Record<string, (data: Data) => readonly Made[]>> = {
 };
 
 /** The events that follow from what a service has published, without their ids; none for other subjects. */
-export function eventsFrom({ id: source, subject, at, data }: OutboxEvent): Omit<StoredEvent, 'id'>[] {
+export function eventsFrom({ id: source, subject, at, data }: OutboxEvent): NewEvent[] {
   return (SOURCES[subject]?.(data) ?? []).map(([name, all], i) => {
     const { schema, aggregate, readers } = EVENT_TYPES[name] as EventType;
     const shown = Object.keys(schema.properties).map((field) => [field, all[field]]);

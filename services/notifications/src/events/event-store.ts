@@ -9,7 +9,15 @@ import { createListSource } from '@gatehouse/data/list-source';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import { narrowList } from '@gatehouse/domain/narrow-list';
 import type { Connection } from 'mongoose';
-import { EVENT, type EventField, type EventStore, KEPT_DAYS, SETTLED_MS, type StoredEvent } from './event.ts';
+import {
+  EVENT,
+  type EventField,
+  type EventStore,
+  KEPT_DAYS,
+  type NewEvent,
+  SETTLED_MS,
+  type StoredEvent,
+} from './event.ts';
 
 export const EVENTS = 'events';
 const MAX_BATCH = 200;
@@ -18,6 +26,8 @@ type EventDocument = StoredOf<typeof EVENT> & { expires_at: Date };
 
 const { projection, read, write, listFields } = createDocumentMapper(EVENT);
 const LISTS = createListPlan({ fields: listFields });
+
+const settledId = () => leastIdAt('evt', new Date(Date.now() - SETTLED_MS));
 
 /** The events of the last days in MongoDB; defines their collection on the connection. */
 export function createEventStore(connection: Connection): EventStore {
@@ -34,13 +44,13 @@ export function createEventStore(connection: Connection): EventStore {
     counts: createCounts(),
   });
 
-  const add = createBatches<Omit<StoredEvent, 'id'>, StoredEvent>({
+  const add = createBatches<NewEvent, StoredEvent>({
     max: MAX_BATCH,
     async run(events) {
       const expires_at = new Date(Date.now() + KEPT_DAYS * 86_400_000);
       const documents = events.map((event) => {
         const _id = newId('evt');
-        return { _id, ...write({ ...event, id: _id }), expires_at } as EventDocument;
+        return { _id, ...write({ test: false, ...event, id: _id }), expires_at } as EventDocument;
       });
       const isNew = await insertNew(collection, documents);
       const known = documents.filter((_, i) => !isNew[i]).map((it) => it.source);
@@ -54,9 +64,15 @@ export function createEventStore(connection: Connection): EventStore {
     add,
     where: (conditions) =>
       narrowList(source, async (given) => {
-        const settled = leastIdAt('evt', new Date(Date.now() - SETTLED_MS));
-        return [...(await conditions()), ...given, { field: 'id', operator: 'lt', values: [settled] }];
+        return [...(await conditions()), ...given, { field: 'id', operator: 'lt', values: [settledId()] }];
       }),
+    async latestId() {
+      const last = await collection.findOne(
+        { _id: { $lt: settledId() } },
+        { sort: { _id: -1 }, projection: {} },
+      );
+      return last?._id ?? leastIdAt('evt', new Date(0));
+    },
     async findById(id) {
       const found = await collection.findOne({ _id: id });
       return found === null ? undefined : read(found);

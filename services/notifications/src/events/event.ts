@@ -1,4 +1,13 @@
-import { date, type EntityOf, id, type ListFieldOf, number, text, value } from '@gatehouse/domain/fields';
+import {
+  boolean,
+  date,
+  type EntityOf,
+  id,
+  type ListFieldOf,
+  number,
+  text,
+  value,
+} from '@gatehouse/domain/fields';
 import type { Condition, ListSource } from '@gatehouse/domain/list-query';
 
 /** Something that happened, as it is listed and delivered. */
@@ -16,18 +25,23 @@ export const EVENT = {
   readers: text()
     .list()
     .convert<readonly string[]>({ read: (stored) => stored as never, write: (value) => value as never }),
+  /** Whether somebody asked for it, to try what receives events: nothing has happened. */
+  test: boolean().default(false),
   /** Unique: the id of what was published, from which it follows. */
   source: text(),
   version: number().default(1),
 };
 export type StoredEvent = EntityOf<typeof EVENT>;
+export type NewEvent = Omit<StoredEvent, 'id' | 'test'> & { test?: true };
 export type EventField = ListFieldOf<typeof EVENT>;
 
 export type EventStore = {
   /** Stores an event unless it is known by its source. Resolves to it as it is stored. */
-  add(event: Omit<StoredEvent, 'id'>): Promise<StoredEvent>;
+  add(event: NewEvent): Promise<StoredEvent>;
   /** The settled events that meet these conditions, too. */
   where(conditions: () => Promise<readonly Condition<EventField>[]>): ListSource<EventField, StoredEvent>;
+  /** The highest id that a list has. */
+  latestId(): Promise<string>;
   findById(id: string): Promise<StoredEvent | undefined>;
   findByIds(ids: readonly string[]): Promise<ReadonlyMap<string, StoredEvent>>;
   /** Removes the events that this reader is named in, but for those of a type. */

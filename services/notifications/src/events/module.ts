@@ -1,20 +1,23 @@
 import type { ResourceContext, ResourceParts } from '@gatehouse/api/resource/create-resource-service';
+import { createListStreams } from '@gatehouse/api/resource/list-streams';
 import { mountResource } from '@gatehouse/api/resource/mount-resource';
 import type { OutboxEvent } from '@gatehouse/data/outbox';
 import { receivers } from '../receivers.ts';
-import type { StoredEvent } from './event.ts';
+import type { NewEvent, StoredEvent } from './event.ts';
 import {
   createEventResource,
   EVENT_TYPE_PATHS,
   EVENT_PATHS as EVENTS_PATHS,
   type FindUnavailable,
   mountEventTypes,
+  payloadOf,
 } from './event-resource.ts';
 import { eventsFrom } from './event-sources.ts';
 import { createEventStore, EVENTS } from './event-store.ts';
 import { person } from './event-types.ts';
 import { createOwners } from './owners.ts';
 import { createReadingRights } from './reading-rights.ts';
+import { mountTestEvents } from './test-event-routes.ts';
 
 /** The paths of this module, with the error bodies of their routes. */
 export const EVENT_PATHS = [...EVENTS_PATHS, ...EVENT_TYPE_PATHS];
@@ -39,26 +42,41 @@ export function createEventsModule({
   let follower: Follower | undefined;
   let findUnavailable: FindUnavailable = async () => () => null;
 
+  /** Stores an event, and passes it on. Durable when it resolves. */
+  async function send(event: NewEvent): Promise<StoredEvent> {
+    const stored = await store.add(event);
+    await follower?.(stored);
+    return stored;
+  }
   /** Durable when it resolves. */
   async function take(published: OutboxEvent): Promise<void> {
-    const events = await Promise.all(eventsFrom(published).map(store.add));
-    if (follower !== undefined) await Promise.all(events.map(follower));
+    await Promise.all(eventsFrom(published).map(send));
   }
+  const streams = createListStreams<StoredEvent>({
+    idPrefix: 'evt',
+    latestId: store.latestId,
+    eventOf: (event) => ({ type: event.type, data: payloadOf(event) }),
+    logger,
+  });
 
   const parts: ResourceParts = {
     routes(app, { mountOptions }) {
-      mountResource(app, createEventResource({ store, rights }), mountOptions);
+      mountResource(app, createEventResource({ store, rights, streams }), mountOptions);
+      mountTestEvents(app, { authenticate: mountOptions.authenticate, rights, send });
       mountEventTypes(app, { ...mountOptions, unavailable: (caller) => findUnavailable(caller) });
     },
     prepare: async () => prepared.resolve(),
-    background: receivers(
-      [
-        { subject: 'identity.audit.*', stream: streamOf('IDENTITY'), durable: DURABLE, handle: take },
-        { subject: 'users.user.*', stream: streamOf('USERS'), durable: DURABLE, handle: take },
-        { subject: 'commerce.*.*', stream: streamOf('COMMERCE'), durable: DURABLE, handle: take },
-      ],
-      { prepared: prepared.promise, subscribe, nats, logger },
-    ),
+    background: [
+      streams,
+      ...receivers(
+        [
+          { subject: 'identity.audit.*', stream: streamOf('IDENTITY'), durable: DURABLE, handle: take },
+          { subject: 'users.user.*', stream: streamOf('USERS'), durable: DURABLE, handle: take },
+          { subject: 'commerce.*.*', stream: streamOf('COMMERCE'), durable: DURABLE, handle: take },
+        ],
+        { prepared: prepared.promise, subscribe, nats, logger },
+      ),
+    ],
     expiring: [EVENTS],
     erase: (userId) => store.removeOf(person(userId), 'user.deleted'),
     onRevocation: owners.revoked,
