@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { currentTraceparent, during, startSpan } from '@gatehouse/core/tracing';
+import { VERSION } from '@gatehouse/core/version';
 import { Agent, type Dispatcher } from 'undici';
 import { connectPublic } from './connect.ts';
 
@@ -81,6 +82,7 @@ export function createOutbound(
       try {
         const content = contentOf(init);
         const traceparent = options.to === 'services' ? currentTraceparent() : undefined;
+        content.headers['user-agent'] ??= `Gatehouse/${VERSION}`;
         if (traceparent !== undefined) content.headers.traceparent = traceparent;
         const response = await Promise.race([
           agent.request({

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { continueTrace, during } from '@gatehouse/core/tracing';
+import { VERSION } from '@gatehouse/core/version';
 import { countConnections, listen } from '@gatehouse/testing/listen';
 import { recordTraces, SPAN_KINDS } from '@gatehouse/testing/otlp-receiver';
 import { until } from '@gatehouse/testing/processes';
@@ -37,7 +38,10 @@ t.test('requests and responses', async (t) => {
   t.equal(reply.status, 207);
   t.same(reply.headers.getSetCookie(), ['a=1', 'b=2']);
   const type = 'application/x-www-form-urlencoded;charset=UTF-8';
-  t.match(await reply.json(), { method: 'POST', url: '/a?b=c', type, body: 'x=%C3%A9' });
+  t.match(await reply.json(), {
+    ...{ method: 'POST', url: '/a?b=c', type, body: 'x=%C3%A9' },
+    agent: `Gatehouse/${VERSION}`,
+  });
   const headers = new Headers({ 'content-type': 'a/b', 'user-agent': 'me' });
   const other = await outbound.fetch(new URL(url), { method: 'PUT', headers, body: Buffer.from('bytes') });
   t.match(await other.json(), { method: 'PUT', url: '/', type: 'a/b', agent: 'me', body: 'bytes' });

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from '@gatehouse/core/logger';
 import type { MetricFamily } from '@gatehouse/core/metrics-text';
+import { VERSION } from '@gatehouse/core/version';
 import { sendJson } from './json-response.ts';
 import { createMetricsEndpoint } from './metrics/metrics-endpoint.ts';
 import type { Service } from './service.ts';
@@ -51,6 +52,7 @@ export function createManagement(services: readonly Service[], phase: () => Phas
     const status = phase() !== 'serving' ? phase() : areReady(reasons) ? 'ready' : 'unavailable';
     sendJson(response, status === 'ready' ? 200 : 503, {
       status,
+      version: VERSION,
       services: Object.fromEntries(reasons),
     });
   }

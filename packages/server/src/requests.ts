@@ -28,6 +28,8 @@ export type RequestInfo = {
   credential: string | undefined;
   /** The id of the API key of the verified credential, also of a token that was issued for one. */
   keyId: string | undefined;
+  /** Whether it uses what is deprecated. */
+  deprecated?: true;
   /** Why it was refused, for the request log. */
   failure: RequestFailure | undefined;
   /** When the response became a stream of events, by performance.now(): how long the stream lasts is no latency, and its end no error. */

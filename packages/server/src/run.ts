@@ -295,6 +295,7 @@ function logRequest(
     client: info.client,
     subject: info.subject,
     address: info.address,
+    deprecated: info.deprecated,
   };
   // A dependency is unavailable for a while: not a fault of this process.
   if (status === 503) logger.warn(line, 'request');

@@ -3,6 +3,7 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { VERSION } from '@gatehouse/core/version';
 import type { RunOptions } from '@gatehouse/server/run';
 import type { Service } from '@gatehouse/server/service';
 import { service } from '@gatehouse/testing/run-services';
@@ -46,7 +47,10 @@ t.test('requests are accepted when every service has started and is ready', asyn
   let reason: string | undefined = 'its database cannot be reached';
   const b = service('b', { start: () => start.promise, unready: async () => reason });
   const { running, health, started } = await manage(t, [service('a'), b]);
-  const starting = { status: 503, body: { status: 'starting', services: { a: 'ok', b: reason } } };
+  const starting = {
+    status: 503,
+    body: { status: 'starting', version: VERSION, services: { a: 'ok', b: reason } },
+  };
   t.strictSame(await health('ready'), starting, 'while one starts');
   t.strictSame(await health('live'), { status: 200, body: { status: 'ok' } });
   t.equal(running.port, 0, 'no port is listened on for requests');
@@ -57,7 +61,7 @@ t.test('requests are accepted when every service has started and is ready', asyn
   reason = undefined;
   const url = await started();
   t.equal(await (await fetch(`${url}/a`)).text(), 'a /a');
-  const ready = { status: 200, body: { status: 'ready', services: { a: 'ok', b: 'ok' } } };
+  const ready = { status: 200, body: { status: 'ready', version: VERSION, services: { a: 'ok', b: 'ok' } } };
   t.strictSame(await health('ready'), ready);
 
   reason = 'its database cannot be reached';

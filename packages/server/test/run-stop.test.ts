@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { buffer, text as textOf } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { VERSION } from '@gatehouse/core/version';
 import { service } from '@gatehouse/testing/run-services';
 import t from 'tap';
 import { holding, open, respond, serve, until } from './serve.ts';
@@ -131,7 +132,7 @@ t.test('a request that was on its way gets Connection: close', async (t) => {
   const { head, body } = await respond(socket);
   t.match(head, /^HTTP\/1\.1 503 /);
   t.match(head, /^connection: close$/im);
-  t.strictSame(JSON.parse(body), { status: 'stopping', services: { a: 'ok' } });
+  t.strictSame(JSON.parse(body), { status: 'stopping', version: VERSION, services: { a: 'ok' } });
   await stopped;
 });
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { VERSION } from '@gatehouse/core/version';
 import { requestInfo } from '@gatehouse/server/requests';
 import { service } from '@gatehouse/testing/run-services';
 import { recordingLogger } from '@gatehouse/testing/test-logger';
@@ -82,10 +83,10 @@ t.test('health', async (t) => {
     const response = await fetch(`${url}/health/${path}`);
     return { status: response.status, body: await response.json() };
   };
-  const ready = { status: 200, body: { status: 'ready', services: { a: 'ok', b: 'ok' } } };
+  const ready = { status: 200, body: { status: 'ready', version: VERSION, services: { a: 'ok', b: 'ok' } } };
   const notReady = (b: string) => ({
     status: 503,
-    body: { status: 'unavailable', services: { a: 'ok', b } },
+    body: { status: 'unavailable', version: VERSION, services: { a: 'ok', b } },
   });
   t.strictSame(await health('ready'), ready);
   reason = 'its database cannot be reached';

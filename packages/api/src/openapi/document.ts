@@ -39,6 +39,7 @@ export function servedDocument(options: OpenApiOptions, routes: readonly Route[]
  */
 export function openApiDocument(options: OpenApiOptions, routes: readonly Route[]): JsonSchema {
   const { title, version, description, license, origin, tags = [] } = options;
+  const release = options['x-gatehouse-version'];
   const components = createComponents(options.errorExamples);
   const paths: Record<string, JsonSchema> = {};
   const ids = new Set<string>();
@@ -55,7 +56,7 @@ export function openApiDocument(options: OpenApiOptions, routes: readonly Route[
   const hasClients = routes.some(({ operation }) => operation.clientAuthentication === true);
   return {
     openapi: '3.1.1',
-    info: { title, version, description, license },
+    info: { title, version, 'x-gatehouse-version': release, description, license },
     servers: origin === undefined ? undefined : [{ url: origin }],
     tags: [...described, ...[...used].map((name) => ({ name }))],
     paths,

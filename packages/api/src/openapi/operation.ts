@@ -8,6 +8,8 @@ import type { ResponseHeaders } from './headers.ts';
 export type OpenApiOptions = {
   title: string;
   version: string;
+  /** The release of Gatehouse. */
+  'x-gatehouse-version'?: string;
   description: string;
   /** With its SPDX identifier. */
   license?: { name: string; identifier: string };

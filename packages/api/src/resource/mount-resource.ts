@@ -118,6 +118,7 @@ const mountList: Mount = (app, { noun, operations: { list }, example }, path, op
     }
     const limited: Limited = (work) => options.concurrency.run(caller, work);
     const { headers, text } = await endpoint.reply(query, list.source(caller), { limited });
+    if (headers.deprecation !== undefined) requestInfo(request.raw).deprecated = true;
     return send(reply, { status: 200, headers: { ...headers, ...NO_STORE }, text });
   });
 };

@@ -145,6 +145,7 @@ t.test('the document is valid OpenAPI 3.1, and its examples are valid', async (t
     '/guides/things': ['get'],
   });
   const about = {
+    'x-gatehouse-version': '0.1.0',
     license: { name: 'MIT License', identifier: 'MIT' },
     tags: [
       { name: 'guides', description: 'To be read.' },
@@ -154,6 +155,7 @@ t.test('the document is valid OpenAPI 3.1, and its examples are valid', async (t
   const more = documentOf(ROUTES, { ...OPTIONS, ...about });
   t.strictSame(await documentProblems(more), []);
   t.strictSame(more.info.license, about.license);
+  t.equal(more.info['x-gatehouse-version'], '0.1.0');
   t.strictSame(
     more.tags,
     [about.tags[0], { name: 'things' }],

@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { MetricFamily } from '@gatehouse/core/metrics-text';
+import { VERSION } from '@gatehouse/core/version';
 
 /**
  * Each measurement of the event loop wakes the process. At 50 ms that took 0.13 % of a core at rest; at this resolution it takes 0.03 %.
@@ -27,6 +28,12 @@ export function createProcessMetrics() {
       ];
       delay.reset();
       return [
+        {
+          name: 'gatehouse_info',
+          help: 'The version of Gatehouse, as a label.',
+          type: 'gauge',
+          samples: [{ labels: { version: VERSION }, value: 1 }],
+        },
         gauge('process_resident_memory_bytes', 'Memory in use.', rss),
         gauge('nodejs_heap_size_used_bytes', 'Memory in use by the heap of V8.', heapUsed),
         gauge('process_start_time_seconds', 'The start time of the process, since the epoch.', startedAt),

@@ -121,6 +121,7 @@ t.test('readiness is as it was found last, and a scrape does not ask for it', as
   const ready = async () =>
     /^gatehouse_ready\{service="shop"\} (.+)$/m.exec((await ask('/metrics')).text)?.[1];
   t.equal(await ready(), undefined, 'nobody has asked yet');
+  t.match((await ask('/metrics')).text, /^gatehouse_info\{version="\d/m);
   await ask('/health/ready');
   t.equal(await ready(), '1');
   reason = 'its database cannot be reached';

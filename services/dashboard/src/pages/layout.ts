@@ -1,3 +1,4 @@
+import { VERSION } from '@gatehouse/core/version';
 import type { Role } from '@gatehouse/tokens/scopes';
 import { timeZone } from '@gatehouse/web/appearance';
 import { htmlDocument, PRODUCT } from '@gatehouse/web/document';
@@ -44,7 +45,7 @@ ${trail.length > 0 && html`<nav class="trail" aria-label="Where you are"><ol>${t
 <div class="heading"><h1>${title}</h1>${actions !== undefined && actions !== false && html`<div class="actions">${actions}</div>`}</div>
 ${notice(view.notice)}
 ${view.body}
-<p class="time-zone hint">Times are in the zone <span>${timeZone()}</span>. <a href="/dashboard/preferences">Change</a></p>
+<p class="time-zone hint">Times are in the zone <span>${timeZone()}</span>. <a href="/dashboard/preferences">Change</a> · ${PRODUCT} ${VERSION}</p>
 </main>
 </div>
 </body>`,

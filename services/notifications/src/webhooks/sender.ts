@@ -1,3 +1,4 @@
+import { VERSION } from '@gatehouse/core/version';
 import { createBatches } from '@gatehouse/data/batches';
 import { type JobHandler, PermanentError, PostponedError, RetryLaterError } from '@gatehouse/events/job';
 import { LRUCache } from 'lru-cache';
@@ -71,7 +72,7 @@ export function createWebhookSender(options: {
     const message = { id: event.id, timestamp, body };
     const headers = {
       'content-type': 'application/json',
-      'user-agent': 'Gatehouse-Webhooks',
+      'user-agent': `Gatehouse-Webhooks/${VERSION}`,
       'webhook-id': message.id,
       'webhook-timestamp': String(timestamp),
       'webhook-signature': options.secrets.sign(webhook, message),

@@ -29,6 +29,7 @@ t.test('an event is delivered, signed, once to each webhook that subscribes to i
     data: { order_id: 'ord_1' },
   });
   t.equal(request?.headers['webhook-id'], delivery?.event_id);
+  t.match(request?.headers['user-agent'], /^Gatehouse-Webhooks\/\d/);
   t.equal(request?.body, delivery?.request.body);
   t.throws(() => new Verifier(other.secret).verify(request?.body ?? '', request?.headers ?? {}));
   t.same(await deliveries(other.id), []);

@@ -1,3 +1,4 @@
+import { VERSION } from '@gatehouse/core/version';
 import { htmlDocument, PRODUCT } from '@gatehouse/web/document';
 import { type Content, type Html, html } from '@gatehouse/web/html';
 import { logo } from '@gatehouse/web/illustrations';
@@ -49,6 +50,7 @@ export function docsLayout(page: DocsPage, contents: Contents): string {
 ${intro}
 ${hasContents && html`<nav class="contents" aria-label="On this page"><details class="contents-fold"><summary>On this page</summary><ul>${headings.map(({ level, id, text }) => html`<li class="${`level-${level}`}"><a href="#${id}">${text}</a></li>`)}</ul></details></nav>`}
 <div class="docs-body">${body}</div>
+<p class="hint">${PRODUCT} ${VERSION}</p>
 </div>
 </main>
 </div>
