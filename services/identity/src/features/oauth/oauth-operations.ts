@@ -22,7 +22,8 @@ const CLIENT = {
   client_id: text(),
   client_secret: text('The secret of an application that has one, unless it is sent by HTTP Basic.'),
   client_assertion_type: text(
-    '`urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, for an application with public keys or federated credentials.',
+    '`urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, for an application with public keys or federated credentials; ' +
+      '`…:jwt-spiffe` for a JWT-SVID of a trust domain (draft-ietf-oauth-spiffe-client-auth).',
   ),
   client_assertion: text(
     'A JWT that the application has signed (private_key_jwt), or one of a trusted issuer. With the latter, `client_id` is required.',

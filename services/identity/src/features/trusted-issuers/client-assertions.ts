@@ -15,12 +15,17 @@ import type { OidcStore } from '../../core/oidc/adapter/oidc-adapter.ts';
 import { noteFederatedClient } from '../../core/oidc/clients/federated-client.ts';
 import type { IssuerKeys } from './issuer-keys.ts';
 import { findDifference } from './rule.ts';
+import { JWT_SPIFFE, trustDomainOf } from './spiffe.ts';
 import { grantIdOf, type TrustedIssuer } from './trusted-issuer.ts';
 import { authenticates, type TrustedIssuers } from './trusted-issuers.ts';
 import { SKEW, TokenProblem, verifyWorkloadToken } from './workload-token.ts';
 
-/** RFC 7523 §2.2. */
-const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+/** The issuer of an assertion that is not verified, by its type. */
+const ISSUERS: Readonly<Record<string, (claims: JWTPayload) => unknown>> = {
+  // RFC 7523 §2.2.
+  'urn:ietf:params:oauth:client-assertion-type:jwt-bearer': ({ iss }) => iss,
+  [JWT_SPIFFE]: trustDomainOf,
+};
 
 /** Authenticates applications by the tokens of trusted issuers that match their federated credentials (RFC 7523 §3). */
 export function createClientAssertions(options: {
@@ -93,8 +98,9 @@ export function createClientAssertions(options: {
     async accept(ctx, form) {
       const token = assertionIn(ctx, form);
       const claims = token === undefined ? undefined : decoded(token);
-      if (token === undefined || typeof claims?.iss !== 'string') return;
-      const { iss } = claims;
+      if (token === undefined || claims === undefined) return;
+      const iss = ISSUERS[form.get('client_assertion_type') ?? '']?.(claims);
+      if (typeof iss !== 'string') return;
       const clientId = form.get('client_id') ?? undefined;
       if (iss === clientId) return;
       // The client's own (private_key_jwt), without its client_id in the form.
@@ -138,8 +144,7 @@ function assertionIn(ctx: Context, form: URLSearchParams): string | undefined {
   const isOnce = ['client_id', 'client_assertion', 'client_assertion_type'].every(
     (name) => form.getAll(name).length <= 1,
   );
-  const isOther = form.get('client_assertion_type') !== TYPE;
-  if (!isOnce || isOther || form.has('client_secret') || ctx.get('authorization') !== '') return undefined;
+  if (!isOnce || form.has('client_secret') || ctx.get('authorization') !== '') return undefined;
   return form.get('client_assertion') ?? undefined;
 }
 

@@ -14,7 +14,7 @@ const MAX_TOKEN = 16 * 1024;
 const Text = Type.String({ minLength: 1, maxLength: 500 });
 const Rule = Type.Object({
   name: Type.String(),
-  issuer: Type.String({ maxLength: 500, description: 'The URL of a trusted issuer.' }),
+  issuer: Type.String({ maxLength: 500, description: 'A trusted issuer.' }),
   subject: Type.String({
     ...{ minLength: 1, maxLength: 500 },
     description: 'The `sub` of its tokens. With `*` after the last `:` or `/`, those that begin so.',

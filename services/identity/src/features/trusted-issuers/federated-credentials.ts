@@ -1,6 +1,7 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
+import type { JWTPayload } from 'jose';
 import {
   type Application,
   type ApplicationStore,
@@ -16,6 +17,7 @@ import type { Authority } from '../../core/authority/authority.ts';
 import { decoded } from './client-assertions.ts';
 import type { IssuerKeys } from './issuer-keys.ts';
 import { type Difference, findDifference, patternProblem, type Rule } from './rule.ts';
+import { isTrustDomain, trustDomainOf } from './spiffe.ts';
 import { authenticates, type TrustedIssuers } from './trusted-issuers.ts';
 import { TokenProblem, verifyWorkloadToken } from './workload-token.ts';
 
@@ -80,9 +82,11 @@ export function createFederatedCredentials(options: {
     if (found.length > 0) throw invalidFields(found);
   }
 
-  async function problemOf(token: string, url: unknown): Promise<string | undefined> {
-    const issuer = typeof url === 'string' ? await issuers.find(url) : undefined;
-    if (issuer === undefined || !authenticates(issuer)) return 'is of no trusted issuer of workloads';
+  async function problemOf(token: string, claims: JWTPayload): Promise<string | undefined> {
+    const urls = [claims.iss, trustDomainOf(claims)].filter((it) => typeof it === 'string');
+    const found = await Promise.all(urls.map((url) => issuers.find(url)));
+    const issuer = found.find((it) => it !== undefined && authenticates(it));
+    if (issuer === undefined) return 'is of no trusted issuer of workloads';
     try {
       await verifyWorkloadToken(token, issuer, options.keys);
       return undefined;
@@ -129,9 +133,10 @@ export function createFederatedCredentials(options: {
     async explain(manager, clientId, token) {
       const application = await findManaged(options, manager, clientId, 'developer');
       const claims = decoded(token);
-      const problem = claims === undefined ? 'is no valid JWT' : await problemOf(token, claims.iss);
+      const problem = claims === undefined ? 'is no valid JWT' : await problemOf(token, claims);
       const rules = application.federatedCredentials.map((rule) => {
-        return { rule, difference: findDifference(rule, claims ?? {}, audiences) };
+        const more = isTrustDomain(rule.issuer) ? { iss: trustDomainOf(claims ?? {}) } : {};
+        return { rule, difference: findDifference(rule, { ...claims, ...more }, audiences) };
       });
       return { problem, rules };
     },

@@ -2,6 +2,7 @@ import type { Outbound } from '@gatehouse/outbound/outbound';
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { isHttps } from './issuer-url.ts';
+import { withoutSvidUses } from './spiffe.ts';
 import { grantIdOf, MAX_ISSUERS, type TrustedIssuer } from './trusted-issuer.ts';
 
 /** Of a discovery document or a key set. */
@@ -45,7 +46,7 @@ function createKeys(issuer: TrustedIssuer, outbound: Pick<Outbound, 'read'>): JW
     const until = Date.now() + ADDRESS_MS;
     if (remote?.uri === uri) return { ...remote, until };
     const keys = createRemoteJWKSet(new URL(uri), {
-      [customFetch]: async (url, { signal }) => new Response(await read(url, signal)),
+      [customFetch]: async (url, { signal }) => Response.json(withoutSvidUses(await read(url, signal))),
       ...{ timeoutDuration: KEYS_BOUNDS.timeoutMs, cacheMaxAge: KEYS_MS },
       // Whether they are fetched again is decided below.
       cooldownDuration: Number.POSITIVE_INFINITY,
@@ -78,9 +79,9 @@ function createKeys(issuer: TrustedIssuer, outbound: Pick<Outbound, 'read'>): JW
   };
 }
 
-type Read = (url: string, signal?: AbortSignal) => Promise<Buffer<ArrayBuffer>>;
+type Read = (url: string, signal?: AbortSignal) => Promise<object>;
 
-/** Reads what is at a URL, and follows no redirects. Rejects when it has been asked for too much lately. */
+/** Reads the JSON object at a URL, and follows no redirects. Rejects when it has been asked for too much lately. */
 function limitedReads(outbound: Pick<Outbound, 'read'>): Read {
   let times: number[] = [];
   return async (url, signal) => {
@@ -89,14 +90,14 @@ function limitedReads(outbound: Pick<Outbound, 'read'>): Read {
     times.push(Date.now());
     const { status, body } = await outbound.read(url, { headers: { accept: 'application/json' }, signal });
     if (status !== 200) throw new Error(`the server answered with the status ${status}`);
-    return body as Buffer<ArrayBuffer>;
+    return Object(JSON.parse(body.toString('utf8')));
   };
 }
 
 /** Where the keys of an issuer are (OpenID Connect Discovery 1.0 §4). */
 async function discover(issuer: string, read: Read): Promise<string> {
-  const text = await read(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-  const { issuer: own, jwks_uri: uri } = Object(JSON.parse(text.toString('utf8'))) as Record<string, unknown>;
+  const document = await read(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+  const { issuer: own, jwks_uri: uri } = document as Record<string, unknown>;
   if (own !== issuer) throw new Error('the discovery document is of another issuer');
   if (typeof uri !== 'string' || !isHttps(uri, issuer.startsWith('http:')))
     throw new Error('the discovery document has no https URL of keys');

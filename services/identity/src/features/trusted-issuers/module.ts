@@ -1,5 +1,6 @@
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { createOutbound } from '@gatehouse/outbound/outbound';
+import type Provider from 'oidc-provider';
 import type { ProviderExtension } from '../../core/oidc/provider-options.ts';
 import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
@@ -59,9 +60,17 @@ export function trustedIssuers(
     parts: [createPeriodicTask({ run: issuers.resumeRevocations, ...core.resuming })],
     extensions: {
       clientAssertions: [assertions],
-      provider: [provider],
+      provider: [provider, { attach: announceSpiffe }],
       // Another replica has changed one.
       revocationListeners: [({ kind, id }) => kind === 'grant' && id.startsWith('iss_') && issuers.forget()],
     },
   };
+}
+
+/** Adds `spiffe_jwt` to the metadata (draft-ietf-oauth-spiffe-client-auth §4), in which oidc-provider lists its own methods alone. */
+function announceSpiffe(provider: Provider): void {
+  provider.use(async (ctx, next) => {
+    await next();
+    if (ctx.oidc?.route === 'discovery') ctx.body.token_endpoint_auth_methods_supported.push('spiffe_jwt');
+  });
 }

@@ -62,7 +62,7 @@ export const PRESETS = {
   },
   // https://github.com/spiffe/spiffe/blob/main/standards/JWT-SVID.md: agents cache them.
   spiffe: {
-    issuer: 'https://oidc-discovery.{trust-domain}',
+    issuer: 'spiffe://{trust-domain}',
     algorithms: ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'],
     reusesTokens: true,
     subject: 'spiffe://example.org/ns/shop/sa/worker',

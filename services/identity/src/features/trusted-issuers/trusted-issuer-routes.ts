@@ -15,6 +15,7 @@ import { personApi } from '../../http/person-api.ts';
 import { EXAMPLE_TIME, orNull, Time } from '../applications/views.ts';
 import { isHttps } from './issuer-url.ts';
 import { PRESET_NAMES, PRESETS } from './presets.ts';
+import { isTrustDomain, withoutSvidUses } from './spiffe.ts';
 import {
   ALGORITHMS,
   type IssuerChanges,
@@ -44,7 +45,7 @@ const Settings = {
   enabled: Type.Optional(Type.Boolean()),
   jwks_uri: Nullable(
     Type.String({ maxLength: 500 }),
-    'Where its keys are. By default, its discovery document says so.',
+    'Where its keys are. By default, its discovery document says so; a SPIFFE trust domain has none.',
   ),
   jwks: Nullable(Type.Object({}), 'Its public keys (RFC 7517 §5). Then nothing is fetched.'),
   reuses_tokens: Type.Optional(
@@ -98,10 +99,14 @@ export function trustedIssuerRoutes(options: {
   /** The fields of an issuer with these settings. Throws `invalid`. */
   function fieldsOf(body: Partial<Static<typeof Changes>>, url?: string): IssuerChanges {
     const { jwks, jwks_uri: jwksUri, reuses_tokens: reusesTokens, ...plain } = body;
-    const keys = jwks == null ? undefined : readPublicKeys(jwks);
+    const keys = jwks == null ? undefined : readPublicKeys(withoutSvidUses(jwks));
+    const isDomain = url !== undefined && isTrustDomain(url);
     const problems: (FieldProblem | false)[] = [
       url !== undefined &&
+        !isDomain &&
         !isUrl(url) && { field: 'issuer', message: 'must be an https URL without a query or fragment' },
+      isDomain &&
+        (jwksUri ?? jwks) == null && { field: 'jwks_uri', message: 'must be the URL of the SPIFFE bundle' },
       url === options.issuer && { field: 'issuer', message: 'must not be this deployment' },
       jwksUri != null && !isHttps(jwksUri, isLocal) && { field: 'jwks_uri', message: 'must be an https URL' },
       jwksUri != null && jwks != null && { field: 'jwks_uri', message: 'must not come together with jwks' },
@@ -141,7 +146,8 @@ export function trustedIssuerRoutes(options: {
       Type.Object({
         issuer: Type.String({
           maxLength: 500,
-          description: 'The `iss` of its tokens. It cannot be changed later.',
+          description:
+            'The `iss` of its tokens, or a SPIFFE trust domain, as `spiffe://example.org`. It cannot be changed later.',
         }),
         ...Settings,
         preset: Type.Optional(

@@ -1,5 +1,6 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { IssuerKeys } from './issuer-keys.ts';
+import { isTrustDomain, trustDomainOf } from './spiffe.ts';
 import type { TrustedIssuer } from './trusted-issuer.ts';
 
 /** How far clocks may differ, in seconds. */
@@ -28,10 +29,14 @@ export async function verifyWorkloadToken(
   keys: IssuerKeys,
 ): Promise<JWTPayload & { exp: number }> {
   try {
+    const isDomain = isTrustDomain(issuer.issuer);
     const { payload } = await jwtVerify(token, keys.of(issuer), {
-      ...{ issuer: issuer.issuer, algorithms: [...issuer.algorithms], requiredClaims: ['exp'] },
+      ...(isDomain ? {} : { issuer: issuer.issuer }),
+      ...{ algorithms: [...issuer.algorithms], requiredClaims: ['exp'] },
       ...{ clockTolerance: SKEW, maxTokenAge: MAX_SECONDS },
     });
+    if (isDomain && trustDomainOf(payload) !== issuer.issuer)
+      throw new TokenProblem('is of another trust domain');
     const { exp = 0, iat = 0 } = payload;
     if (exp - iat > MAX_SECONDS) throw new TokenProblem(`lives longer than ${MAX_SECONDS} seconds`);
     return { ...payload, exp };

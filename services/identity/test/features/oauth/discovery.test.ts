@@ -84,7 +84,7 @@ t.test('OpenID Connect Discovery and RFC 8414 say the same', async (t) => {
     ['response_types_supported', ['code', 'id_token token', 'none']],
     [
       'token_endpoint_auth_methods_supported',
-      ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
+      ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'spiffe_jwt', 'none'],
     ],
     [
       'scopes_supported',

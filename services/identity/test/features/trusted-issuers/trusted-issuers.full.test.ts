@@ -125,6 +125,34 @@ t.test('the API of issuers', async (t) => {
     t.ok(actions.includes(`trusted_issuer.${action}`), action);
 });
 
+t.test('a SPIFFE trust domain speaks for its own workloads alone', async (t) => {
+  const [domain, elsewhere] = ['spiffe://example.org', 'spiffe://example.com'];
+  const keys = await startIssuer(t, 'ES256');
+  await trust(domain, { preset: 'spiffe', jwks: keys.jwks() });
+  const of = (subject: string, more: object = {}) => ({
+    ...{ name: 'worker', issuer: domain, subject, claims: {}, ...more },
+  });
+  const { client_id } = await application(of(`${domain}/worker`));
+  const foreign = await application(of(`${elsewhere}/worker`));
+  const claims = { sub: `${domain}/worker`, aud: base, iss: undefined };
+  const spiffe = TYPE.replace('bearer', 'spiffe');
+  for (const [name, status, signer, more, type = spiffe, client = client_id] of [
+    ['its own', 200, keys, {}],
+    ['with an iss, which says nothing', 200, keys, { iss: upstream.issuer }],
+    ['signed by another issuer', 401, upstream, {}],
+    ['of another issuer', 401, upstream, { iss: upstream.issuer }, TYPE],
+    ['of another issuer, in its name', 401, upstream, { iss: domain }, TYPE],
+    ['of another trust domain', 401, keys, { sub: `${elsewhere}/worker` }, spiffe, foreign.client_id],
+    ['in its name', 401, keys, { sub: `${elsewhere}/worker`, iss: domain }, TYPE, foreign.client_id],
+    ['the trust domain itself', 400, keys, { sub: domain }],
+    ['no SPIFFE ID', 401, keys, { sub: 'worker', iss: domain }, TYPE],
+  ] as [string, number, typeof keys, object, string?, string?][]) {
+    const token = await signer.sign({ ...claims, ...more });
+    const sent = { ...assertion(client, token), client_assertion_type: type };
+    t.match(await form({ grant_type: 'client_credentials', ...sent }), { status }, name);
+  }
+});
+
 t.test('the API of federated credentials', async (t) => {
   const { client_id, path, rule } = await application();
   const draft = { issuer: upstream.issuer, ...RULE };
