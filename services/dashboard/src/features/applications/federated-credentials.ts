@@ -176,7 +176,8 @@ export function usagePanel(
   const rule = federated.find(({ id }) => id === visit.query('rule'));
   if (rule === undefined) return false;
   const platform = platformOf(rule);
-  const workload = { base, application: value, subject: rule.subject, audience: rule.audience ?? base };
+  const { subject, issuer, audience } = rule;
+  const workload = { base, application: value, subject, issuer, audience: audience ?? base };
   return html`<section class="panel" id="use"><h2>How “<bdi>${rule.name}</bdi>” gets an access token</h2>
 <p>The job asks ${platform === PLATFORMS.other ? 'its platform' : platform.title} for a token with the audience <code>${workload.audience}</code>, and sends it in place of a client secret. The access token is then in <code>TOKEN</code>.${value.type === 'web' && html` <code>CODE</code> is the authorization code with which a person comes back.`}</p>
 ${Object.entries(platform.files(workload)).map(([place, { text, grammar }], i) => html`<h3>${place}</h3>${codeBlock(`use-${i}`, highlight(text, grammar))}`)}</section>`;

@@ -204,7 +204,9 @@ t.test('samples take hostile values as texts', async (t) => {
   for (const type of ['machine', 'web'] as const) {
     const application = { ...own, type } as unknown as Application;
     for (const { title, files } of Object.values(PLATFORMS)) {
-      for (const [place, code] of Object.entries(files({ base, application, audience, subject }))) {
+      for (const [place, code] of Object.entries(
+        files({ base, application, audience, subject, issuer: `spiffe://${tail}` }),
+      )) {
         if (place === 'Specification of the pod') {
           for (const value of [tail, audience]) t.ok(code.text.includes(`: ${JSON.stringify(value)}`), value);
           continue;
@@ -214,10 +216,24 @@ t.test('samples take hostile values as texts', async (t) => {
         const job = { ACTIONS_ID_TOKEN_REQUEST_URL: 'https://a/?b', ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'c' };
         const { stdout, stderr } = await run(shell, { ...env, ...job });
         t.equal(stdout.replace('::add-mask::', ''), '', `${title}, ${type}: nothing else runs`);
+        t.ok(stderr.includes('client-assertion-type:jwt-spiffe'), title);
         const last = type === 'web' ? `redirect_uri=https://a/${tail}` : `scope=read:data ${tail}`;
         for (const value of [`${base}/oauth2/token`, `client_id=app_1${tail}`, last])
           t.ok(stderr.split('\n').includes(value), `${title}, ${type}: ${value} of ${stderr}`);
       }
     }
+  }
+});
+
+t.test('a workload sends its JWT-SVID by its issuer', async (t) => {
+  const application = { client_id: 'app_1', scopes: [], redirect_uris: [], type: 'machine' };
+  for (const [issuer, type] of [
+    ['spiffe://example.org', 'jwt-spiffe'],
+    ['https://spire.example.org', 'jwt-bearer'],
+  ] as const) {
+    const workload = { base: 'https://id.example', audience: 'a', subject: 'spiffe://example.org/a', issuer };
+    const { files } = PLATFORMS.spiffe;
+    const texts = Object.values(files({ ...workload, application: application as unknown as Application }));
+    t.match(texts.map(({ text }) => text).join(), `client-assertion-type:${type} `);
   }
 });

@@ -7,6 +7,8 @@ export type Workload = {
   base: string;
   application: Application;
   subject: string;
+  /** The issuer of the platform's token, or its SPIFFE trust domain. */
+  issuer: string;
   /** The `aud` of the platform's token. */
   audience: string;
 };
@@ -30,7 +32,9 @@ type Platform = {
 };
 
 /** The shell commands that ask for a token, with a token of the platform in ASSERTION. */
-function tokenRequest({ base, application }: Workload): Code {
+function tokenRequest({ base, application, issuer }: Workload): Code {
+  // draft-ietf-oauth-spiffe-client-auth §3.1.
+  const assertionType = issuer.startsWith('spiffe:') ? 'jwt-spiffe' : 'jwt-bearer';
   const { client_id: clientId, scopes, type, redirect_uris: uris } = application;
   const grant =
     type === 'web'
@@ -38,7 +42,7 @@ function tokenRequest({ base, application }: Workload): Code {
       : sh`-d grant_type=client_credentials --data-urlencode scope=${scopes.join(' ')}`;
   return sh`RESPONSE=$(curl -sSf ${`${base}/oauth2/token`} -d client_id=${clientId} \\
   ${grant} \\
-  -d client_assertion_type=urn:ietf:params:oauth:client-assertion-type:jwt-bearer \\
+  -d client_assertion_type=urn:ietf:params:oauth:client-assertion-type:${new Code(assertionType)} \\
   -d client_assertion="$ASSERTION") || exit 1
 TOKEN=$(printf %s "$RESPONSE" | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`;
 }
@@ -152,7 +156,7 @@ volumes:
     title: 'SPIFFE',
     text: 'Workloads with JWT-SVIDs, such as those that SPIRE issues.',
     issuer: '',
-    hint: html`The claim <code>iss</code> of the JWT-SVIDs: <code>jwt_issuer</code> in the configuration of a SPIRE server.`,
+    hint: html`The trust domain, as <code>spiffe://example.org</code>, with the URL of its bundle as that of the keys. Or the claim <code>iss</code> of the JWT-SVIDs: <code>jwt_issuer</code> in the configuration of a SPIRE server.`,
     reuses: true,
     subjects: /^spiffe:/,
     files: byCommand(
