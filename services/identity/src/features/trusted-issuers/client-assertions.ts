@@ -1,7 +1,7 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { ServiceError } from '@gatehouse/core/errors';
 import { requestInfo } from '@gatehouse/server/requests';
-import { decodeJwt, type JWTPayload } from 'jose';
+import type { JWTPayload } from 'jose';
 import type { Context } from 'koa';
 import type {
   Application,
@@ -18,7 +18,7 @@ import { findDifference } from './rule.ts';
 import { JWT_SPIFFE, trustDomainOf } from './spiffe.ts';
 import { grantIdOf, type TrustedIssuer } from './trusted-issuer.ts';
 import { authenticates, type TrustedIssuers } from './trusted-issuers.ts';
-import { SKEW, TokenProblem, verifyWorkloadToken } from './workload-token.ts';
+import { SKEW, TokenProblem, unverifiedClaims, verifyWorkloadToken } from './workload-token.ts';
 
 /** The issuer of an assertion that is not verified, by its type. */
 const ISSUERS: Readonly<Record<string, (claims: JWTPayload) => unknown>> = {
@@ -83,7 +83,7 @@ export function createClientAssertions(options: {
       // Else strangers could find out by forged tokens what the rules are.
       throw refused(error.isForged ? NO_MATCH : `The token ${error.message}.`);
     });
-    const secret = randomBytes(32).toString('base64url');
+    const secret = randomUUID();
     const workload = describeWorkload(claims, credential);
     return { clientId, secret, credential, scopes: issuer.scopes, grantId: grantIdOf(issuer), workload };
   }
@@ -97,7 +97,7 @@ export function createClientAssertions(options: {
 
     async accept(ctx, form) {
       const token = assertionIn(ctx, form);
-      const claims = token === undefined ? undefined : decoded(token);
+      const claims = token === undefined ? undefined : unverifiedClaims(token);
       if (token === undefined || claims === undefined) return;
       const iss = ISSUERS[form.get('client_assertion_type') ?? '']?.(claims);
       if (typeof iss !== 'string') return;
@@ -146,13 +146,4 @@ function assertionIn(ctx: Context, form: URLSearchParams): string | undefined {
   );
   if (!isOnce || form.has('client_secret') || ctx.get('authorization') !== '') return undefined;
   return form.get('client_assertion') ?? undefined;
-}
-
-/** The claims of a JWT that is not verified; undefined if it is none. */
-export function decoded(token: string): JWTPayload | undefined {
-  try {
-    return decodeJwt(token);
-  } catch {
-    return undefined;
-  }
 }

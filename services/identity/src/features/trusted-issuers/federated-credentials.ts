@@ -14,12 +14,11 @@ import type { NotifyCredential } from '../../core/applications/new-credential-no
 import { findManaged, type Manager, recordBy } from '../../core/applications/ownership.ts';
 import type { Audit } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
-import { decoded } from './client-assertions.ts';
 import type { IssuerKeys } from './issuer-keys.ts';
 import { type Difference, findDifference, patternProblem, type Rule } from './rule.ts';
 import { isTrustDomain, trustDomainOf } from './spiffe.ts';
 import { authenticates, type TrustedIssuers } from './trusted-issuers.ts';
-import { TokenProblem, verifyWorkloadToken } from './workload-token.ts';
+import { TokenProblem, unverifiedClaims, verifyWorkloadToken } from './workload-token.ts';
 
 export type Explanation = {
   /** The fault of the token itself, as the end of a sentence. */
@@ -132,7 +131,7 @@ export function createFederatedCredentials(options: {
 
     async explain(manager, clientId, token) {
       const application = await findManaged(options, manager, clientId, 'developer');
-      const claims = decoded(token);
+      const claims = unverifiedClaims(token);
       const problem = claims === undefined ? 'is no valid JWT' : await problemOf(token, claims);
       const rules = application.federatedCredentials.map((rule) => {
         const more = isTrustDomain(rule.issuer) ? { iss: trustDomainOf(claims ?? {}) } : {};

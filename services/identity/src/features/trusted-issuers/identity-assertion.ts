@@ -1,10 +1,16 @@
-import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose';
+import type { JWTPayload } from 'jose';
 import type { OidcStore } from '../../core/oidc/adapter/oidc-adapter.ts';
 import { invalidGrant } from '../../core/oidc/invalid-grant.ts';
 import type { IssuerKeys } from './issuer-keys.ts';
 import type { TrustedIssuer } from './trusted-issuer.ts';
 import type { TrustedIssuers } from './trusted-issuers.ts';
-import { SKEW, TokenProblem, verifyWorkloadToken } from './workload-token.ts';
+import {
+  SKEW,
+  TokenProblem,
+  unverifiedClaims,
+  unverifiedHeader,
+  verifyWorkloadToken,
+} from './workload-token.ts';
 
 /** The header of an ID-JAG (draft-ietf-oauth-identity-assertion-authz-grant §3.1). */
 const TYPE = /^(?:application\/)?oauth-id-jag\+jwt$/i;
@@ -43,9 +49,9 @@ export function createIdentityAssertions(options: {
   }
 
   return async (assertion, clientId) => {
-    const unverified = decoded(assertion);
-    if (!TYPE.test(unverified?.typ ?? '')) throw refused('it is no JWT of the type oauth-id-jag+jwt');
-    const issuer = await issuerOf(unverified?.claims ?? {}, clientId);
+    if (!TYPE.test(unverifiedHeader(assertion)?.typ ?? ''))
+      throw refused('it is no JWT of the type oauth-id-jag+jwt');
+    const issuer = await issuerOf(unverifiedClaims(assertion) ?? {}, clientId);
     const claims = await verifyWorkloadToken(assertion, issuer, keys).catch((error: unknown) => {
       throw error instanceof TokenProblem ? refused(`it ${error.message}`) : error;
     });
@@ -64,11 +70,3 @@ export function createIdentityAssertions(options: {
 const refused = (reason: string) => invalidGrant(`the assertion is not accepted: ${reason}`);
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 const isTextIfAny = (value: unknown): value is string | undefined => value === undefined || isText(value);
-
-function decoded(assertion: string): { typ: string | undefined; claims: JWTPayload } | undefined {
-  try {
-    return { typ: decodeProtectedHeader(assertion).typ, claims: decodeJwt(assertion) };
-  } catch {
-    return undefined;
-  }
-}

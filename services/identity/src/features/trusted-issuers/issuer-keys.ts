@@ -1,5 +1,13 @@
 import type { Outbound } from '@gatehouse/outbound/outbound';
-import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
+import {
+  type CryptoKey,
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type FlattenedJWSInput,
+  type JWSHeaderParameters,
+} from 'jose';
 import { LRUCache } from 'lru-cache';
 import { isHttps } from './issuer-url.ts';
 import { withoutSvidUses } from './spiffe.ts';
@@ -14,15 +22,17 @@ const ADDRESS_MS = 3_600_000;
 const MAX_FETCHES = 5;
 const FETCHES_MS = 60_000;
 
+/** Finds a key of an issuer for jose, whose errors it throws, and those of the connection. */
+export type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>;
+
 /** The keys of trusted issuers: those that an admin has pasted, or from their servers. */
 export type IssuerKeys = {
-  /** For jose, whose errors they throw, and those of the connection. */
-  of(issuer: TrustedIssuer): JWTVerifyGetKey;
+  of(issuer: TrustedIssuer): FindKey;
 };
 
 /** @param options.outbound with KEYS_BOUNDS */
 export function createIssuerKeys(options: { outbound: Pick<Outbound, 'read'> }): IssuerKeys {
-  const known = new LRUCache<string, JWTVerifyGetKey>({ max: MAX_ISSUERS });
+  const known = new LRUCache<string, FindKey>({ max: MAX_ISSUERS });
   return {
     of(issuer) {
       // Other keys come with another generation.
@@ -34,7 +44,7 @@ export function createIssuerKeys(options: { outbound: Pick<Outbound, 'read'> }):
   };
 }
 
-function createKeys(issuer: TrustedIssuer, outbound: Pick<Outbound, 'read'>): JWTVerifyGetKey {
+function createKeys(issuer: TrustedIssuer, outbound: Pick<Outbound, 'read'>): FindKey {
   if (issuer.jwks !== undefined) return createLocalJWKSet({ keys: [...issuer.jwks.keys] });
   const read = limitedReads(outbound);
   type Remote = { keys: ReturnType<typeof createRemoteJWKSet>; uri: string; until: number };
