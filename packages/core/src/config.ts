@@ -18,6 +18,8 @@ export type Setting<T> = {
   example?: string;
   /** Whether the value is a secret or may contain one, such as a URL with credentials. */
   isSecret?: boolean;
+  /** The name of a required setting in place of which it is set, and not together with it. */
+  insteadOf?: string;
 };
 
 /** The values of a schema of settings. */
@@ -73,6 +75,11 @@ export function optional<T>(inner: Setting<T>, fallback = ''): Setting<T | undef
     fallback,
     read: (raw) => (raw === undefined || raw === '' ? undefined : inner.read(raw)),
   };
+}
+
+/** A setting that may be set in place of another, which is required otherwise. */
+export function insteadOf<T>(required: string, inner: Setting<T>): Setting<T | undefined> {
+  return { ...optional(inner), insteadOf: required };
 }
 
 /** A whole number within inclusive bounds. */
@@ -240,7 +247,8 @@ export function requireTogether(values: Readonly<Record<string, unknown>>): stri
 
 /**
  * Reads every setting of the schema from the environment. Throws a SettingsError that names every missing or invalid
- * setting; values are never quoted, because some are secrets.
+ * setting, and settings that exclude one another; values are never quoted, because some are secrets. The value of a setting in place of which
+ * another is set is undefined.
  */
 export function readSettings<S extends Record<string, Setting<unknown>>>(
   schema: S,
@@ -248,7 +256,14 @@ export function readSettings<S extends Record<string, Setting<unknown>>>(
 ): SettingValues<S> {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
+  const isSet = (name: string) => (env[name] ?? '') !== '';
+  const substitutes = Object.values(schema).filter(({ name }) => isSet(name));
   for (const [key, { name, read }] of Object.entries(schema)) {
+    const substitute = substitutes.find((it) => it.insteadOf === name)?.name;
+    if (substitute !== undefined) {
+      if (isSet(name)) problems.push(`The settings ${name} and ${substitute} exclude one another.`);
+      continue;
+    }
     try {
       values[key] = read(env[name]);
     } catch (error) {

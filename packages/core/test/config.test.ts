@@ -1,6 +1,7 @@
 import {
   addresses,
   date,
+  insteadOf,
   integer,
   keys256,
   list,
@@ -207,4 +208,14 @@ t.test('values that a lenient parser would correct silently are refused', async 
     t.throws(() => readSettings({ value: setting }, { X: raw }), /^The setting X must/, raw);
   }
   t.same(readSettings({ value: addresses('X') }, { X: '10.0.0.0/8, ::1' }), { value: ['10.0.0.0/8', '::1'] });
+});
+
+t.test('a setting in place of another: one of the two', async (t) => {
+  const schema = { secret: text('SECRET'), file: insteadOf('SECRET', text('FILE')) };
+  t.strictSame(readSettings(schema, { SECRET: 's', FILE: '' }), { secret: 's', file: undefined });
+  t.strictSame({ ...readSettings(schema, { SECRET: '', FILE: 'f' }) }, { file: 'f' });
+  t.throws(() => readSettings(schema, {}), { message: 'The setting SECRET is required.' });
+  t.throws(() => readSettings(schema, { SECRET: 's', FILE: 'f' }), {
+    message: 'The settings SECRET and FILE exclude one another.',
+  });
 });

@@ -1,6 +1,7 @@
 import {
   addresses,
   described,
+  insteadOf,
   integer,
   json,
   oneOf,
@@ -70,11 +71,30 @@ export function serviceUrlSetting(service: ServiceName): Setting<string> {
   );
 }
 
-/** The secret that a service and identity both know. */
-export function serviceSecretSetting(service: ServiceName): Setting<string> {
+/** The secret that a service and identity both know; undefined where a token takes its place. */
+export function serviceSecretSetting(service: ServiceName): Setting<string | undefined> {
   return described(
     `The secret with which the ${service} service authenticates at identity, of 32 characters or more.`,
     secret(clientSecretSetting(service)),
+  );
+}
+
+/** The file of the token with which a service authenticates in place of a secret. */
+export function serviceAssertionFileSetting(service: ServiceName): Setting<string | undefined> {
+  return described(
+    `A file with the token with which the ${service} service authenticates at identity in place of \`${clientSecretSetting(service)}\` (RFC 7523), ` +
+      'such as that of a Kubernetes service account. It is read for each request.',
+    insteadOf(clientSecretSetting(service), text(`${service.toUpperCase()}_CLIENT_ASSERTION_FILE`)),
+    '/var/run/secrets/gatehouse/token',
+  );
+}
+
+/** The subject that identity expects in that token. */
+export function serviceAssertionSubjectSetting(service: ServiceName): Setting<string | undefined> {
+  return described(
+    `The subject of the token with which the ${service} service authenticates, in place of \`${clientSecretSetting(service)}\`, compared character by character.`,
+    insteadOf(clientSecretSetting(service), text(`${service.toUpperCase()}_CLIENT_ASSERTION_SUBJECT`)),
+    `system:serviceaccount:gatehouse:${service}`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { unavailable } from '@gatehouse/core/errors';
 import { internalPrefix, type ServiceName } from '@gatehouse/core/services';
 import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
+import { readClientAssertion } from './client-assertion.ts';
 import { INTERNAL_SCOPE, internalAudience } from './scopes.ts';
 
 export type InternalClient = {
@@ -89,24 +90,31 @@ export function clientCredentialsGrant(options: {
   tokenUrl: string;
   issuer: string;
   clientId: string;
-  clientSecret: string;
+  clientSecret?: string | undefined;
+  /** The file of a token that takes the place of the secret. */
+  clientAssertionFile?: string | undefined;
   /** For each request, 5 by default. */
   timeoutSeconds?: number;
 }): RequestToken {
-  const { tokenUrl, issuer, clientId, clientSecret, timeoutSeconds = TIMEOUT_SECONDS } = options;
+  const { tokenUrl, issuer, clientId, clientSecret = '', clientAssertionFile: file } = options;
+  const { timeoutSeconds = TIMEOUT_SECONDS } = options;
   return async (service) => {
+    const assertion = file === undefined ? {} : { client_id: clientId, ...(await readClientAssertion(file)) };
+    const basic = file === undefined ? { authorization: basicCredential(clientId, clientSecret) } : {};
     const { status, body } = await send(tokenUrl, timeoutSeconds, {
       method: 'POST',
-      headers: { authorization: basicCredential(clientId, clientSecret), accept: 'application/json' },
+      headers: { ...basic, accept: 'application/json' },
       body: new URLSearchParams({
+        ...assertion,
         grant_type: 'client_credentials',
         resource: internalAudience(issuer, service),
         scope: INTERNAL_SCOPE,
       }),
     });
-    const { access_token: value, expires_in: lifetime, error } = Object(body) as Record<string, unknown>;
+    const { access_token: value, expires_in: lifetime, ...failure } = Object(body) as Record<string, unknown>;
     if (status !== 200 || typeof value !== 'string' || typeof lifetime !== 'number') {
-      const cause = new Error(`the token endpoint answered ${status} ${String(error ?? '')}`.trim());
+      const reason = [failure.error, failure.error_description].filter((it) => it !== undefined);
+      const cause = new Error(`the token endpoint answered ${status} ${reason.join(': ')}`.trim());
       throw unavailable('The identity service cannot issue a token at the moment.', cause);
     }
     return { value, lifetime };

@@ -12,6 +12,7 @@ import {
   brandSetting,
   mongodbUriSetting,
   serverSettings,
+  serviceAssertionFileSetting,
   serviceSecretSetting,
   serviceUrlSetting,
   signUpSetting,
@@ -27,8 +28,9 @@ export type DashboardConfig = {
   /** Whether the migrations of the database are applied at the start; on by default. */
   migrateAtStart?: 'on' | 'off';
   serviceUrls: ServiceUrls;
-  /** The secret of the OAuth client `dashboard`. */
-  clientSecret: string;
+  /** The secret of the OAuth client `dashboard`, or the file of a token in its place. */
+  clientSecret?: string | undefined;
+  clientAssertionFile?: string | undefined;
   /** Seal tokens in the sessions, and protect forms. Without the one in use, everybody has to sign in again. */
   masterKeys: KeyList;
   /** How long a session lasts that is not used, and how long at most, in seconds. */
@@ -54,6 +56,7 @@ const own = {
   ...tracingSettings,
   mongodbUri: mongodbUriSetting(DASHBOARD),
   clientSecret: serviceSecretSetting(DASHBOARD),
+  clientAssertionFile: serviceAssertionFileSetting(DASHBOARD),
   brand: brandSetting,
   signUp: signUpSetting,
   masterKeys: described(
@@ -75,7 +78,7 @@ export const settings = { ...own, ...urls };
 /** Reads the settings of the dashboard process; throws a SettingsError. */
 export function readDashboardConfig(env: NodeJS.ProcessEnv) {
   const config = { ...readSettings(own, env), serviceUrls: readSettings(urls, env) };
-  if (config.clientSecret.length < 32) {
+  if (config.clientSecret !== undefined && config.clientSecret.length < 32) {
     throw new SettingsError([
       `The setting ${clientSecretSetting(DASHBOARD)} must have 32 characters or more.`,
     ]);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCommerceService } from '@gatehouse/commerce';
 import { newId } from '@gatehouse/core/ids';
-import { CLIENT_SERVICES, SERVICE_NAMES, type ServiceName } from '@gatehouse/core/services';
+import { CLIENT_SERVICES, DASHBOARD, SERVICE_NAMES, type ServiceName } from '@gatehouse/core/services';
 import { createDashboardService } from '@gatehouse/dashboard';
 import { createLocalBroadcast } from '@gatehouse/events/local-broadcast';
 import { createLocalEvents } from '@gatehouse/events/local-events';
@@ -21,6 +21,7 @@ import {
 } from '@gatehouse/testing/form-browser';
 import { jsonRequest, loginToken } from '@gatehouse/testing/json-request';
 import { freePort } from '@gatehouse/testing/processes';
+import type { createServiceAccountIssuer } from '@gatehouse/testing/service-account-issuer';
 import { logger } from '@gatehouse/testing/test-logger';
 import { testDatabase } from '@gatehouse/testing/test-mongo';
 import { createUsersService } from '@gatehouse/users';
@@ -33,7 +34,8 @@ export const PASSWORD = 'correct horse battery';
 /**
  * The dashboard with everything that it calls, on a port of their own, and three people: admin, editor and ann. `limited`
  * has identity limit requests by address, and whoever asks from this machine is believed as a proxy. `describedClients` lets clients
- * describe themselves at addresses of this machine, and `localProviders` lets identity providers be there. The notifications service is there if it is asked for.
+ * describe themselves at addresses of this machine, and `localProviders` lets identity providers be there. The notifications service is there if it is asked for. With a
+ * `cluster`, identity knows the dashboard by the tokens of its service account there.
  */
 export async function build(
   t: TestScope,
@@ -43,6 +45,7 @@ export async function build(
     localProviders?: boolean;
     notifications?: boolean;
     refundLimit?: number;
+    cluster?: Awaited<ReturnType<typeof createServiceAccountIssuer>>;
   } = {},
 ) {
   const {
@@ -51,6 +54,7 @@ export async function build(
     localProviders = false,
     notifications = false,
     refundLimit,
+    cluster,
     ...configured
   } = changes;
   const port = await freePort();
@@ -79,7 +83,13 @@ export async function build(
       passwordLogin: 'on',
       auditDays: 30,
       rateLimit: limited ? 'on' : 'off',
-      services: CLIENT_SERVICES.map((id) => ({ id, secret })),
+      services: CLIENT_SERVICES.map((id) =>
+        id === DASHBOARD && cluster
+          ? { id, secret: newId('key'), subject: cluster.subjectOf(id) }
+          : { id, secret },
+      ),
+      clientAssertionIssuer: cluster?.issuer,
+      clientAssertionJwks: cluster?.jwks,
       mail: { directory: outbox, onLink: (mail) => links.push(mail) },
       firstApplications: [],
       clientMetadata: describedClients ? 'on' : 'off',

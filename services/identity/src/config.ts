@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   described,
   integer,
@@ -22,6 +23,7 @@ import {
   mongodbUriSetting,
   natsUrlSetting,
   serverSettings,
+  serviceAssertionSubjectSetting,
   serviceSecretSetting,
   serviceUrlSetting,
   signUpSetting,
@@ -40,10 +42,13 @@ export const MACHINE_SCOPES = API_SCOPES.filter((scope) => scope !== 'read:profi
 
 const DAY = 86_400;
 
-/** The client secret of each service, which its own process is given too. */
-const clientSecrets = Object.fromEntries(
-  CLIENT_SERVICES.map((service) => [service, serviceSecretSetting(service)]),
-) as Record<ServiceClient['id'], Setting<string>>;
+/** The client secret of each service, which its own process is given too, or the subject of its token. */
+const clientSettings = Object.fromEntries(
+  CLIENT_SERVICES.flatMap((service) => [
+    [`${service}Secret`, serviceSecretSetting(service)],
+    [`${service}Subject`, serviceAssertionSubjectSetting(service)],
+  ]),
+) as Record<`${ServiceClient['id']}${'Secret' | 'Subject'}`, Setting<string | undefined>>;
 
 const own = {
   ...serverSettings,
@@ -121,7 +126,7 @@ const own = {
   ),
 };
 
-export const settings = { ...own, ...clientSecrets };
+export const settings = { ...own, ...clientSettings };
 
 export type IdentityConfig = CoreConfig & Partial<SettingValues<typeof featureSettings>>;
 
@@ -131,11 +136,20 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
   const all = readSettings(settings, env);
   const { machineId, machineSecret, smtpUrl, mailFrom: from, brand, ...values } = readSettings(own, env);
   const { accessToken, code, refreshToken, session, ...config } = values;
-  const services = CLIENT_SERVICES.map((id) => ({ id, secret: all[id] }));
+  const services = CLIENT_SERVICES.map((id) => ({
+    id,
+    // Nobody knows the random one, so that only a token with the subject authenticates the service.
+    secret: all[`${id}Secret`] ?? randomBytes(32).toString('base64url'),
+    ...omitUndefined({ subject: all[`${id}Subject`] }),
+  }));
   const problems = services
     .filter(({ secret }) => secret.length < 32)
     .map(({ id }) => `The setting ${clientSecretSetting(id)} must have 32 characters or more.`);
   problems.push(...requireTogether({ IDENTITY_SMTP_URL: smtpUrl, IDENTITY_MAIL_FROM: from }));
+  const withSubject = services.filter(({ subject }) => subject !== undefined);
+  if (withSubject.length > 0 !== (config.clientAssertionIssuer !== undefined)) {
+    problems.push('IDENTITY_CLIENT_ASSERTION_ISSUER and the subjects of services must be set together.');
+  }
   if (
     (machineId === undefined) !== (machineSecret === undefined) ||
     (machineSecret ?? 'x'.repeat(32)).length < 32

@@ -42,3 +42,31 @@ t.test('missing and short settings are named, and not quoted', async (t) => {
     });
   }
 });
+
+t.test('a service has a subject in place of its secret, and then there is an issuer', async (t) => {
+  const issuer = { IDENTITY_CLIENT_ASSERTION_ISSUER: 'https://cluster.example' };
+  const users = { USERS_CLIENT_SECRET: '', USERS_CLIENT_ASSERTION_SUBJECT: 'system:serviceaccount:a:users' };
+  const { services } = readIdentityConfig({ ...REQUIRED, ...secrets, ...users, ...issuer });
+  t.match(services, [
+    { id: 'users', subject: 'system:serviceaccount:a:users', secret: /^[\w-]{43}$/ },
+    { id: 'items', secret: secrets.ITEMS_CLIENT_SECRET, subject: undefined },
+  ]);
+  const together = 'IDENTITY_CLIENT_ASSERTION_ISSUER and the subjects of services must be set together.';
+  for (const [env, message] of [
+    [users, together],
+    [issuer, together],
+    [
+      { ...users, ...issuer, USERS_CLIENT_SECRET: secrets.USERS_CLIENT_SECRET },
+      'The settings USERS_CLIENT_SECRET and USERS_CLIENT_ASSERTION_SUBJECT exclude one another.',
+    ],
+    [
+      { ...users, ...issuer, IDENTITY_CLIENT_ASSERTION_JWKS: '{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}' },
+      /^The setting IDENTITY_CLIENT_ASSERTION_JWKS must contain public keys only/,
+    ],
+    [
+      { ...users, IDENTITY_CLIENT_ASSERTION_ISSUER: 'http://cluster.example' },
+      'The setting IDENTITY_CLIENT_ASSERTION_ISSUER must begin with https://.',
+    ],
+  ] as const)
+    t.throws(() => readIdentityConfig({ ...REQUIRED, ...secrets, ...env }), { message });
+});

@@ -2,7 +2,7 @@ import type { Setting } from '@gatehouse/core/config';
 import type { ServiceName } from '@gatehouse/core/services';
 import { mongodbUriSetting, natsUrlSetting, serviceUrlSetting } from '@gatehouse/server/service-settings';
 import type { GeneratedText } from '../generated-files.ts';
-import { type DeployedService, natsPasswordVariable, sharedSettings } from './services.ts';
+import { type DeployedService, isOfAssertions, natsPasswordVariable, sharedSettings } from './services.ts';
 
 /** The settings that x-service-environment of docker-compose.yml has, in the lines that are not written by this. */
 export const FIXED: readonly string[] = [
@@ -55,8 +55,9 @@ ${lines(onNats.map(({ name }) => `  ${dataNetwork(name)}: { aliases: [nats] }`))
 }
 
 /** Whether docker-compose.yml takes the setting from .env. */
-export function isFromEnv({ name }: Setting<unknown>, services: readonly DeployedService[]): boolean {
-  return !FIXED.includes(name) && services.every((service) => addressIn(name, service) === undefined);
+export function isFromEnv(setting: Setting<unknown>, services: readonly DeployedService[]): boolean {
+  const isFixed = FIXED.includes(setting.name) || isOfAssertions(setting);
+  return !isFixed && services.every((service) => addressIn(setting.name, service) === undefined);
 }
 
 /** The value of a setting that says where the service reaches another, or NATS; undefined for other settings. */
@@ -73,7 +74,7 @@ function serviceBlock(service: DeployedService, commonNames: ReadonlySet<string>
   const command = ['node', ...(process?.options ?? []), `services/${name}/src/service.ts`];
   const forNode = Object.entries(process?.environment ?? {}).map(([key, value]) => `${key}: "${value}"`);
   const own = settings
-    .filter((setting) => !commonNames.has(setting.name))
+    .filter((setting) => !commonNames.has(setting.name) && !isOfAssertions(setting))
     .map((setting) => `${setting.name}: ${addressIn(setting.name, service) ?? variable(setting)}`);
   return `\
   ${name}:

@@ -52,5 +52,8 @@ export function sharedSettings(services: readonly DeployedService[]): SharedSett
   return [...shared.values()];
 }
 
+/** Whether the setting is of the tokens that processes have in Kubernetes; elsewhere they have secrets. */
+export const isOfAssertions = ({ name }: Setting<unknown>): boolean => name.includes('_CLIENT_ASSERTION_');
+
 /** The variable with the password of a service at NATS. */
 export const natsPasswordVariable = (service: string): string => `${service.toUpperCase()}_NATS_PASSWORD`;

@@ -5,6 +5,7 @@ import {
   mongodbUriSetting,
   natsUrlSetting,
   serverSettings,
+  serviceAssertionFileSetting,
   serviceSecretSetting,
   serviceUrlSetting,
 } from '@gatehouse/server/service-settings';
@@ -48,6 +49,7 @@ export function resourceSettings(service: ServiceName) {
     mongodbUri: mongodbUriSetting(service),
     identityUrl: serviceUrlSetting('identity'),
     clientSecret: serviceSecretSetting(service),
+    clientAssertionFile: serviceAssertionFileSetting(service),
     natsUrl: natsUrlSetting,
     filtersSunset: filtersSunsetSetting,
   };
@@ -63,10 +65,11 @@ export type ResourceConfig = Pick<
   | 'mongodbUri'
   /** The origin of identity as reached from this process, also for its keys. */
   | 'identityUrl'
-  /** The secret of this service's OAuth client, whose id is the name of the service. */
-  | 'clientSecret'
   | 'rateLimit'
 > & {
+  /** The secret of this service's OAuth client, whose id is the name of the service; or the file of a token in its place. */
+  clientSecret?: string | undefined;
+  clientAssertionFile?: string | undefined;
   /** The NATS server for revocations, unless the service is given a broadcast. May contain credentials. */
   natsUrl?: string;
   /** Whether the migrations of the database are applied at the start; on by default. */

@@ -214,12 +214,13 @@ function checkPaths({ name, prefixes, paths }: ResourceServiceDefinition): void 
 }
 
 /** Makes clients of other services' internal routes, which get their tokens from identity. */
-function internalClients(name: string, { identityUrl, publicUrl, clientSecret }: ResourceConfig) {
+function internalClients(name: string, { identityUrl, publicUrl, ...config }: ResourceConfig) {
   const requestToken = clientCredentialsGrant({
     tokenUrl: `${identityUrl}/oauth2/token`,
     issuer: publicUrl,
     clientId: name,
-    clientSecret,
+    clientSecret: config.clientSecret,
+    clientAssertionFile: config.clientAssertionFile,
   });
   return (service: ServiceName, url: string) => createInternalClient({ service, url, requestToken });
 }

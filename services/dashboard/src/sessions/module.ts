@@ -9,7 +9,8 @@ import { createSessions } from './sessions.ts';
 type SessionsConfig = {
   publicUrl: string;
   serviceUrls: { readonly identity: string };
-  clientSecret: string;
+  clientSecret?: string | undefined;
+  clientAssertionFile?: string | undefined;
   masterKeys: KeyList;
   idleSeconds: number;
   sessionSeconds: number;
@@ -23,6 +24,7 @@ export function createSessionsModule(connection: Connection, config: SessionsCon
     identityUrl: config.serviceUrls.identity,
     clientId: DASHBOARD,
     clientSecret: config.clientSecret,
+    clientAssertionFile: config.clientAssertionFile,
   });
   const sessions = createSessions({ ...config, store, client, logger });
   return { sessions, signOutUrl: client.signOutUrl, collections: [store.collection] };

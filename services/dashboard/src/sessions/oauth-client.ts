@@ -1,5 +1,6 @@
 import { ServiceError, unavailable } from '@gatehouse/core/errors';
 import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
+import { readClientAssertion } from '@gatehouse/tokens/client-assertion';
 import { API_SCOPES, isRole, MANAGE_APPS, type Role } from '@gatehouse/tokens/scopes';
 import * as oauth from 'openid-client';
 import { type Cause, causeHeaders } from '../api/cause.ts';
@@ -41,7 +42,9 @@ type ClientOptions = {
   /** Where identity is reached from here. */
   identityUrl: string;
   clientId: string;
-  clientSecret: string;
+  clientSecret?: string | undefined;
+  /** The file of a token that takes the place of the secret. */
+  clientAssertionFile?: string | undefined;
 };
 
 /** The dashboard as a client of identity: authorization code with PKCE (RFC 9700 §2.1.1), and refresh tokens. */
@@ -136,7 +139,8 @@ export function createOAuthClient(options: ClientOptions): OAuthClient {
 }
 
 /** Makes requests to identity, with or without openid-client. */
-function createIdentityClient({ issuer, identityUrl, clientId, clientSecret }: ClientOptions) {
+function createIdentityClient({ issuer, identityUrl, clientId, ...credential }: ClientOptions) {
+  const authenticate = clientAuthentication(credential);
   const scheme = new URL(issuer).protocol.slice(0, -1);
   const server = {
     issuer,
@@ -149,7 +153,7 @@ function createIdentityClient({ issuer, identityUrl, clientId, clientSecret }: C
 
   /** The client for requests that have this cause. */
   function configure(cause?: Cause): oauth.Configuration {
-    const config = new oauth.Configuration(server, clientId, {}, oauth.ClientSecretPost(clientSecret));
+    const config = new oauth.Configuration(server, clientId, {}, authenticate);
     // Within a deployment the services talk in plain HTTP; browsers are sent to the issuer only.
     oauth.allowInsecureRequests(config);
     if (cause !== undefined) {
@@ -174,6 +178,17 @@ function createIdentityClient({ issuer, identityUrl, clientId, clientSecret }: C
   }
 
   return { configure, ask };
+}
+
+function clientAuthentication({
+  clientSecret,
+  clientAssertionFile: file,
+}: Pick<ClientOptions, 'clientSecret' | 'clientAssertionFile'>): oauth.ClientAuth {
+  if (file === undefined) return oauth.ClientSecretPost(clientSecret);
+  return async (_server, client, body) => {
+    const parameters = { client_id: client.client_id, ...(await readClientAssertion(file)) };
+    for (const [name, value] of Object.entries(parameters)) body.set(name, value);
+  };
 }
 
 /** Our own error, which openid-client passes on as the cause of one of its own. */

@@ -4,8 +4,11 @@ import type { RequestToken } from '@gatehouse/tokens/internal-client';
 import { INTERNAL_SCOPE, internalAudience } from '@gatehouse/tokens/scopes';
 import type { TokenSigner } from './token-signer.ts';
 
-/** Another service, which gets its tokens for internal routes by client credentials. */
-export type ServiceClient = { id: (typeof CLIENT_SERVICES)[number]; secret: string };
+/**
+ * Another service, which gets its tokens for internal routes by client credentials. With a `subject`, it authenticates by a token of its platform, and the
+ * secret, which only this process knows, stands for that in a request.
+ */
+export type ServiceClient = { id: (typeof CLIENT_SERVICES)[number]; secret: string; subject?: string };
 
 const OWN_CLIENT: ServiceName = 'identity';
 /** In seconds. */

@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { ServiceError } from '@gatehouse/core/errors';
 import { requestInfo } from '@gatehouse/server/requests';
+import { JWT_BEARER } from '@gatehouse/tokens/client-assertion';
 import type { JWTPayload } from 'jose';
 import type { Context } from 'koa';
 import type {
@@ -15,6 +16,7 @@ import type { OidcStore } from '../../core/oidc/adapter/oidc-adapter.ts';
 import { noteFederatedClient } from '../../core/oidc/clients/federated-client.ts';
 import type { IssuerKeys } from './issuer-keys.ts';
 import { findDifference } from './rule.ts';
+import type { ServiceAssertions } from './service-assertions.ts';
 import { JWT_SPIFFE, trustDomainOf } from './spiffe.ts';
 import { grantIdOf, type TrustedIssuer } from './trusted-issuer.ts';
 import { authenticates, type TrustedIssuers } from './trusted-issuers.ts';
@@ -22,8 +24,7 @@ import { SKEW, TokenProblem, unverifiedClaims, verifyWorkloadToken } from './wor
 
 /** The issuer of an assertion that is not verified, by its type. */
 const ISSUERS: Readonly<Record<string, (claims: JWTPayload) => unknown>> = {
-  // RFC 7523 §2.2.
-  'urn:ietf:params:oauth:client-assertion-type:jwt-bearer': ({ iss }) => iss,
+  [JWT_BEARER]: ({ iss }) => iss,
   [JWT_SPIFFE]: trustDomainOf,
 };
 
@@ -34,6 +35,7 @@ export function createClientAssertions(options: {
   store: Pick<ApplicationStore, 'findById' | 'findNow' | 'credentialUsed'>;
   authority: Pick<Authority, 'giverOf'>;
   useOnce: OidcStore['useOnce'];
+  serviceSecret: ServiceAssertions;
   /** The audiences of tokens, unless a credential names another. */
   audiences: readonly string[];
 }): ClientAssertions {
@@ -102,6 +104,8 @@ export function createClientAssertions(options: {
       const iss = ISSUERS[form.get('client_assertion_type') ?? '']?.(claims);
       if (typeof iss !== 'string') return;
       const clientId = form.get('client_id') ?? undefined;
+      const serviceSecret = clientId && (await options.serviceSecret(clientId, token));
+      if (serviceSecret) return replaceAssertion(form, serviceSecret);
       if (iss === clientId) return;
       // The client's own (private_key_jwt), without its client_id in the form.
       if (iss === claims.sub && (await issuers.find(iss)) === undefined) return;
@@ -113,9 +117,7 @@ export function createClientAssertions(options: {
         noteFederatedClient(ctx, client);
         info.workload = client.workload;
         recordUse(`${clientId} ${client.credential.id}`, info.address);
-        form.delete('client_assertion');
-        form.delete('client_assertion_type');
-        form.set('client_secret', client.secret);
+        replaceAssertion(form, client.secret);
       } catch (error) {
         // Its owner sees in the request log why it was refused.
         if ((await store.findById(clientId)) !== undefined)
@@ -146,4 +148,11 @@ function assertionIn(ctx: Context, form: URLSearchParams): string | undefined {
   );
   if (!isOnce || form.has('client_secret') || ctx.get('authorization') !== '') return undefined;
   return form.get('client_assertion') ?? undefined;
+}
+
+/** oidc-provider compares the secret (see compareClientSecret). */
+function replaceAssertion(form: URLSearchParams, secret: string): void {
+  form.delete('client_assertion');
+  form.delete('client_assertion_type');
+  form.set('client_secret', secret);
 }

@@ -11,7 +11,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import { isHttps } from './issuer-url.ts';
 import { withoutSvidUses } from './spiffe.ts';
-import { grantIdOf, MAX_ISSUERS, type TrustedIssuer } from './trusted-issuer.ts';
+import { grantIdOf, MAX_ISSUERS, type WorkloadIssuer } from './trusted-issuer.ts';
 
 /** Of a discovery document or a key set. */
 export const KEYS_BOUNDS = { timeoutMs: 5000, maxBytes: 256 * 1024 };
@@ -27,7 +27,7 @@ export type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) =>
 
 /** The keys of trusted issuers: those that an admin has pasted, or from their servers. */
 export type IssuerKeys = {
-  of(issuer: TrustedIssuer): FindKey;
+  of(issuer: WorkloadIssuer): FindKey;
 };
 
 /** @param options.outbound with KEYS_BOUNDS */
@@ -44,7 +44,7 @@ export function createIssuerKeys(options: { outbound: Pick<Outbound, 'read'> }):
   };
 }
 
-function createKeys(issuer: TrustedIssuer, outbound: Pick<Outbound, 'read'>): FindKey {
+function createKeys(issuer: WorkloadIssuer, outbound: Pick<Outbound, 'read'>): FindKey {
   if (issuer.jwks !== undefined) return createLocalJWKSet({ keys: [...issuer.jwks.keys] });
   const read = limitedReads(outbound);
   type Remote = { keys: ReturnType<typeof createRemoteJWKSet>; uri: string; until: number };

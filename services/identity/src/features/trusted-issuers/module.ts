@@ -10,7 +10,9 @@ import { createFederatedCredentials } from './federated-credentials.ts';
 import { createIdentityAssertions } from './identity-assertion.ts';
 import { createIdentityAssertionGrant } from './identity-assertion-grant.ts';
 import { createIssuerKeys, KEYS_BOUNDS } from './issuer-keys.ts';
+import { createServiceAssertions } from './service-assertions.ts';
 import type { trustedIssuerSettings } from './settings.ts';
+import { ALGORITHMS } from './trusted-issuer.ts';
 import { trustedIssuerRoutes } from './trusted-issuer-routes.ts';
 import { createTrustedIssuerStore } from './trusted-issuer-store.ts';
 import { createTrustedIssuers } from './trusted-issuers.ts';
@@ -28,8 +30,23 @@ export function trustedIssuers(
   const store = createTrustedIssuerStore(core.connection);
   const issuers = createTrustedIssuers({ store, revocations });
   const shared = { ...core, issuers, keys, audiences: [issuer, `${issuer}/oauth2/token`] };
+  const { clientAssertionIssuer: platform, clientAssertionJwks: jwks } = core.config;
+  const serviceSecret = createServiceAssertions({
+    ...{ issuer, keys, services: core.config.services, logger: core.logger },
+    platform:
+      platform === undefined
+        ? undefined
+        : {
+            id: 'platform',
+            generation: 0,
+            issuer: platform,
+            algorithms: ALGORITHMS,
+            jwks,
+            jwksUri: undefined,
+          },
+  });
   const assertions = createClientAssertions({
-    ...{ ...shared, store: applicationStore, useOnce: core.store.useOnce },
+    ...{ ...shared, store: applicationStore, useOnce: core.store.useOnce, serviceSecret },
   });
   const credentials = createFederatedCredentials({
     ...{ ...shared, store: applicationStore, writes: core.applicationWrites },

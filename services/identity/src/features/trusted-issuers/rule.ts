@@ -48,6 +48,6 @@ function isMatch(expected: RuleValue, actual: unknown): boolean {
 }
 
 /** The audience of a token for one; Kubernetes writes that one as a list (RFC 7519 §4.1.3). */
-function onlyOf(audience: unknown): unknown {
+export function onlyOf(audience: unknown): unknown {
   return Array.isArray(audience) && audience.length === 1 ? audience[0] : audience;
 }

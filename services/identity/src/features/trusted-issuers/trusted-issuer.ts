@@ -38,6 +38,12 @@ export const TRUSTED_ISSUER = {
 };
 export type TrustedIssuer = EntityOf<typeof TRUSTED_ISSUER>;
 
+/** The part of it by which tokens are verified. `id` and `generation` change with its keys. */
+export type WorkloadIssuer = Pick<
+  TrustedIssuer,
+  'id' | 'generation' | 'issuer' | 'algorithms' | 'jwks' | 'jwksUri'
+>;
+
 export type IssuerChanges = Partial<
   Pick<
     TrustedIssuer,

@@ -2,7 +2,7 @@ import { KeyObject, verify, type webcrypto } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify, UnsecuredJWT } from 'jose';
 import type { FindKey, IssuerKeys } from './issuer-keys.ts';
 import { isTrustDomain, trustDomainOf } from './spiffe.ts';
-import type { TrustedIssuer } from './trusted-issuer.ts';
+import type { WorkloadIssuer } from './trusted-issuer.ts';
 
 /** How far clocks may differ, in seconds. */
 export const SKEW = 60;
@@ -30,7 +30,7 @@ export class TokenProblem extends Error {
  */
 export async function verifyWorkloadToken(
   token: string,
-  issuer: TrustedIssuer,
+  issuer: WorkloadIssuer,
   keys: IssuerKeys,
 ): Promise<JWTPayload & { exp: number }> {
   try {
@@ -98,8 +98,10 @@ async function verifyRsa(
 
 function problemOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'has expired';
-  if (error instanceof errors.JWTClaimValidationFailed)
-    return error.reason === 'missing' ? `has no ${error.claim}` : `has a wrong time in ${error.claim}`;
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.reason === 'missing') return `has no ${error.claim}`;
+    return error.claim === 'iss' ? 'is of another issuer' : `has a wrong time in ${error.claim}`;
+  }
   if (error instanceof errors.JOSEAlgNotAllowed) return 'has an algorithm that is not allowed for its issuer';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'has a wrong signature';
   if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
