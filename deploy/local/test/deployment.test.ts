@@ -140,6 +140,8 @@ t.test('a new service is an entry in the table, beside its own folder', async (t
     LOG_LEVEL: /LOG_LEVEL/,
   });
   t.notOk('ITEMS_URL' in environment, 'only the services that it calls');
+  const compose = read('docker-compose.yml') + read('deploy/docker/.env.example');
+  t.notMatch(compose, '_CLIENT_ASSERTION_', 'services have secrets there');
   t.match(services, {
     identity: { environment: { BILLING_CLIENT_SECRET: /^\$\{BILLING_CLIENT_SECRET:\?/ } },
     users: { environment: { BILLING_URL: 'http://billing:3000' } },
@@ -159,7 +161,8 @@ t.test('a new service is an entry in the table, beside its own folder', async (t
       .map((it) => it.toJS())
       .filter(({ metadata }) => metadata.name === 'billing')
       .map(({ kind }) => kind);
-  t.same(inKubernetes('base/services'), ['Deployment', 'Service']);
+  t.same(inKubernetes('base/services'), ['ServiceAccount', 'Deployment', 'Service']);
+  t.match(read('deploy/kubernetes/base/services.yaml'), 'name: BILLING_CLIENT_ASSERTION_SUBJECT');
   t.same(inKubernetes('base/routes'), ['HTTPRoute']);
   t.same(inKubernetes('base/service-policies'), ['NetworkPolicy']);
   t.same(inKubernetes('production/scaling'), ['HorizontalPodAutoscaler', 'PodDisruptionBudget']);

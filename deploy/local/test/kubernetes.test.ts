@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { internalRoutesOf } from '@gatehouse/core/services';
+import { CLIENT_SERVICES, clientSecretSetting, internalRoutesOf } from '@gatehouse/core/services';
 import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { readDeployedServices } from '../src/deployment/services.ts';
@@ -16,6 +16,8 @@ const kustomize = [['kustomize', 'version'] as const, ['kubectl', 'version', '--
 )?.[0];
 const hasSchemas = isThere('kubernetes-validate', '--version');
 const services = await readDeployedServices();
+/** Services have tokens in their place. */
+const CLIENT_SECRETS = CLIENT_SERVICES.map(clientSecretSetting);
 const [, measured] =
   /A process has (\d+) MB/.exec(readFileSync(join(ROOT, 'docs/performance.md'), 'utf8')) ?? [];
 /** What a process has after an hour of load. */
@@ -25,7 +27,8 @@ t.test('the guide puts into the Secret what services read from it, and nothing e
   const guide = readFileSync(join(ROOT, 'docs/guides/deploy-to-kubernetes.md'), 'utf8');
   const pattern = new RegExp(/^grep -E '(.+)' \.env/m.exec(guide)?.[1] ?? '-');
   const names = services.flatMap(({ settings }) => settings.filter(({ name }) => name !== 'NATS_URL'));
-  for (const { name, isSecret = false } of names) t.equal(pattern.test(`${name}=x`), isSecret, name);
+  for (const { name, isSecret = false } of names)
+    t.equal(pattern.test(`${name}=x`), isSecret && !CLIENT_SECRETS.includes(name), name);
   for (const { name } of services) t.match(`${name.toUpperCase()}_NATS_PASSWORD=x`, pattern);
   t.notMatch('MONGO_ROOT_PASSWORD=x', pattern);
 });
@@ -168,7 +171,9 @@ for (const overlay of ['small', 'production']) {
           const env: Variable[] = container.env;
           const secrets = env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []);
           const password = `${service.name.toUpperCase()}_NATS_PASSWORD`;
-          const own = service.settings.filter(({ name, isSecret }) => isSecret && name !== 'NATS_URL');
+          const own = service.settings.filter(
+            ({ name, isSecret }) => isSecret && ![...CLIENT_SECRETS, 'NATS_URL'].includes(name),
+          );
           t.same(
             secrets.map(({ key }) => key).sort(),
             [...own.map(({ name }) => name), ...(service.usesNats ? [password] : [])].sort(),
@@ -184,6 +189,7 @@ for (const overlay of ['small', 'production']) {
             service.usesNats ? `nats://${service.name}:$(${password})@$(NATS_ADDRESS)` : undefined,
           );
           for (const { name, fallback, isSecret } of service.settings) {
+            if (CLIENT_SECRETS.includes(name)) continue;
             const isSet = name in settings || env.some((variable) => variable.name === name);
             t.ok(isSet || fallback !== undefined, `${service.name} has ${name}`);
             t.notOk(isSecret && name in settings, `${name} is not in the ConfigMap`);
@@ -191,6 +197,34 @@ for (const overlay of ['small', 'production']) {
         }
       },
     );
+
+    t.test('a service has an identity of its own, and a token for identity alone', async (t) => {
+      const subjects: Record<string, string> = {};
+      for (const { name } of services) {
+        const account = named('ServiceAccount', name);
+        t.equal(account?.automountServiceAccountToken, false, 'no token for the API of Kubernetes');
+        const pod = named('Deployment', name)?.spec.template.spec;
+        t.equal(pod.serviceAccountName, name);
+        const [container] = pod.containers;
+        const value = (variable: string): string | undefined =>
+          container.env.find((it: { name: string }) => it.name === variable)?.value;
+        if (name === 'identity') {
+          t.notOk('volumes' in pod, 'identity signs its own tokens');
+          for (const client of CLIENT_SERVICES)
+            subjects[client] = String(value(`${client.toUpperCase()}_CLIENT_ASSERTION_SUBJECT`));
+          continue;
+        }
+        t.equal(subjects[name], `system:serviceaccount:$(NAMESPACE):${name}`);
+        const [mount] = container.volumeMounts;
+        const [volume] = pod.volumes;
+        t.same([mount.name, mount.readOnly], [volume.name, true]);
+        const [{ serviceAccountToken: token }] = volume.projected.sources;
+        t.match(token, { audience: settings.PUBLIC_URL, expirationSeconds: 3600 });
+        t.equal(value(`${name.toUpperCase()}_CLIENT_ASSERTION_FILE`), `${mount.mountPath}/${token.path}`);
+      }
+      for (const name of ['IDENTITY_CLIENT_ASSERTION_ISSUER', 'IDENTITY_CLIENT_ASSERTION_JWKS'])
+        t.ok(name in settings, name);
+    });
 
     t.test('every public path of the table leads to its service, and nothing internal to any', async (t) => {
       const isMatch = ({ type, value }: { type: string; value: string }, path: string) =>

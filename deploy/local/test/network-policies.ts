@@ -8,6 +8,8 @@ export type KubernetesObject = {
   // biome-ignore lint/suspicious/noExplicitAny: its shape depends on the kind
   spec?: any;
   data?: Record<string, string>;
+  /** Of a ServiceAccount. */
+  automountServiceAccountToken?: boolean;
 };
 
 /** A pod with its labels, or an address outside the cluster. */

@@ -1,4 +1,10 @@
-import { natsUrlSetting, serviceUrlSetting } from '@gatehouse/server/service-settings';
+import { CLIENT_SERVICES, clientSecretSetting, type ServiceName } from '@gatehouse/core/services';
+import {
+  natsUrlSetting,
+  serviceAssertionFileSetting,
+  serviceAssertionSubjectSetting,
+  serviceUrlSetting,
+} from '@gatehouse/server/service-settings';
 import { stringify } from 'yaml';
 import type { GeneratedText } from '../generated-files.ts';
 import { type DeployedService, natsPasswordVariable } from './services.ts';
@@ -12,11 +18,18 @@ const NATS_PORT = 4222;
 // The files of deploy/kubernetes/base that are written by hand have the same ports and names.
 const SETTINGS = 'gatehouse-settings';
 const SECRETS = 'gatehouse-secrets';
+const TOKEN_VOLUME = 'identity-token';
+const TOKEN_DIRECTORY = '/var/run/secrets/gatehouse';
+const TOKEN_FILE = 'token';
 
 /** The Kubernetes objects that depend on the services, without what kustomize adds to all of a kind. */
 export function kubernetesManifests(services: readonly DeployedService[]): GeneratedText[] {
   const files = {
-    'base/services.yaml': services.flatMap((service) => [deployment(service), serviceObject(service)]),
+    'base/services.yaml': services.flatMap((service) => [
+      serviceAccount(service),
+      deployment(service),
+      serviceObject(service),
+    ]),
     'base/routes.yaml': services.map(route),
     'base/service-policies.yaml': services.map((service) => networkPolicy(service, services)),
     'production/migrations.yaml': services.flatMap((service) => [
@@ -38,13 +51,36 @@ const objectOf = (apiVersion: string, kind: string, name: string, spec: object) 
   spec,
 });
 
+/** The identity of a service in the cluster. It has no access to the API of Kubernetes. */
+const serviceAccount = ({ name }: DeployedService) => ({
+  ...{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } },
+  automountServiceAccountToken: false,
+});
+
 function deployment(service: DeployedService) {
-  const labels = { [NAME_LABEL]: service.name };
-  return objectOf('apps/v1', 'Deployment', service.name, {
+  const { name } = service;
+  const labels = { [NAME_LABEL]: name };
+  const pod = isClient(name)
+    ? {
+        containers: [
+          {
+            ...container(service),
+            volumeMounts: [{ name: TOKEN_VOLUME, mountPath: TOKEN_DIRECTORY, readOnly: true }],
+          },
+        ],
+        volumes: [{ name: TOKEN_VOLUME, projected: { sources: [{ serviceAccountToken: TOKEN }] } }],
+      }
+    : { containers: [container(service)] };
+  return objectOf('apps/v1', 'Deployment', name, {
     selector: { matchLabels: labels },
-    template: { metadata: { labels }, spec: { containers: [container(service)] } },
+    template: { metadata: { labels }, spec: { serviceAccountName: name, ...pod } },
   });
 }
+
+/** The token by which a service authenticates at identity. The kubelet replaces it when four fifths of its time have passed. */
+const TOKEN = { audience: 'set-by-the-overlay', expirationSeconds: 3600, path: TOKEN_FILE };
+
+const isClient = (service: ServiceName) => CLIENT_SERVICES.some((it) => it === service);
 
 /**
  * The Job that applies the migrations of a service. Its pod has a name of its own, so that what selects the replicas of the
@@ -89,12 +125,24 @@ function environment({ name, settings, calls, usesNats, process }: DeployedServi
     // Kubernetes replaces the names in it by the two values above.
     { name: natsUrlSetting.name, value: `nats://${name}:$(${password})@$(NATS_ADDRESS)` },
   ];
+  const replaced = [natsUrlSetting.name, ...CLIENT_SERVICES.map(clientSecretSetting)];
+  const tokenFile = [
+    { name: serviceAssertionFileSetting(name).name, value: `${TOKEN_DIRECTORY}/${TOKEN_FILE}` },
+  ];
+  const subjects = [
+    { name: 'NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
+    ...CLIENT_SERVICES.map((client) => ({
+      name: serviceAssertionSubjectSetting(client).name,
+      value: `system:serviceaccount:$(NAMESPACE):${client}`,
+    })),
+  ];
   return [
     ...Object.entries(process?.environment ?? {}).map(([key, value]) => ({ name: key, value })),
     ...calls.map((other) => ({ name: serviceUrlSetting(other).name, value: `http://${other}:${HTTP_PORT}` })),
     ...settings
-      .filter((setting) => setting.isSecret && setting.name !== natsUrlSetting.name)
+      .filter((setting) => setting.isSecret && !replaced.includes(setting.name))
       .map((setting) => fromSecret(setting.name, setting.fallback !== undefined)),
+    ...(isClient(name) ? tokenFile : subjects),
     ...(usesNats ? nats : []),
   ];
 }
