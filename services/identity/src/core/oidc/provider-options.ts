@@ -70,13 +70,14 @@ export type ProviderExtension = {
   attach?(provider: Provider, permissions: RequestPermissions): void;
 };
 
-/** The permissions of the client of a request, and the scopes that it may ask for. Throws `unauthorized_client` if its owner is inactive. */
+/** The permissions of the client of a request, and the scopes that it may ask for. */
+export type Permitted = OwnerPermissions<Account> & { application: Application; scopes: readonly string[] };
+
+/** Finds them. Throws `unauthorized_client` if the owner of the client is inactive. */
 export type RequestPermissions = (
   ctx: KoaContextWithOIDC,
   clientId: string,
-) => Promise<
-  (OwnerPermissions<Account> & { application: Application; scopes: readonly string[] }) | undefined
->;
+) => Promise<Permitted | undefined>;
 
 /** Describes what people should know about a request before they allow it. */
 export type RequestDetails = (ctx: Context, interaction: Interaction) => Promise<Content>;

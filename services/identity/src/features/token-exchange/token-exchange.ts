@@ -1,5 +1,4 @@
 import { ServiceError } from '@gatehouse/core/errors';
-import { requestInfo } from '@gatehouse/server/requests';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { apiAudience } from '@gatehouse/tokens/scopes';
 import { decodeProtectedHeader } from 'jose';
@@ -8,29 +7,22 @@ import { errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import { ruleFor, TOKEN_EXCHANGE_GRANT } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
-import { roleIn } from '../../core/applications/ownership.ts';
-import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { type ActingAt, isActingAllowed, scopesAtOurs } from '../../core/oidc/acting.ts';
-import { pinnedProfiles } from '../../core/oidc/clients/client-credentials.ts';
-import { isFapi2 } from '../../core/oidc/clients/fapi.ts';
-import { supportsByIssuer, withinIssuer } from '../../core/oidc/clients/federated-client.ts';
-import { roleByGrant, scopesInForce } from '../../core/oidc/epochs/consent-epochs.ts';
+import { type ActingTokenOptions, issueActingToken } from '../../core/oidc/acting-token.ts';
+import { withinIssuer } from '../../core/oidc/clients/federated-client.ts';
+import { scopesInForce } from '../../core/oidc/epochs/consent-epochs.ts';
 import { isCurrent } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import { invalidGrant } from '../../core/oidc/invalid-grant.ts';
 import { scopesFor } from '../../core/oidc/permissions.ts';
 import { proofKey } from '../../core/oidc/proof-key.ts';
 import type { FindResource, ProtectedResource } from '../../core/oidc/protected-resource.ts';
-import type { RequestPermissions } from '../../core/oidc/provider-options.ts';
-import type { Revocations } from '../../core/revocations/revocations.ts';
-import { actOf } from '../../core/tokens/act-claim.ts';
-import { acceptedUntil } from '../../core/tokens/clock-margin.ts';
-import type { TokenSigning } from '../../core/tokens/token-signing.ts';
+import type { Permitted, RequestPermissions } from '../../core/oidc/provider-options.ts';
 import { type ExchangeRequest, readExchange } from './exchange-request.ts';
 
 /** A person, an agent, and two services that it calls in turn. */
 const MAX_ACTORS = 4;
 
-type Options = {
+type Options = ActingTokenOptions & {
   issuer: string;
   lifetimes: { accessToken: number };
   /** Throws `unauthenticated` for a token that is not valid. */
@@ -38,12 +30,7 @@ type Options = {
   accounts: Pick<Accounts, 'find'>;
   applications: Pick<Applications, 'find'>;
   findResource: FindResource;
-  revocations: Pick<Revocations, 'noteIssued' | 'noteDerived'>;
-  signing: Pick<TokenSigning, 'signer'>;
-  audit: Pick<Audit, 'record'>;
-  onTokenIssued(clientId: string): void;
 };
-type Permitted = NonNullable<Awaited<ReturnType<RequestPermissions>>>;
 /** The token that is exchanged, the API that it was sent to, and the person with the grant behind it. */
 type Subject = {
   caller: Caller;
@@ -71,7 +58,21 @@ export function createTokenExchange(options: Options) {
       const target = await targetOf(options, { permitted, subject, request });
       const allowed = withinIssuer(ctx, permitted.application.id, target.allowed);
       const scopes = scopesWithin(allowed, request.scope);
-      ctx.body = await issue(options, ctx, { permitted, subject, target, scopes, jkt, request });
+      const { caller, account, grant, kid } = subject;
+      const actors = [permitted.application.id, ...(caller.actors ?? [])];
+      const { access_token, ...others } = await issueActingToken(options, ctx, {
+        ...{ permitted, account, grant, actors, target, scopes, jkt },
+        epoch: caller.epoch.subject,
+        lifetime: lifetimeWithin(options.lifetimes.accessToken, caller),
+        // The person and the grant are those of the new token, too, and end it by themselves.
+        restsOn: [
+          { kind: 'token', id: caller.tokenId ?? '' },
+          { kind: 'client', id: caller.clientId, epoch: caller.epoch.client },
+          { kind: 'key', id: kid ?? '' },
+        ],
+        details: { actors },
+      });
+      ctx.body = { access_token, issued_token_type: request.tokenType, ...others };
     }
     // oidc-provider refuses parameters that are repeated, except these.
     const repeatable = ['resource', 'audience'];
@@ -185,66 +186,9 @@ function scopesWithin(allowed: readonly string[], asked: readonly string[]): rea
   return asked.length === 0 ? allowed : asked;
 }
 
-type Exchange = {
-  permitted: Permitted;
-  subject: Subject;
-  target: Target;
-  scopes: readonly string[];
-  jkt: string | undefined;
-  request: ExchangeRequest;
-};
-
-/** Signs the token, and gives it away once all that must end it knows of it. */
-async function issue(
-  options: Options,
-  ctx: KoaContextWithOIDC,
-  { permitted, subject: { caller, account, grant, kid }, target, scopes, jkt, request }: Exchange,
-) {
-  const { revocations } = options;
-  const { application, owner } = permitted;
-  const { id: clientId } = application;
-  const { subject, grantId, tokenId, expiresAt } = caller;
-  const actors = [clientId, ...(caller.actors ?? [])];
-  const epoch = { client: application.epoch, subject: caller.epoch.subject };
-  const roles = [roleByGrant(grant, roleIn({ owner }, account))];
-  const lifetime = Math.min(options.lifetimes.accessToken, expiresAt - Math.ceil(Date.now() / 1000));
+/** The lifetime of the new token in seconds: it ends no later than the one that is exchanged. Throws `invalid_grant`. */
+function lifetimeWithin(most: number, { expiresAt }: Caller): number {
+  const lifetime = Math.min(most, expiresAt - Math.ceil(Date.now() / 1000));
   if (lifetime <= 0) throw invalidGrant('the subject_token has expired');
-  const resource = target.resource?.id;
-  const { token, jti } = await options.signing.signer()({
-    ...{ subject, clientId, audience: target.audience, scope: scopes.join(' '), lifetime },
-    ...(isFapi2(ctx.oidc.client) ? { algorithm: 'ES256' } : {}),
-    claims: {
-      // Without acr and auth_time: nobody has signed in to the application that acts.
-      ...{ gid: grantId, epoch, act: actOf(actors) },
-      ...(jkt === undefined ? {} : { cnf: { jkt } }),
-      // Roles and profiles are those of our API.
-      ...(resource === undefined ? { roles, ...pinnedProfiles(application) } : {}),
-    },
-  });
-  const noted = acceptedUntil(lifetime);
-  if (resource !== undefined) {
-    await revocations.noteIssued({ resource, clientId, subject, grantId, epoch }, noted);
-  }
-  // The person and the grant are those of the new token, too, and end it by themselves.
-  const restsOn = [
-    { kind: 'token', id: tokenId ?? '' },
-    { kind: 'client', id: caller.clientId, epoch: caller.epoch.client },
-    { kind: 'key', id: kid ?? '' },
-    ...supportsByIssuer(ctx, clientId),
-  ] as const;
-  await revocations.noteDerived({ tokenId: jti, resource, restsOn }, noted);
-  const info = requestInfo(ctx.req);
-  info.subject = subject;
-  options.onTokenIssued(clientId);
-  await options.audit.record({
-    ...{ action: 'token.exchanged', origin: originOf(ctx), actor: null, client: clientId, subject },
-    details: { resource: target.audience, scope: scopes.join(' '), actors },
-  });
-  return {
-    access_token: token,
-    issued_token_type: request.tokenType,
-    token_type: jkt === undefined ? 'Bearer' : 'DPoP',
-    expires_in: lifetime,
-    scope: scopes.join(' '),
-  };
+  return lifetime;
 }

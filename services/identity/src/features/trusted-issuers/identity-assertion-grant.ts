@@ -1,26 +1,18 @@
-import { requestInfo } from '@gatehouse/server/requests';
 import { apiAudience, parseScope } from '@gatehouse/tokens/scopes';
 import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import { JWT_BEARER_GRANT } from '../../core/applications/application.ts';
-import { roleIn } from '../../core/applications/ownership.ts';
-import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { LinkedPerson } from '../../core/extensions.ts';
+import { type ActingTokenOptions, issueActingToken } from '../../core/oidc/acting-token.ts';
 import type { OidcStore } from '../../core/oidc/adapter/oidc-adapter.ts';
-import { pinnedProfiles } from '../../core/oidc/clients/client-credentials.ts';
-import { isFapi2 } from '../../core/oidc/clients/fapi.ts';
-import { supportsByIssuer, withinIssuer } from '../../core/oidc/clients/federated-client.ts';
+import { withinIssuer } from '../../core/oidc/clients/federated-client.ts';
 import { invalidGrant } from '../../core/oidc/invalid-grant.ts';
 import { scopesFor } from '../../core/oidc/permissions.ts';
 import { proofKey } from '../../core/oidc/proof-key.ts';
 import type { FindResource, ProtectedResource } from '../../core/oidc/protected-resource.ts';
-import type { RequestPermissions } from '../../core/oidc/provider-options.ts';
-import type { Revocations } from '../../core/revocations/revocations.ts';
-import { actOf } from '../../core/tokens/act-claim.ts';
-import { acceptedUntil } from '../../core/tokens/clock-margin.ts';
-import type { TokenSigning } from '../../core/tokens/token-signing.ts';
+import type { Permitted, RequestPermissions } from '../../core/oidc/provider-options.ts';
 import type { IdentityAssertion } from './identity-assertion.ts';
 import { applicationActs } from './identity-assertion-notice.ts';
 import { grantIdOf } from './trusted-issuer.ts';
@@ -28,7 +20,7 @@ import { grantIdOf } from './trusted-issuer.ts';
 /** How long after the mail about an application the next one may follow. */
 const NOTICE_MS = 90 * 86_400_000;
 
-type Options = {
+type Options = ActingTokenOptions & {
   issuer: string;
   lifetimes: { accessToken: number };
   readAssertion(assertion: string, clientId: string): Promise<IdentityAssertion>;
@@ -36,15 +28,10 @@ type Options = {
   findLinked(identity: { issuer: string; subject: string }): Promise<LinkedPerson | undefined>;
   accounts: Pick<Accounts, 'find'>;
   findResource: FindResource;
-  revocations: Pick<Revocations, 'noteIssued' | 'noteDerived'>;
-  signing: Pick<TokenSigning, 'signer'>;
-  audit: Pick<Audit, 'record'>;
   mails: Pick<AccountMails, 'notify'>;
   secondFactorRequirement: { appliesTo(account: Account): boolean };
   useOnce: OidcStore['useOnce'];
-  onTokenIssued(clientId: string): void;
 };
-type Permitted = NonNullable<Awaited<ReturnType<RequestPermissions>>>;
 
 /**
  * Returns a function that adds identity assertions as grants to oidc-provider (draft-ietf-oauth-identity-assertion-authz-grant): an issuer that
@@ -80,15 +67,16 @@ export function createIdentityAssertionGrant(options: Options) {
         parsed(String(scope)),
       ]);
       const jkt = await proofKey(provider, ctx);
-      ctx.body = await issue(options, ctx, {
-        permitted,
-        account,
-        assertion: read,
-        linked,
-        target,
-        scopes,
-        jkt,
+      ctx.body = await issueActingToken(options, ctx, {
+        ...{ permitted, account, target, scopes, jkt, actors: [clientId] },
+        ...{ epoch: account.epoch, lifetime: options.lifetimes.accessToken },
+        restsOn: [
+          { kind: 'grant', id: grantIdOf(read.issuer) },
+          { kind: 'grant', id: linked.revocationId },
+        ],
+        details: { issuer: read.issuer.id },
       });
+      await notifyOnce(options, permitted.application, linked);
     }
     provider.registerGrantType(JWT_BEARER_GRANT, grant, ['assertion', 'scope', 'resource'], []);
   };
@@ -146,59 +134,4 @@ async function notifyOnce(
   const until = new Date(Date.now() + NOTICE_MS);
   if (await useOnce(`identity assertion ${provider} ${id} ${userId}`, until))
     void mails.notify(userId, applicationActs(name, provider));
-}
-
-/** Signs the token, and gives it away once all that must end it knows of it. */
-async function issue(
-  options: Options,
-  ctx: KoaContextWithOIDC,
-  it: {
-    permitted: Permitted;
-    account: Account;
-    assertion: IdentityAssertion;
-    linked: LinkedPerson;
-    target: Awaited<ReturnType<typeof targetOf>>;
-    scopes: readonly string[];
-    jkt: string | undefined;
-  },
-) {
-  const { revocations, lifetimes } = options;
-  const { account, target, linked, jkt, assertion } = it;
-  const { application, owner } = it.permitted;
-  const { id: clientId } = application;
-  const [subject, scope, lifetime] = [account.id, it.scopes.join(' '), lifetimes.accessToken];
-  const resource = target.resource?.id;
-  const epoch = { client: application.epoch, subject: account.epoch };
-  const { token, jti } = await options.signing.signer()({
-    ...{ subject, clientId, audience: target.audience, scope, lifetime },
-    ...(isFapi2(ctx.oidc.client) ? { algorithm: 'ES256' } : {}),
-    claims: {
-      ...{ epoch, act: actOf([clientId]) },
-      ...(jkt === undefined ? {} : { cnf: { jkt } }),
-      // Roles and profiles are those of our API.
-      ...(resource === undefined
-        ? { roles: [roleIn({ owner }, account)], ...pinnedProfiles(application) }
-        : {}),
-    },
-  });
-  const noted = acceptedUntil(lifetime);
-  if (resource !== undefined) await revocations.noteIssued({ resource, clientId, subject, epoch }, noted);
-  const restsOn = [
-    { kind: 'grant', id: grantIdOf(assertion.issuer) },
-    { kind: 'grant', id: linked.revocationId },
-    ...supportsByIssuer(ctx, clientId),
-  ] as const;
-  await revocations.noteDerived({ tokenId: jti, resource, restsOn }, noted);
-  requestInfo(ctx.req).subject = subject;
-  await notifyOnce(options, application, linked);
-  options.onTokenIssued(clientId);
-  await options.audit.record({
-    ...{ action: 'token.exchanged', origin: originOf(ctx), actor: null, client: clientId, subject },
-    details: { resource: target.audience, scope, issuer: assertion.issuer.id },
-  });
-  return {
-    access_token: token,
-    token_type: jkt === undefined ? 'Bearer' : 'DPoP',
-    ...{ expires_in: lifetime, scope },
-  };
 }
