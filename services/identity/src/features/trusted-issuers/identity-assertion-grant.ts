@@ -67,6 +67,8 @@ export function createIdentityAssertionGrant(options: Options) {
         parsed(String(scope)),
       ]);
       const jkt = await proofKey(provider, ctx);
+      if (read.jkt !== undefined && read.jkt !== jkt)
+        throw invalidGrant('the assertion is bound to a key, of which the request has no DPoP proof');
       ctx.body = await issueActingToken(options, ctx, {
         ...{ permitted, account, target, scopes, jkt, actors: [clientId] },
         ...{ epoch: account.epoch, lifetime: options.lifetimes.accessToken },

@@ -23,6 +23,8 @@ export type IdentityAssertion = {
   resource: string | undefined;
   /** The most scopes that it gives; undefined for no bound. */
   scope: string | undefined;
+  /** The thumbprint of the key that it is bound to (§8.6.1.2). */
+  jkt: string | undefined;
 };
 
 /**
@@ -55,15 +57,18 @@ export function createIdentityAssertions(options: {
     const claims = await verifyWorkloadToken(assertion, issuer, keys).catch((error: unknown) => {
       throw error instanceof TokenProblem ? refused(`it ${error.message}`) : error;
     });
-    const { sub, aud, jti, resource, scope, client_id: client, exp } = claims;
+    const { sub, aud, jti, resource, scope, client_id: client, exp, cnf } = claims;
     const [audience, ...others] = [aud].flat();
     if (audience !== options.issuer || others.length > 0) throw refused('its audience is not this issuer');
     if (client !== clientId) throw refused('it is for another client');
     if (!isText(sub) || !isText(jti)) throw refused('it has no sub or no jti');
     if (!isTextIfAny(resource) || !isTextIfAny(scope)) throw refused('its resource or scope is no string');
+    const { jkt } = (cnf ?? {}) as { jkt?: unknown };
+    if (!isTextIfAny(jkt) || (jkt === undefined) !== (cnf === undefined))
+      throw refused('it is bound to something else than the key of a DPoP proof');
     const isFirst = await useOnce(`id-jag ${issuer.issuer} ${jti}`, new Date((exp + SKEW) * 1000));
     if (!isFirst) throw refused('it has already been used');
-    return { issuer, subject: sub, resource, scope };
+    return { issuer, subject: sub, resource, scope, jkt };
   };
 }
 

@@ -134,6 +134,8 @@ t.test('assertions that are not accepted', async (t) => {
     ['for another audience', await sign({ aud: 'https://elsewhere.example' }), /audience/],
     ['for several audiences', await sign({ aud: [base, 'https://elsewhere.example'] }), /audience/],
     ['expired', await sign({ iat: seconds() - 700, exp: seconds() - 100 }), /expired/],
+    ['bound to a key, without a proof', await sign({ cnf: { jkt: 'thumbprint' } }), /bound/],
+    ['bound to a certificate', await sign({ cnf: { 'x5t#S256': 'print' } }), /bound/],
     ['without jti', await sign({ jti: undefined as never }), /jti/],
     ['of an issuer of workloads', await sign({ iss: stranger.issuer }, { by: stranger }), /not trusted/],
     ['signed by another issuer', await sign({}, { by: stranger }), /its issuer|signature/],
