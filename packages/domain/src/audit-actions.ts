@@ -8,6 +8,7 @@ export const AUDIT_ACTIONS = {
   'consent.refused': 'Access denied to an application',
   'token.revoked': 'Token revoked',
   'token.exchanged': 'Token exchanged by an application that acts for a person',
+  'identity_assertion.issued': 'Identity assertion issued for another authorization server',
   'refresh_token.repeated': 'Rotated refresh token presented again',
   'account.created': 'Account created',
   'account.changed': 'Account changed',

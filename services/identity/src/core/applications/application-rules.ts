@@ -1,4 +1,5 @@
 import type { FieldProblem } from '@gatehouse/core/errors';
+import { linkProblem } from '@gatehouse/core/web-uris';
 import { hasInvisibleCharacters } from '@gatehouse/domain/invisible-characters';
 import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
 import { appearanceProblems } from '@gatehouse/web/branding';
@@ -9,6 +10,8 @@ import { securityProfileProblems } from './security-profile.ts';
 const MAX_NAME = 200;
 const MAX_EXCHANGE_RULES = 20;
 const MAX_EXCHANGE_SCOPES = 50;
+/** RFC 6749 §A.1. */
+const CLIENT_ID = /^[\x20-\x7e]{1,500}$/;
 /** RFC 6749 §3.3. */
 const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/;
 const SCOPES: readonly string[] = [...OIDC_SCOPES, ...API_SCOPES];
@@ -98,6 +101,11 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
     'token_exchange',
     'is for applications of type machine and resource',
   );
+  refuse(
+    settings.identityAssertions.length > 0 && type !== 'web',
+    'identity_assertions',
+    'is for applications of type web, which people sign in to and which can keep a secret',
+  );
   refuse(trusted && type !== 'machine', 'trusted', 'is for applications of type machine');
   if (backchannelLogoutUri !== undefined) {
     const problem = signsPeopleIn(settings)
@@ -105,30 +113,64 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
       : `is not for applications of type ${type}: nobody signs in to them`;
     refuse(problem !== undefined, 'backchannel_logout_uri', problem ?? '');
   }
-  problems.push(...exchangeProblems(settings.tokenExchange));
+  problems.push(
+    ...exchangeProblems(settings.tokenExchange),
+    ...assertionProblems(settings.identityAssertions),
+  );
   return [...problems, ...appearanceProblems(settings), ...securityProfileProblems(settings)];
 }
 
 /** The problems of the APIs at which an application may act for people. Whether they exist is known when it asks for a token. */
 function exchangeProblems(rules: Settings['tokenExchange']): FieldProblem[] {
-  const field = 'token_exchange';
+  return ruleProblems('token_exchange', 'API', rules, (rule) => ({
+    resource: isResource(rule.resource) ? undefined : 'must be an absolute URL without a fragment',
+    scopes: areScopes(rule.scopes) ? undefined : `must be at most ${MAX_EXCHANGE_SCOPES} names of scopes`,
+  }));
+}
+
+/** The problems of the authorization servers for which it gets identity assertions. An assertion without a scope would have no bound. */
+function assertionProblems(rules: Settings['identityAssertions']): FieldProblem[] {
+  return ruleProblems('identity_assertions', 'authorization server', rules, (rule) => ({
+    authorization_server:
+      linkProblem(rule.authorization_server) ??
+      (rule.authorization_server.includes('?') ? 'must not have a query' : undefined),
+    client_id: CLIENT_ID.test(rule.client_id) ? undefined : 'must be the client ID of the application there',
+    scopes:
+      rule.scopes.length > 0 && areScopes(rule.scopes)
+        ? undefined
+        : `must be 1 to ${MAX_EXCHANGE_SCOPES} names of scopes`,
+    resources:
+      rule.resources === undefined || areResources(rule.resources)
+        ? undefined
+        : `must be 1 to ${MAX_EXCHANGE_RULES} absolute URLs without a fragment`,
+  }));
+}
+
+/** Whether a text can be the identifier of an API (RFC 8707 §2). */
+export const isResource = (url: string) => URL.parse(url)?.href.includes('#') === false;
+const areResources = (urls: readonly string[]) =>
+  urls.length > 0 && urls.length <= MAX_EXCHANGE_RULES && urls.every(isResource);
+const areScopes = (scopes: readonly string[]) =>
+  scopes.length <= MAX_EXCHANGE_SCOPES && scopes.every((scope) => SCOPE_TOKEN.test(scope));
+
+/** The problems of rules, each of which is for another `thing`: the value of its first field. */
+function ruleProblems<R>(
+  field: string,
+  thing: string,
+  rules: readonly R[],
+  problemsOf: (rule: R) => Partial<Record<keyof R & string, string | undefined>>,
+): FieldProblem[] {
   if (rules.length > MAX_EXCHANGE_RULES)
     return [{ field, message: `must have at most ${MAX_EXCHANGE_RULES}` }];
-  if (new Set(rules.map(({ resource }) => resource)).size < rules.length)
-    return [{ field, message: 'must name each API once' }];
-  return rules.flatMap(({ resource, scopes }, i) => [
-    ...(URL.parse(resource)?.href.includes('#') === false
-      ? []
-      : [{ field: `${field}.${i}.resource`, message: 'must be an absolute URL without a fragment' }]),
-    ...(scopes.length <= MAX_EXCHANGE_SCOPES && scopes.every((scope) => SCOPE_TOKEN.test(scope))
-      ? []
-      : [
-          {
-            field: `${field}.${i}.scopes`,
-            message: `must be at most ${MAX_EXCHANGE_SCOPES} names of scopes`,
-          },
-        ]),
-  ]);
+  const found = rules.map(problemsOf);
+  const [key] = Object.keys(found[0] ?? {}) as (keyof R)[];
+  if (key !== undefined && new Set(rules.map((rule) => rule[key])).size < rules.length)
+    return [{ field, message: `must name each ${thing} once` }];
+  return found.flatMap((problems, i) =>
+    Object.entries(problems).flatMap(([name, message]) =>
+      typeof message === 'string' ? [{ field: `${field}.${i}.${name}`, message }] : [],
+    ),
+  );
 }
 
 function uriProblems(field: string, uris: readonly string[], settings: Settings): FieldProblem[] {

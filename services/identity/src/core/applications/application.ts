@@ -35,6 +35,17 @@ export type Profiles = { readonly [pin in keyof ProfilePins]?: ProfilePins[pin][
 /** An API at which an application may act for people: its identifier, and the scopes. */
 export type ExchangeRule = { resource: string; scopes: readonly string[] };
 
+/**
+ * An authorization server for which an application gets identity assertions (ID-JAG): its issuer, the client ID of the application there, the
+ * most scopes, and the only APIs there, if they are listed.
+ */
+export type AssertionRule = {
+  authorization_server: string;
+  client_id: string;
+  scopes: readonly string[];
+  resources?: readonly string[];
+};
+
 /** The rule for an API: of identifiers that are the same URL, one is enough. */
 export function ruleFor(rules: readonly ExchangeRule[], identifier: string): ExchangeRule | undefined {
   const key = URL.parse(identifier)?.href;
@@ -151,6 +162,8 @@ export const APPLICATION = {
   supportUri: text().optional(),
   /** The APIs for which it may exchange the tokens that were sent to its own API (RFC 8693), and the most scopes there. */
   tokenExchange: value<readonly ExchangeRule[]>().default([]),
+  /** The other authorization servers at which it may act for the people who sign in to it. An admin decides. */
+  identityAssertions: value<readonly AssertionRule[]>().default([]),
   /** The security profile that it must follow. */
   securityProfile: oneOf(SECURITY_PROFILES).optional(),
   /** Two can be valid at a time, so that one can be replaced without downtime. */
@@ -350,7 +363,10 @@ export const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
 /** The grants by which it gets tokens (RFC 7591 §2). */
 export function grantTypesOf(
-  application: Pick<Application, 'type' | 'legacyImplicit' | 'deviceFlow' | 'redirectUris' | 'tokenExchange'>,
+  application: Pick<
+    Application,
+    'type' | 'legacyImplicit' | 'deviceFlow' | 'redirectUris' | 'tokenExchange' | 'identityAssertions'
+  >,
 ): string[] {
   if (!signsPeopleIn(application)) {
     return ['client_credentials', ...(application.tokenExchange.length === 0 ? [] : [TOKEN_EXCHANGE_GRANT])];
@@ -360,6 +376,7 @@ export function grantTypesOf(
     'refresh_token',
     ...(application.legacyImplicit ? ['implicit'] : []),
     ...(application.deviceFlow ? [DEVICE_CODE_GRANT] : []),
+    ...(application.identityAssertions.length === 0 ? [] : [TOKEN_EXCHANGE_GRANT]),
   ];
 }
 

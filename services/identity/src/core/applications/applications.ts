@@ -206,6 +206,13 @@ async function check(
 ): Promise<void> {
   const trustChanges = next.trusted !== (before?.trusted ?? false);
   if (trustChanges && manager.role !== 'admin') throw onlyAdminsTrust();
+  if (
+    !isDeepStrictEqual(next.identityAssertions, before?.identityAssertions ?? []) &&
+    manager.role !== 'admin'
+  ) {
+    const message = 'Only an admin can decide for which servers an application gets identity assertions.';
+    throw new ServiceError('forbidden', message);
+  }
   const problems = settingsProblems(next);
   if (before === undefined || next.scopes !== before.scopes) {
     // It may keep what it has, such as what an admin gave to a trusted one.

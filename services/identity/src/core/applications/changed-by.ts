@@ -32,6 +32,8 @@ const CHANGED_BY = {
   idTokenProfileClaims: 'owner',
   securityProfile: 'owner',
   tokenExchange: 'owner',
+  /** Only an admin, who is an owner everywhere. */
+  identityAssertions: 'owner',
 } as const satisfies Record<keyof ApplicationChanges, ApplicationRole>;
 
 /** The settings among these changes that are different, and that only the owner changes; `scopes` if some are added. */

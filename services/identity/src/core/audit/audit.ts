@@ -18,6 +18,7 @@ const BUFFERED = [
   'consent.refused',
   'token.revoked',
   'token.exchanged',
+  'identity_assertion.issued',
   'refresh_token.repeated',
 ] as const satisfies readonly AuditAction[];
 const actionsOn = (...things: string[]) =>

@@ -336,6 +336,26 @@ export const AUTHORITY = {
       },
     },
   },
+  issued_assertion: {
+    name: 'Identity assertions for another authorization server (ID-JAG)',
+    givenBy: 'an admin, by the setting identity_assertions; the person, by signing in to the application',
+    bound:
+      'the client ID, scopes and APIs of the setting; 5 minutes, in which nothing ends one; the other server ends what it gives for one',
+    restsOn: ['sign_in_epoch'],
+    needs: 'account',
+    cells: {
+      ends: {
+        ...GIVEN_BY_SIGN_IN,
+        [ASKED]: ['signed_out', ...GIVEN_BY_SIGN_IN[ASKED]],
+        [OTHER_OWNER]: ['transferred'],
+        [WITH_APPLICATION]: ['application_deleted'],
+      },
+      stays: {
+        'roles and scopes here say nothing about the other server': ['role_lowered', 'scopes_narrowed'],
+        'it is no credential of the person’s own applications': ['credentials_ended'],
+      },
+    },
+  },
   api_key: {
     name: 'API key',
     givenBy: 'the owner, a developer or an admin',

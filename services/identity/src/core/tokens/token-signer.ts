@@ -11,6 +11,8 @@ export type TokenDraft = {
   lifetime: number;
   /** By default, that of the setting. */
   algorithm?: SigningAlgorithm;
+  /** By default, that of an access token. */
+  type?: 'oauth-id-jag+jwt';
   /** In addition to those that every access token has. */
   claims?: Record<string, unknown>;
 };
@@ -20,16 +22,16 @@ export type EventSigner = (claims: JWTPayload) => Promise<string>;
 
 export type SignedToken = { token: string; jti: string };
 
-/** Signs an access token of RFC 9068 outside a grant: for a login at the API, and for calls between services. */
+/** Signs an access token of RFC 9068 outside a grant, such as for a login at the API and for calls between services, or an ID-JAG. */
 export type TokenSigner = (draft: TokenDraft) => Promise<SignedToken>;
 
 /** Signs with one of our private keys. */
 export async function createTokenSigner(issuer: string, key: JWK): Promise<TokenSigner> {
   const { alg, kid, privateKey } = await importKey(key);
-  return async ({ subject, clientId, audience, scope, lifetime, claims = {} }) => {
+  return async ({ subject, clientId, audience, scope, lifetime, claims = {}, type = 'at+jwt' }) => {
     const jti = randomUUID();
     const token = await new SignJWT({ ...claims, client_id: clientId, scope })
-      .setProtectedHeader({ alg, kid, typ: 'at+jwt' })
+      .setProtectedHeader({ alg, kid, typ: type })
       .setIssuer(issuer)
       .setSubject(subject)
       .setAudience(audience)

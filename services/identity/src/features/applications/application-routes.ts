@@ -22,7 +22,13 @@ import type { ApplicationDraft, Applications } from '../../core/applications/app
 import { readPublicKeys, readPublicKeysUri } from '../../core/applications/public-keys.ts';
 import type { Api } from '../../http/api.ts';
 import { APPLICATIONS, createManagerApi } from './managers.ts';
-import { ApplicationView, applicationShape, applicationView, ExchangeRuleView } from './views.ts';
+import {
+  ApplicationView,
+  AssertionRuleView,
+  applicationShape,
+  applicationView,
+  ExchangeRuleView,
+} from './views.ts';
 
 const Texts = Type.Array(Type.String());
 
@@ -59,6 +65,7 @@ const Changes = Type.Object({
   id_token_profile_claims: Type.Optional(Type.Boolean()),
   security_profile: Type.Optional(Type.Union([Type.Enum([...SECURITY_PROFILES]), Type.Null()])),
   token_exchange: Type.Optional(Type.Array(ExchangeRuleView)),
+  identity_assertions: Type.Optional(Type.Array(AssertionRuleView)),
 });
 const Draft = Type.Object({
   ...Changes.properties,
@@ -181,6 +188,7 @@ function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
       idTokenAlgorithm: body.id_token_signed_response_alg,
       idTokenProfileClaims: body.id_token_profile_claims,
       tokenExchange: body.token_exchange,
+      identityAssertions: body.identity_assertions,
     }),
     // Null removes these.
     ...Object.fromEntries(

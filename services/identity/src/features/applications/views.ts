@@ -36,6 +36,15 @@ export const ExchangeRuleView = Type.Object({
   scopes: Texts,
 });
 
+export const AssertionRuleView = Type.Object({
+  authorization_server: Type.String({ description: 'Its issuer identifier (RFC 8414 §2).' }),
+  client_id: Type.String({ description: 'The client ID of the application there.' }),
+  scopes: Texts,
+  resources: Type.Optional(
+    Type.Array(Type.String(), { description: 'The only APIs there; by default, the other server decides.' }),
+  ),
+});
+
 export const ApplicationView = Type.Object({
   client_id: Type.String(),
   name: Type.String(),
@@ -90,6 +99,11 @@ export const ApplicationView = Type.Object({
       'The APIs for which the application may exchange the tokens that people send to its own API (RFC 8693), and the most scopes ' +
       'there. Its own API is in the list, too, perhaps without scopes.',
   }),
+  identity_assertions: Type.Array(AssertionRuleView, {
+    description:
+      'The other authorization servers for which the application gets identity assertions (ID-JAG) of the people who sign in to it, and ' +
+      'the most scopes there. Only an admin changes them.',
+  }),
   registered: Type.Boolean({ description: 'Whether the client manages its own registration (RFC 7592).' }),
   primary_color: Type.Optional(Type.String({ description: 'The accent of its pages, as #rrggbb.' })),
   logo_uri: Type.Optional(Type.String({ description: 'A PNG picture as a data: URL.' })),
@@ -130,6 +144,7 @@ export const applicationShape = shape('Application', ApplicationView, {
   id_token_profile_claims: true,
   security_profile: null,
   token_exchange: [],
+  identity_assertions: [],
   registered: false,
   last_used_at: null,
   last_used_address: null,
@@ -164,6 +179,7 @@ export function applicationView(application: Application) {
     id_token_profile_claims: application.idTokenProfileClaims,
     security_profile: application.securityProfile ?? null,
     token_exchange: application.tokenExchange,
+    identity_assertions: application.identityAssertions,
     registered: application.registrableScopes !== undefined,
     ...omitUndefined({
       primary_color: application.primaryColor,

@@ -46,14 +46,22 @@ const tokenRequest = shape(
     refresh_token: text('With refresh_token.'),
     device_code: text('With the grant of the device flow (RFC 8628 §3.4).'),
     subject_token: text(
-      'With token exchange (RFC 8693 §2.1): the access token that a person has sent to the API of the application.',
+      'With token exchange (RFC 8693 §2.1): the access token that a person has sent to the API of the application; for an ID-JAG, an ID ' +
+        'token or a refresh token of the application.',
     ),
-    subject_token_type: text('With token exchange: `urn:ietf:params:oauth:token-type:access_token`.'),
-    requested_token_type: text('With token exchange: the same, by default.'),
+    subject_token_type: text(
+      'With token exchange: `urn:ietf:params:oauth:token-type:access_token`; for an ID-JAG, that of an `id_token` or a `refresh_token`.',
+    ),
+    requested_token_type: text(
+      'With token exchange: that of an access token, by default; `urn:ietf:params:oauth:token-type:id-jag` for an identity assertion ' +
+        '(draft-ietf-oauth-identity-assertion-authz-grant §4.3).',
+    ),
     assertion: text(
       'With the grant of RFC 7523: an ID-JAG of an issuer that an admin trusts to speak for people (draft-ietf-oauth-identity-assertion-authz-grant §4.4).',
     ),
-    audience: text('With token exchange: as resource.'),
+    audience: text(
+      'With token exchange: as resource; for an ID-JAG, the issuer of the other authorization server.',
+    ),
     scope: text('With client_credentials, refresh_token and token exchange: scopes, separated by spaces.'),
     resource: text('RFC 8707 §2. The API, by default; with token exchange, that of the token.'),
   }),
@@ -68,7 +76,7 @@ const tokenResponse = shape(
   'TokenResponse',
   Type.Object({
     access_token: Type.String(),
-    token_type: Type.String({ enum: ['Bearer', 'DPoP'] }),
+    token_type: Type.String({ enum: ['Bearer', 'DPoP', 'N_A'] }),
     expires_in: Type.Integer({ description: 'In seconds.' }),
     issued_token_type: text('With token exchange (RFC 8693 §2.2.1).'),
     refresh_token: text(

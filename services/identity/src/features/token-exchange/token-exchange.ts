@@ -4,7 +4,7 @@ import { apiAudience } from '@gatehouse/tokens/scopes';
 import { decodeProtectedHeader } from 'jose';
 import type Provider from 'oidc-provider';
 import { errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
-import type { Account, Accounts } from '../../core/accounts/account.ts';
+import type { Account } from '../../core/accounts/account.ts';
 import { ruleFor, TOKEN_EXCHANGE_GRANT } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import { type ActingAt, isActingAllowed, scopesAtOurs } from '../../core/oidc/acting.ts';
@@ -17,20 +17,20 @@ import { scopesFor } from '../../core/oidc/permissions.ts';
 import { proofKey } from '../../core/oidc/proof-key.ts';
 import type { FindResource, ProtectedResource } from '../../core/oidc/protected-resource.ts';
 import type { Permitted, RequestPermissions } from '../../core/oidc/provider-options.ts';
-import { type ExchangeRequest, readExchange } from './exchange-request.ts';
+import { type ExchangeRequest, ID_JAG, readExchange, scopesWithin } from './exchange-request.ts';
+import { type AssertionOptions, issueIdentityAssertion } from './identity-assertion.ts';
 
 /** A person, an agent, and two services that it calls in turn. */
 const MAX_ACTORS = 4;
 
-type Options = ActingTokenOptions & {
-  issuer: string;
-  lifetimes: { accessToken: number };
-  /** Throws `unauthenticated` for a token that is not valid. */
-  verify(token: string): Promise<{ caller: Caller; audience: string }>;
-  accounts: Pick<Accounts, 'find'>;
-  applications: Pick<Applications, 'find'>;
-  findResource: FindResource;
-};
+type Options = ActingTokenOptions &
+  AssertionOptions & {
+    lifetimes: { accessToken: number };
+    /** Throws `unauthenticated` for a token that is not valid. */
+    verify(token: string): Promise<{ caller: Caller; audience: string }>;
+    applications: Pick<Applications, 'find'>;
+    findResource: FindResource;
+  };
 /** The token that is exchanged, the API that it was sent to, and the person with the grant behind it. */
 type Subject = {
   caller: Caller;
@@ -52,6 +52,10 @@ export function createTokenExchange(options: Options) {
     async function exchange(ctx: KoaContextWithOIDC): Promise<void> {
       const permitted = await permissionsOf(ctx, ctx.oidc.client?.clientId ?? '');
       if (permitted === undefined) throw new errors.UnauthorizedClient();
+      if (ctx.oidc.params?.requested_token_type === ID_JAG) {
+        ctx.body = await issueIdentityAssertion(options, provider, ctx, permitted.application);
+        return;
+      }
       const request = readExchange(ctx.oidc.params);
       const subject = await subjectOf(options, provider, permitted, request.subjectToken);
       const jkt = await proofKey(provider, ctx, subject.caller.keyThumbprint !== undefined);
@@ -173,17 +177,6 @@ function allowedBy(
   throw invalidGrant(
     'the person has not been asked whether this application may act for them there: ask again',
   );
-}
-
-/** The scopes that the request names, or all. Throws `invalid_scope` for more than is allowed, and for none. */
-function scopesWithin(allowed: readonly string[], asked: readonly string[]): readonly string[] {
-  const excess = asked
-    .filter((scope) => !allowed.includes(scope))
-    .join(' ')
-    .slice(0, 200);
-  if (excess !== '') throw new errors.InvalidScope('this exchange cannot have the requested scope', excess);
-  if (allowed.length === 0) throw new errors.InvalidScope('this exchange can have no scope', '');
-  return asked.length === 0 ? allowed : asked;
 }
 
 /** The lifetime of the new token in seconds: it ends no later than the one that is exchanged. Throws `invalid_grant`. */

@@ -22,6 +22,7 @@ const TESTED_ELSEWHERE: Partial<Record<GivenCapability, string>> = {
   resource_application: 'services/identity/test/features/resources/resources.test.ts',
   linked_identity: 'services/identity/test/features/identity-providers/identity-providers-api.test.ts',
   identity_assertion: 'services/identity/test/features/trusted-issuers/identity-assertions.full.test.ts',
+  issued_assertion: 'services/identity/test/features/token-exchange/issue-identity-assertions.full.test.ts',
   passkey: 'services/identity/test/features/account/recovery/undo.full.test.ts',
 };
 /** Events that a session ends with, which take browsers with passkeys and other providers. */
