@@ -44,6 +44,8 @@ export type RequestedBy = {
   /** The person; null for a machine. */
   user_id: string | null;
   client_id: string;
+  /** The applications that act for the person, the latest first; absent where the person acts. */
+  actors?: readonly string[];
   address: string;
   user_agent: string | null;
   request_id: string;

@@ -23,7 +23,7 @@ import type { Offer } from './product.ts';
 
 /** The caller: a person, limited by role and ownership, or a machine (undefined), which is not. */
 export type Actor = { person: { id: string; role: string } | undefined } & Partial<
-  Pick<Caller, 'acr' | 'authTime' | 'keyThumbprint'>
+  Pick<Caller, 'acr' | 'actors' | 'authTime' | 'keyThumbprint'>
 >;
 
 /** The use cases of orders. For an order that the actor may not see they throw `not_found`, as if it did not exist. */
@@ -94,7 +94,10 @@ export function createOrderService(options: {
         updatedAt: now,
         history: [{ status: 'pending', at: now, note: null }],
       };
-      const placement = await store.place(order, { key, ...(isOwn ? { maxPending } : {}) });
+      const placement = await store.place(order, {
+        ...{ key, actors: actor.actors },
+        ...(isOwn ? { maxPending } : {}),
+      });
       if (placement.isPlaced) return order;
       if ('lacking' in placement) throw notEnough(placement.lacking, products);
       throw new ServiceError(
@@ -134,6 +137,7 @@ export function createOrderService(options: {
           return changeStatus(order, change, new Date());
         },
         ifVersion,
+        actor.actors,
       );
     },
   };

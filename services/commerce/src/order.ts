@@ -54,6 +54,8 @@ export type Placement =
   | { isPlaced: false; lacking: string }
   | { isPlaced: false; isOverLimit: true };
 
+type Actors = readonly string[] | undefined;
+
 /** The store as the use cases need it. Its lists are of all orders or, with `within`, of one user's. */
 export type OrderStore = ListSource<OrderField, Order> & {
   within(userId: string): ListSource<OrderField, Order>;
@@ -63,14 +65,19 @@ export type OrderStore = ListSource<OrderField, Order> & {
   /**
    * Reserves the stock of all lines and stores the order with the key, or does neither. Throws `unavailable` if it took too
    * long, and `conflict` if the key is taken. With `maxPending`, the order is placed only if its customer has fewer pending
-   * ones that were placed with it.
+   * ones that were placed with it. The event names the `actors`, the applications that act for the caller.
    */
   place(
     order: Order,
-    options?: { key?: IdempotencyKey | undefined; maxPending?: number },
+    options?: { key?: IdempotencyKey | undefined; maxPending?: number; actors?: Actors },
   ): Promise<Placement>;
   /** Calls `decide` with the current order. Throws `not_found`, `precondition_failed`, and what `decide` throws. */
-  update(id: string, decide: (current: Order) => Order, ifVersion: IfVersion): Promise<Order>;
+  update(
+    id: string,
+    decide: (current: Order) => Order,
+    ifVersion: IfVersion,
+    actors?: Actors,
+  ): Promise<Order>;
   /** Removes the customer and all notes from a person's orders, which are kept for bookkeeping. */
   makeAnonymous(userId: string): Promise<void>;
 };

@@ -11,7 +11,7 @@ t.test(
   async (t) => {
     const server = await startJetStream(t);
     await server.kill();
-    const { call, machine } = await build(t, { natsUrl: server.url });
+    const { call, issuer, machine } = await build(t, { natsUrl: server.url });
     const product = { name: 'Green tea', price: 12.5, currency: 'USD' };
     const { id } = (await call('POST', PRODUCTS, machine, product)).body;
     await server.start();
@@ -37,19 +37,30 @@ t.test(
     const { id: tea } = (await call('POST', PRODUCTS, machine, { ...product, stock: 5 })).body;
     await published(3, 3);
     const order = { items: [{ product_id: tea, quantity: 2 }], currency: 'USD', user_id: ANN };
-    const { id: placed } = (await call('POST', '/v2/orders', machine, order)).body;
+    const agent = await issuer.sign({
+      ...{ sub: ANN, client_id: 'app_2', scope: 'write:data', roles: ['user'] },
+      act: { sub: 'app_2', act: { sub: 'app_1' } },
+    });
+    const { id: placed } = (await call('POST', '/v2/orders', agent, order)).body;
     await published(4, 4);
-    for (const status of ['confirmed', 'cancelled'])
-      t.equal((await call('PUT', `/v2/orders/${placed}`, machine, { status })).status, 200);
+    for (const [status, token] of [
+      ['confirmed', machine],
+      ['cancelled', agent],
+    ] as const)
+      t.equal((await call('PUT', `/v2/orders/${placed}`, token, { status })).status, 200);
     await published(5, 6);
     await call('PUT', `${PRODUCTS}/${tea}`, machine, { price: 13 });
     const data = { id: placed, user_id: ANN, currency: 'USD', total_amount: 25 };
     const items = [{ product_id: tea, quantity: 2 }];
+    const actors = ['app_2', 'app_1'];
     t.match(await published(3, 7), [
       ['commerce.product.changed', { data: { id: tea, version: 1, stock: 5 } }],
-      ['commerce.order.created', { data: { ...data, items, version: 1, status: 'pending' } }],
-      ['commerce.order.changed', { data: { ...data, items, version: 2, status: 'confirmed' } }],
-      ['commerce.order.changed', { data: { ...data, items, version: 3, status: 'cancelled' } }],
+      ['commerce.order.created', { data: { ...data, items, version: 1, status: 'pending', actors } }],
+      [
+        'commerce.order.changed',
+        { data: { ...data, items, version: 2, status: 'confirmed', actors: undefined } },
+      ],
+      ['commerce.order.changed', { data: { ...data, items, version: 3, status: 'cancelled', actors } }],
       ['commerce.product.changed', { data: { id: tea, version: 2, stock: 5, price: 13 } }],
     ]);
   },

@@ -310,6 +310,7 @@ function updated(
     user_id: current.id,
     version: revision.version,
     changed: names.map(({ name }) => name),
+    ...(by?.actors && { actors: by.actors }),
   };
   return {
     next: { ...next, ...epochs, ...revision },

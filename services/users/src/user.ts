@@ -144,7 +144,7 @@ export type AccountChanged = {
  */
 export type UserEvent = {
   subject: 'users.user.created' | 'users.user.changed' | 'users.user.deleted';
-  data: { user_id: string; version: number; changed?: string[] };
+  data: { user_id: string; version: number; changed?: string[]; actors?: readonly string[] };
 };
 
 /**

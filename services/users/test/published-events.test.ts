@@ -51,6 +51,8 @@ const BY = {
   ...{ user_agent: 'Browser/1', request_id: 'req_1' },
 };
 
+const BY_AGENT = { ...BY, actors: ['app_2', 'app_1'] };
+
 let count = 0;
 function somebody() {
   count += 1;
@@ -69,8 +71,8 @@ t.test('each write is published, without personal data', async (t) => {
   const steps: [write: () => Promise<unknown>, event: { subject: string; data: object }][] = [
     [() => users.insert(user), { subject: 'users.user.created', data: { user_id: id, version: 1 } }],
     [
-      () => users.update(id, { name: 'Secret Other', username: user.username }),
-      { subject: 'users.user.changed', data: { version: 2, changed: ['name'] } },
+      () => users.update(id, { name: 'Secret Other', username: user.username }, undefined, BY_AGENT),
+      { subject: 'users.user.changed', data: { version: 2, changed: ['name'], actors: BY_AGENT.actors } },
     ],
     [
       () => users.verifyEmail(id, email ?? ''),

@@ -58,6 +58,13 @@ t.test('changes that are only recorded are sent to identity, and end nothing', a
   t.match(newsOf(id), [{ reason: 'username', epoch: 0, sign_in_epoch: 0, by }]);
   t.equal(newsOf(id).length, 1);
   t.equal((await call('GET', path, token)).status, 200, 'the token is accepted');
+  const agent = await issuer.sign({
+    ...{ sub: id, client_id: 'app_2', scope: 'write:users', roles: ['user'] },
+    act: { sub: 'app_2', act: { sub: 'app_1' } },
+  });
+  t.equal((await call('PUT', path, agent, { username: 'renamed2' })).status, 200);
+  await until(() => newsOf(id).length > 1, 5000);
+  t.match(newsOf(id)[1], { by: { user_id: id, client_id: 'app_2', actors: ['app_2', 'app_1'] } });
 
   const draft = { username: 'boss', email: 'boss@example.org', password: 'correct horse' };
   const boss = await call('POST', '/kb/api/v1/users', machine, { ...draft, role: 'admin' });

@@ -89,7 +89,7 @@ export function createOrderStore(connection: Connection, { logger }: { logger: L
       return undefined;
     },
 
-    async place(order, { key, maxPending } = {}) {
+    async place(order, { key, maxPending, actors } = {}) {
       const { id } = order;
       const { lines, ...others } = fieldsOf(order);
       const intent = { _id: id, lines, deleted_at: NOT_YET, ...idempotencyFields(key) };
@@ -104,7 +104,7 @@ export function createOrderStore(connection: Connection, { logger }: { logger: L
       const { matchedCount } = await orders.updateOne({ _id: id, 'stock.phase': 'reserving' }, {
         $set: placed,
         $unset: { deleted_at: '' },
-        $push: { outbox: outboxEvent('commerce.order.created', eventData(order)) },
+        $push: { outbox: outboxEvent('commerce.order.created', eventData(order, actors)) },
       } as never);
       if (matchedCount === 0) throw unavailable('The order took too long, and was not placed.');
       // If this fails, the sweep does it.
@@ -112,12 +112,12 @@ export function createOrderStore(connection: Connection, { logger }: { logger: L
       return { isPlaced: true };
     },
 
-    async update(id, decide, ifVersion) {
+    async update(id, decide, ifVersion, actors) {
       const { next } = await store.update(
         id,
         (current, revision) => {
           const next = { ...decide(current), ...revision };
-          return { next, events: [{ subject: 'commerce.order.changed', data: eventData(next) }] };
+          return { next, events: [{ subject: 'commerce.order.changed', data: eventData(next, actors) }] };
         },
         ifVersion,
       );
@@ -194,7 +194,8 @@ async function insertIntent(
   });
 }
 
-function eventData({ id, userId, status, version, total, currency, createdAt, updatedAt, lines }: Order) {
+function eventData(order: Order, actors: readonly string[] | undefined) {
+  const { id, userId, status, version, total, currency, createdAt, updatedAt, lines } = order;
   return {
     id,
     user_id: userId,
@@ -205,6 +206,7 @@ function eventData({ id, userId, status, version, total, currency, createdAt, up
     items: lines.map(({ productId, quantity }) => ({ product_id: productId, quantity })),
     created_at: createdAt.toISOString(),
     updated_at: updatedAt.toISOString(),
+    ...(actors && { actors }),
   };
 }
 

@@ -38,6 +38,16 @@ const Id = (description: string) => Type.String({ description });
 const Version = Type.Integer({ description: 'Counts the changes: a higher one is later.' });
 const Currency = Type.String({ description: 'An ISO 4217 code.' });
 const OrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+/** Absent where the person acted. Readers of a product are anybody, and learn of no actors. */
+const ACTORS = {
+  actors: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'The client IDs of the applications that acted for the person, the latest first (RFC 8693); or the ID of the admin.',
+    }),
+  ),
+};
+const AGENTS = { actors: ['app_06f2k1c8w0h3v5n7q9t1x3z5b7'] };
 
 const ANN = 'usr_06f2k1c8w0h3v5n7q9t1x3z5b7';
 
@@ -60,6 +70,7 @@ const order = (description: string): EventType => ({
     total_amount: Type.Number(),
     currency: Currency,
     version: Version,
+    ...ACTORS,
   }),
   example: {
     order_id: 'ord_06f2k1c8w0h3v5n7q9t1x3z5b7',
@@ -68,6 +79,7 @@ const order = (description: string): EventType => ({
     total_amount: 49.9,
     currency: 'EUR',
     version: 1,
+    ...AGENTS,
   },
   aggregate: ({ order_id: id }) => String(id),
   readers: ({ user_id: id }) => [STAFF, person(id)],
@@ -154,8 +166,11 @@ export const EVENT_TYPES = {
   'user.created': { ...user('A user was created.'), aboutOthers: true },
   'user.updated': user(
     'A user was changed.',
-    { changed: Type.Array(Type.String(), { description: 'The names of the fields that changed.' }) },
-    { changed: ['name'] },
+    {
+      changed: Type.Array(Type.String(), { description: 'The names of the fields that changed.' }),
+      ...ACTORS,
+    },
+    { changed: ['name'], ...AGENTS },
   ),
   'user.deleted': { ...user('A user was deleted.'), aboutOthers: true },
   'order.created': order('An order was placed.'),

@@ -28,7 +28,10 @@ for (let i = 0; i < 2; i += 1) {
   // The outbox delivers at least once.
   await publish('commerce.order.created', order('ord_ann', ANN), source);
 }
-await publish('commerce.order.changed', order('ord_bob', BOB, { status: 'cancelled', version: 2 }));
+await publish(
+  'commerce.order.changed',
+  order('ord_bob', BOB, { status: 'cancelled', version: 2, actors: ['app_2', 'app_1'] }),
+);
 const product = { id: 'prd_1', name: 'Teapot', price: 5, currency: 'EUR', stock: 1, sku: null };
 await publish('commerce.product.changed', { ...product, status: 'active', version: 1, secret: 'x' });
 await publish('commerce.product.deleted', { id: 'prd_1', version: 2 });
@@ -55,6 +58,9 @@ t.test('an admin sees all, each once and in order, with no field but those of th
     { product_id: 'prd_1', order_id: 'ord_ann', change: -2 },
     { product_id: 'prd_1', order_id: 'ord_bob', change: 2 },
   ]);
+  const acted = data.filter((it) => 'actors' in it.data);
+  t.match(acted, [{ type: 'order.updated', data: { actors: ['app_2', 'app_1'] } }]);
+  t.equal(acted.length, 1, 'everybody sees what happens to a product, and nobody by which application');
   t.notMatch(JSON.stringify(data), /secret/);
 });
 

@@ -186,10 +186,17 @@ export function originOf(ctx: Context): Origin {
   return { address, userAgent, requestId };
 }
 
-/** The fields of an entry that describe a request to another service. */
-export function entryOfRequest(by: RequestedBy): Pick<AuditEntry, 'actor' | 'client' | 'origin'> {
-  const { user_id: actor, client_id: client, address, user_agent: userAgent, request_id: requestId } = by;
-  return { actor, client, origin: { address, userAgent: userAgent ?? undefined, requestId } };
+/** The fields of an entry that describe a request to another service. An application that acts for a person is named in the details. */
+export function entryOfRequest(
+  by: RequestedBy,
+  details: NonNullable<AuditEntry['details']>,
+): Pick<AuditEntry, 'actor' | 'client' | 'origin' | 'details'> {
+  const { user_id: person, client_id: client, actors, user_agent: userAgent, request_id: requestId } = by;
+  return {
+    client,
+    origin: { address: by.address, userAgent: userAgent ?? undefined, requestId },
+    ...(actors ? { actor: null, details: { ...details, actors } } : { actor: person, details }),
+  };
 }
 
 /** With a key, as a password typed instead of a login could be guessed from a plain hash. */

@@ -100,8 +100,13 @@ export function createAccountChangeHandler(options: {
 
 function entryOf({ id: event, user_id: subject, reason, details, by }: AccountChange): AuditEntry {
   const action = ACTIONS[reason] ?? 'account.changed';
-  const entry: AuditEntry = { action, event, subject, details: { change: reason, ...details } };
-  return by === undefined ? entry : { ...entry, ...entryOfRequest(by) };
+  const changed = { change: reason, ...details };
+  return {
+    action,
+    event,
+    subject,
+    ...(by === undefined ? { details: changed } : entryOfRequest(by, changed)),
+  };
 }
 
 const ACTIONS: Readonly<Record<string, AuditAction>> = {

@@ -37,6 +37,7 @@ const EventId = Type.String({ pattern: '^evt_[0-9a-hjkmnp-tv-z]{26}$' });
 const By = Type.Object({
   user_id: Type.Union([Type.String(), Type.Null()]),
   client_id: Type.String(),
+  actors: Type.Optional(Type.Array(Type.String())),
   address: Type.String(),
   user_agent: Type.Union([Type.String(), Type.Null()], { default: null }),
   request_id: Type.String(),
@@ -191,8 +192,7 @@ export function internalRoutes(options: {
     await options.audit.record({
       action,
       event,
-      ...entryOfRequest(by),
-      details,
+      ...entryOfRequest(by, details),
       ...(subject && { subject }),
     });
     const notice = webhookNotice(reported);

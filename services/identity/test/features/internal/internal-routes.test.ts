@@ -275,6 +275,7 @@ t.test('each account change is in the audit log, once however often it comes', a
   const status = { from: 'active', to: 'inactive' };
   const created = { role: 'admin', status: 'active' };
   const changed = 'account.changed';
+  const actors = ['app_2', 'app_1'];
   for (const [change, action, revokes, origin = BY_STORED] of [
     [{ reason: 'created', details: created, by: BY }, 'account.created', false],
     [{ reason: 'created', details: created }, 'account.created', false, {}],
@@ -285,6 +286,12 @@ t.test('each account change is in the audit log, once however often it comes', a
       { ...BY_STORED, actor: undefined },
     ],
     [{ reason: 'username', by: BY }, changed, false],
+    [
+      { reason: 'username', by: { ...BY, actors } },
+      changed,
+      false,
+      { ...BY_STORED, actor: undefined, details: { change: 'username', actors } },
+    ],
     [{ reason: 'email', by: BY }, changed, false],
     [{ reason: 'email' }, undefined, false],
     [{ reason: 'role', details: role, by: BY }, changed, true],
