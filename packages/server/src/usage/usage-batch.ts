@@ -1,5 +1,5 @@
 /** The counters beside those of requests. */
-export const USAGE_COUNTERS = ['tokens_issued', 'logins', 'rate_limited'] as const;
+export const USAGE_COUNTERS = ['tokens_issued', 'logins', 'rate_limited', 'agent_requests'] as const;
 export type UsageCounter = (typeof USAGE_COUNTERS)[number];
 
 /** Stands for the clients, and for the routes, beyond the number that is counted one by one. */
@@ -26,6 +26,8 @@ export type CounterUsage = {
   client: string | null;
   /** How somebody signed in; of logins. */
   method?: string;
+  /** The application or admin that acts for the person; of agent_requests. A request of a chain counts for each. */
+  actor?: string;
   count: number;
 };
 

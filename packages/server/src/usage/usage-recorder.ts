@@ -78,11 +78,11 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
       keys.set(id, { minute, client, key, count: 1 });
   }
 
-  function countEvent(counter: UsageCounter, minute: number, client: string | null, method?: string): void {
-    const key = `${minute} ${client ?? ''} ${counter} ${method ?? ''}`;
+  function countEvent(counted: Omit<CounterUsage, 'count'>): void {
+    const { minute, client, counter, method = '', actor = '' } = counted;
+    const key = `${minute} ${client ?? ''} ${counter} ${method}${actor}`;
     const known = counters.get(key);
-    if (known === undefined)
-      counters.set(key, { minute, counter, client, ...omitUndefined({ method }), count: 1 });
+    if (known === undefined) counters.set(key, { ...counted, count: 1 });
     else known.count += 1;
   }
 
@@ -96,12 +96,21 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
 
   return {
     observe({ route, client, status, ms, info }) {
-      if (isInternal(client) || route.includes(' /internal/')) return false;
+      // An admin who impersonates somebody may have a token of the dashboard, which is a service, too.
+      const isOwn = isInternal(client) && info?.actors === undefined;
+      if (isOwn || route.includes(' /internal/')) return false;
       const minute = minuteOf(now());
       const limitedClient = limited(client, minute);
       if (info?.keyId !== undefined) countKey(minute, limitedClient, info.keyId);
       const { statuses, latency } = seriesOf(minute, route, limitedClient);
-      if (status === TOO_MANY_REQUESTS) countEvent('rate_limited', minute, limitedClient);
+      if (status === TOO_MANY_REQUESTS)
+        countEvent({ minute, counter: 'rate_limited', client: limitedClient });
+      if (info?.actors !== undefined && counters.size < MAX_SERIES) {
+        for (const it of info.actors) {
+          const actor = limited(it, minute) ?? OTHER;
+          countEvent({ minute, counter: 'agent_requests', client: limitedClient, actor });
+        }
+      }
       const kind = Math.min(3, Math.max(0, Math.floor(status / 100) - 2));
       statuses[kind] = (statuses[kind] as number) + 1;
       const bucket = latencyBucket(ms);
@@ -112,7 +121,7 @@ export function createUsageRecorder({ now = Date.now }: { now?: () => number } =
       // People sign in to the dashboard, which is a service, too.
       if (counter !== 'logins' && isInternal(client)) return;
       const minute = minuteOf(now());
-      countEvent(counter, minute, limited(client, minute), method);
+      countEvent({ minute, counter, client: limited(client, minute), ...omitUndefined({ method }) });
     },
     take() {
       dropOld(minuteOf(now()));

@@ -11,8 +11,8 @@ const request = (over: object = {}) => ({
   ...{ route: 'GET /items', client: 'app_1', status: 200, ms: 3 },
   ...over,
 });
-const withKey = (keyId: string, over: object = {}) =>
-  request({ info: { id: 'req', credential: undefined, failure: undefined, keyId }, ...over });
+const INFO = { id: 'req', credential: undefined, failure: undefined };
+const withKey = (keyId: string, over: object = {}) => request({ info: { ...INFO, keyId }, ...over });
 const sum = (batches: Pick<UsageBatch, 'requests'>[]) =>
   batches.flatMap(({ requests }) => requests.flatMap(({ statuses }) => statuses)).reduce((a, b) => a + b, 0);
 
@@ -28,6 +28,9 @@ t.test('requests are counted by minute, route, client and status, with their lat
   recorder.count('logins', 'app_1', 'password');
   recorder.count('logins', 'app_1', 'passkey');
   for (const client of ['app_2', undefined]) recorder.observe(request({ client, status: 429 }));
+  recorder.observe(request({ info: { ...INFO, actors: ['app_1', 'app_3'] } }));
+  // An admin acts as somebody.
+  recorder.observe(request({ client: 'dashboard', info: { ...INFO, actors: ['usr_1'] } }));
   // Not usage: one service asks another.
   recorder.observe(request({ route: 'GET /internal/users/existence/:id', client: undefined }));
   recorder.observe(request({ client: 'commerce' }));
@@ -45,19 +48,27 @@ t.test('requests are counted by minute, route, client and status, with their lat
         latency: [latencyBucket(1), 4],
       },
       {
-        ...{ minute: 101, route: 'GET /items', client: 'app_1', statuses: [4, 0, 0, 0] },
-        latency: [latencyBucket(3), 4],
+        ...{ minute: 101, route: 'GET /items', client: 'app_1', statuses: [5, 0, 0, 0] },
+        latency: [latencyBucket(3), 5],
       },
       ...['app_2', null].map((client) => ({
         ...{ minute: 101, route: 'GET /items', client, statuses: [0, 0, 1, 0] },
         latency: [latencyBucket(3), 1],
       })),
+      {
+        ...{ minute: 101, route: 'GET /items', client: 'dashboard', statuses: [1, 0, 0, 0] },
+        latency: [latencyBucket(3), 1],
+      },
     ],
     counters: [
       { minute: 101, counter: 'logins', client: 'app_1', method: 'password', count: 2 },
       { minute: 101, counter: 'logins', client: 'app_1', method: 'passkey', count: 1 },
       { minute: 101, counter: 'rate_limited', client: 'app_2', count: 1 },
       { minute: 101, counter: 'rate_limited', client: null, count: 1 },
+      ...['app_1', 'app_3'].map((actor) => ({
+        ...{ minute: 101, counter: 'agent_requests', client: 'app_1', actor, count: 1 },
+      })),
+      { minute: 101, counter: 'agent_requests', client: 'dashboard', actor: 'usr_1', count: 1 },
       { minute: 101, counter: 'logins', client: 'dashboard', count: 1 },
     ],
     keys: [

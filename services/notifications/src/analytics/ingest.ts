@@ -55,6 +55,7 @@ const readBatch = bodyValidator(
         counter: Type.Union(USAGE_COUNTERS.map((name) => Type.Literal(name))),
         client: Client,
         method: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9+-]{0,63}$' })),
+        actor: Type.Optional(Type.String({ maxLength: 128 })),
         count: Count,
       }),
     ),
@@ -156,9 +157,9 @@ export function createIngest(options: {
           counts: statuses,
           latency: histogramOf(latency),
         })),
-        ...counters.filter(isInTime).map(({ counter, method, count, ...series }) => ({
+        ...counters.filter(isInTime).map(({ counter, method, actor, count, ...series }) => ({
           ...place(series),
-          labels: { counter, ...omitUndefined({ method }) },
+          labels: { counter, ...omitUndefined({ method, actor }) },
           counts: [count],
         })),
         ...keys.filter(isInTime).map(({ key, count, ...series }) => ({

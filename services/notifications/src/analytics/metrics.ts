@@ -12,6 +12,7 @@ export const GROUPS = [
   'currency',
   'method',
   'api_key',
+  'actor',
 ] as const;
 export type Group = (typeof GROUPS)[number];
 
@@ -26,7 +27,7 @@ export type Metric = {
   unit: 'count' | 'ms' | 'currency';
   /** Services, or what else is counted. */
   sources: readonly string[];
-  /** The groups by which it can be divided; with `isPerClient`, also by client_id. */
+  /** The groups by which it can be divided; with `isPerClient`, also by client_id, unless it is `groupedBy` one. */
   groups: readonly Group[];
   /** Whether people may ask for it about their own applications. */
   isPerClient: boolean;
@@ -126,6 +127,14 @@ export const METRICS = {
     ]),
     isOnlyPerClient: true,
   },
+  agent_requests: {
+    ...counter(
+      'agent_requests',
+      'Requests that an application, or an admin, made for a person. One of a chain of applications counts for each of them.',
+      ['actor'],
+    ),
+    groupedBy: 'actor',
+  },
   orders: {
     description: 'Orders by the time they were placed, with their current status.',
     ...byLabels,
@@ -156,8 +165,8 @@ export type MetricName = keyof typeof METRICS;
 export const METRIC_NAMES = Object.keys(METRICS) as readonly MetricName[];
 
 /** The groups by which a metric can be asked for. */
-export function groupsOf({ groups, isPerClient }: Metric): readonly Group[] {
-  return isPerClient ? [...groups, 'client_id'] : groups;
+export function groupsOf({ groups, isPerClient, groupedBy }: Metric): readonly Group[] {
+  return isPerClient && groupedBy === undefined ? [...groups, 'client_id'] : groups;
 }
 
 /** The group by which the values of a query are divided. */

@@ -33,6 +33,9 @@ t.test('counts of services are returned by minute, hour and day', async (t) => {
       counters: [
         { minute: now - 2, counter: 'tokens_issued', client: 'app_a', count: 6 },
         { minute: now - 2, counter: 'rate_limited', client: 'app_a', count: 5 },
+        { minute: now - 2, counter: 'agent_requests', client: 'app_a', actor: 'app_a', count: 7 },
+        { minute: now - 2, counter: 'agent_requests', client: 'app_a', actor: 'app_b', count: 2 },
+        { minute: now - 2, counter: 'agent_requests', client: 'app_b', actor: 'app_b', count: 9 },
         { minute: now - 2, counter: 'logins', client: null, count: 2 },
         { minute: now - 2, counter: 'logins', client: 'app_a', method: 'password+code', count: 3 },
         { minute: now - 2, counter: 'logins', client: 'app_b', method: 'passkey', count: 4 },
@@ -84,6 +87,20 @@ t.test('counts of services are returned by minute, hour and day', async (t) => {
       { api_key: 'k1', value: 5 },
       { api_key: 'k2', value: 4 },
     ]);
+    for (const [query, a, b] of [
+      ['', 7, 11],
+      ['&client_id=app_b', undefined, 9],
+    ] as const) {
+      const values = [
+        ...(a === undefined ? [] : [{ actor: 'app_a', value: a }]),
+        { actor: 'app_b', value: b },
+      ];
+      t.match(await ask(`metric=agent_requests${query}&${range}`), {
+        // A request of a chain counts for each actor, so that there is no sum.
+        total: a === undefined ? b : null,
+        totals: values.toSorted((one, other) => other.value - one.value),
+      });
+    }
     t.match((await ask(`metric=requests&group_by=status&${range}`)).totals, [
       { status: '2xx', value: 25 },
       { status: '4xx', value: 9 },

@@ -104,6 +104,7 @@ exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > 
     { name: 'tokens_issued', description: 'Access tokens issued.', unit: 'count', group_by: [ 'client_id' ] },
     { name: 'logins', description: 'Successful sign-ins, on the pages and by the API.', unit: 'count', group_by: [ 'method', 'client_id' ] },
     { name: 'api_key_requests', description: 'Requests with an API key, or with a token that was issued for one.', unit: 'count', group_by: [ 'api_key', 'client_id' ] },
+    { name: 'agent_requests', description: 'Requests that an application, or an admin, made for a person. One of a chain of applications counts for each of them.', unit: 'count', group_by: [ 'actor' ] },
     { name: 'orders', description: 'Orders by the time they were placed, with their current status.', unit: 'count', group_by: [ 'status', 'currency' ] },
     { name: 'revenue', description: 'The revenue of orders, by the time they were placed and by currency, without cancelled and refunded orders.', unit: 'currency', group_by: [ 'currency' ] },
     { name: 'notifications', description: 'Notifications by the time they were accepted, with their current status.', unit: 'count', group_by: [ 'status', 'type' ] }
@@ -148,7 +149,7 @@ exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > 
 
 exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > machine: GET /api/v1/analytics?metric=requests&group_by=colour 1`] = `
 400 · content-type: application/json; charset=utf-8 · cache-control: no-store
-{ error: 'group_by must be one of route, client_id, service, status, type, currency, method, api_key.' }
+{ error: 'group_by must be one of route, client_id, service, status, type, currency, method, api_key, actor.' }
 `
 
 exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > machine: GET /api/v1/analytics?metric=requests&interval=day&from=2000-01-01 1`] = `
@@ -173,7 +174,7 @@ exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > 
 
 exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > machine: GET /api/v1/analytics?metric=speed 1`] = `
 400 · content-type: application/json; charset=utf-8 · cache-control: no-store
-{ error: 'metric must be one of requests, errors, client_errors, rate_limited, latency_p50, latency_p95, latency_p99, tokens_issued, logins, api_key_requests, orders, revenue, notifications.' }
+{ error: 'metric must be one of requests, errors, client_errors, rate_limited, latency_p50, latency_p95, latency_p99, tokens_issued, logins, api_key_requests, agent_requests, orders, revenue, notifications.' }
 `
 
 exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > nobody: GET /api/v1/analytics 1`] = `
@@ -195,6 +196,7 @@ exports[`services/notifications/test/analytics/wire.test.ts > TAP > analytics > 
     { name: 'tokens_issued', description: 'Access tokens issued.', unit: 'count', group_by: [ 'client_id' ] },
     { name: 'logins', description: 'Successful sign-ins, on the pages and by the API.', unit: 'count', group_by: [ 'method', 'client_id' ] },
     { name: 'api_key_requests', description: 'Requests with an API key, or with a token that was issued for one.', unit: 'count', group_by: [ 'api_key', 'client_id' ] },
+    { name: 'agent_requests', description: 'Requests that an application, or an admin, made for a person. One of a chain of applications counts for each of them.', unit: 'count', group_by: [ 'actor' ] },
     { name: 'orders', description: 'Orders by the time they were placed, with their current status.', unit: 'count', group_by: [ 'status', 'currency' ] },
     { name: 'revenue', description: 'The revenue of orders, by the time they were placed and by currency, without cancelled and refunded orders.', unit: 'currency', group_by: [ 'currency' ] },
     { name: 'notifications', description: 'Notifications by the time they were accepted, with their current status.', unit: 'count', group_by: [ 'status', 'type' ] }
