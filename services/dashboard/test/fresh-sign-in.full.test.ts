@@ -32,11 +32,14 @@ t.test('what takes a fresh sign-in asks for one, and goes back to where it was',
   const id = await delivered();
   const { browser } = await built.signedIn('admin');
   const form = await browser.get(`/dashboard/orders/${id}/refund`);
+  const impersonation = await browser.get(`/dashboard/users/${built.people.ann.id}/impersonate`);
   passSixMinutes(t);
   // By then, nothing has been heard of revocations for too long.
   for (const path of [`/v2/orders/${id}`, '/api/v1/auth/permissions']) {
     await until(async () => (await built.call('GET', path)).status === 200, 60_000);
   }
+  const first = await browser.submit(impersonation, { reason: 'Ticket 4711' }, '/impersonate');
+  t.equal(heading(first), 'Confirm that it is you');
   const asked = await browser.submit(form, {}, `action="/dashboard/orders/${id}/refund"`);
   t.equal(heading(asked), 'Confirm that it is you');
   const status = async () =>

@@ -14,6 +14,7 @@ export function userActions({ value: user, visit, path }: Target<ApiUser>): Html
       html`<button class="primary">Activate account</button>`,
     );
   }
-  return html`${user.email !== null && html`<a class="secondary" href="${path}/password-reset">Send a link for a new password</a>`}
+  return html`${user.role !== 'admin' && html`<a class="secondary" href="${path}/impersonate">Act as this user</a>`}
+${user.email !== null && html`<a class="secondary" href="${path}/password-reset">Send a link for a new password</a>`}
 <a class="button danger" href="${path}/deactivate">Deactivate (block) account</a>`;
 }

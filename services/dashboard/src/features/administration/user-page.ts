@@ -12,6 +12,7 @@ import { hasRole } from '../../sessions/session.ts';
 import { applicationSection, type UserApplications } from './user-applications.ts';
 import { type ConsentList, consentSection } from './user-consents.ts';
 import { type FactorList, factorSection, newLink, type SetUpLink } from './user-factors.ts';
+import { type ImpersonationToken, newToken } from './user-impersonation.ts';
 import type { ApiUser } from './user-list.ts';
 import { type ApiPicture, pictureSection } from './user-picture.ts';
 import { accessSection } from './user-revocation.ts';
@@ -45,8 +46,8 @@ export async function userPage({
 }: ResourceView<User>): Promise<Html> {
   const { csrf, person } = visit;
   const isSelf = user.id === person.id;
-  const links = user.factors === undefined ? [] : await visit.takeFlashes();
-  return html`${links.map((text) => newLink(JSON.parse(text) as SetUpLink))}<section class="panel">${facts([
+  const created = user.factors === undefined ? [] : await visit.takeFlashes();
+  return html`${created.map(createdView)}<section class="panel">${facts([
     ['User ID', copyable('user-id', user.id)],
     ['Username', html`<bdi>${user.username ?? '–'}</bdi>`],
     ['Email', emailText(user)],
@@ -68,6 +69,12 @@ ${user.factors !== undefined && factorSection(user.factors, { path, isSelf, user
 ${user.consents !== undefined && consentSection(user.consents, path)}
 ${hasRole(person, 'admin') && accessSection(path, isSelf)}
 ${!isSelf && deletion}`;
+}
+
+/** A link or a token that has just been created. */
+function createdView(text: string): Html {
+  const created = JSON.parse(text) as SetUpLink | ImpersonationToken;
+  return 'access_token' in created ? newToken(created) : newLink(created);
 }
 
 /** The address, and whether the person has confirmed it. */

@@ -19,6 +19,7 @@ import { applicationsOf } from './user-applications.ts';
 import { type ConsentList, consentQuestions, consentsPath } from './user-consents.ts';
 import type { FactorList } from './user-factors.ts';
 import { factorQuestions, factorsPath } from './user-factors.ts';
+import { impersonationQuestions } from './user-impersonation.ts';
 import { userImport } from './user-import.ts';
 import { findUser, listUsers, withLastSignIns } from './user-list.ts';
 import { type ApiSession, openText, type User, userPage } from './user-page.ts';
@@ -174,6 +175,7 @@ export const users = resourcePages<User>({
     deactivate: deactivation,
     'sessions/end-all': endOfAllSessions,
     ...factorQuestions,
+    ...impersonationQuestions,
     ...pictureQuestions,
     ...consentQuestions,
     ...accessQuestions,

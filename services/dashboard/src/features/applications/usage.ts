@@ -1,6 +1,7 @@
 import { html } from '@gatehouse/web/html';
 import type { Application } from '../../api/application-types.ts';
 import type { Part } from '../../resources/resource.ts';
+import { agentSection } from '../overview/agents.ts';
 import { loadSeries, rangeOf } from '../overview/analytics.ts';
 import { figureOf, REQUEST_METRICS, requestFigures } from '../overview/figures.ts';
 import { requestPlots, usageOver } from '../overview/plots.ts';
@@ -17,10 +18,11 @@ export const usage = ({ rateLimit }: { rateLimit?: 'on' | 'off' }): Part<Applica
     const isPolling = visit.ctx.get('x-polling') === 'true';
     const isLimited = rateLimit !== 'off';
     const shown = { application: value, range };
-    const [series, limit, tables] = await Promise.all([
+    const [series, limit, tables, agents] = await Promise.all([
       loadSeries(visit.api, REQUEST_METRICS, { range, clientId }),
       limitSection(visit.api, { ...shown, isLimited }),
       !isPolling && usageTables(visit.api, shown),
+      !isPolling && agentSection(visit.api, { range, clientId }),
     ]);
     const isAway = series.requests.error !== undefined;
     return html`${usageOver(range, {
@@ -35,6 +37,6 @@ export const usage = ({ rateLimit }: { rateLimit?: 'on' | 'off' }): Part<Applica
       below: limit,
       plots: requestPlots(series),
       requests: series.requests,
-    })}${!isAway && tables}`;
+    })}${!isAway && tables}${agents}`;
   },
 });

@@ -7,6 +7,7 @@ import { choiceLinks } from '../../pages/parts.ts';
 import type { View } from '../../pages/view.ts';
 import type { Section } from '../../routes/dashboard-router.ts';
 import type { Visit } from '../../routes/visit.ts';
+import { agentSection } from './agents.ts';
 import { loadSeries, rangeOf } from './analytics.ts';
 import { figureOf, REQUEST_METRICS, requestFigures, type Unit } from './figures.ts';
 import { firstSteps, progressOf } from './first-steps.ts';
@@ -39,16 +40,19 @@ export function overview({
   /** The invitations to applications that wait for the person. */
   invitationNotice(api: Api, csrf: string): Promise<Content>;
 }): Section {
-  async function view({ api, person, query, csrf }: Visit): Promise<View> {
+  async function view({ api, ctx, person, query, csrf }: Visit): Promise<View> {
     const range = rangeOf(query('range'));
     const measures = MEASURES.filter(({ isOfAll }) => person.role !== 'user' || !isOfAll);
     const metrics = [...REQUEST_METRICS, ...measures.map(({ metric }) => metric)];
     const mayFill = sampleData && person.role === 'admin';
-    const [series, progress, invitations, products] = await Promise.all([
+    // The figures are loaded again every few seconds, and the table below them is not.
+    const isPolling = ctx.get('x-polling') === 'true';
+    const [series, progress, invitations, products, agents] = await Promise.all([
       loadSeries(api, metrics, { range }),
       progressOf(api),
       invitationNotice(api, csrf),
       mayFill ? attempt(api.get<ApiPage<unknown>>('/v2/products', { limit: 1 })) : undefined,
+      !isPolling && agentSection(api, { range }),
     ]);
     const isNew = progress !== undefined && progress.application === undefined;
     const usage = usageOver(range, {
@@ -76,7 +80,7 @@ export function overview({
       charts: true,
       notice: query('done') === 'samples' ? 'The sample data is created.' : undefined,
       body: html`${invitations}${progress && firstSteps(progress)}${products?.value?.data.length === 0 && sampleOffer(csrf)}
-${!(isNew && person.role === 'user') && usage}
+${!(isNew && person.role === 'user') && usage}${agents}
 <section><h2>Shortcuts</h2>
 ${choiceLinks(SHORTCUTS)}</section>`,
     };

@@ -30,6 +30,17 @@ export const TASKS: readonly Task[] = [
     words: 'workload identity federation oidc ci jwks secretless',
   },
   {
+    ...{
+      href: '/dashboard/applications',
+      title: 'Applications: with token exchange, APIs and agents act for people',
+    },
+    words: 'agent delegation on behalf obo rfc8693 mcp impersonation actor',
+  },
+  {
+    ...{ href: '/dashboard/users', title: 'Users: act as a user (impersonate)', role: 'admin' },
+    words: 'impersonation log in as support debug',
+  },
+  {
     ...{ href: '/dashboard/rate-limits', title: 'Rate limits: the applications that are near theirs' },
     words: 'throttle throttling quota usage',
   },

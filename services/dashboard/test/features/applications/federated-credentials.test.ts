@@ -56,6 +56,11 @@ t.test('a job signs in without a secret', async (t) => {
   const path = `/dashboard/applications/${id}/credentials`;
   const { browser } = await built.signedIn('ann');
 
+  const start = await browser.get(`/dashboard/applications/${id}/quick-start`);
+  const [, tab = ''] = /href="([^"]+)">do without one</.exec(start.html) ?? [];
+  const steps = await browser.get(tab);
+  t.match(textOf(steps), 'client_assertion_type');
+  t.match(steps.html, `href="${path}#federated"`);
   const form = await browser.get(path);
   t.match(textOf(form), 'There is no federated credential yet.');
   const rule = {

@@ -55,16 +55,24 @@ t.test('the usage of an application by endpoint, status and API key, with the ra
     built.events?.publish({ id: data.id, subject: usageSubject('commerce'), at: new Date(), data });
   const sent = createUsage({ service: 'commerce', send, logger });
   for (const it of refusals) sent.observe({ ...it, client: body.client_id, ms: 1 } as never);
+  const { body: planner } = await built.call<{ client_id: string }>('POST', '/api/v1/applications', 'ann', {
+    ...application,
+    name: 'Planner',
+  });
+  t.notMatch(await read(), 'Requests by agent', 'without agents');
+  for (const actors of [[body.client_id, planner.client_id], [body.client_id]])
+    sent.observe({ ...refusals[2], client: body.client_id, ms: 1, info: { id: 'req_1', actors } } as never);
   await sent.flush();
-  await until(async () => /commerce \d of 6,000 2 /.test(await read()), 30_000);
+  await until(async () => /commerce \d+ of 6,000 2 /.test(await read()), 30_000);
+  t.match(await read(), /Requests by agent .* Agent Requests Job 2 Planner 1 /);
   const limits = '/dashboard/rate-limits';
   const own = await browser.get(limits);
-  t.match(textOf(own), /Job \d of 6,000 commerce 2 /, 'how near, and how many were refused');
+  t.match(textOf(own), /Job \d+ of 6,000 commerce 2 /, 'how near, and how many were refused');
   t.match(own.html, `href="/dashboard/applications/${body.client_id}/usage"`);
   t.match(own.html, `href="/dashboard/requests?client=${body.client_id}&amp;status=429"`);
   const { browser: admins } = await built.signedIn('admin');
   const all = textOf(await admins.get(limits));
-  t.match(all, /Job \d of 6,000 commerce 2 /);
+  t.match(all, /Job \d+ of 6,000 commerce 2 /);
   const shares = [...all.matchAll(/([\d,]+) of 6,000/g)].map(([, share = '']) =>
     Number(share.replace(',', '')),
   );

@@ -9,6 +9,7 @@ import type { Act, Part, Target } from '../../../resources/resource.ts';
 import { FRAMEWORKS } from './frameworks.ts';
 import type { Sample } from './sample.ts';
 import { frameworkView, SNIPPETS, sampleOf, snippetView } from './snippets.ts';
+import { WITHOUT_SECRET } from './without-secret.ts';
 
 /** The chosen request, and its outcome. */
 type Try = { chosen: string; exchange?: Html; problem?: string | undefined };
@@ -83,7 +84,8 @@ function content(target: Target<Application>, base: string, tried: Try, secret?:
     [
       'Client secret',
       secret === undefined
-        ? isConfidential(value) && html`<a href="${path}/credentials">Add or replace a secret</a>`
+        ? isConfidential(value) &&
+          html`<a href="${path}/credentials">Add or replace a secret</a>${hasPlatforms(value) && html`, or <a href="${path}/quick-start?for=${WITHOUT_SECRET.id}#code">do without one</a>`}`
         : copyable('new-credential', secret),
     ],
     ['Redirect URI', hasSetting(type, 'redirect_uris') && copyable('redirect', sample.redirectUri)],
@@ -94,18 +96,27 @@ ${programs(target, sample, base)}
 ${type !== 'resource' && tryIt(target, tried)}`;
 }
 
+/** Whether tokens of platforms may take the place of a secret: a security profile takes keys of the application. */
+const hasPlatforms = ({ type, security_profile: profile }: Application) =>
+  type === 'machine' && profile === null;
+
 function programs({ value, visit, path }: Target<Application>, sample: Sample, base: string): Html {
-  const all = [...FRAMEWORKS.filter(({ types }) => types.includes(value.type)), ...SNIPPETS[value.type]];
+  const all = [
+    ...FRAMEWORKS.filter(({ types }) => types.includes(value.type)),
+    ...SNIPPETS[value.type],
+    ...(hasPlatforms(value) ? [WITHOUT_SECRET] : []),
+  ];
   // Another page would not have the new secret.
   const isOnePage = sample.secretInFile !== undefined;
   return programTabs(
     { visit, path },
     base,
     all,
-    (it) =>
-      'files' in it
-        ? frameworkView(`code-${it.id}`, it, sample, value)
-        : snippetView(`code-${it.id}`, it, sample),
+    (it) => {
+      if ('view' in it) return it.view(value, path, base);
+      const id = `code-${it.id}`;
+      return 'files' in it ? frameworkView(id, it, sample, value) : snippetView(id, it, sample);
+    },
     isOnePage,
   );
 }
