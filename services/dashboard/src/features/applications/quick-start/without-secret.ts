@@ -8,7 +8,8 @@ import { PLATFORMS } from './platforms.ts';
 export const WITHOUT_SECRET = { id: 'without-secret', title: 'Without a secret', view };
 
 function view(application: Application, path: string, base: string): Html {
-  const files = PLATFORMS.github.files({ base, application, subject: '', audience: base });
+  const { github } = PLATFORMS;
+  const files = github.files({ base, application, subject: '', issuer: github.issuer, audience: base });
   return html`<p>A job at GitHub, GitLab, Kubernetes or a cloud signs in with the token that its platform gives it. No secret can leak or expire.</p>
 <ol><li>An admin adds the platform to the <a href="/dashboard/trusted-issuers">trusted issuers</a>.</li>
 <li><a href="${path}/credentials#federated">Add a federated credential</a>: it says which jobs sign in as this application. Then “How to use” beside it shows the code for any platform.</li>
