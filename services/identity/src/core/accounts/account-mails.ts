@@ -49,8 +49,8 @@ export type AccountMails = {
    */
   sendPasswordReset(account: Account): Promise<{ expiresAt: Date }>;
   /**
-   * Tells the person with this id at their verified address, some times an hour for each kind and each other person who caused it. A mail about a change of how they
-   * sign in has a link that undoes it.
+   * Tells the person with this id at their verified address, unless unlimited some times an hour for each kind and each other person who caused
+   * it. A mail about a change of how they sign in has a link that undoes it.
    */
   notify(userId: string, notice: Notice): Promise<void>;
   /** Tells the address that the account had before, with a link that gives it back if it is restorable. */
@@ -157,7 +157,7 @@ export function createAccountMails(options: MailOptions): AccountMails {
         if (notice.by !== undefined && by === undefined) return;
         // Mails about what others cause leave room for those about what was done as the person.
         const cause = notice.by === undefined ? notice.kind : `${notice.kind} by ${notice.by}`;
-        await options.countMail(account.id, cause);
+        if (!notice.isUnlimited) await options.countMail(account.id, cause);
         const { change, removed: method = null } = notice.undo ?? {};
         const undo =
           change &&

@@ -108,7 +108,7 @@ export function signedInFromNewDevice(from: { device: string; address: string; a
 
 export function setUpLinkCreated(when: Occasion): Notice {
   return {
-    kind: 'set_up_link_created',
+    ...{ kind: 'set_up_link_created', isUnlimited: true },
     write: ({ account }) =>
       mail(t('An admin created a link for your account'), [
         t(

@@ -81,16 +81,21 @@ ${dark}
 /** The longest name in a mail, in characters: shorter than what would pass for a sentence of ours. */
 const MAX_NAME = 40;
 
-/**
- * A name that somebody chose, in a mail to somebody else or to them: one line, without what mail programs turn into links
- * (addresses, host names, phone numbers) and without what ends a sentence.
- */
+/** A name that somebody chose, in a mail to somebody else or to them: short, and without what ends a sentence. */
 export function plainName(name: string): string {
-  const plain = name
-    .normalize('NFKC')
-    .replace(/(?<=\S)[.。](?=\S)/gu, '·')
-    .replace(/[^\p{L}\p{M}\p{N}·_'&+()\u2019-]+/gu, ' ')
-    .replace(/\d{3}(?=[ ()+-]*\d)/g, '$&·')
-    .trim();
+  const plain = plainWords(name, '');
   return [...plain].length > MAX_NAME ? `${[...plain].slice(0, MAX_NAME - 1).join('')}…` : plain;
+}
+
+/** A sentence that somebody wrote, in a mail to somebody else. */
+export const plainSentence = (sentence: string): string => plainWords(sentence, '.,:;!?#');
+
+/** One line without what mail programs turn into links: addresses, host names, phone numbers. */
+function plainWords(text: string, punctuation: string): string {
+  return text
+    .normalize('NFKC')
+    .replace(/(?<=\S)[.。:](?=\S)/gu, '·')
+    .replace(new RegExp(`[^\\p{L}\\p{M}\\p{N}·_'&+()\u2019${punctuation}-]+`, 'gu'), ' ')
+    .replace(/\d(?:[ ()+-]*\d){6,}/g, (number) => number.replace(/\d{3}(?=[ ()+-]*\d)/g, '$&·'))
+    .trim();
 }

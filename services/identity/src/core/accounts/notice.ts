@@ -20,6 +20,8 @@ export type UndoableChange = {
 export type Notice = {
   /** Mails of each kind are limited by themselves. */
   kind: string;
+  /** Whether each one is sent, however many there are: it is about something by which somebody can act. */
+  isUnlimited?: boolean;
   /** The id of another person who did it, if the mail names them. */
   by?: string | undefined;
   /** The change that a link in the mail undoes; `removed` is the id of what was removed. */

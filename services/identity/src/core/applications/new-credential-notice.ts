@@ -24,7 +24,7 @@ export function credentialCreated(
   by?: string | undefined,
 ): Notice {
   return {
-    ...{ kind: 'new_credential', by },
+    ...{ kind: 'new_credential', isUnlimited: true, by },
     write: ({ account, by: maker }) =>
       mail(t('A new API credential was created'), [
         sentences(

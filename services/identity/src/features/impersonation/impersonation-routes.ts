@@ -24,7 +24,10 @@ const MAX_REASON = 500;
 
 const Draft = Type.Object({
   user_id: Type.String({ maxLength: 254 }),
-  reason: Type.String({ maxLength: MAX_REASON, description: 'It is in the audit log.' }),
+  reason: Type.String({
+    maxLength: MAX_REASON,
+    description: 'It is in the audit log and in the mail to the user.',
+  }),
 });
 const tokenShape = shape(
   'ImpersonationToken',
@@ -60,7 +63,7 @@ export function impersonationRoutes(options: {
     summary: 'Act as another user',
     description:
       'For an admin who has signed in within the last five minutes. The token works for 15 minutes at most, and ends with that of the admin. It ' +
-      'names the admin as `act`, and can neither change accounts nor do what takes a fresh sign-in, such as large refunds. The user gets a mail.',
+      'names the admin as `act`, and can neither change accounts nor do what takes a fresh sign-in, such as large refunds. The user gets a mail with the reason.',
     body: shape('Impersonation', Draft, {
       user_id: 'usr_01m7g9w2k0000c4v8x3r6t5n1z',
       reason: 'The orders of the user are not listed (ticket 4711).',
@@ -96,7 +99,10 @@ export function impersonationRoutes(options: {
         ...{ subject: account.id, client: caller.clientId, details: { reason, scope } },
       });
       const { address } = originOf(ctx);
-      void options.mails.notify(account.id, accountImpersonated(person.id, { at: new Date(), address }));
+      void options.mails.notify(
+        account.id,
+        accountImpersonated(person.id, reason, { at: new Date(), address }),
+      );
       return { access_token: token, expires_in: lifetime, scope };
     },
   });

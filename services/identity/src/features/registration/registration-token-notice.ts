@@ -5,7 +5,7 @@ import { t } from '../../texts/texts.ts';
 /** `machines`: whether machines can register with it. */
 export function registrationTokenCreated({ name, machines }: { name: string; machines: boolean }): Notice {
   return {
-    kind: 'registration_token_created',
+    ...{ kind: 'registration_token_created', isUnlimited: true },
     write({ account }) {
       const values = { ...account, token: plainName(name) };
       return mail(t('A registration token was created'), [

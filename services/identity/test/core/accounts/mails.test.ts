@@ -77,7 +77,7 @@ const NOTICES: [Notice, subject: string][] = [
   [codesGuessed(when), 'Somebody has your password'],
   [accountConnected('Acme', when), 'Acme was connected to your account'],
   [accountDisconnected('Acme', when), 'Acme was disconnected from your account'],
-  [accountImpersonated('usr_1', when), 'An admin acts in your account'],
+  [accountImpersonated('usr_1', 'Ticket 4711', when), 'An admin acts in your account'],
   [setUpLinkCreated({ at }), 'An admin created a link for your account'],
   [applicationGiven(LIGHTHOUSE), 'Your application has a new owner'],
   [applicationChanged(LIGHTHOUSE), 'An admin changed your application'],

@@ -42,10 +42,19 @@ t.test('it is in the audit log, and the person gets a mail', async (t) => {
   const { body } = await call('GET', '/api/v1/audit?filter[action]=account.impersonated', tokens['an admin']);
   const by = { actor: people.admin.id, subject: people.ann.id, details: { reason: draft.reason } };
   t.match((body.data as object[])[0], by);
-  const mails = async () =>
-    (await mailsOf(built)).filter((it) => it.includes('An admin acts in your account'));
-  await until(async () => (await mails()).length > 0, 3000);
-  t.match((await mails())[0], /To: ann@example\.org/i);
+});
+
+t.test('each reaches the person by mail, with its reason', async (t) => {
+  const reasons = [1, 2, 3, 4].map((it) => `Ticket 471${it}: <b>orders</b>, “see” https://evil.example.`);
+  for (const reason of reasons) t.equal((await impersonate(undefined, { reason })).status, 201);
+  const mails = async () => (await mailsOf(built)).filter((it) => it.includes('Ticket 471'));
+  await until(async () => (await mails()).length === reasons.length, 3000);
+  for (const [i, mail] of (await mails()).sort().entries()) {
+    t.match(mail, /To: ann@example\.org/i);
+    t.match(mail, 'An admin acts in your account');
+    const plain = `Ticket 471${i + 1}: b orders b , see https· evil·example.`;
+    t.match(mail, `The reason that the admin gave: “${plain}”`);
+  }
 });
 
 t.test('who may not', async (t) => {
