@@ -12,6 +12,7 @@ import type { EndingGrant } from './oidc/adapter/oidc-adapter.ts';
 import type { Logout } from './oidc/epochs/sign-outs.ts';
 import type { FindResource } from './oidc/protected-resource.ts';
 import type { ProviderExtension, RequestDetails } from './oidc/provider-options.ts';
+import type { Support } from './revocations/derived-token-store.ts';
 import type { AccountPageSection } from './sessions/account-router.ts';
 import type { PageAfterSignIn } from './sessions/after-sign-in.ts';
 import type { FactorList, SecurityPart } from './sessions/listed-factors.ts';
@@ -103,8 +104,8 @@ export type LinkedPerson = {
   userId: string;
   /** The name of the identity provider for people. */
   provider: string;
-  /** The ID of a revocation of the kind `grant` that is written when the person disconnects the identity. */
-  revocationId: string;
+  /** The revocations that end its tokens: when the person disconnects the identity, and when the provider no longer signs people in. */
+  restsOn: readonly Support[];
 };
 
 /** A change of an account, as far as it concerns others. It may come again. */

@@ -38,6 +38,7 @@ export const OTHER_EVENTS = {
   provider_unlinked: 'the provider is disconnected',
   passkey_removed: 'the passkey is removed',
   issuer_changed: 'an admin changes the issuer of the provider',
+  provider_ended: 'an admin switches the provider off, or removes it',
 } as const;
 export const AUTHORITY_EVENTS = {
   ...ACCOUNT_EVENTS,
@@ -326,6 +327,7 @@ export const AUTHORITY = {
         'it carries the role that it began with': ['role_lowered'],
         [GONE]: ['deactivated', 'deleted'],
         'the person disconnected the account by which the issuer speaks for them': ['provider_unlinked'],
+        'nobody signs in by the provider, or by this issuer of it': ['provider_ended', 'issuer_changed'],
         'nothing that the issuer signs counts, and its tokens end': ['issuer_ended'],
         [OTHER_OWNER]: ['transferred'],
         'the application asks for another one': ['scopes_narrowed'],

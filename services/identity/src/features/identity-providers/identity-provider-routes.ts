@@ -6,6 +6,7 @@ import type { Context } from 'koa';
 import { type TSchema, Type } from 'typebox';
 import { nameProblems } from '../../core/applications/application-rules.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
+import type { Revocations } from '../../core/revocations/revocations.ts';
 import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { personApi } from '../../http/person-api.ts';
@@ -15,7 +16,7 @@ import type { LinkedIdentityStore } from './linked-identity.ts';
 import { notificationPath } from './notification-routes.ts';
 import type { ProviderSealer } from './provider-sealer.ts';
 import { MAX_PROVIDERS, ProviderSettings, providerOf, wrong } from './provider-settings.ts';
-import type { ProviderStore } from './stored-provider.ts';
+import { nextUpdate, type ProviderStore, providerSupport } from './stored-provider.ts';
 import { UpstreamError } from './upstream-identity.ts';
 
 const PREFIX = '/api/v1/identity-providers';
@@ -116,12 +117,13 @@ export function identityProviderRoutes(options: {
   store: ProviderStore;
   sealer: ProviderSealer;
   linkedIdentities: Pick<LinkedIdentityStore, 'count'>;
+  revocations: Pick<Revocations, 'write'>;
   /** The provider, ready for use, but not yet used. */
   activate(provider: ReturnType<typeof providerOf>): Pick<ActiveProvider, 'client'>;
   audit: Audit;
   authenticate(ctx: Context): Promise<Caller>;
 }): Api {
-  const { issuer, active, store, sealer, linkedIdentities, audit } = options;
+  const { issuer, active, store, sealer, linkedIdentities, revocations, audit } = options;
   const api = personApi(PREFIX, options.authenticate, 'Identity providers', requireFirstPartyAdmin);
 
   async function view({ provider, stored }: ActiveProvider) {
@@ -249,7 +251,7 @@ export function identityProviderRoutes(options: {
     summary: 'Change an identity provider',
     description:
       '`null` puts a setting back to its default. The secret stays unless another one is sent; together with another issuer, it has to be sent. ' +
-      'Accounts that are connected at one issuer cannot be signed in to at another.',
+      'Accounts that are connected at one issuer cannot be signed in to at another. Another issuer and `enabled: false` end the tokens by its identity assertions.',
     body: shape('IdentityProviderChanges', Type.Object(changes), { label: 'Acme', sign_up: 'off' }),
     responses: ok('The identity provider.', providerShape),
     kinds: ['conflict'],
@@ -260,18 +262,22 @@ export function identityProviderRoutes(options: {
       const entry = Object.fromEntries(settled) as ProviderSettings;
       // The issuer decides where the secret goes: an admin, who cannot read it, must not have it sent to a server of their own.
       const secret = before.preset === 'apple' ? 'private_key' : 'client_secret';
-      if (providerOf(entry).issuer !== providerOf(before).issuer && typeof body[secret] !== 'string') {
+      const isElsewhere = providerOf(entry).issuer !== providerOf(before).issuer;
+      if (isElsewhere && typeof body[secret] !== 'string') {
         throw wrong(secret, 'is required together with another issuer');
       }
       await check(entry);
-      // Later than before on every clock: replicas see by it that something has changed.
-      const updatedAt = new Date(Math.max(Date.now(), stored.updatedAt.getTime() + 1));
+      const updatedAt = nextUpdate(stored);
       const sealed = sealer.seal(stored.id, entry);
       if (!(await store.replace(stored, { ...stored, ...sealed, updatedAt }))) {
         throw new ServiceError(
           'conflict',
           'Somebody else has changed this identity provider meanwhile. Read it again.',
         );
+      }
+      // Also when it was off before: a crash may have kept it from being written.
+      if (isElsewhere || !providerOf(entry).isEnabled) {
+        await revocations.write([providerSupport({ id: stored.id, updatedAt })]);
       }
       await record(ctx, 'changed', person.id, { provider: stored.id, fields: Object.keys(body) });
       await active.reload();
@@ -295,11 +301,14 @@ export function identityProviderRoutes(options: {
   api.delete('remove', '/:id', {
     summary: 'Remove an identity provider',
     description:
-      'Nobody can sign in with it any more. Sessions stay. Accounts stay connected, for the case that it is added again with the same id and issuer.',
+      'Nobody can sign in with it any more, and tokens by its identity assertions end. Sessions stay. Accounts stay connected, for the case that it is added again with the same id and issuer.',
     responses: done('It is removed; on other replicas, within five seconds.'),
     kinds: ['conflict'],
     async handle({ ctx, person, params }) {
-      const { id } = await findStored(params.id);
+      const stored = await findStored(params.id);
+      const { id } = stored;
+      // First: after a crash, it can be removed again.
+      await revocations.write([providerSupport({ id, updatedAt: nextUpdate(stored) })]);
       await store.remove(id);
       await record(ctx, 'removed', person.id, { provider: id });
       await active.reload();

@@ -23,6 +23,7 @@ import { CONNECTED_ACCOUNTS } from './provider-pages.ts';
 import { createProviderSealer } from './provider-sealer.ts';
 import { providerSignIn, REFUSED_PROVIDER, UNLINKED_IDENTITY } from './provider-sign-in.ts';
 import type { identityProviderSettings } from './settings.ts';
+import { providerSupport } from './stored-provider.ts';
 import { createProviderStore } from './stored-provider-store.ts';
 import { createUpstreamClient, UPSTREAM_BOUNDS } from './upstream-client.ts';
 import { isIssuerOf } from './upstream-identity.ts';
@@ -101,9 +102,11 @@ export function identityProviders(
   });
   const findLinked = async (identity: { issuer: string; subject: string }) => {
     const linked = await store.find(linkedIdentityId(identity));
-    const by = active.find(linked?.provider ?? '')?.provider;
+    const { provider: by, stored } = active.find(linked?.provider ?? '') ?? {};
     if (linked === undefined || by?.isEnabled !== true || !isIssuerOf(by, identity.issuer)) return undefined;
-    return { userId: linked.userId, provider: by.label, revocationId: connectionId(linked) };
+    const connection = { kind: 'grant', id: connectionId(linked) };
+    const restsOn = stored === undefined ? [connection] : [connection, providerSupport(stored)];
+    return { userId: linked.userId, provider: by.label, restsOn };
   };
   return {
     apis: [api],

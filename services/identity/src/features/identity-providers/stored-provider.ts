@@ -8,6 +8,15 @@ export type StoredProvider = {
   updatedAt: Date;
 };
 
+/** The provider among what a token rests on. The epoch of its revocation is the time of the change that ends the token. */
+export function providerSupport({ id, updatedAt }: Pick<StoredProvider, 'id' | 'updatedAt'>) {
+  return { kind: 'grant' as const, id: `provider_${id}`, epoch: updatedAt.getTime() };
+}
+
+/** When a provider changes: later than before on every clock, since replicas see by it that something has changed. */
+export const nextUpdate = ({ updatedAt }: Pick<StoredProvider, 'updatedAt'>) =>
+  new Date(Math.max(Date.now(), updatedAt.getTime() + 1));
+
 /** The store of these providers. Writes are durable when they resolve. */
 export type ProviderStore = {
   /** All of them, the oldest first. */

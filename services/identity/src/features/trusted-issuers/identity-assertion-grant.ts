@@ -72,10 +72,7 @@ export function createIdentityAssertionGrant(options: Options) {
       ctx.body = await issueActingToken(options, ctx, {
         ...{ permitted, account, target, scopes, jkt, actors: [clientId] },
         ...{ epoch: account.epoch, lifetime: options.lifetimes.accessToken },
-        restsOn: [
-          { kind: 'grant', id: grantIdOf(read.issuer) },
-          { kind: 'grant', id: linked.revocationId },
-        ],
+        restsOn: [{ kind: 'grant', id: grantIdOf(read.issuer) }, ...linked.restsOn],
         details: { issuer: read.issuer.id },
       });
       await notifyOnce(options, permitted.application, linked);

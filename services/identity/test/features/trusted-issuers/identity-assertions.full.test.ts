@@ -17,13 +17,21 @@ const upstream = await startUpstream(t);
 const stranger = await startUpstream(t, 'second');
 const built = await build(t, {
   config: {
-    identityProviders: [...upstream.settings(), ...stranger.settings()],
-    trustedIssuerNetworks: ['127.0.0.0/8'],
+    identityProviders: stranger.settings(),
+    ...{ providerNetworks: ['127.0.0.0/8'], trustedIssuerNetworks: ['127.0.0.0/8'] },
   },
 });
 for (const it of [upstream, stranger]) it.start(built.base);
 const { call, form, base } = built;
 const [admin, ann] = [await built.login('admin'), await built.login('ann')];
+
+const provider = {
+  ...{ id: 'acme', label: 'Acme', issuer: upstream.issuer, client_id: 'gatehouse' },
+  client_secret: 'the-secret-of-gatehouse-at-the-other-provider',
+};
+const addProvider = () => call('POST', '/api/v1/identity-providers', admin, provider);
+const changeProvider = (changes: object) => call('PATCH', '/api/v1/identity-providers/acme', admin, changes);
+await addProvider();
 
 /** A person who has signed in by the provider. */
 const email = 'cora@elsewhere.example';
@@ -191,6 +199,8 @@ t.test('the token ends with its issuer, the application, and the connection of t
         await call('PUT', `/v2/users/${cora}/password`, await built.login('cora'), passwords);
       },
     ],
+    ['the provider is off', () => changeProvider({ enabled: false })],
+    ['the provider is removed', () => call('DELETE', '/api/v1/identity-providers/acme', admin)],
     [
       'disconnected',
       async () => {
@@ -201,6 +211,7 @@ t.test('the token ends with its issuer, the application, and the connection of t
   ];
   for (const [name, end] of ends) {
     await call('PATCH', path, admin, { enabled: true });
+    if ((await changeProvider({ enabled: true })).status === 404) await addProvider();
     const [ours, theirs] = [await tokenFor(), await tokenFor({ resource: identifier })];
     t.equal((await verify(theirs)).subject, decodeJwt(ours).sub, name);
     const asked = { token: theirs, ...credentialsOf(server) };
