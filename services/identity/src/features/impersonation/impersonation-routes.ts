@@ -4,6 +4,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { API_SCOPES, apiAudience, ceilingOf } from '@gatehouse/tokens/scopes';
 import { FRESH, requireSignIn } from '@gatehouse/tokens/step-up';
+import { decodeProtectedHeader } from 'jose';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { Account, Accounts } from '../../core/accounts/account.ts';
@@ -91,7 +92,7 @@ export function impersonationRoutes(options: {
         },
       });
       await revocations.noteDerived(
-        { tokenId: jti, restsOn: supportOf(caller, person.id) },
+        { tokenId: jti, restsOn: supportOf(ctx, caller, person.id) },
         acceptedUntil(lifetime),
       );
       await options.audit.record({
@@ -116,9 +117,11 @@ function scopesAs({ role }: Pick<Account, 'role'>): string[] {
 }
 
 /** The credential of the admin, and what that rests on. */
-function supportOf({ tokenId, grantId, epoch }: Caller, admin: string) {
+function supportOf(ctx: Context, { tokenId, grantId, epoch }: Caller, admin: string) {
+  const { kid = '' } = decodeProtectedHeader(ctx.get('authorization').split(' ').at(-1) ?? '');
   return [
     { kind: 'token', id: tokenId ?? '' },
+    { kind: 'key', id: kid },
     { kind: 'subject', id: admin, epoch: epoch.subject },
     ...(grantId === undefined ? [] : [{ kind: 'grant', id: grantId }]),
   ];

@@ -1,9 +1,10 @@
 import { until } from '@gatehouse/testing/processes';
-import { decodeJwt } from 'jose';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import t from 'tap';
 import { build } from '../../build.ts';
 import { type Caller, callers } from '../../callers.ts';
 import { mailsOf } from '../../pages.ts';
+import { untilDead } from '../../tokens.ts';
 
 const masterKey = Buffer.alloc(32, 7);
 const built = await build(t, { masterKey, checkResponses: true });
@@ -109,4 +110,21 @@ t.test('it ends within a second with the credential of the admin, and the person
     await until(async () => (await read(token)) === 401, 5000);
     t.ok(performance.now() - begun < 1000, name);
   }
+});
+
+t.test('it ends with the key that has signed the credential of the admin', async (t) => {
+  const login = await built.login('admin');
+  const replica = await built.replica({ accessTokenAlgorithm: 'RS256' });
+  const response = await fetch(replica + PATH, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${login}`, 'content-type': 'application/json' },
+    body: JSON.stringify(draft),
+  });
+  const { access_token: token } = (await response.json()) as { access_token: string };
+  const [before, after] = [login, token].map((it) => decodeProtectedHeader(it));
+  t.same([before?.alg, after?.alg], ['ES256', 'RS256']);
+  t.equal(await read(token), 200);
+  const withdrawal = { kids: [before?.kid], compromised: true };
+  t.equal((await call('POST', '/api/v1/signing-keys/rotate', login, withdrawal)).status, 200);
+  await untilDead(built, token);
 });
