@@ -67,6 +67,8 @@ export type Extensions = {
   accountListeners: ((change: ReportedChange, proceed: () => Promise<void>) => Promise<void>)[];
   /** Erase what they hold about an application that has been deleted, or has another owner. Repeatable. */
   applicationErasers: ((clientId: string) => Promise<unknown>)[];
+  /** Called when it matters which public keys an application has. Those at a URL are then fetched again, which is not waited for. */
+  publicKeyListeners: ((application: Pick<Application, 'id' | 'jwks'>) => void)[];
   /** Called for each revocation by any replica, more than once for some. */
   revocationListeners: ((revocation: Revocation) => void)[];
   /** The sources of the list of what acts for a person (GET /api/v1/access). */
@@ -157,6 +159,7 @@ export function createExtensions(): Extensions {
     grantListeners: [],
     accountListeners: [],
     applicationErasers: [],
+    publicKeyListeners: [],
     revocationListeners: [],
     access: [],
     personalData: [],

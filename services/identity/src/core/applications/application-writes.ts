@@ -68,7 +68,8 @@ export function createApplicationWrites(options: {
       if (due.length > 0) await revoke(due);
       return due.length;
     },
-    async change(before, changes) {
+    async change(before, requested) {
+      const changes = withNotedKeys(requested, before);
       const next = { ...before, ...changes };
       // Before the trust: after a crash in between, it still is to be ended.
       if (before.trusted && !next.trusted) await removeKeys(before.id);
@@ -77,6 +78,11 @@ export function createApplicationWrites(options: {
       return changed;
     },
   };
+}
+
+/** Keys that were fetched stay noted when the same URL is set again, and so does what rests on them. */
+export function withNotedKeys<C extends ApplicationChanges>(changes: C, { jwks }: Application): C {
+  return jwks?.uri !== undefined && changes.jwks?.uri === jwks.uri ? { ...changes, jwks } : changes;
 }
 
 /** Repeats a change until `attempt`, which is undefined when others were faster, has a result. Throws `conflict`. */

@@ -54,7 +54,7 @@ export function ruleFor(rules: readonly ExchangeRule[], identifier: string): Exc
   );
 }
 
-/** Public keys of an application (RFC 7517 §5), with which it signs its assertions (private_key_jwt). With a `uri` they are fetched there. */
+/** Public keys of an application (RFC 7517 §5), with which it signs its assertions (private_key_jwt). With a `uri`, those that were fetched there last. */
 export type PublicKeySet = { keys: readonly PublicKey[]; uri?: string };
 export type PublicKey = { kty: string } & Partial<
   Record<'crv' | 'x' | 'y' | 'n' | 'e' | 'kid' | 'alg' | 'use', string>
@@ -297,6 +297,8 @@ export type ApplicationStore = {
   ): Promise<boolean | undefined>;
   /** Raises the epoch. Undefined when there is none. Marks the application until revocationWritten(). */
   removeFederated(id: string, credentialId: string): Promise<Application | undefined>;
+  /** Notes the keys that were fetched for an application, unless it has another URL by now. */
+  noteKeys(id: string, uri: string, keys: readonly PublicKey[]): Promise<void>;
   used(id: string, use: LastUse): Promise<void>;
   /** Of a secret or a federated credential. */
   credentialUsed(

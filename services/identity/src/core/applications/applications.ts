@@ -27,7 +27,7 @@ import { applicationChanged } from './application-changed-notice.ts';
 import type { ApplicationKeys } from './application-keys.ts';
 import { scopeProblems, settingsProblems } from './application-rules.ts';
 import { type ApplicationSecrets, createSecrets } from './application-secrets.ts';
-import { type ApplicationWrites, retried } from './application-writes.ts';
+import { type ApplicationWrites, retried, withNotedKeys } from './application-writes.ts';
 import { requireDeveloperChanges, settingsOfOwner } from './changed-by.ts';
 import { createGivenCredentials, type GivenCredentials } from './given-credentials.ts';
 import type { MemberStore } from './member.ts';
@@ -143,7 +143,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     async change(manager, id, wanted) {
       return retried(async () => {
         const before = await findManaged(options, manager, id, 'developer');
-        const changes = withRequired(wanted, before.type);
+        const changes = withNotedKeys(withRequired(wanted, before.type), before);
         const next = { ...before, ...changes };
         if ((await authority.roleOf(before, manager)) !== 'owner') requireDeveloperChanges(before, changes);
         await check(options, manager, next, before);

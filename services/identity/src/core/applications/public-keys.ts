@@ -18,10 +18,9 @@ const ALGORITHMS: Record<string, readonly string[]> = {
 
 /**
  * The ids of an application's public keys among its credentials: one for each key, by its thumbprint (RFC 7638), and the last for
- * all of them together. Keys at a URL have one id.
+ * all of them together.
  */
-export async function publicKeyIds(clientId: string, { keys, uri }: PublicKeySet): Promise<string[]> {
-  if (uri !== undefined) return [`${publicKeysId(clientId)}/${hash('sha256', uri, 'base64url')}`];
+export async function publicKeyIds(clientId: string, { keys }: PublicKeySet): Promise<string[]> {
   const thumbprints = await Promise.all(keys.map((key) => calculateJwkThumbprint(key)));
   const together = hash('sha256', thumbprints.toSorted().join(), 'base64url');
   return [...thumbprints, together].map((it) => `${publicKeysId(clientId)}/${it}`);
@@ -35,7 +34,7 @@ export async function signingKeyId(
 ): Promise<string | undefined> {
   const { kid } = decodeProtectedHeader(assertion);
   const isOnly = jwks.keys.length <= 1;
-  const index = isOnly ? 0 : jwks.keys.findIndex((key) => key.kid === kid);
+  const index = isOnly ? 0 : jwks.keys.findIndex((key) => kid !== undefined && key.kid === kid);
   return (await publicKeyIds(clientId, jwks)).at(index);
 }
 

@@ -47,7 +47,7 @@ export function internal(core: Ports<'accounts' | 'applications' | 'sessions' | 
       visibleTo: applications.visibleTo,
       keysOf: async (id) =>
         (await Promise.all(extensions.applicationKeys.map((keys) => keys.live(id)))).flat(),
-      isTrusted: isTrustedIssuer(extensions),
+      ...{ isTrusted: isTrustedIssuer(extensions), extensions },
       authority: core.authority,
     }),
     accountChanged: (change) =>

@@ -9,6 +9,7 @@ import { publicKeyIds } from '../../core/applications/public-keys.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import type { GivenCapability } from '../../core/authority/authority-table.ts';
 import type { Given } from '../../core/authority/given.ts';
+import type { Extensions } from '../../core/extensions.ts';
 
 /** The applications of an owner, in the names of the internal route. `role` is null for an account that has no rights any more. */
 export type OwnedApplications = {
@@ -57,6 +58,7 @@ export function createOwnedApplications(options: {
   keysOf: (clientId: string) => Promise<Pick<Credential, 'ids' | 'given'>[]>;
   /** Whether tokens of an issuer authenticate applications. */
   isTrusted: (issuer: string) => Promise<boolean>;
+  extensions: Pick<Extensions, 'publicKeyListeners'>;
   authority: Pick<Authority<OwningAccount>, 'giverOf' | 'givenBy'>;
 }): (id: string) => Promise<OwnedApplications> {
   const { findOwner, findApplication, ownedBy, authority } = options;
@@ -83,6 +85,7 @@ export function createOwnedApplications(options: {
   return async (id) => {
     const application = await findApplication(id);
     if (application !== undefined) {
+      for (const listen of options.extensions.publicKeyListeners) listen(application);
       const account = application.owner === null ? undefined : await findOwner(application.owner);
       const { owner, active, within } = await ownerPermissions(application, async () => account);
       const role = owner?.role ?? 'machine';

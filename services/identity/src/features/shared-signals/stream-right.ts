@@ -6,6 +6,7 @@ import { publicKeyIds } from '../../core/applications/public-keys.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import type { GivenCapability } from '../../core/authority/authority-table.ts';
 import type { Given } from '../../core/authority/given.ts';
+import type { Extensions } from '../../core/extensions.ts';
 import type { EventStream } from './event-stream.ts';
 
 /** A webhook that an application made has the same giver and ends. */
@@ -21,10 +22,12 @@ export function createStreamRight(options: {
   accountCache: Pick<AccountCache, 'find'>;
   /** Whether tokens of an issuer authenticate applications. */
   isTrusted: (issuer: string) => Promise<boolean>;
+  extensions: Pick<Extensions, 'publicKeyListeners'>;
 }) {
   const { applicationStore, authority, accounts, accountCache } = options;
 
   async function giverOfCredential(application: Application, credentialId: string) {
+    for (const listen of options.extensions.publicKeyListeners) listen(application);
     const found = await findCredential(application, credentialId);
     if (found === undefined) return undefined;
     if (found.issuer !== undefined && !(await options.isTrusted(found.issuer))) return undefined;

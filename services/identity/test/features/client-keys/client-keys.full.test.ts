@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { listen } from '@gatehouse/testing/listen';
-import { type CryptoKey, exportJWK, generateKeyPair } from 'jose';
+import { until } from '@gatehouse/testing/processes';
+import { type CryptoKey, decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import * as client from 'openid-client';
 import t from 'tap';
 import { build } from '../../build.ts';
@@ -81,6 +82,49 @@ t.test(
     afterAMinute();
     t.equal(await signs(first.signing), 'invalid_client', 'although its server lets them be kept for a day');
     t.equal(await signs(second.signing), 'read:data');
+  },
+);
+
+t.test(
+  'what was made with a key at a URL ends when the key is withdrawn, and nothing else does',
+  async (t) => {
+    serve('/rotated', { keys: [first.publicJwk, second.publicJwk] });
+    const id = await makeMachine('/rotated');
+    const credentialOf = async (key: typeof first.signing) =>
+      decodeJwt((await client.clientCredentialsGrant(await discover(id, key))).access_token).credential_id;
+    const [withdrawn, kept] = [await credentialOf(first.signing), await credentialOf(second.signing)];
+    const service = await built.serviceToken('notifications');
+    /** The credentials on which webhooks of the application can rest. */
+    const inForce = async (): Promise<unknown[]> => {
+      const path = '/internal/identity/owned-applications';
+      const { owners } = (await built.call('POST', path, service, { ids: [id] })).body as {
+        owners: { credentials: { ids: string[] }[] }[];
+      };
+      return owners[0]?.credentials.flatMap(({ ids }) => ids) ?? [];
+    };
+    const have = async () => (await inForce()).filter((it) => it === withdrawn || it === kept);
+    t.same((await have()).toSorted(), [withdrawn, kept].toSorted());
+    const path = `/api/v1/applications/${id}`;
+    await built.call('PATCH', path, await built.login('admin'), { jwks_uri: `${origin}/rotated` });
+    t.equal((await have()).length, 2, 'the same URL again ends nothing');
+    respond.set('/rotated', (response) => response.writeHead(500).end());
+    afterAMinute();
+    await have();
+    await until(async () => requests.filter((it) => it === '/rotated').length === 2, 5000);
+    t.equal((await have()).length, 2, 'keys that cannot be fetched are not withdrawn');
+    serve('/rotated', { keys: [second.publicJwk] });
+    afterAMinute();
+    // Failures are kept for half a minute of the real time, but not by another replica.
+    const replica = await built.replica();
+    const ask = () =>
+      fetch(`${replica}/internal/identity/owned-applications`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${service}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ ids: [id] }),
+      });
+    t.equal((await ask()).status, 200);
+    await until(async () => !(await inForce()).includes(withdrawn), 5000);
+    t.same(await have(), [kept]);
   },
 );
 

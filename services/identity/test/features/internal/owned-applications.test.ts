@@ -39,6 +39,7 @@ t.test('the owner of many applications is asked for once', async (t) => {
     ownedBy: async () => applications,
     keysOf: async () => [],
     isTrusted: async () => true,
+    extensions: { publicKeyListeners: [] },
     authority,
   });
   const { client_ids: ids, scopes, role } = await owned('usr_1');
@@ -55,6 +56,7 @@ t.test('an application has the owner and the epochs of that person, also when it
       ownedBy: async () => [],
       keysOf: async (id) => [{ ids: [`key of ${id}`], given: undefined }],
       isTrusted: async () => true,
+      extensions: { publicKeyListeners: [] },
       authority,
     });
     t.match(await owned('app_1'), {
@@ -85,6 +87,7 @@ t.test('a federated credential counts while its issuer is trusted', async (t) =>
       }),
       ...{ visibleTo: async () => [], ownedBy: async () => [], keysOf: async () => [], authority },
       isTrusted: async () => isTrusted,
+      extensions: { publicKeyListeners: [] },
     });
     t.equal((await owned('app_1')).credentials.length, isTrusted ? 1 : 0);
   }

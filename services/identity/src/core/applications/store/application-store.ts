@@ -235,7 +235,7 @@ function credentialWrites(
       update: mongo.UpdateFilter<ApplicationDocument>,
     ): Promise<Application | undefined>;
   },
-): Pick<ApplicationStore, 'addSecret' | 'removeSecret' | 'addFederated' | 'removeFederated'> {
+): Pick<ApplicationStore, 'addSecret' | 'removeSecret' | 'addFederated' | 'removeFederated' | 'noteKeys'> {
   /** Adds to a list that has fewer than `limit`. */
   async function add(
     { id, owner }: Pick<Application, 'id' | 'owner'>,
@@ -259,6 +259,11 @@ function credentialWrites(
       const expired = { expires_at: { $lte: new Date() } };
       await applications.updateOne(notDeleted(application.id), { $pull: { secrets: expired } });
       return add(application, ['secrets', MAX_SECRETS], secrets.write(added));
+    },
+
+    async noteKeys(id, uri, keys) {
+      const differs = { 'jwks.uri': uri, 'jwks.keys': { $ne: keys } };
+      await writing(id, applications.updateOne({ _id: id, ...differs }, { $set: { 'jwks.keys': keys } }));
     },
 
     addFederated: (application, added) =>
