@@ -32,7 +32,8 @@ const REMEDIES: readonly (readonly [wrong: RegExp, right: string | ((client: Cli
     'The refresh token has expired, was replaced or was revoked. Ask the person to sign in again.',
   ],
   [/client mismatch/, 'The code or token was issued to another client.'],
-  [/^InvalidScope/, ({ scope }) => `This client may ask for: ${scope}.`],
+  // The scopes of an exchange are those of a rule, which the error names.
+  [/^InvalidScope (?!this exchange)/, ({ scope }) => `This client may ask for: ${scope}.`],
   [
     /(?:grant type|device_code) is not allowed/,
     ({ grantTypes = [] }) => `This client may use: ${grantTypes.join(', ')}.`,

@@ -78,7 +78,8 @@ export function scopesWithin(allowed: readonly string[], asked: readonly string[
     .filter((scope) => !allowed.includes(scope))
     .join(' ')
     .slice(0, 200);
-  if (excess !== '') throw new errors.InvalidScope('this exchange cannot have the requested scope', excess);
   if (allowed.length === 0) throw new errors.InvalidScope('this exchange can have no scope', '');
+  const most = `this exchange can have the scopes ${allowed.join(' ')}`.slice(0, 500);
+  if (excess !== '') throw new errors.InvalidScope(most, excess);
   return asked.length === 0 ? allowed : asked;
 }

@@ -1,6 +1,8 @@
 import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
+import { errors } from 'oidc-provider';
 import t from 'tap';
+import { oauthFailure } from '../../../src/core/oidc/oauth-failure.ts';
 import { authorizeUrl } from '../../build.ts';
 import { ACCESS_TOKEN, setUpExchange } from './exchange-set-up.ts';
 
@@ -41,6 +43,11 @@ t.test('the scopes are those of the rule that the application and the token have
   const { status, body } = await exchange(reader.access_token, caller);
   t.match([status, body.error], [400, 'invalid_scope'], 'of the token');
   t.equal(await scopesAt({ resource: api }, server), 'read:users read:data', 'of a resource server');
+  const wider = (await exchange(subject, caller, { resource: files, scope: 'files:write' })).body;
+  const message = 'this exchange can have the scopes files:read';
+  t.match(wider, { error: 'invalid_scope', error_description: message });
+  const thrown = new errors.InvalidScope(message, 'files:write');
+  t.equal(oauthFailure(thrown, { scope: 'read:users' } as never).message, message, 'in the request log, too');
 });
 
 t.test('both token paths, and both types of tokens', async (t) => {
