@@ -593,6 +593,31 @@ t.test('how tokens end', async (t) => {
   t.match(await request(app.client_id, await ending.sign(GITHUB)), { status: 401 });
 });
 
+t.test('a deletion wins against switching the issuer on, and ends what was issued meanwhile', async (t) => {
+  const racing = await startIssuer(t);
+  let path = `${ISSUERS}/${await trust(racing.issuer)}`;
+  const app = await application({ issuer: racing.issuer, claims: {} });
+  for (let i = 0; i < 5; i += 1) {
+    const before = await tokenOf(app.client_id, await racing.sign(GITHUB));
+    const switchOn = async () => {
+      const { status } = await call('PATCH', path, admin, { enabled: true });
+      return [status, (await request(app.client_id, await racing.sign(GITHUB))).body.access_token] as const;
+    };
+    const [deleted, ...switched] = await Promise.all([
+      call('DELETE', path, admin),
+      ...Array.from({ length: 4 }, switchOn),
+    ]);
+    t.equal(deleted.status, 204);
+    for (const [status] of switched) t.ok(status === 200 || status === 404, String(status));
+    t.equal((await call('GET', path, admin)).status, 404);
+    t.equal((await request(app.client_id, await racing.sign(GITHUB))).status, 401);
+    for (const token of [before, ...switched.map(([, issued]) => issued)]) {
+      if (token !== undefined) await untilDead(built, String(token));
+    }
+    path = `${ISSUERS}/${await trust(racing.issuer)}`;
+  }
+});
+
 t.test('a transfer takes the rules away', async (t) => {
   const { client_id, path } = await application();
   const issued = await tokenOf(client_id, await upstream.sign(GITHUB));
