@@ -92,7 +92,7 @@ export const program = { name: 'billing', settings };
 /** What the command writes in a copy of the repository to whose table the entry is added. */
 function writeWithBilling(t: Parameters<typeof temporaryDir>[0]): (path: string) => string {
   const copy = temporaryDir(t);
-  for (const entry of ['packages', 'services', 'deploy', 'docker-compose.yml']) {
+  for (const entry of ['packages', 'services', 'deploy', 'docker-compose.yml', 'package.json']) {
     const filter = (path: string) => !/\/(?:test|bench|\.cache|\.tap)$/.test(path);
     cpSync(join(ROOT, entry), join(copy, entry), { recursive: true, verbatimSymlinks: true, filter });
   }
