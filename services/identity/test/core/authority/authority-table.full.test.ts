@@ -365,7 +365,8 @@ const EVENTS: Partial<Record<AuthorityEvent, (scene: Scene) => Promise<unknown>>
   async recovered({ names }) {
     const browser = built.browser();
     await browser.submit(await browser.get('/account/forgotten-password'), { login: names.owner });
-    const page = await browser.get(await linkTo(built, `${names.owner}@example.org`));
+    const isNewPassword = (link: string) => link.includes('/account/new-password');
+    const page = await browser.get(await linkTo(built, `${names.owner}@example.org`, isNewPassword));
     await browser.submit(page, { new_password: 'a recovered battery' });
   },
   async undone(scene) {
