@@ -4,6 +4,8 @@ export type PublisherWatch = {
   begin(): void;
   /** Notes a message; returns whether it is certain that none of the publisher's was missed before it. */
   hear(from: string, n: number): boolean;
+  /** Notes that a publisher sends no more: it is not awaited. */
+  forget(from: string): void;
   /** The number of silent publishers; 1 if no publisher is heard at all. */
   silent(): number;
   /** The time until the next publisher would count as silent, in milliseconds. */
@@ -28,6 +30,9 @@ export function createPublisherWatch(options: {
       heard.set(from, { n, at: lastAt });
       // A message may be sent twice.
       return n === last?.n || n === (last?.n ?? 0) + 1;
+    },
+    forget(from) {
+      heard.delete(from);
     },
     silent() {
       const now = performance.now();

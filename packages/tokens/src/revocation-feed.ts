@@ -11,7 +11,7 @@ import {
 } from '@gatehouse/verify/revocations';
 import { createPublisherWatch } from './publisher-watch.ts';
 
-/** Every service subscribes to it. A message is `{from, n, revocation?}`; without `revocation` it is a heartbeat. */
+/** Every service subscribes to it. A message is `{from, n, revocation?, ended?}`; without `revocation` it is a heartbeat. */
 export const REVOCATIONS_SUBJECT = 'gatehouse.revocations';
 
 /** The part of a broadcast that the feed needs (see @gatehouse/events/broadcast). */
@@ -117,7 +117,7 @@ export function createRevocationFeed(options: {
   }
 
   function receive(message: unknown): void {
-    const { from, n, revocation } = Object(message) as Record<string, unknown>;
+    const { from, n, revocation, ended } = Object(message) as Record<string, unknown>;
     if (typeof from !== 'string' || !Number.isSafeInteger(n)) {
       logger.warn('a malformed message was ignored');
       return;
@@ -126,6 +126,7 @@ export function createRevocationFeed(options: {
     if (entry !== undefined) add(entry);
     else if (revocation !== undefined) logger.warn('a malformed revocation was ignored');
     const isNext = publishers.hear(from, n as number);
+    if (ended === true) publishers.forget(from);
     if (!isNext || (entry === undefined && revocation !== undefined)) openGap();
     // While another publisher is silent, only a fetch shows whether something is missing.
     else if (gaps === closedGaps && publishers.silent() === 0) freshAt = performance.now();

@@ -208,6 +208,21 @@ t.test('one publisher of two goes silent', async (t) => {
   t.equal(identity.fetches.length, after);
 });
 
+t.test('one publisher of two has ended, and says so', async (t) => {
+  const { feed, identity, publish, send, isRevoked, lines } = setUp(t);
+  await feed.start();
+  publish('b');
+  send({ from: 'a', n: 1 });
+  send({ from: 'a', n: 2, ended: true });
+  await sleep(300);
+  t.same(lines, [], 'nobody waits for it');
+  const before = identity.fetches.length;
+  identity.known = [revocationOf('missed')];
+  send({ from: 'c', n: 7, ended: true });
+  await until(() => isRevoked('missed'), 'its last numbers show what is missing');
+  t.equal(identity.fetches.length, before + 1);
+});
+
 t.test('a gap while it polls for another reason', async (t) => {
   const { feed, identity, publish, isRevoked, lines } = setUp(t, { pollSeconds: 60, staleAfterSeconds: 60 });
   await feed.start();

@@ -102,19 +102,15 @@ export function createRevocations(options: {
   let isPending = true;
   let lookedAt = Number.NEGATIVE_INFINITY;
 
-  function send(revocation?: Revocation): Promise<void> {
+  function send(message: { revocation?: Revocation; ended?: true } = {}): Promise<void> {
     count += 1;
-    return broadcast.publish(REVOCATIONS_SUBJECT, {
-      from,
-      n: count,
-      ...(revocation === undefined ? {} : { revocation }),
-    });
+    return broadcast.publish(REVOCATIONS_SUBJECT, { from, n: count, ...message });
   }
 
   async function announce(entry: StoredRevocation): Promise<void> {
     try {
       await noteResources(options, entry);
-      await send(revocationOf(entry));
+      await send({ revocation: revocationOf(entry) });
       await endDerived(derivedTokens, entry, write);
       await store.announced(entry);
     } catch (error) {
@@ -145,6 +141,13 @@ export function createRevocations(options: {
     createPeriodicTask({ run: issuing, everyMs: ISSUING_MS, onError }),
     createPeriodicTask({ run: () => send(), everyMs: HEARTBEAT_MS, onError }),
   ];
+
+  /** Tells listeners not to wait for this process, unless it has something left to announce, which they then fetch. */
+  async function end(): Promise<void> {
+    // The second time shows whether the first has announced everything.
+    for (let i = 0; i < 2 && isPending; i += 1) await repeat();
+    if (!isPending) await send({ ended: true });
+  }
 
   async function put(
     { kind, id, epoch, resource }: RevocationEntry,
@@ -178,6 +181,7 @@ export function createRevocations(options: {
     async stop() {
       unsubscribe();
       await Promise.all(tasks.map((task) => task.stop()));
+      await end().catch(onError);
     },
   };
 }

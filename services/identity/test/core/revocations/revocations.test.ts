@@ -106,6 +106,27 @@ t.test('the only writer looks for missed announcements only after it has written
   await until(() => announced.includes('missed'), 5000);
 });
 
+t.test('a process that stops says so, unless it has something left to announce', async (t) => {
+  for (const isAway of [false, true]) {
+    const sent: { n: number; ended?: true }[] = [];
+    const stopping = createRevocations({
+      ...options,
+      broadcast: {
+        ...broadcast,
+        async publish(_subject, message) {
+          if (isAway && Object(message).revocation !== undefined) throw new Error('away');
+          sent.push(Object(message));
+        },
+      },
+    });
+    await stopping.start();
+    await stopping.write([{ kind: 'token', id: `last ${isAway}` }]);
+    await stopping.stop();
+    const ended = sent.findIndex((message) => message.ended);
+    t.equal(ended, isAway ? -1 : sent.length - 1, 'at last');
+  }
+});
+
 t.test('every query uses an index', (t) =>
   assertIndexed(t, connection, async () => {
     await store.issuingUntil(new Date());
