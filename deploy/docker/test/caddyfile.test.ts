@@ -57,6 +57,14 @@ t.test('an unknown address is a page for those who accept HTML, after all matche
   t.same(handles.slice(-2), ['person', undefined]);
 });
 
+t.test('a client is told when to try again', async (t) => {
+  const [, errors = ''] = /\thandle_errors \{\n(.*?)\n\t\}/s.exec(caddyfile) ?? [];
+  t.match(
+    errors,
+    /@unavailable expression \{http\.error\.status_code\} >= 502\s+header @unavailable Retry-After 5/,
+  );
+});
+
 t.test('the documentation is in the image, without its pictures', async (t) => {
   const read = (path: string) => readFileSync(resolve(root, path), 'utf8').split('\n');
   t.ok(read('deploy/docker/Dockerfile').includes('COPY docs docs'));
