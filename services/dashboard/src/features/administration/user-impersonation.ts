@@ -22,7 +22,7 @@ export const impersonationQuestions = {
     return {
       title: `Act as ${name}?`,
       lost: html`<p>You get an access token for the API, which is shown once. With it you read the account, and read and change the data of <bdi>${name}</bdi>, for 15 minutes at most. It changes no account, credential or application, and does nothing that takes a fresh sign-in.</p>
-<p>The person gets a mail that names you. The request log names you as the actor, and the audit log has the reason.</p>`,
+<p>The person gets a mail with your name and the reason. The request log names you as the actor, and the audit log has the reason, too.</p>`,
       rows: [
         {
           ...{ name: 'reason', label: 'Reason', required: true, maxlength: 500 },

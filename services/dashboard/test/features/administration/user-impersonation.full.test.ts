@@ -11,7 +11,10 @@ const PAGE = `/dashboard/users/${people.ann.id}`;
 t.test('an admin acts as a user, after a page that takes the reason and says who learns of it', async (t) => {
   const question = await admin.confirm(await admin.get(PAGE), '/impersonate', { confirmation: '' });
   t.equal(heading(question), 'Act as ann?');
-  t.match(textOf(question), /The person gets a mail that names you.*the audit log has the reason/);
+  t.match(
+    textOf(question),
+    /The person gets a mail with your name and the reason.*the audit log has the reason/,
+  );
   const refused = await admin.submit(question, { reason: ' – ' }, '/impersonate');
   t.match(refused.html, /id="reason-problem"[^>]*>[^<]*is required/i);
   const created = await admin.submit(refused, { reason: 'Ticket 4711' }, '/impersonate');
