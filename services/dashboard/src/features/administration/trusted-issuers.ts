@@ -49,7 +49,10 @@ async function fieldsOf(
   const keys: readonly ResourceField[] = [
     {
       ...{ name: 'jwks_uri', label: 'URL of the keys', subject: 'The URL of the keys', type: 'url' },
-      hint: 'Usually empty: the issuer says where its keys are, at /.well-known/openid-configuration.',
+      hint:
+        preset === 'spiffe'
+          ? 'For a trust domain: the URL of its SPIFFE bundle. For another issuer usually empty.'
+          : 'Usually empty: the issuer says where its keys are, at /.well-known/openid-configuration.',
     },
     {
       ...{ name: 'jwks', label: 'Keys', kind: 'json', rows: 6, json: 'a JWK set in JSON: {"keys": […]}' },
@@ -62,7 +65,7 @@ async function fieldsOf(
   return [
     ...(isNew ? [issuerField] : []),
     KIND_FIELD,
-    preset === 'kubernetes' ? { legend: 'Keys', fields: keys } : folded('Keys', keys),
+    ['kubernetes', 'spiffe'].includes(preset) ? { legend: 'Keys', fields: keys } : folded('Keys', keys),
     folded('Limits', [
       {
         ...{ name: 'scopes', label: 'Scopes', kind: 'several' },

@@ -27,7 +27,7 @@ t.test('the form of a platform has its issuer, or says where it is', async (t) =
     ['google', 'https://accounts.google.com', ''],
     ['aws', '', 'aws iam get-outbound-web-identity-federation-info'],
     ['azure', '', 'https://login.microsoftonline.com/{tenant ID}/v2.0'],
-    ['spiffe', '', 'jwt_issuer'],
+    ['spiffe', '', 'the URL of its SPIFFE bundle'],
     ['other', '', 'The claim iss of its tokens'],
   ] as const) {
     t.match(choice.html, `?type=${name}"`);

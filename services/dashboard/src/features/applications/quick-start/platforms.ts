@@ -156,7 +156,7 @@ volumes:
     title: 'SPIFFE',
     text: 'Workloads with JWT-SVIDs, such as those that SPIRE issues.',
     issuer: '',
-    hint: html`The trust domain, as <code>spiffe://example.org</code>, with the URL of its bundle as that of the keys. Or the claim <code>iss</code> of the JWT-SVIDs: <code>jwt_issuer</code> in the configuration of a SPIRE server.`,
+    hint: html`The trust domain, as <code>spiffe://example.org</code>; the URL of its bundle is then entered below. Or the claim <code>iss</code> of the JWT-SVIDs: <code>jwt_issuer</code> in the configuration of a SPIRE server. It cannot be changed later.`,
     reuses: true,
     subjects: /^spiffe:/,
     files: byCommand(
