@@ -42,13 +42,15 @@ export function readExchange(params: Params = {}): ExchangeRequest {
   return { ...common, target: oneOf('resource', [resource, audience]), tokenType: String(tokenType) };
 }
 
-/** Validates the parameters. Throws `invalid_request`, and `invalid_target` without exactly one audience, or for more than one API. */
+/** Validates the parameters. Throws `invalid_request`, and `invalid_target` for more than one audience or API. */
 export function readAssertionRequest(params: Params = {}): AssertionRequest {
   const common = readCommon(params, [ID_TOKEN, REFRESH_TOKEN]);
+  const audience = oneOf('audience', [params.audience]);
+  if (audience === undefined) throw new errors.InvalidRequest('audience is required');
   return {
     ...common,
     isRefreshToken: params.subject_token_type === REFRESH_TOKEN,
-    audience: oneOf('audience', [params.audience]) ?? '',
+    audience,
     resource: oneOf('resource', [params.resource]),
   };
 }

@@ -51,7 +51,9 @@ export async function issueIdentityAssertion(
   const request = readAssertionRequest(ctx.oidc.params);
   const rule = application.identityAssertions.find((it) => it.authorization_server === request.audience);
   if (rule === undefined)
-    throw new errors.InvalidTarget('no admin has allowed this application assertions for the audience');
+    throw new errors.InvalidTarget(
+      'no admin has allowed this application to get assertions for this audience',
+    );
   const resource = resourceOf(rule, request);
   const scopes = scopesWithin(withinIssuer(ctx, application.id, rule.scopes), request.scope);
   const subject = request.isRefreshToken
@@ -85,7 +87,7 @@ function resourceOf({ resources }: AssertionRule, { resource }: AssertionRequest
   const isListed = named !== undefined && (resources?.includes(named) ?? isResource(named));
   // Without a resource, the other server decides.
   if (!isListed && (named !== undefined || resources !== undefined))
-    throw new errors.InvalidTarget('name a resource that an admin has allowed there');
+    throw new errors.InvalidTarget('the resource must be one that an admin has allowed at this audience');
   return named;
 }
 
@@ -110,7 +112,9 @@ async function readIdToken(
     ...{ issuer, audience: clientId, algorithms: [...ID_TOKEN_ALGORITHMS] },
     requiredClaims: ['sub', 'iat', 'exp'],
   }).catch((error: unknown) => {
-    throw error instanceof joseErrors.JOSEError ? invalidGrant(`the subject_token: ${error.message}`) : error;
+    throw error instanceof joseErrors.JOSEError
+      ? invalidGrant(`the subject_token is not valid: ${error.message}`)
+      : error;
   });
   // Every other JWT of ours has a type, such as access tokens and logout tokens (RFC 8725 §3.11).
   if (protectedHeader.typ !== undefined) throw invalidGrant('the subject_token is no ID token');
@@ -135,5 +139,5 @@ async function requireSignedIn(
       if (isOwn && isCurrent(grant, account) && isOfConsentEpoch(grant, consentEpoch)) return;
     }
   }
-  throw invalidGrant('what the subject_token rests on has ended');
+  throw invalidGrant('the sign-in behind the subject_token has ended');
 }

@@ -202,7 +202,7 @@ t.test('what is outside the rule is refused', async (t) => {
   t.equal(await outcome({ scope: 'notes:read notes:write' }), 'invalid_scope');
   t.equal(await outcome({ audience: 'https://mail.example.com' }), 'invalid_target');
   t.equal(await outcome({ audience: `${receiving.base}/` }), 'invalid_target');
-  t.equal(await outcome({ audience: '' }), 'invalid_target');
+  t.equal(await outcome({ audience: '' }), 'invalid_request');
   t.equal(await outcome({ actor_token: id_token, actor_token_type: ID_TOKEN }), 'invalid_request');
   t.equal(await outcome({ subject_token_type: ACCESS_TOKEN }), 'invalid_request');
   const plain = { requested_token_type: ACCESS_TOKEN, subject_token_type: ACCESS_TOKEN };
