@@ -67,7 +67,7 @@ export type Extensions = {
   accountListeners: ((change: ReportedChange, proceed: () => Promise<void>) => Promise<void>)[];
   /** Erase what they hold about an application that has been deleted, or has another owner. Repeatable. */
   applicationErasers: ((clientId: string) => Promise<unknown>)[];
-  /** Called when it matters which public keys an application has. Those at a URL are then fetched again, which is not waited for. */
+  /** Called when it matters which public keys an application has. The fetching of those at a URL then begins, and the caller goes on. */
   publicKeyListeners: ((application: Pick<Application, 'id' | 'jwks'>) => void)[];
   /** Called for each revocation by any replica, more than once for some. */
   revocationListeners: ((revocation: Revocation) => void)[];

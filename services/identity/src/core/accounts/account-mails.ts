@@ -49,8 +49,8 @@ export type AccountMails = {
    */
   sendPasswordReset(account: Account): Promise<{ expiresAt: Date }>;
   /**
-   * Tells the person with this id at their verified address, unless unlimited some times an hour for each kind and each other person who caused
-   * it. A mail about a change of how they sign in has a link that undoes it.
+   * Tells the person with this id at their verified address. Unless the notice is unlimited, that happens some times an hour for each kind and
+   * each other person who caused it. A mail about a change of how they sign in has a link that undoes it.
    */
   notify(userId: string, notice: Notice): Promise<void>;
   /** Tells the address that the account had before, with a link that gives it back if it is restorable. */

@@ -20,7 +20,7 @@ export type UndoableChange = {
 export type Notice = {
   /** Mails of each kind are limited by themselves. */
   kind: string;
-  /** Whether each one is sent, however many there are: it is about something by which somebody can act. */
+  /** Whether no limit applies, since the notice is about something that lets somebody act. */
   isUnlimited?: boolean;
   /** The id of another person who did it, if the mail names them. */
   by?: string | undefined;

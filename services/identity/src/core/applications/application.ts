@@ -37,7 +37,7 @@ export type ExchangeRule = { resource: string; scopes: readonly string[] };
 
 /**
  * An authorization server for which an application gets identity assertions (ID-JAG): its issuer, the client ID of the application there, the
- * most scopes, and the only APIs there, if they are listed.
+ * scopes that it can get, and the only APIs there, if they are listed.
  */
 export type AssertionRule = {
   authorization_server: string;

@@ -5,8 +5,8 @@ import { INTERNAL_SCOPE, internalAudience } from '@gatehouse/tokens/scopes';
 import type { TokenSigner } from './token-signer.ts';
 
 /**
- * Another service, which gets its tokens for internal routes by client credentials. With a `subject`, it authenticates by a token of its platform, and the
- * secret, which only this process knows, stands for that in a request.
+ * Another service, which gets its tokens for internal routes by client credentials. With a `subject`, it authenticates by a token of its platform. In a request,
+ * the secret, which only this process knows, then takes the place of the token.
  */
 export type ServiceClient = { id: (typeof CLIENT_SERVICES)[number]; secret: string; subject?: string };
 

@@ -61,7 +61,7 @@ export function clientKeys(
     });
   }
 
-  /** Webhooks and streams that were made with a key end when it is at the URL no more. */
+  /** Webhooks and streams that were made with a key end when it is no longer at the URL. */
   async function fetchAndNote(id: string, url: string): Promise<PublicKey[]> {
     fresh.set(id, Date.now() + FRESH_SECONDS * 1000);
     const keys = await fetchOnce(url);

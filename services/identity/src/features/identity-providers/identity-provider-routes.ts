@@ -251,7 +251,7 @@ export function identityProviderRoutes(options: {
     summary: 'Change an identity provider',
     description:
       '`null` puts a setting back to its default. The secret stays unless another one is sent; together with another issuer, it has to be sent. ' +
-      'Accounts that are connected at one issuer cannot be signed in to at another. Another issuer and `enabled: false` end the tokens by its identity assertions.',
+      'Accounts that are connected at one issuer cannot be signed in to at another. Another issuer and `enabled: false` end the tokens that were issued for its identity assertions.',
     body: shape('IdentityProviderChanges', Type.Object(changes), { label: 'Acme', sign_up: 'off' }),
     responses: ok('The identity provider.', providerShape),
     kinds: ['conflict'],
@@ -301,7 +301,7 @@ export function identityProviderRoutes(options: {
   api.delete('remove', '/:id', {
     summary: 'Remove an identity provider',
     description:
-      'Nobody can sign in with it any more, and tokens by its identity assertions end. Sessions stay. Accounts stay connected, for the case that it is added again with the same id and issuer.',
+      'Nobody can sign in with it any more, and the tokens that were issued for its identity assertions end. Sessions stay. Accounts stay connected, for the case that it is added again with the same id and issuer.',
     responses: done('It is removed; on other replicas, within five seconds.'),
     kinds: ['conflict'],
     async handle({ ctx, person, params }) {

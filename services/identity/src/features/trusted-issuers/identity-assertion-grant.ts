@@ -68,7 +68,7 @@ export function createIdentityAssertionGrant(options: Options) {
       ]);
       const jkt = await proofKey(provider, ctx);
       if (read.jkt !== undefined && read.jkt !== jkt)
-        throw invalidGrant('the assertion is bound to a key, of which the request has no DPoP proof');
+        throw invalidGrant('the assertion is bound to a key, and the request has no DPoP proof of it');
       ctx.body = await issueActingToken(options, ctx, {
         ...{ permitted, account, target, scopes, jkt, actors: [clientId] },
         ...{ epoch: account.epoch, lifetime: options.lifetimes.accessToken },

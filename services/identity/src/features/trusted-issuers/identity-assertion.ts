@@ -65,7 +65,7 @@ export function createIdentityAssertions(options: {
     if (!isTextIfAny(resource) || !isTextIfAny(scope)) throw refused('its resource or scope is no string');
     const { jkt } = (cnf ?? {}) as { jkt?: unknown };
     if (!isTextIfAny(jkt) || (jkt === undefined) !== (cnf === undefined))
-      throw refused('it is bound to something else than the key of a DPoP proof');
+      throw refused('it is bound to something other than the key of a DPoP proof');
     const isFirst = await useOnce(`id-jag ${issuer.issuer} ${jti}`, new Date((exp + SKEW) * 1000));
     if (!isFirst) throw refused('it has already been used');
     return { issuer, subject: sub, resource, scope, jkt };

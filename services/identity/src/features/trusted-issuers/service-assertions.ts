@@ -14,8 +14,8 @@ const MAX_SECONDS = 3600;
 export type ServiceAssertions = (clientId: string, token: string) => Promise<string | undefined>;
 
 /**
- * Authenticates our own services by tokens that the platform on which they run has signed, as the operator's settings say. The log has refused tokens that are
- * no forgeries: somebody on the platform may be posing as a service.
+ * Authenticates our own services by tokens that the platform on which they run has signed, as the operator's settings say. Refused tokens with a
+ * genuine signature are logged: somebody on the platform may be posing as a service.
  */
 export function createServiceAssertions(options: {
   /** Our own, the only audience of the tokens. */

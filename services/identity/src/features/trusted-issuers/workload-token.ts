@@ -75,7 +75,7 @@ function parsed<T>(parse: (token: string) => T, token: string): T | undefined {
 }
 
 /**
- * The payload of a JWS that is signed with RSA. This takes less of the processor than handing it to another thread, as jose does.
+ * The payload of a JWS that is signed with RSA. This takes less processor time than handing it to another thread, as jose does.
  * Undefined for whatever jose is to verify or refuse: other algorithms, keys or headers, and wrong signatures.
  */
 async function verifyRsa(
