@@ -67,7 +67,7 @@ t.test('services authenticate by the tokens of their service accounts', { skip }
     body: { name: 'Tea', price: 2, currency: 'EUR', category: 'Tea', stock: 9 },
   });
   const items = [{ product_id: product.body.id, quantity: 1 }];
-  // Whether the person exists commerce asks users, for which it has no access token yet.
+  // Commerce has no access token yet for users, which it asks whether the person exists.
   const order = () =>
     jsonRequest('POST', `${others.commerce.base}/v2/orders`, {
       token: machine,

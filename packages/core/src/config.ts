@@ -18,7 +18,7 @@ export type Setting<T> = {
   example?: string;
   /** Whether the value is a secret or may contain one, such as a URL with credentials. */
   isSecret?: boolean;
-  /** The name of a required setting in place of which it is set, and not together with it. */
+  /** The name of the required setting that it replaces. The two exclude one another. */
   insteadOf?: string;
 };
 
@@ -247,8 +247,8 @@ export function requireTogether(values: Readonly<Record<string, unknown>>): stri
 
 /**
  * Reads every setting of the schema from the environment. Throws a SettingsError that names every missing or invalid
- * setting, and settings that exclude one another; values are never quoted, because some are secrets. The value of a setting in place of which
- * another is set is undefined.
+ * setting, and settings that exclude one another; values are never quoted, because some are secrets. The value of a setting that another
+ * replaces is undefined.
  */
 export function readSettings<S extends Record<string, Setting<unknown>>>(
   schema: S,

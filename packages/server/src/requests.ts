@@ -28,7 +28,7 @@ export type RequestInfo = {
   credential: string | undefined;
   /** The id of the API key of the verified credential, also of a token that was issued for one. */
   keyId: string | undefined;
-  /** Whether it uses what is deprecated. */
+  /** Whether it uses something deprecated. */
   deprecated?: true;
   /** Why it was refused, for the request log. */
   failure: RequestFailure | undefined;
