@@ -11,12 +11,15 @@ import { STREAMED_ROWS } from '../lists/list-endpoint.ts';
 
 const POLL_MS = 500;
 const HEARTBEAT_MS = 10_000;
+/** A client that has not read what was written to it for this long has gone. */
+const MAX_UNREAD_MS = 30_000;
 const MAX_STREAMS = 1000;
-const MAX_STREAMS_OF_CALLER = 20;
+const MAX_STREAMS_OF_OWNER = 20;
 
 type Stream<T> = {
   response: ServerResponse;
-  caller: string;
+  /** The person, or the application that acts in its own right. */
+  owner: string;
   /** The id of the last row that was sent. */
   position: string;
   writtenAt: number;
@@ -48,22 +51,30 @@ export function createListStreams<T extends { id: string }>(options: {
   latestId(): Promise<string>;
   eventOf(row: T): { type: string; data: unknown };
   logger: Logger;
+  maxUnreadMs?: number;
 }): ListStreams<T> {
-  const { idPrefix, latestId, eventOf, logger } = options;
+  const { idPrefix, latestId, eventOf, logger, maxUnreadMs = MAX_UNREAD_MS } = options;
   const streams = new Set<Stream<T>>();
 
   async function advance(stream: Stream<T>, latest: string): Promise<void> {
     await stream.recheck();
+    const { response } = stream;
+    if (response.writableNeedDrain) {
+      if (performance.now() - stream.writtenAt > maxUnreadMs) response.destroy();
+      return;
+    }
     while (stream.position < latest) {
       const rows = await stream.rowsAfter(stream.position);
-      if (stream.response.writableEnded) return;
+      if (response.writableEnded) return;
       for (const row of rows) {
         const { type, data } = eventOf(row);
         write(stream, `id: ${row.id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
       }
-      stream.position = rows.length < STREAMED_ROWS ? latest : (rows.at(-1)?.id ?? latest);
+      const last = rows.at(-1)?.id ?? '';
+      // The list may have rows by now that are later than `latest`.
+      stream.position = rows.length < STREAMED_ROWS && last < latest ? latest : last;
       // The rest follows once the client has read this.
-      if (stream.response.writableNeedDrain) return;
+      if (response.writableNeedDrain) return;
     }
     if (performance.now() - stream.writtenAt > HEARTBEAT_MS) write(stream, ': heartbeat\n\n');
   }
@@ -71,8 +82,7 @@ export function createListStreams<T extends { id: string }>(options: {
   async function run(): Promise<void> {
     if (streams.size === 0) return;
     const latest = await latestId();
-    const waiting = [...streams].filter((stream) => !stream.isReading && !stream.response.writableNeedDrain);
-    for (const stream of waiting) {
+    for (const stream of [...streams].filter(({ isReading }) => !isReading)) {
       stream.isReading = true;
       advance(stream, latest)
         .catch((error: unknown) => {
@@ -96,14 +106,14 @@ export function createListStreams<T extends { id: string }>(options: {
       for (const { response } of streams) response.end();
       await task.stop();
     },
-    async open(request, reply, { caller: { clientId, subject }, rowsAfter }) {
+    async open(request, reply, { caller: { clientId, person }, rowsAfter }) {
       const after = request.headers['last-event-id'];
       if (after !== undefined && !isId(idPrefix, String(after)))
         throw new ServiceError('invalid', 'Last-Event-ID is not the id of an event of this stream.');
       const position = after === undefined ? await latestId() : String(after);
-      const caller = `${clientId} ${subject}`;
-      const own = [...streams].filter((stream) => stream.caller === caller).length;
-      if (own >= MAX_STREAMS_OF_CALLER || streams.size >= MAX_STREAMS)
+      const owner = person?.id ?? clientId;
+      const own = [...streams].filter((stream) => stream.owner === owner).length;
+      if (own >= MAX_STREAMS_OF_OWNER || streams.size >= MAX_STREAMS)
         throw new ServiceError('rate_limited', 'Too many streams are open.', {
           headers: { 'retry-after': '30' },
         });
@@ -111,7 +121,7 @@ export function createListStreams<T extends { id: string }>(options: {
       reply.hijack();
       const response = reply.raw;
       const stream: Stream<T> = {
-        ...{ response, caller, rowsAfter, position, isReading: false, writtenAt: 0 },
+        ...{ response, owner, rowsAfter, position, isReading: false, writtenAt: 0 },
         recheck: () => checkAgain(request.raw),
       };
       streams.add(stream);

@@ -111,7 +111,8 @@ const mountList: Mount = (app, { noun, operations: { list }, example }, path, op
     const matches = matchesQuery(query);
     const { endpoint } = definitionFor(request, candidates, { pin, fallback, matches });
     const caller = callerOf(request);
-    if (list.streams !== undefined && prefersEventStream(request.headers.accept)) {
+    const isStream = request.method === 'GET' && prefersEventStream(request.headers.accept);
+    if (list.streams !== undefined && isStream) {
       const rowsAfter = endpoint.follow(query, list.source(caller));
       await list.streams.open(request, reply, { caller, rowsAfter });
       return reply;

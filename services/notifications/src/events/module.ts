@@ -33,7 +33,8 @@ export function createEventsModule({
   logger,
   subscribe,
   nats,
-}: Pick<ResourceContext, 'connection' | 'identity' | 'logger' | 'subscribe' | 'nats'>) {
+  counters,
+}: Pick<ResourceContext, 'connection' | 'identity' | 'logger' | 'subscribe' | 'nats' | 'counters'>) {
   const store = createEventStore(connection);
   const owners = createOwners(identity);
   const rights = createReadingRights(owners.find);
@@ -62,7 +63,7 @@ export function createEventsModule({
   const parts: ResourceParts = {
     routes(app, { mountOptions }) {
       mountResource(app, createEventResource({ store, rights, streams }), mountOptions);
-      mountTestEvents(app, { authenticate: mountOptions.authenticate, rights, send });
+      mountTestEvents(app, { authenticate: mountOptions.authenticate, rights, send, counters });
       mountEventTypes(app, { ...mountOptions, unavailable: (caller) => findUnavailable(caller) });
     },
     prepare: async () => prepared.resolve(),

@@ -39,7 +39,8 @@ const test = (type: string, token = ann) =>
   }>;
 
 const bob = await issuer.person(BOB, 'user', SCOPES);
-const admin = await issuer.person('usr_admin', 'admin', `${SCOPES} read:all`);
+const admin = await issuer.person('usr_admin', 'admin', `${SCOPES} read:all manage:apps`);
+const busy = await issuer.person('usr_06f2k1c8w0h3v5n7q9t1x3z5b9', 'user', `${SCOPES} manage:apps`);
 
 t.test('a stream has what its reader may read, from now on or after an event', async (t) => {
   await publish('commerce.order.created', order('ord_before', ANN));
@@ -83,8 +84,10 @@ t.test('a test event goes to its sender alone: to streams, and to webhooks of it
 });
 
 t.test('refusals', async (t) => {
-  const reader = await issuer.person(ANN, 'user', 'read:data');
+  const reader = await issuer.person(ANN, 'user', 'read:data manage:apps');
+  const ofApplication = await issuer.sign({ sub: ANN, client_id: 'app_x', roles: ['user'], scope: SCOPES });
   const cases: [name: string, response: Promise<{ status: number; text?: string }>, status: number][] = [
+    ['by the consent of a person', test('order.created', ofApplication), 403],
     ['no such type', test('order.creatd'), 400],
     ['the type of tests of webhooks', test('webhook.test'), 400],
     ['a type that needs another scope', test('user.created', reader), 403],
@@ -95,11 +98,20 @@ t.test('refusals', async (t) => {
   ];
   for (const [name, response, status] of cases) t.equal((await response).status, status, name);
   t.match((await test('order.creatd')).text, /The nearest is order\.created/);
+  const sent = await Promise.all(Array.from({ length: 61 }, () => test('order.created', busy)));
+  t.equal(sent.filter(({ status }) => status === 429).length, 1, 'after 60 in a minute');
+  const head = await fetch(`${base}/api/v1/events`, {
+    method: 'HEAD',
+    headers: { authorization: `Bearer ${ann}`, accept: 'text/event-stream' },
+  });
+  t.equal(head.headers.get('content-type'), 'application/json; charset=utf-8');
 });
 
 t.test('a stream ends within a second of its token, and a person has 20', async (t) => {
   const token = await issuer.person(BOB, 'user', SCOPES);
+  const other = await issuer.sign({ sub: BOB, client_id: 'app_other', roles: ['user'], scope: SCOPES });
   const streams = await Promise.all(Array.from({ length: 22 }, () => follow(token)));
+  t.equal((await follow(other)).status, 429, 'by whatever applications');
   t.equal(streams.filter(({ status }) => status === 429).length, 4, 'with the two of before');
   const begun = performance.now();
   issuer.revoke({ kind: 'token', id: JSON.parse(atob(token.split('.')[1] ?? '')).jti });
