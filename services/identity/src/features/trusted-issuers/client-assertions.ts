@@ -99,10 +99,13 @@ export function createClientAssertions(options: {
 
     async accept(ctx, form) {
       const token = assertionIn(ctx, form);
-      const claims = token === undefined ? undefined : unverifiedClaims(token);
-      if (token === undefined || claims === undefined) return;
-      const iss = ISSUERS[form.get('client_assertion_type') ?? '']?.(claims);
-      if (typeof iss !== 'string') return;
+      if (token === undefined) return;
+      const claims = unverifiedClaims(token);
+      const type = form.get('client_assertion_type') ?? '';
+      const iss = claims && ISSUERS[type]?.(claims);
+      // oidc-provider does not know the type, and would call the request malformed.
+      if (iss === undefined && type === JWT_SPIFFE) throw refused('The client_assertion is no JWT-SVID.');
+      if (claims === undefined || typeof iss !== 'string') return;
       const clientId = form.get('client_id') ?? undefined;
       const serviceSecret = clientId && (await options.serviceSecret(clientId, token));
       if (serviceSecret) return replaceAssertion(form, serviceSecret);

@@ -144,12 +144,15 @@ t.test('a SPIFFE trust domain speaks for its own workloads alone', async (t) => 
     ['of another issuer, in its name', 401, upstream, { iss: domain }, TYPE],
     ['of another trust domain', 401, keys, { sub: `${elsewhere}/worker` }, spiffe, foreign.client_id],
     ['in its name', 401, keys, { sub: `${elsewhere}/worker`, iss: domain }, TYPE, foreign.client_id],
-    ['the trust domain itself', 400, keys, { sub: domain }],
-    ['no SPIFFE ID', 401, keys, { sub: 'worker', iss: domain }, TYPE],
-  ] as [string, number, typeof keys, object, string?, string?][]) {
+    ['the trust domain itself', 401, keys, { sub: domain }],
+    ['no SPIFFE ID', 401, keys, { sub: 'worker', iss: domain }],
+    ['no SPIFFE ID, as another JWT', 401, keys, { sub: 'worker', iss: domain }, TYPE],
+    ['no JWT', 401, { sign: async () => 'nonsense' }, {}],
+  ] as [string, number, Pick<typeof keys, 'sign'>, object, string?, string?][]) {
     const token = await signer.sign({ ...claims, ...more });
     const sent = { ...assertion(client, token), client_assertion_type: type };
-    t.match(await form({ grant_type: 'client_credentials', ...sent }), { status }, name);
+    const refused = status === 401 && { body: { error: 'invalid_client' } };
+    t.match(await form({ grant_type: 'client_credentials', ...sent }), { status, ...refused }, name);
   }
 });
 
