@@ -64,6 +64,8 @@ export type FederatedCredential = {
   subject: string;
   audience: string | null;
   claims: Record<string, string | number | boolean>;
+  /** An identity service of the version before does not say it. */
+  issuer_enabled?: boolean;
   created_at: string;
 } & LastUse;
 export type ApplicationPage = ApiPage<ApiApplication>;

@@ -21,6 +21,7 @@ import {
   federatedActions,
   federatedQuestions,
   federatedSection,
+  mayBeUsed,
   usagePanel,
 } from './federated-credentials.ts';
 import { membersOf, nameOf } from './members.ts';
@@ -62,7 +63,7 @@ async function content(
   return html`${fresh.map((it, at) => newCredential(it, at, { application: value, publicUrl }))}
 ${usagePanel(page, federated, publicUrl)}
 ${!canChange && html`<p>You are a viewer of this application. Its owner and its developers create and remove its secrets and API keys.</p>`}
-${isConfidential(value) && secretSection({ page, secrets, federated, fresh, canChange, makers })}
+${isConfidential(value) && secretSection({ page, secrets, federated: federated.filter(mayBeUsed), fresh, canChange, makers })}
 ${rules}
 ${keySection({ page, keys, fresh, canChange, makers })}`;
 }
@@ -165,7 +166,7 @@ export const credentialQuestions: NonNullable<Resource<Application>['confirmed']
     const { visit, value, path, apiPath } = target;
     const secrets = await secretsOf(visit.api, apiPath);
     const secret = named(target, 'secrets', secrets);
-    const isLast = secrets.length === 1 && (await federatedIn(target)).length === 0;
+    const isLast = secrets.length === 1 && (await federatedIn(target)).filter(mayBeUsed).length === 0;
     return {
       title: isLast ? 'Remove the last client secret?' : 'Remove this client secret?',
       lost: html`<p>${describeSecret(secret)}. Applications that use it stop working at once.</p>

@@ -5,7 +5,7 @@ import { federatedOf } from '../../api/credentials.ts';
 import { trustedIssuersOf } from '../../api/trusted-issuers.ts';
 import type { Fields } from '../../http/forms.ts';
 import { highlight } from '../../pages/highlight.ts';
-import { codeBlock, lastUsed, lastUseText, time } from '../../pages/parts.ts';
+import { codeBlock, lastUsed, lastUseText, statusTag, time } from '../../pages/parts.ts';
 import { type Column, table } from '../../pages/table.ts';
 import type { Act, PartView, Resource, Target } from '../../resources/resource.ts';
 import { type FormRow, type ResourceField, resourceForm } from '../../resources/resource-form.ts';
@@ -81,6 +81,9 @@ async function fieldsFor(visit: Visit): Promise<readonly FormRow[]> {
   ];
 }
 
+/** Whether an admin still trusts the issuer. */
+export const mayBeUsed = (it: FederatedCredential): boolean => it.issuer_enabled !== false;
+
 /** The claims that a token must have, as lines. */
 const claimLines = ({ subject, claims, audience }: FederatedCredential): string[] => [
   `sub=${subject}`,
@@ -110,7 +113,11 @@ export async function federatedSection(
       show: ({ id, name, created_at: at }) =>
         html`<bdi>${name}</bdi><br><span class="below">Created ${time(at)}</span><br><a class="below" href="${`${path}/credentials?rule=${encodeURIComponent(id)}`}" aria-label="${`How to use ${name}`}">How to use</a>`,
     },
-    { title: 'Issuer', show: ({ issuer }) => html`<bdi>${issuer}</bdi>` },
+    {
+      title: 'Issuer',
+      show: (it) =>
+        html`<bdi>${it.issuer}</bdi>${!mayBeUsed(it) && html`<br>${statusTag('off')} <span class="below">Administrators no longer trust it.</span>`}`,
+    },
     {
       title: 'Claims',
       show: (it) => claimLines(it).map((line, i) => html`${i > 0 && html`<br>`}<code>${line}</code>`),

@@ -161,6 +161,29 @@ t.test('a job signs in without a secret', async (t) => {
     t.match(textOf(removed), 'The federated credential is removed.');
     t.equal(await itemsWith(second.stdout), 401, 'with the tokens that it gave');
   });
+
+  await t.test('its issuer is switched off, and deleted', async (t) => {
+    const { body } = await built.call('GET', '/api/v1/trusted-issuers', 'admin');
+    const trusted = body.data as { id: string; issuer: string }[];
+    const issuer = `/api/v1/trusted-issuers/${trusted.find((it) => it.issuer === 'https://ci.example')?.id}`;
+    const [on, off] = [
+      ['https://ci.example sub=job 1', 'signs in with its federated credentials'],
+      ['https://ci.example off Administrators no longer trust it. sub=job 1', 'Create a secret so that'],
+    ];
+    for (const [method, change, said] of [
+      ['GET', undefined, on],
+      ['PATCH', { enabled: false }, off],
+      ['PATCH', { enabled: true }, on],
+      ['DELETE', undefined, off],
+    ] as const) {
+      await built.call(method, issuer, 'admin', change);
+      const page = textOf(await browser.get(path));
+      for (const text of said) t.match(page, text, `${method} ${JSON.stringify(change)}`);
+    }
+    await built.call('POST', `/api/v1/applications/${id}/secrets`, 'ann', {});
+    const secret = (await browser.get(path)).html.match(/href="([^"]*secrets\/[^"]*\/remove)"/)?.[1] ?? '';
+    t.match(textOf(await browser.get(secret)), 'It is the only secret');
+  });
 });
 
 t.test('a secret that can go', async (t) => {

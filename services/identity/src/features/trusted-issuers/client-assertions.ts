@@ -92,10 +92,7 @@ export function createClientAssertions(options: {
 
   return {
     isInForce: issuers.isInForce,
-    async isTrusted(url) {
-      const issuer = await issuers.find(url);
-      return issuer !== undefined && authenticates(issuer);
-    },
+    isTrusted: issuers.isTrusted,
 
     async accept(ctx, form) {
       const token = assertionIn(ctx, form);

@@ -7,6 +7,7 @@ import type { Api } from '../../http/api.ts';
 import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
 import { EXAMPLE_TIME, LastUseFields, lastUseView, orNull, Time } from '../applications/views.ts';
 import type { FederatedCredentials } from './federated-credentials.ts';
+import type { TrustedIssuers } from './trusted-issuers.ts';
 
 /** Longer than a token can be in a request of a client. */
 const MAX_TOKEN = 16 * 1024;
@@ -38,7 +39,7 @@ const RULE = {
 };
 const EXAMPLE = {
   ...{ id: 'fed_01m7g9w2k0000c4v8x3r6t5n1z', ...RULE, created_at: EXAMPLE_TIME },
-  ...{ last_used_at: null, last_used_address: null },
+  ...{ issuer_enabled: true, last_used_at: null, last_used_address: null },
 };
 const credentialShape = shape(
   'FederatedCredential',
@@ -46,6 +47,9 @@ const credentialShape = shape(
     ...{ id: Type.String(), name: Type.String(), issuer: Type.String(), subject: Type.String() },
     audience: orNull(Type.String()),
     claims: Type.Object({}, { additionalProperties: true }),
+    issuer_enabled: Type.Boolean({
+      description: 'Whether the issuer is still trusted. An admin may have switched it off or deleted it.',
+    }),
     ...{ created_at: Time, ...LastUseFields },
   }),
   EXAMPLE,
@@ -82,25 +86,26 @@ const explanationShape = shape(
   },
 );
 
-function view({ id, name, issuer, subject, audience, claims, createdAt, lastUse }: FederatedCredential) {
-  const rule = { id, name, issuer, subject, audience, claims: Object.fromEntries(claims) };
-  return { ...rule, created_at: createdAt, ...lastUseView(lastUse) };
-}
-
 /** The rules by which applications authenticate with tokens of trusted issuers. Errors are thrown. */
 export function federatedCredentialRoutes(options: {
   credentials: FederatedCredentials;
+  issuers: Pick<TrustedIssuers, 'isTrusted'>;
   authenticate(ctx: Context): Promise<Caller>;
 }): Api {
-  const { credentials } = options;
+  const { credentials, issuers } = options;
   const api = createManagerApi(APPLICATIONS, options.authenticate);
   const path = '/:client_id/federated-credentials';
+  const view = async ({ id, name, issuer, subject, audience, ...it }: FederatedCredential) => ({
+    ...{ id, name, issuer, subject, audience, claims: Object.fromEntries(it.claims) },
+    ...{ issuer_enabled: await issuers.isTrusted(issuer), created_at: it.createdAt },
+    ...lastUseView(it.lastUse),
+  });
 
   api.get('list', path, {
     summary: 'List the federated credentials',
     responses: ok('The rules of the application.', listOf('FederatedCredentials', credentialShape)),
     handle: async ({ manager, params }) => ({
-      data: (await credentials.list(manager, params.client_id)).map(view),
+      data: await Promise.all((await credentials.list(manager, params.client_id)).map(view)),
     }),
   });
 

@@ -72,7 +72,7 @@ export function trustedIssuers(
   return {
     apis: [
       trustedIssuerRoutes({ ...core, store, issuers }),
-      federatedCredentialRoutes({ ...core, credentials }),
+      federatedCredentialRoutes({ ...core, credentials, issuers }),
     ],
     parts: [createPeriodicTask({ run: issuers.resumeRevocations, ...core.resuming })],
     extensions: {

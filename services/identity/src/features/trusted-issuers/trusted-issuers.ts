@@ -15,6 +15,8 @@ const HARMLESS: readonly string[] = ['enabled', 'reusesTokens'] satisfies (keyof
 export type TrustedIssuers = {
   /** The one with this URL. May have been read some seconds ago, unless it was changed here. */
   find(url: string): Promise<TrustedIssuer | undefined>;
+  /** Whether the tokens of the one with this URL authenticate applications. */
+  isTrusted(url: string): Promise<boolean>;
   /** Whether tokens with this `gid` are in force; undefined for another kind of id. */
   isInForce(grantId: string): Promise<boolean | undefined>;
   /** Reads the list again at its next use. */
@@ -65,8 +67,14 @@ export function createTrustedIssuers(options: {
     }
   }
 
+  const find = async (url: string) => (await load()).get(url);
+
   return {
-    find: async (url) => (await load()).get(url),
+    find,
+    async isTrusted(url) {
+      const issuer = await find(url);
+      return issuer !== undefined && authenticates(issuer);
+    },
     async isInForce(grantId) {
       const [, id] = /^(iss_\w+)\.\d+$/.exec(grantId) ?? [];
       if (id === undefined) return undefined;

@@ -160,7 +160,7 @@ t.test('the API of federated credentials', async (t) => {
   const { client_id, path, rule } = await application();
   const draft = { issuer: upstream.issuer, ...RULE };
   t.match((await call('GET', path, ann)).body.data, [
-    { id: rule, ...draft, audience: null, last_used_at: null },
+    { id: rule, ...draft, audience: null, issuer_enabled: true, last_used_at: null },
   ]);
   await built.createPerson('dev');
   await built.createPerson('viewer');
