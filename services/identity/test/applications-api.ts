@@ -158,7 +158,12 @@ export async function buildApi(t: Test) {
   };
   const apiKeys = createApiKeys({ ...dependencies, findResource: async () => undefined, keys });
   const writes = createApplicationWrites({ ...dependencies, keys: [apiKeys] });
-  const applications = createApplications({ ...dependencies, keys: [apiKeys], writes });
+  const applications = createApplications({
+    ...dependencies,
+    keys: [apiKeys],
+    writes,
+    findScopes: async () => undefined,
+  });
   const transfers = createTransfers({
     ...dependencies,
     transfers: stores.transferStore,

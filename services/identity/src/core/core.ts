@@ -37,7 +37,7 @@ import { createFoundation, type IdentityDependencies } from './foundation/founda
 import { type CoreConfig, MAX_ACCESS_TOKEN_SECONDS } from './foundation/identity-config.ts';
 import { createSignInThrottle } from './limits/sign-in-throttle.ts';
 import { createSignInThrottleStore } from './limits/sign-in-throttle-store.ts';
-import { createFindActing } from './oidc/acting.ts';
+import { createFindActing, createFindScopes } from './oidc/acting.ts';
 import { type AccessTokenHandles, createAccessTokenHandles } from './oidc/adapter/access-token-handles.ts';
 import { createOidcStore } from './oidc/adapter/oidc-adapter.ts';
 import { createAuthorizedApplications } from './oidc/authorized-applications.ts';
@@ -351,8 +351,8 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     store: applicationStore,
     find: findApplication,
     keys: extensions.applicationKeys,
-    endGrants: store.endGrantsOfClient,
-    notifyCredential,
+    ...{ endGrants: store.endGrantsOfClient, notifyCredential },
+    findScopes: createFindScopes({ issuer, findResource }),
   };
   const applicationWrites = createApplicationWrites(applicationParts);
   const applications = createApplications({ ...applicationParts, writes: applicationWrites });

@@ -3,6 +3,13 @@ import { build, PASSWORD, textOf } from '../../build.ts';
 
 const built = await build(t);
 const MINE = 'https://mine.example/api';
+for (const [identifier, ...scopes] of [
+  [MINE, 'mine:read'],
+  ['https://b.example', 'b:read', 'b:write'],
+] as const) {
+  const described = scopes.map((name) => ({ name, description: name }));
+  await built.call('POST', '/api/v1/resources', 'ann', { identifier, name: identifier, scopes: described });
+}
 
 t.test('the APIs for which an application exchanges tokens are lines, of its owner', async (t) => {
   const { browser } = await built.signedIn('ann');
@@ -22,6 +29,8 @@ t.test('the APIs for which an application exchanges tokens are lines, of its own
     t.match(textOf(form), 'When a person calls your API, the application can exchange their token', type);
     const refused = await browser.submit(form, { token_exchange: `${MINE}\nnonsense a` }, 'name="name"');
     t.match(textOf(refused), 'Line 2: resource must be an absolute URL');
+    const unknown = await browser.submit(form, { token_exchange: `${MINE} a` }, 'name="name"');
+    t.match(textOf(unknown), 'Line 1: scopes must not contain a, which tokens for this API cannot have');
     const sent = { token_exchange: ` ${MINE} \r\nhttps://b.example  b:read b:write\r\n` };
     await browser.submit(refused, sent, 'name="name"');
     t.same(await rules(), [

@@ -3,7 +3,7 @@ import { linkProblem } from '@gatehouse/core/web-uris';
 import { hasInvisibleCharacters } from '@gatehouse/domain/invisible-characters';
 import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
 import { appearanceProblems } from '@gatehouse/web/branding';
-import { type Application, isConfidential, signsPeopleIn } from './application.ts';
+import { type Application, isConfidential, ruleFor, signsPeopleIn } from './application.ts';
 import { logoutUriProblem, MAX_REDIRECT_URIS, redirectUriProblem } from './redirect-uris.ts';
 import { securityProfileProblems } from './security-profile.ts';
 
@@ -120,12 +120,37 @@ export function settingsProblems(settings: Settings): FieldProblem[] {
   return [...problems, ...appearanceProblems(settings), ...securityProfileProblems(settings)];
 }
 
-/** The problems of the APIs at which an application may act for people. Whether they exist is known when it asks for a token. */
+/** The problems of the APIs at which an application may act for people. `newRuleProblems` says whether they exist. */
 function exchangeProblems(rules: Settings['tokenExchange']): FieldProblem[] {
   return ruleProblems('token_exchange', 'API', rules, (rule) => ({
     resource: isResource(rule.resource) ? undefined : 'must be an absolute URL without a fragment',
     scopes: areScopes(rule.scopes) ? undefined : `must be at most ${MAX_EXCHANGE_SCOPES} names of scopes`,
   }));
+}
+
+/** The scopes of an API for which an application may get tokens; undefined for another. */
+export type FindScopes = (application: Application, resource: string) => Promise<string[] | undefined>;
+
+/** The problems of rules that are wider than those of `before`. Those that it has stay, since their API may have changed. */
+export async function newRuleProblems(
+  next: Application,
+  before: Application | undefined,
+  findScopes: FindScopes,
+): Promise<FieldProblem[]> {
+  const found = next.tokenExchange.map(async ({ resource, scopes }, i): Promise<FieldProblem[]> => {
+    const stored = ruleFor(before?.tokenExchange ?? [], resource);
+    const added = scopes.filter((scope) => !stored?.scopes.includes(scope));
+    if (stored !== undefined && added.length === 0) return [];
+    const known = await findScopes(next, resource);
+    const field = `token_exchange.${i}`;
+    if (known === undefined)
+      return [{ field: `${field}.resource`, message: 'is no API for which the application may get tokens' }];
+    const excess = added.filter((scope) => !known.includes(scope)).join(' ');
+    if (excess === '') return [];
+    const message = `must not contain ${excess.slice(0, 200)}, which tokens for this API cannot have`;
+    return [{ field: `${field}.scopes`, message }];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /** The problems of the authorization servers for which it gets identity assertions. An assertion without a scope would have no bound. */

@@ -25,7 +25,7 @@ import {
 } from './application.ts';
 import { applicationChanged } from './application-changed-notice.ts';
 import type { ApplicationKeys } from './application-keys.ts';
-import { scopeProblems, settingsProblems } from './application-rules.ts';
+import { type FindScopes, newRuleProblems, scopeProblems, settingsProblems } from './application-rules.ts';
 import { type ApplicationSecrets, createSecrets } from './application-secrets.ts';
 import { type ApplicationWrites, retried, withNotedKeys } from './application-writes.ts';
 import { requireDeveloperChanges, settingsOfOwner } from './changed-by.ts';
@@ -56,6 +56,7 @@ export type ApplicationDependencies = {
   /** The credentials that applications have beside their secrets. */
   keys: readonly Pick<ApplicationKeys, 'hasAny' | 'removeAll' | 'removeEnded' | 'changeGivers'>[];
   accounts: { find: FindOwner };
+  findScopes: FindScopes;
   audit: Pick<Audit, 'record'>;
   notifyCredential: NotifyCredential;
   mails: Pick<AccountMails, 'notify'>;
@@ -199,7 +200,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
 /** Throws `invalid`, `forbidden` or `conflict` unless an application may become like this. */
 async function check(
-  options: Pick<ApplicationDependencies, 'accounts' | 'keys'>,
+  options: Pick<ApplicationDependencies, 'accounts' | 'keys' | 'findScopes'>,
   manager: Manager,
   next: Application,
   before: Application | undefined,
@@ -214,6 +215,7 @@ async function check(
     throw new ServiceError('forbidden', message);
   }
   const problems = settingsProblems(next);
+  if (problems.length === 0) problems.push(...(await newRuleProblems(next, before, options.findScopes)));
   if (before === undefined || next.scopes !== before.scopes) {
     // It may keep what it has, such as what an admin gave to a trusted one.
     const allowed = [...(await grantable(options, manager, next)), ...(before?.scopes ?? [])];

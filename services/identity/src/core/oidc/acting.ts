@@ -7,7 +7,7 @@ import {
   type ExchangeRule,
   ruleFor,
 } from '../applications/application.ts';
-import { PERSONAL_SCOPES } from '../applications/application-rules.ts';
+import { type FindScopes, PERSONAL_SCOPES } from '../applications/application-rules.ts';
 import { ALL_SCOPES } from './claims/scope-rules.ts';
 import type { FindResource, ProtectedResource } from './protected-resource.ts';
 
@@ -68,9 +68,23 @@ export function createFindActing(options: {
   };
 }
 
+/** The scopes of our API that are not about the person who has signed in. */
+const IMPERSONAL_SCOPES = ALL_SCOPES.filter((it) => !PERSONAL_SCOPES.includes(it));
+
+/** Finds the scopes that a new rule of `token_exchange` may name. An owner can list the application at their own API afterwards. */
+export const createFindScopes =
+  ({ issuer, findResource }: { issuer: string; findResource: FindResource }): FindScopes =>
+  async (application, resource) => {
+    if (resource === apiAudience(issuer)) return IMPERSONAL_SCOPES;
+    const api = await findResource(resource);
+    const isOwn = api !== undefined && api.owner === application.owner;
+    const found = isOwn ? api : await findResource(resource, { ...application, isMachine: true });
+    return found?.scopes.map(({ name }) => name);
+  };
+
 /** The most scopes that a rule can give at our API. An application of type resource has none of its own. */
 export function scopesAtOurs({ type, scopes }: Application, rule: ExchangeRule): string[] {
-  const most = type === 'resource' ? ALL_SCOPES.filter((it) => !PERSONAL_SCOPES.includes(it)) : scopes;
+  const most = type === 'resource' ? IMPERSONAL_SCOPES : scopes;
   return most.filter((scope) => rule.scopes.includes(scope));
 }
 

@@ -107,6 +107,47 @@ t.test('the policy is the owner’s', async (t) => {
   t.strictSame((await call('GET', at, logins.admin)).body.token_exchange, [], 'of another owner');
 });
 
+t.test('a new rule is for an API and scopes that the application can have', async (t) => {
+  const [mine, foreign] = [await set.register('mine'), await set.register('foreign', logins.admin)];
+  const { client_id } = await agent({ token_exchange: [] });
+  const save = async (...rules: [resource: string, ...scopes: string[]][]) => {
+    const token_exchange = rules.map(([resource, ...scopes]) => ({ resource, scopes }));
+    const { status, body } = await call('PATCH', `/api/v1/applications/${client_id}`, logins.ann, {
+      token_exchange,
+    });
+    return status === 200
+      ? 200
+      : (body.error as unknown as { details: { field: string }[] }).details.map(({ field }) => field).join();
+  };
+  const resources = (await call('GET', '/api/v1/resources', logins.ann)).body.data;
+  const at = `/api/v1/resources/${(resources as Record<string, string>[]).find((it) => it.identifier === mine)?.id}`;
+  const [none, scope] = ['token_exchange.0.resource', 'token_exchange.0.scopes'];
+  const cases: [name: string, result: string | number, ...Parameters<typeof save>][] = [
+    ['no such API', none, ['https://none.example.com/api', 'read']],
+    ['of another owner, without scopes', none, [foreign]],
+    ['no such scope', scope, [mine, 'mine:read', 'mine:raed']],
+    ['no such scope of ours', scope, [api, 'read:everything']],
+    ['the second rule', 'token_exchange.1.scopes', [mine], [api, 'mine:read']],
+    ['its own and ours', 200, [mine, 'mine:read', 'mine:write'], [api, 'write:data']],
+  ];
+  for (const [name, result, ...rules] of cases) t.equal(await save(...rules), result, name);
+  const only = { scopes: [{ name: 'mine:write', description: 'Writes' }] };
+  t.equal((await call('PATCH', at, logins.ann, only)).status, 200);
+  t.equal(await save([mine, 'mine:read', 'mine:write']), 200, 'a stored scope that the API has no longer');
+  t.equal((await call('DELETE', at, logins.ann)).status, 204);
+  t.equal(await save([mine, 'mine:read']), 200, 'a narrower rule for an API that is gone');
+  t.equal(await save([mine, 'mine:read', 'mine:write']), none, 'a wider one');
+  const draft = {
+    name: 'A',
+    type: 'machine',
+    scopes: ['read:data'],
+    token_exchange: [{ resource: mine, scopes: [] }],
+  };
+  t.match((await call('POST', '/api/v1/applications', logins.ann, draft)).body.error, {
+    details: [{ field: none }],
+  });
+});
+
 t.test(
   'the consent page says which applications act for the person, and nothing else is possible',
   async (t) => {
