@@ -320,6 +320,45 @@ t.test('nothing is issued once the sign-in has ended', async (t) => {
   }
 });
 
+t.test(
+  'a lower role, fewer scopes and ended credentials stop nothing, and a deleted application gets nothing',
+  async (t) => {
+    const rita = await issuing.createPerson('rita');
+    const role = (it: string) => call('PUT', `/v2/users/${rita}/role`, admin, { role: it });
+    t.ok((await role('editor')).status < 300);
+    // The page asks about credentials of people who have some.
+    await issuing.createApplication(await issuing.login('rita'), { ...web('Of rita'), scopes: ['openid'] });
+    const app = { ...(await issuing.createApplication(ann, web('Short-lived'))), redirect_uri };
+    const at = `/api/v1/applications/${app.client_id}`;
+    await allow([rule], admin, at);
+    const browser = issuing.browser();
+    const { id_token, refresh_token } = await tokens({ client: app, username: 'rita', browser });
+    const outcomes = async () => {
+      const more = { subject_token_type: REFRESH_TOKEN };
+      const both = [await ask(id_token, {}, app), await ask(refresh_token, more, app)];
+      return both.map(({ status }) => status);
+    };
+    const events: [name: string, status: number, happen: () => Promise<{ status: number }>][] = [
+      ['at first', 200, async () => ({ status: 200 })],
+      ['a lower role', 200, () => role('user')],
+      ['fewer scopes', 200, () => call('PATCH', at, ann, { scopes: ['openid', 'profile'] })],
+      [
+        'the credentials of the person’s own applications end',
+        200,
+        async () =>
+          browser.confirm(await browser.get('/account/applications'), 'end-credentials', {
+            confirmation: 'rita',
+          }),
+      ],
+      ['the application is deleted', 401, () => call('DELETE', at, ann)],
+    ];
+    for (const [name, status, happen] of events) {
+      t.ok((await happen()).status < 300, name);
+      t.strictSame(await outcomes(), [status, status], name);
+    }
+  },
+);
+
 t.test('an ID token that has expired gives none', async (t) => {
   const { lifetimes } = issuing.config;
   const origin = await issuing.replica({ lifetimes: { ...lifetimes, accessToken: 2 } });
