@@ -154,6 +154,7 @@ export async function buildApi(t: Test) {
     members: stores.memberStore,
     authority,
     mails,
+    issuer: 'https://id.example.org',
     ...{ store, find: store.findById, accounts, revocations, audit, notifyCredential, endGrants, logger },
   };
   const apiKeys = createApiKeys({ ...dependencies, findResource: async () => undefined, keys });

@@ -27,6 +27,7 @@ export type Settings = Omit<
   | 'lastUse'
   | 'epoch'
   | 'jwksGiven'
+  | 'identityAssertionsGiven'
   | 'registrableScopes'
   | 'lockedSettings'
   | 'createdAt'
@@ -167,14 +168,16 @@ function assertionProblems(rules: Settings['identityAssertions']): FieldProblem[
     resources:
       rule.resources === undefined || areResources(rule.resources)
         ? undefined
-        : `must be 1 to ${MAX_EXCHANGE_RULES} absolute URLs without a fragment`,
+        : `must be 1 to ${MAX_EXCHANGE_RULES} https URLs without a fragment`,
   }));
 }
 
 /** Whether a text can be the identifier of an API (RFC 8707 §2). */
-export const isResource = (url: string) => URL.parse(url)?.href.includes('#') === false;
+const isResource = (url: string) => URL.parse(url)?.href.includes('#') === false;
+/** Whether a text can be the identifier of an API elsewhere, which its server compares with the one of an assertion. */
+export const isResourceElsewhere = (url: string) => linkProblem(url) === undefined;
 const areResources = (urls: readonly string[]) =>
-  urls.length > 0 && urls.length <= MAX_EXCHANGE_RULES && urls.every(isResource);
+  urls.length > 0 && urls.length <= MAX_EXCHANGE_RULES && urls.every(isResourceElsewhere);
 const areScopes = (scopes: readonly string[]) =>
   scopes.length <= MAX_EXCHANGE_SCOPES && scopes.every((scope) => SCOPE_TOKEN.test(scope));
 

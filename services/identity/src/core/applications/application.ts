@@ -164,6 +164,7 @@ export const APPLICATION = {
   tokenExchange: value<readonly ExchangeRule[]>().default([]),
   /** The other authorization servers at which it may act for the people who sign in to it. An admin decides. */
   identityAssertions: value<readonly AssertionRule[]>().default([]),
+  identityAssertionsGiven: object(GIVEN).optional(),
   /** The security profile that it must follow. */
   securityProfile: oneOf(SECURITY_PROFILES).optional(),
   /** Two can be valid at a time, so that one can be replaced without downtime. */
@@ -198,6 +199,7 @@ export type ApplicationChanges = Partial<
     | 'epoch'
     | 'consentEpoch'
     | 'jwksGiven'
+    | 'identityAssertionsGiven'
     | 'registrableScopes'
     | 'lockedSettings'
     | 'createdAt'
@@ -211,6 +213,7 @@ export type AccompanyingChanges = Partial<
     Application,
     | 'trust'
     | 'jwksGiven'
+    | 'identityAssertionsGiven'
     | 'registrableScopes'
     | 'lockedSettings'
     | 'secrets'
@@ -318,7 +321,7 @@ export const MAX_APPLICATIONS = 100;
 
 type Draft = Pick<Application, 'id' | 'name' | 'type' | 'owner' | 'scopes'> &
   ApplicationChanges &
-  Partial<Pick<Application, 'trust' | 'jwksGiven' | 'registrableScopes'>>;
+  Partial<Pick<Application, 'trust' | 'jwksGiven' | 'identityAssertionsGiven' | 'registrableScopes'>>;
 
 /** A new application, with defaults for what the draft leaves out; `secret` is its first secret. */
 export function newApplication(draft: Draft, secret?: ClientSecret): Application {

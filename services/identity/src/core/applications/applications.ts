@@ -17,6 +17,7 @@ import {
   type ApplicationChanges,
   type ApplicationStore,
   type ApplicationType,
+  type AssertionRule,
   isConfidential,
   MAX_APPLICATIONS,
   makeSecret,
@@ -47,6 +48,8 @@ import { createVisibility, type VisibleApplications } from './visible-applicatio
 
 /** The dependencies of managing applications. */
 export type ApplicationDependencies = {
+  /** Our own. */
+  issuer: string;
   store: ApplicationStore;
   members: Pick<MemberStore, 'ofPerson' | 'of' | 'setGiven' | 'remove'>;
   authority: Authority;
@@ -117,8 +120,14 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       const { secret, ...stored } = makeSecret({ given });
       const withSecret = isConfidential(draft) && draft.jwks === undefined;
       const jwksGiven = draft.jwks && (await authority.give('public_keys', manager));
+      const identityAssertionsGiven = await giverOfRules(authority, manager, draft);
       const plain = newApplication(
-        { ...draft, ...omitUndefined({ jwksGiven }), id: newId('app'), owner: manager.id },
+        {
+          ...draft,
+          ...omitUndefined({ jwksGiven, identityAssertionsGiven }),
+          id: newId('app'),
+          owner: manager.id,
+        },
         withSecret ? stored : undefined,
       );
       await check(options, manager, plain, undefined);
@@ -152,10 +161,12 @@ export function createApplications(options: ApplicationDependencies): Applicatio
         const grants = next.trusted && manager.role === 'admin' && isAsked;
         const trust = grants ? { trust: await trusts.grantedBy(manager, next) } : {};
         const jwksGiven = await giverOfKeys(authority, manager, { before, changes });
+        const identityAssertionsGiven = await giverOfRules(authority, manager, changes, before);
         const changed = await writes.change(before, {
           ...changes,
           ...trust,
           ...('jwks' in changes ? { jwksGiven } : {}),
+          ...omitUndefined({ identityAssertionsGiven }),
           ...(before.registrableScopes === undefined ? {} : lockedFor(before, changes)),
         });
         if (changed === undefined) return undefined;
@@ -200,21 +211,25 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
 /** Throws `invalid`, `forbidden` or `conflict` unless an application may become like this. */
 async function check(
-  options: Pick<ApplicationDependencies, 'accounts' | 'keys' | 'findScopes'>,
+  options: Pick<ApplicationDependencies, 'issuer' | 'accounts' | 'keys' | 'findScopes'>,
   manager: Manager,
   next: Application,
   before: Application | undefined,
 ): Promise<void> {
   const trustChanges = next.trusted !== (before?.trusted ?? false);
   if (trustChanges && manager.role !== 'admin') throw onlyAdminsTrust();
-  if (
-    !isDeepStrictEqual(next.identityAssertions, before?.identityAssertions ?? []) &&
-    manager.role !== 'admin'
-  ) {
-    const message = 'Only an admin can decide for which servers an application gets identity assertions.';
+  const isNew = (rule: AssertionRule) =>
+    before?.identityAssertions.some((it) => isDeepStrictEqual(it, rule)) !== true;
+  if (next.identityAssertions.some(isNew) && manager.role !== 'admin') {
+    const message = 'Only an admin can add or change rules for identity assertions.';
     throw new ServiceError('forbidden', message);
   }
   const problems = settingsProblems(next);
+  next.identityAssertions.forEach(({ authorization_server: server }, i) => {
+    const field = `identity_assertions.${i}.authorization_server`;
+    if (`${server}/`.startsWith(`${options.issuer}/`))
+      problems.push({ field, message: 'must not be this deployment' });
+  });
   if (problems.length === 0) problems.push(...(await newRuleProblems(next, before, options.findScopes)));
   if (before === undefined || next.scopes !== before.scopes) {
     // It may keep what it has, such as what an admin gave to a trusted one.
@@ -260,6 +275,17 @@ async function giverOfKeys(
 ): Promise<Given | undefined> {
   if (isDeepStrictEqual(changes.jwks, before.jwks)) return before.jwksGiven;
   return changes.jwks && (await authority.give('public_keys', manager, before));
+}
+
+/** An admin who sends the rules for identity assertions gives them, also those that another admin has given before. */
+async function giverOfRules(
+  authority: Authority,
+  manager: Manager,
+  { identityAssertions }: ApplicationChanges,
+  before?: Application,
+): Promise<Given | undefined> {
+  const gives = manager.role === 'admin' && identityAssertions !== undefined && identityAssertions.length > 0;
+  return gives ? authority.give('assertion_rules', manager, before) : undefined;
 }
 
 /** The limits of a client that manages its own registration: its scopes, and the settings that differ now and that it cannot change back. */

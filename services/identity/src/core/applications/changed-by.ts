@@ -32,7 +32,7 @@ const CHANGED_BY = {
   idTokenProfileClaims: 'owner',
   securityProfile: 'owner',
   tokenExchange: 'owner',
-  /** Only an admin, who is an owner everywhere. */
+  /** An admin, who is an owner everywhere, adds and changes them. */
   identityAssertions: 'owner',
 } as const satisfies Record<keyof ApplicationChanges, ApplicationRole>;
 

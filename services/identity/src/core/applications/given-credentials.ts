@@ -11,6 +11,7 @@ type OfApplication =
   | 'client_secret'
   | 'public_keys'
   | 'federated_credential'
+  | 'assertion_rules'
   | 'member'
   | 'member_invitation';
 
@@ -54,16 +55,20 @@ export function createGivenCredentials(options: {
     return given === undefined || (await authority.giverOf(kind, given, application)) !== undefined;
   }
 
-  /** The same application without the credentials that have ended. */
+  /** The credentials and rules of an application that have not ended. */
   async function withoutEnded(
     application: Application,
-  ): Promise<Pick<Application, 'secrets' | 'federatedCredentials' | 'jwks' | 'jwksGiven'>> {
-    const { jwks, jwksGiven } = application;
+  ): Promise<
+    Pick<Application, 'secrets' | 'federatedCredentials' | 'jwks' | 'jwksGiven' | 'identityAssertions'>
+  > {
+    const { jwks, jwksGiven, identityAssertions, identityAssertionsGiven } = application;
     async function held<C extends { given?: Given | undefined }>(kind: OfApplication, all: readonly C[]) {
       const each = await Promise.all(all.map((it) => holds(kind, application, it.given)));
       return all.filter((_, i) => each[i]);
     }
+    const keepsRules = await holds('assertion_rules', application, identityAssertionsGiven);
     const others = {
+      identityAssertions: keepsRules ? identityAssertions : [],
       secrets: await held('client_secret', application.secrets),
       federatedCredentials: await held('federated_credential', application.federatedCredentials),
     };
@@ -81,6 +86,7 @@ export function createGivenCredentials(options: {
         endTokens ||
         held.secrets.length < before.secrets.length ||
         held.federatedCredentials.length < before.federatedCredentials.length ||
+        held.identityAssertions.length < before.identityAssertions.length ||
         held.jwks !== before.jwks;
       return isChanged ? store.change(before, held, true) : before;
     });

@@ -338,9 +338,28 @@ export const AUTHORITY = {
       },
     },
   },
+  assertion_rules: {
+    name: 'Setting identity_assertions of an application',
+    givenBy: 'an admin',
+    bound:
+      'assertions for the servers, scopes and APIs of the setting, for people who sign in to the application',
+    restsOn: ['authority_epoch', 'admin_epoch'],
+    needs: 'admin',
+    cells: {
+      ends: {
+        'only an admin can give it': ['role_lowered'],
+        ...GIVEN_FOR_PRODUCTION,
+      },
+      stays: {
+        'scopes here say nothing about the other server': ['scopes_narrowed'],
+        [LIVES]: ['password_changed', 'recovered', 'undone', 'sessions_ended', 'redirect_uri_added'],
+      },
+    },
+  },
   issued_assertion: {
     name: 'Identity assertions for another authorization server (ID-JAG)',
-    givenBy: 'an admin, by the setting identity_assertions; the person, by signing in to the application',
+    givenBy:
+      'the person, by signing in to the application; an admin allows it by the setting identity_assertions',
     bound:
       'the client ID, scopes and APIs of the setting; 5 minutes, in which nothing ends one; the other server ends what it gives for one',
     restsOn: ['sign_in_epoch'],

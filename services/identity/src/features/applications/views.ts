@@ -102,7 +102,7 @@ export const ApplicationView = Type.Object({
   identity_assertions: Type.Array(AssertionRuleView, {
     description:
       'The other authorization servers for which the application gets identity assertions (ID-JAG) about the people who sign in to it, ' +
-      'and the scopes that it can get there. Only an admin changes them.',
+      'and the scopes that it can get there. Only an admin adds or changes them, and they end with the role of that admin.',
   }),
   registered: Type.Boolean({ description: 'Whether the client manages its own registration (RFC 7592).' }),
   primary_color: Type.Optional(Type.String({ description: 'The accent of its pages, as #rrggbb.' })),

@@ -8,8 +8,9 @@ import {
   type AssertionRule,
   ID_TOKEN_ALGORITHMS,
 } from '../../core/applications/application.ts';
-import { isResource } from '../../core/applications/application-rules.ts';
+import { isResourceElsewhere } from '../../core/applications/application-rules.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
+import type { Authority } from '../../core/authority/authority.ts';
 import type { OidcStore } from '../../core/oidc/adapter/oidc-adapter.ts';
 import { withinIssuer } from '../../core/oidc/clients/federated-client.ts';
 import { isOfConsentEpoch } from '../../core/oidc/epochs/consent-epochs.ts';
@@ -25,6 +26,7 @@ const LIFETIME = 300;
 export type AssertionOptions = {
   issuer: string;
   accounts: Pick<Accounts, 'find'>;
+  authority: Pick<Authority, 'giverOf'>;
   store: Pick<OidcStore, 'grantsOf'>;
   signing: Pick<TokenSigning, 'signer' | 'publicKeys'>;
   audit: Pick<Audit, 'record'>;
@@ -50,7 +52,11 @@ export async function issueIdentityAssertion(
 ) {
   const request = readAssertionRequest(ctx.oidc.params);
   const rule = application.identityAssertions.find((it) => it.authorization_server === request.audience);
-  if (rule === undefined)
+  const { identityAssertionsGiven: given } = application;
+  const isGiven =
+    given !== undefined &&
+    (await options.authority.giverOf('assertion_rules', given, application)) !== undefined;
+  if (rule === undefined || !isGiven)
     throw new errors.InvalidTarget(
       'no admin has allowed this application to get assertions for this audience',
     );
@@ -84,7 +90,7 @@ export async function issueIdentityAssertion(
 function resourceOf({ resources }: AssertionRule, { resource }: AssertionRequest): string | undefined {
   const [only, ...others] = resources ?? [];
   const named = resource ?? (others.length === 0 ? only : undefined);
-  const isListed = named !== undefined && (resources?.includes(named) ?? isResource(named));
+  const isListed = named !== undefined && (resources?.includes(named) ?? isResourceElsewhere(named));
   // Without a resource, the other server decides.
   if (!isListed && (named !== undefined || resources !== undefined))
     throw new errors.InvalidTarget('the resource must be one that an admin has allowed at this audience');

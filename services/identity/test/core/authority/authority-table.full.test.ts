@@ -33,6 +33,7 @@ const EVENTS_TESTED_ELSEWHERE: Partial<Record<AuthorityEvent, string>> = {
 const REDIRECT = 'https://app.example.org/callback';
 const ADDED = 'https://app.example.org/added';
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const OTHER_SERVER = 'https://chat.example.org';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 const built = await build(t, {
@@ -89,6 +90,7 @@ async function makeScene(event: AuthorityEvent) {
     built.createApplication(owner, { name: 'App', scopes: ['read:data', 'read:users'], ...draft });
   const web = await application({
     ...{ type: 'web', redirect_uris: [REDIRECT], scopes: ['openid', 'read:data', 'read:users'] },
+    identity_assertions: [{ authorization_server: OTHER_SERVER, client_id: 'app', scopes: ['notes:read'] }],
   });
   const machine = await application({ type: 'machine' });
   const keyed = await application({ type: 'machine', jwks });
@@ -271,6 +273,16 @@ async function makeScene(event: AuthorityEvent) {
     impersonation: () => permissions(impersonation.access_token),
     public_keys: byKeys,
     federated_credential: federatedPower,
+    assertion_rules: async () => {
+      const { body } = await form({
+        ...{ grant_type: EXCHANGE, audience: OTHER_SERVER, ...web, subject_token: consent.id_token },
+        subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
+        requested_token_type: 'urn:ietf:params:oauth:token-type:id-jag',
+      });
+      const rules = (await call('GET', pathOf(web), root)).body.identity_assertions as unknown[] | undefined;
+      // Rules that are listed would count again.
+      return body.access_token === undefined && !rules?.length ? undefined : `${body.scope}`;
+    },
     api_key: () => permissions(ownKey.api_key),
     member: role(web),
     member_invitation: async () => {

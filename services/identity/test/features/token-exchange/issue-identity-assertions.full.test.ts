@@ -99,11 +99,15 @@ t.test('only an admin sets the servers, for an application that can keep a secre
     ['0.authorization_server', [{ ...rule, authorization_server: 'http://chat.example.com' }]],
     ['0.authorization_server', [{ ...rule, authorization_server: 'https://chat.example.com/?a=b' }]],
     ['0.authorization_server', [{ ...rule, authorization_server: 'chat' }]],
+    ['0.authorization_server', [{ ...rule, authorization_server: issuing.base }]],
+    ['0.authorization_server', [{ ...rule, authorization_server: `${issuing.base}/` }]],
+    ['0.authorization_server', [{ ...rule, authorization_server: `${issuing.base}/api` }]],
     ['0.client_id', [{ ...rule, client_id: '' }]],
     ['0.scopes', [{ ...rule, scopes: [] }]],
     ['0.scopes', [{ ...rule, scopes: ['a b'] }]],
     ['0.resources', [{ ...rule, resources: [] }]],
     ['0.resources', [{ ...rule, resources: ['notes'] }]],
+    ['0.resources', [{ ...rule, resources: ['javascript:alert(1)'] }]],
     ['', [rule, rule]],
   ];
   for (const [field, rules] of wrong) {
@@ -197,7 +201,14 @@ t.test('what is outside the rule is refused', async (t) => {
   };
   t.match(await outcome(), { scope: 'read:profile notes:read', resource: undefined });
   t.match(await outcome({ resource: drafts }), { resource: drafts });
-  t.equal(await outcome({ resource: 'notes' }), 'invalid_target');
+  for (const resource of [
+    'notes',
+    'javascript:alert(1)',
+    'data:,x',
+    'http://notes.example.com/',
+    `${notes}#a`,
+  ])
+    t.equal(await outcome({ resource }), 'invalid_target', resource);
   t.equal(await outcome({ scope: 'notes:write' }), 'invalid_scope');
   t.equal(await outcome({ scope: 'notes:read notes:write' }), 'invalid_scope');
   t.equal(await outcome({ audience: 'https://mail.example.com' }), 'invalid_target');
@@ -358,6 +369,52 @@ t.test(
     }
   },
 );
+
+t.test('the rules end with the admin who gave them', async (t) => {
+  const boss = await issuing.createPerson('boss');
+  const role = (it: string) => call('PUT', `/v2/users/${boss}/role`, admin, { role: it });
+  const made = { ...(await issuing.createApplication(ann, web('Of the boss'))), redirect_uri };
+  const at = `/api/v1/applications/${made.client_id}`;
+  const rules = async () => (await call('GET', at, ann)).body.identity_assertions as object[];
+  const givenBy: Record<string, (by: string) => Promise<unknown>> = {
+    'the boss': async (by) => allow([rule], by, at),
+    // Somebody else who sends them again gives them, too.
+    'another admin after that': async (by) => [await allow([rule], by, at), await allow([rule], admin, at)],
+    'the boss, and fewer by the owner': async (by) => [
+      await allow([rule, { ...rule, authorization_server: 'https://mail.example.com' }], by, at),
+      t.equal((await allow([rule], ann, at)).status, 200, 'the owner takes one back'),
+      t.equal((await allow([{ ...rule, scopes: ['a'] }], ann, at)).status, 403, 'the owner changes one'),
+    ],
+  };
+  for (const [name, give] of Object.entries(givenBy)) {
+    await role('admin');
+    await give(await issuing.login('boss'));
+    const { id_token } = await tokens({ client: made });
+    t.equal((await ask(id_token, {}, made)).status, 200, name);
+    const expected = name === 'another admin after that' ? [200, 1] : [400, 0];
+    await role('user');
+    t.strictSame([(await ask(id_token, {}, made)).status, (await rules()).length], expected, name);
+    await role('admin');
+    t.equal((await rules()).length, expected[1], 'another promotion brings nothing back');
+  }
+});
+
+t.test('rules that somebody could not give any more count no more, before they are removed', async (t) => {
+  const { id_token } = await tokens();
+  t.equal((await ask(id_token)).status, 200);
+  const applications = (await issuing.database()).collection('applications');
+  for (const earlier of [
+    { $inc: { 'identity_assertions_given.epoch': -1 } },
+    { $unset: { identity_assertions_given: 1 } },
+  ]) {
+    await allow([rule]);
+    await applications.updateOne({ _id: wiki.client_id as never }, earlier);
+    // The application is read again.
+    await call('PATCH', path, admin, { name: 'Wiki' });
+    t.match((await ask(id_token)).body, { error: 'invalid_target' });
+  }
+  await allow([rule]);
+});
 
 t.test('an ID token that has expired gives none', async (t) => {
   const { lifetimes } = issuing.config;
