@@ -23,10 +23,10 @@ import { authenticates, type TrustedIssuers } from './trusted-issuers.ts';
 import { SKEW, TokenProblem, unverifiedClaims, verifyWorkloadToken } from './workload-token.ts';
 
 /** The issuer of an assertion that is not verified, by its type. */
-const ISSUERS: Readonly<Record<string, (claims: JWTPayload) => unknown>> = {
-  [JWT_BEARER]: ({ iss }) => iss,
-  [JWT_SPIFFE]: trustDomainOf,
-};
+const ISSUERS: ReadonlyMap<string | null, (claims: JWTPayload) => unknown> = new Map([
+  [JWT_BEARER, ({ iss }: JWTPayload) => iss],
+  [JWT_SPIFFE, trustDomainOf],
+]);
 
 /** Authenticates applications by the tokens of trusted issuers that match their federated credentials (RFC 7523 §3). */
 export function createClientAssertions(options: {
@@ -98,8 +98,8 @@ export function createClientAssertions(options: {
       const token = assertionIn(ctx, form);
       if (token === undefined) return;
       const claims = unverifiedClaims(token);
-      const type = form.get('client_assertion_type') ?? '';
-      const iss = claims && ISSUERS[type]?.(claims);
+      const type = form.get('client_assertion_type');
+      const iss = claims && ISSUERS.get(type)?.(claims);
       // oidc-provider does not know the type, and would call the request malformed.
       if (iss === undefined && type === JWT_SPIFFE) throw refused('The client_assertion is no JWT-SVID.');
       if (claims === undefined || typeof iss !== 'string') return;

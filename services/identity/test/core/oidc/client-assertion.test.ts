@@ -55,6 +55,18 @@ t.test('private_key_jwt at both addresses, for any of which the assertion may be
   t.equal((await call('GET', '/v1/users', token)).status, 401);
 });
 
+t.test('an assertion of an unknown type', async (t) => {
+  for (const client_assertion_type of ['', 'x', '__proto__', 'constructor', 'toString', 'valueOf']) {
+    const sent = {
+      ...request(await assert({ iss: 'https://ci.example' }), { client_id }),
+      client_assertion_type,
+    };
+    const { status, body } = await form(sent);
+    t.match([status, body.error], [400, 'invalid_request'], client_assertion_type);
+    t.notMatch(body.error_description, /federated/, client_assertion_type);
+  }
+});
+
 t.test('an assertion that does not hold', async (t) => {
   const { privateKey: other } = await generateKeyPair('ES256');
   const once = await assert();
