@@ -26,16 +26,17 @@ export async function publicKeyIds(clientId: string, { keys }: PublicKeySet): Pr
   return [...thumbprints, together].map((it) => `${publicKeysId(clientId)}/${it}`);
 }
 
-/** The id of the key that has signed a verified assertion; that of all keys together when the assertion names none of several. */
+/** The id of the key that has signed a verified assertion; that of all keys together when it names none, or several that share a name. */
 export async function signingKeyId(
   clientId: string,
   jwks: PublicKeySet,
   assertion: string,
 ): Promise<string | undefined> {
   const { kid } = decodeProtectedHeader(assertion);
-  const isOnly = jwks.keys.length <= 1;
-  const index = isOnly ? 0 : jwks.keys.findIndex((key) => kid !== undefined && key.kid === kid);
-  return (await publicKeyIds(clientId, jwks)).at(index);
+  const named = jwks.keys.filter((key) => kid !== undefined && key.kid === kid);
+  const [key, ...others] = jwks.keys.length === 1 ? jwks.keys : named;
+  const isSure = key !== undefined && others.length === 0;
+  return (await publicKeyIds(clientId, jwks)).at(isSure ? jwks.keys.indexOf(key) : -1);
 }
 
 /** The public keys in a JWK set (RFC 7517 §5), without unknown members; or what is wrong with it. */

@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { SignJWT } from 'jose';
 import t from 'tap';
+import { publicKeyIds, signingKeyId } from '../../../src/core/applications/public-keys.ts';
 import { buildApi, MACHINE } from '../../applications-api.ts';
 
 const { call, people, applications } = await buildApi(t);
@@ -48,6 +50,25 @@ t.test('keys of its own in the place of a secret', async (t) => {
     const error = { message: problem, details: [{ field: 'jwks' }] };
     t.match(response, { status: 400, body: { error } }, name);
     t.notMatch(JSON.stringify(response.body), new RegExp(String(privateJwk.d)), name);
+  }
+});
+
+t.test('the key that has signed, or all of them where its name is not the name of one', async (t) => {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { publicKey: other } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const [first, second] = [publicKey, other].map((it) => ({ ...it.export({ format: 'jwk' }), kty: 'EC' }));
+  for (const [name, kids, kid, index] of [
+    ['its name', ['a', 'b'], 'b', 1],
+    ['the only key', ['a'], undefined, 0],
+    ['no name', ['a', 'b'], undefined, -1],
+    ['another name', ['a', 'b'], 'c', -1],
+    ['the name of two', ['a', 'a'], 'a', -1],
+  ] as const) {
+    const keys = kids.map((it, i) => ({ kty: 'EC', ...[first, second][i], kid: it }));
+    const header = { alg: 'ES256', ...(kid === undefined ? {} : { kid }) };
+    const assertion = await new SignJWT().setProtectedHeader(header).sign(privateKey);
+    const expected = (await publicKeyIds('app', { keys })).at(index);
+    t.equal(await signingKeyId('app', { keys }, assertion), expected, name);
   }
 });
 
