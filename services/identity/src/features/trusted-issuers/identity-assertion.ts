@@ -9,7 +9,7 @@ import {
   TokenProblem,
   unverifiedClaims,
   unverifiedHeader,
-  verifyWorkloadToken,
+  verifyIssuedToken,
 } from './workload-token.ts';
 
 /** The header of an ID-JAG (draft-ietf-oauth-identity-assertion-authz-grant §3.1). */
@@ -54,7 +54,7 @@ export function createIdentityAssertions(options: {
     if (!TYPE.test(unverifiedHeader(assertion)?.typ ?? ''))
       throw refused('it is no JWT of the type oauth-id-jag+jwt');
     const issuer = await issuerOf(unverifiedClaims(assertion) ?? {}, clientId);
-    const claims = await verifyWorkloadToken(assertion, issuer, keys).catch((error: unknown) => {
+    const claims = await verifyIssuedToken(assertion, issuer, keys).catch((error: unknown) => {
       throw error instanceof TokenProblem ? refused(`it ${error.message}`) : error;
     });
     const { sub, aud, jti, resource, scope, client_id: client, exp, cnf } = claims;

@@ -8,6 +8,10 @@ import type { WorkloadIssuer } from './trusted-issuer.ts';
 export const SKEW = 60;
 /** The longest that a token may live, in seconds. */
 const MAX_SECONDS = 86_400;
+/** The types of a JWT-SVID (SPIFFE JWT-SVID §2.3). */
+const SVID_TYPES: readonly unknown[] = [undefined, 'JWT', 'JOSE'];
+/** The types of JWTs that an issuer signs for something else (RFC 8725 §3.11). */
+const OTHER_TYPES = /^(?:application\/)?(?:at|logout|secevent|oauth-id-jag)\+jwt$/i;
 /** The hashes of RSASSA-PKCS1-v1_5, the algorithm of nearly all issuers (RFC 7518 §3.3). */
 const RSA_HASHES: Record<string, string | undefined> = { RS256: 'sha256', RS384: 'sha384', RS512: 'sha512' };
 /** The header `{"alg":"none"}`: of a JWT without a signature, jose checks the claims alone. */
@@ -25,10 +29,25 @@ export class TokenProblem extends Error {
   }
 }
 
-/**
- * The claims of a token that a trusted issuer has signed, within its time. Its subject and audience are not checked. Throws a TokenProblem.
- */
+/** The claims of a token by which a trusted issuer identifies a workload, as those of verifyIssuedToken. Throws a TokenProblem. */
 export async function verifyWorkloadToken(
+  token: string,
+  issuer: WorkloadIssuer,
+  keys: IssuerKeys,
+): Promise<JWTPayload & { exp: number }> {
+  const claims = await verifyIssuedToken(token, issuer, keys);
+  const typ: unknown = unverifiedHeader(token)?.typ;
+  const isOther = isTrustDomain(issuer.issuer)
+    ? !SVID_TYPES.includes(typ)
+    : OTHER_TYPES.test(String(typ ?? ''));
+  if (isOther) throw new TokenProblem('has the typ of tokens for something else');
+  return claims;
+}
+
+/**
+ * The claims of a token that a trusted issuer has signed, within its time. Its type, subject and audience are not checked. Throws a TokenProblem.
+ */
+export async function verifyIssuedToken(
   token: string,
   issuer: WorkloadIssuer,
   keys: IssuerKeys,

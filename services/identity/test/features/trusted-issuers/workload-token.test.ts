@@ -13,9 +13,13 @@ const UNVERIFIED = 'cannot be verified: the keys of its issuer cannot be read, f
 type Pair = { privateKey: CryptoKey; publicKey: CryptoKey };
 
 /** An issuer with one key, and the claims of a token or its problem. */
-async function issuerOf({ publicKey }: Pick<Pair, 'publicKey'>, algorithms: readonly string[] = ALGORITHMS) {
+async function issuerOf(
+  { publicKey }: Pick<Pair, 'publicKey'>,
+  algorithms: readonly string[] = ALGORITHMS,
+  url = ISSUER,
+) {
   const jwk = await exportJWK(publicKey);
-  const issuer = { id: 'iss_1', issuer: ISSUER, algorithms, jwks: { keys: [jwk] }, generation: 0 };
+  const issuer = { id: 'iss_1', issuer: url, algorithms, jwks: { keys: [jwk] }, generation: 0 };
   const keys = createIssuerKeys({ outbound: { read: () => Promise.reject(new Error('not pasted')) } });
   return (token: string) =>
     verifyWorkloadToken(token, issuer as unknown as TrustedIssuer, keys).then(
@@ -44,6 +48,29 @@ for (const alg of ALGORITHMS) {
     t.equal(await others(token), 'has an algorithm that is not allowed for its issuer, forged');
   });
 }
+
+t.test('a token for something else, by its typ', async (t) => {
+  const alg = 'ES256';
+  const pair = await generateKeyPair(alg);
+  const [verify, verifySvid] = [await issuerOf(pair), await issuerOf(pair, [alg], 'spiffe://example.org')];
+  const sub = 'spiffe://example.org/worker';
+  const other = 'has the typ of tokens for something else';
+  for (const [typ, outcome, ofSvid] of [
+    [undefined, CLAIMS.sub, sub],
+    ['JWT', CLAIMS.sub, sub],
+    ['JOSE', CLAIMS.sub, sub],
+    ['kubernetes', CLAIMS.sub, other],
+    ['at+jwt', other, other],
+    ['application/at+jwt', other, other],
+    ['Logout+JWT', other, other],
+    ['secevent+jwt', other, other],
+    ['oauth-id-jag+jwt', other, other],
+  ] as const) {
+    const header = { alg, ...(typ === undefined ? {} : { typ }) };
+    t.equal(await verify(await sign(pair, header)), outcome, `${typ}`);
+    t.equal(await verifySvid(await sign(pair, header, { sub })), ofSvid, `${typ}, of a trust domain`);
+  }
+});
 
 t.test('a token that is signed with RSA and not as it should be', async (t) => {
   const alg = 'RS256';
