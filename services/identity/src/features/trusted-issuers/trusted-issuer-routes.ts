@@ -96,17 +96,26 @@ export function trustedIssuerRoutes(options: {
   const noSuchIssuer = () => new ServiceError('not_found', 'There is no such trusted issuer.');
   const isUrl = (text: string) => isHttps(text, isLocal) && !/[?#\s]/.test(text);
 
-  /** The fields of an issuer with these settings. Throws `invalid`. */
-  function fieldsOf(body: Partial<Static<typeof Changes>>, url?: string): IssuerChanges {
+  /** The fields of an issuer with these settings, beside those that it has. Throws `invalid`. */
+  function fieldsOf(
+    body: Partial<Static<typeof Changes>>,
+    before: Pick<TrustedIssuer, 'issuer'> & Partial<TrustedIssuer>,
+  ): IssuerChanges {
     const { jwks, jwks_uri: jwksUri, reuses_tokens: reusesTokens, ...plain } = body;
     const keys = jwks == null ? undefined : readPublicKeys(withoutSvidUses(jwks));
-    const isDomain = url !== undefined && isTrustDomain(url);
+    const { issuer: url } = before;
+    const isDomain = isTrustDomain(url);
+    const hasKeys =
+      (jwks === undefined ? before.jwks : jwks) != null ||
+      (jwksUri === undefined ? before.jwksUri : jwksUri) != null;
     const problems: (FieldProblem | false)[] = [
-      url !== undefined &&
-        !isDomain &&
+      !isDomain &&
         !isUrl(url) && { field: 'issuer', message: 'must be an https URL without a query or fragment' },
+      isDomain && !hasKeys && { field: 'jwks_uri', message: 'must be the URL of the SPIFFE bundle' },
       isDomain &&
-        (jwksUri ?? jwks) == null && { field: 'jwks_uri', message: 'must be the URL of the SPIFFE bundle' },
+        (body.kinds as readonly string[] | undefined)?.includes('enterprise') === true && {
+          ...{ field: 'kinds', message: 'must be workload alone: a SPIFFE trust domain knows no people' },
+        },
       url === options.issuer && { field: 'issuer', message: 'must not be this deployment' },
       jwksUri != null && !isHttps(jwksUri, isLocal) && { field: 'jwks_uri', message: 'must be an https URL' },
       jwksUri != null && jwks != null && { field: 'jwks_uri', message: 'must not come together with jwks' },
@@ -165,7 +174,7 @@ export function trustedIssuerRoutes(options: {
     kinds: ['conflict'],
     async handle({ ctx, person, body: { issuer, preset, ...body } }) {
       const { algorithms, reusesTokens } = preset === undefined ? DEFAULTS : PRESETS[preset];
-      const fields = fieldsOf(body, issuer);
+      const fields = fieldsOf(body, { issuer });
       if ((await store.list()).length >= MAX_ISSUERS)
         throw new ServiceError('conflict', `There can be ${MAX_ISSUERS} trusted issuers.`);
       const now = new Date();
@@ -206,7 +215,9 @@ export function trustedIssuerRoutes(options: {
     body: shape('TrustedIssuerChanges', Changes, { enabled: false }),
     responses: ok('The issuer.', issuerShape),
     async handle({ ctx, person, params, body }) {
-      const changed = await issuers.change(params.id, fieldsOf(body));
+      const before = await store.find(params.id);
+      if (before === undefined) throw noSuchIssuer();
+      const changed = await issuers.change(params.id, fieldsOf(body, before));
       if (changed === undefined) throw noSuchIssuer();
       const details = { trusted_issuer: changed.id, issuer: changed.issuer, fields: Object.keys(body) };
       await record(ctx, 'changed', person.id, { ...details, ...omitUndefined({ enabled: body.enabled }) });

@@ -128,7 +128,20 @@ t.test('the API of issuers', async (t) => {
 t.test('a SPIFFE trust domain speaks for its own workloads alone', async (t) => {
   const [domain, elsewhere] = ['spiffe://example.org', 'spiffe://example.com'];
   const keys = await startIssuer(t, 'ES256');
-  await trust(domain, { preset: 'spiffe', jwks: keys.jwks() });
+  const path = `${ISSUERS}/${await trust(domain, { preset: 'spiffe', jwks: keys.jwks() })}`;
+  for (const [name, field, changes] of [
+    ['without keys', 'jwks_uri', { jwks: null }],
+    ['without keys or their URL', 'jwks_uri', { jwks: null, jwks_uri: null }],
+    ['for people', 'kinds', { kinds: ['enterprise'] }],
+    ['for people as well', 'kinds', { kinds: ['workload', 'enterprise'] }],
+  ] as const) {
+    const refused = { status: 400, body: { error: { details: [{ field }] } } };
+    t.match(await call('PATCH', path, admin, changes), refused, name);
+    const draft = { issuer: elsewhere, kinds: ['workload'], jwks: keys.jwks(), ...changes };
+    t.match(await call('POST', ISSUERS, admin, draft), refused, `a new one ${name}`);
+  }
+  for (const changes of [{ jwks_uri: 'https://spire.example.org/' }, { jwks: null }, { jwks: keys.jwks() }])
+    t.match(await call('PATCH', path, admin, changes), { status: 200 });
   const of = (subject: string, more: object = {}) => ({
     ...{ name: 'worker', issuer: domain, subject, claims: {}, ...more },
   });
