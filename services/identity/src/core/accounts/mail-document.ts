@@ -90,12 +90,16 @@ export function plainName(name: string): string {
 /** A sentence that somebody wrote, in a mail to somebody else. */
 export const plainSentence = (sentence: string): string => plainWords(sentence, '.,:;!?#');
 
+/** Digits of any script; mail programs know many separators. */
+const PHONE_NUMBER = /\p{Nd}(?:[^\p{L}\p{Nd}]*\p{Nd}){6,}/gu;
+const THREE_DIGITS = /\p{Nd}(?:[^\p{L}\p{Nd}]*\p{Nd}){2}(?=[^\p{L}\p{Nd}]*\p{Nd})/gu;
+
 /** One line without what mail programs turn into links: addresses, host names, phone numbers. */
 function plainWords(text: string, punctuation: string): string {
   return text
     .normalize('NFKC')
     .replace(/(?<=\S)[.。:](?=\S)/gu, '·')
     .replace(new RegExp(`[^\\p{L}\\p{M}\\p{N}·_'&+()\u2019${punctuation}-]+`, 'gu'), ' ')
-    .replace(/\d(?:[ ()+-]*\d){6,}/g, (number) => number.replace(/\d{3}(?=[ ()+-]*\d)/g, '$&·'))
+    .replace(PHONE_NUMBER, (number) => number.replace(THREE_DIGITS, '$&·'))
     .trim();
 }

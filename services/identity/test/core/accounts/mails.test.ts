@@ -9,7 +9,7 @@ import {
   signedInFromNewDevice,
   usernameChanged,
 } from '../../../src/core/accounts/account-notices.ts';
-import type { Mail } from '../../../src/core/accounts/mail-document.ts';
+import { type Mail, plainSentence } from '../../../src/core/accounts/mail-document.ts';
 import {
   accountDeletedMail,
   addressClaimedMail,
@@ -177,6 +177,11 @@ const HOSTILE = [
   'tel:+15551234567',
   'Call +1 (555) 123-4567 now!',
   '15551234567',
+  '0_800_123_4567',
+  "0'30'123'4567",
+  '0&3&0&1&2&3&4&5&6',
+  '06 12 34 56 78',
+  '٠١٢٣٤٥٦٧٨٩',
   '[here](https://evil.com)',
   '<https://evil.com>',
   'a\r\nhttps://evil.com',
@@ -186,7 +191,7 @@ const HOSTILE = [
 ];
 /** What mail programs make links of. */
 const LINKABLE =
-  /[a-z]+:\/\/|www\.|mailto:|tel:|[\p{L}\p{N}][.。．｡][\p{L}\p{N}]|@|[\\<>[\]]|\d(?:[ ()+-]*\d){6}|[\u202a-\u202e\u200b]/iu;
+  /[a-z]+:\/\/|www\.|mailto:|tel:|[\p{L}\p{N}][.。．｡][\p{L}\p{N}]|@|[\\<>[\]]|\p{Nd}(?:[^\p{L}\p{Nd}·“”\n]*\p{Nd}){6}|[\u202a-\u202e\u200b]/iu;
 
 t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
   for (const name of HOSTILE) {
@@ -224,6 +229,17 @@ t.test('no name in a mail becomes a link, a line or a sentence', async (t) => {
       for (const [, quoted = ''] of text.matchAll(/“([^”]*)”/g)) t.ok([...quoted].length <= 40, quoted);
     }
   }
+});
+
+t.test('no sentence of an admin in a mail has a phone number', (t) => {
+  for (const [sentence, shown] of [
+    ['Call 0800,123,4567', 'Call 080·0,12·3,45·67'],
+    ['Call 0800:123; 4567', 'Call 080·0·12·3; 45·67'],
+    ['Call 0800#123#4567!', 'Call 080·0#12·3#45·67!'],
+    ['Orders 12 and 3456', 'Orders 12 and 3456'],
+  ] as const)
+    t.equal(plainSentence(sentence), shown);
+  t.end();
 });
 
 t.test('ordinary names can be recognised', async (t) => {
