@@ -13,6 +13,10 @@ import type { AccountMails } from '../src/core/accounts/account-mails.ts';
 import type { ApplicationStore } from '../src/core/applications/application.ts';
 import { createApplicationWrites } from '../src/core/applications/application-writes.ts';
 import { createApplications } from '../src/core/applications/applications.ts';
+import {
+  CREDENTIALS_FOR_OTHERS,
+  limitCredentialsBy,
+} from '../src/core/applications/new-credential-notice.ts';
 import { createApplicationStore } from '../src/core/applications/store/application-store.ts';
 import { createMemberStore } from '../src/core/applications/store/member-store.ts';
 import { createAudit } from '../src/core/audit/audit.ts';
@@ -146,6 +150,7 @@ export async function buildApi(t: Test) {
   const endedGrants: string[] = [];
   const endGrants = async (clientId: string) => void endedGrants.push(clientId);
   const notifyCredential = () => {};
+  const limitCredentials = limitCredentialsBy(createRateLimiter(CREDENTIALS_FOR_OTHERS));
   const notified: string[] = [];
   const mails: Pick<AccountMails, 'notify'> = {
     notify: async (userId, { kind }) => void notified.push(`${kind} ${userId}`),
@@ -155,7 +160,17 @@ export async function buildApi(t: Test) {
     authority,
     mails,
     issuer: 'https://id.example.org',
-    ...{ store, find: store.findById, accounts, revocations, audit, notifyCredential, endGrants, logger },
+    ...{
+      store,
+      find: store.findById,
+      accounts,
+      revocations,
+      audit,
+      notifyCredential,
+      limitCredentials,
+      endGrants,
+      logger,
+    },
   };
   const apiKeys = createApiKeys({ ...dependencies, findResource: async () => undefined, keys });
   const writes = createApplicationWrites({ ...dependencies, keys: [apiKeys] });

@@ -1,4 +1,5 @@
 import { createConcurrencyLimit } from '@gatehouse/api/http/concurrency-limit';
+import { createRateLimiter } from '@gatehouse/api/http/rate-limit';
 import type { Logger } from '@gatehouse/core/logger';
 import { deriveKeys } from '@gatehouse/core/sealing';
 import { createErasures } from '@gatehouse/data/erasures';
@@ -26,8 +27,12 @@ import { createUsersClient } from './accounts/users-client.ts';
 import type { Application } from './applications/application.ts';
 import { createApplicationWrites } from './applications/application-writes.ts';
 import { createApplications } from './applications/applications.ts';
-import type { NotifyCredential } from './applications/new-credential-notice.ts';
-import { credentialCreated } from './applications/new-credential-notice.ts';
+import {
+  CREDENTIALS_FOR_OTHERS,
+  credentialCreated,
+  limitCredentialsBy,
+  type NotifyCredential,
+} from './applications/new-credential-notice.ts';
 import { createApplicationStore } from './applications/store/application-store.ts';
 import { createMemberStore } from './applications/store/member-store.ts';
 import { originOf } from './audit/audit.ts';
@@ -337,6 +342,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     keepExchangedCode: config.lifetimes.refreshToken,
   });
   const notifyCredential = notifyCredentialBy(mails);
+  const limitCredentials = limitCredentialsBy(createRateLimiter(CREDENTIALS_FOR_OTHERS, shared.sharedLimits));
   const members = createMemberStore(connection);
   const authority = createAuthority({
     findAccount: shared.accountCache.find,
@@ -351,7 +357,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     store: applicationStore,
     find: findApplication,
     keys: extensions.applicationKeys,
-    ...{ endGrants: store.endGrantsOfClient, notifyCredential },
+    ...{ endGrants: store.endGrantsOfClient, notifyCredential, limitCredentials },
     findScopes: createFindScopes({ issuer, findResource }),
   };
   const applicationWrites = createApplicationWrites(applicationParts);
@@ -407,6 +413,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
     findActing,
     store,
     notifyCredential,
+    limitCredentials,
     applicationWrites,
     members,
     authority,

@@ -13,7 +13,8 @@ type Members = {
     | 'authority'
     | 'authorizedApplications'
     | 'members'
-    | 'notifyCredential';
+    | 'notifyCredential'
+    | 'limitCredentials';
   /** How people sign in, and where they are signed in. */
   sessions:
     | 'sessions'

@@ -16,7 +16,7 @@ import {
 import { nameProblems } from './application-rules.ts';
 import type { ApplicationWrites } from './application-writes.ts';
 import type { GivenCredentials } from './given-credentials.ts';
-import type { NotifyCredential } from './new-credential-notice.ts';
+import type { LimitCredentials, NotifyCredential } from './new-credential-notice.ts';
 import { type FindOwner, findManaged, giverNeeded, type Manager, recordBy } from './ownership.ts';
 
 /** A secret with its text, which is shown only once. */
@@ -46,6 +46,7 @@ export function createSecrets(options: {
   accounts: { find: FindOwner };
   audit: Pick<Audit, 'record'>;
   notifyCredential: NotifyCredential;
+  limitCredentials: LimitCredentials;
   holds: GivenCredentials['holds'];
 }): ApplicationSecrets {
   const { store, audit, authority, writes, holds } = options;
@@ -67,6 +68,7 @@ export function createSecrets(options: {
       if (!isConfidential(application)) {
         throw new ServiceError('invalid', `An application of type ${application.type} cannot keep a secret.`);
       }
+      await options.limitCredentials(application, manager);
       const given = await authority.give('client_secret', manager, application);
       const { secret, ...added } = makeSecret({ expiresIn, label, given });
       const done = await store.addSecret(application, added);

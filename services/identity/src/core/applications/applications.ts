@@ -32,7 +32,7 @@ import { type ApplicationWrites, retried, withNotedKeys } from './application-wr
 import { requireDeveloperChanges, settingsOfOwner } from './changed-by.ts';
 import { createGivenCredentials, type GivenCredentials } from './given-credentials.ts';
 import type { MemberStore } from './member.ts';
-import type { NotifyCredential } from './new-credential-notice.ts';
+import type { LimitCredentials, NotifyCredential } from './new-credential-notice.ts';
 import {
   type FindOwner,
   findManaged,
@@ -62,6 +62,7 @@ export type ApplicationDependencies = {
   findScopes: FindScopes;
   audit: Pick<Audit, 'record'>;
   notifyCredential: NotifyCredential;
+  limitCredentials: LimitCredentials;
   mails: Pick<AccountMails, 'notify'>;
 };
 

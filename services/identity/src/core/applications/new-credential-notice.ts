@@ -1,3 +1,4 @@
+import type { RateLimiter, RatePolicy } from '@gatehouse/api/http/rate-limit';
 import { t } from '../../texts/texts.ts';
 import { mail, plainName, sentences } from '../accounts/mail-document.ts';
 import { type Notice, type NoticeReader, nothingToDo, revokeAllAccess } from '../accounts/notice.ts';
@@ -16,6 +17,23 @@ export type NotifyCredential = (
   credential: NewCredential,
   maker?: Pick<Manager, 'id'>,
 ) => void;
+
+/** The credentials that one person makes for applications of another, who gets a mail about each. */
+export const CREDENTIALS_FOR_OTHERS: RatePolicy = {
+  ...{ name: 'credentials for others', quota: 20, seconds: 3600 },
+};
+
+/** Counts a credential before somebody makes it, unless they are the owner. Throws `rate_limited`. */
+export type LimitCredentials = (
+  application: Pick<Application, 'owner'>,
+  maker: Pick<Manager, 'id'>,
+) => Promise<void>;
+
+export const limitCredentialsBy =
+  (limiter: Pick<RateLimiter, 'count'>): LimitCredentials =>
+  async ({ owner }, { id }) => {
+    if (owner !== null && owner !== id) await limiter.count(`${id} ${owner}`);
+  };
 
 /** `by` is the id of a person other than the owner, who made it. */
 export function credentialCreated(

@@ -14,7 +14,7 @@ import {
 } from '../../core/applications/application.ts';
 import type { ApplicationKeys } from '../../core/applications/application-keys.ts';
 import { excessProblems, nameProblems } from '../../core/applications/application-rules.ts';
-import type { NotifyCredential } from '../../core/applications/new-credential-notice.ts';
+import type { LimitCredentials, NotifyCredential } from '../../core/applications/new-credential-notice.ts';
 import {
   credentialPermissions,
   findManaged,
@@ -60,6 +60,7 @@ type ApiKeyOptions = {
   revocations: Pick<Revocations, 'write'>;
   audit: Pick<Audit, 'record'>;
   notifyCredential: NotifyCredential;
+  limitCredentials: LimitCredentials;
   logger: Logger;
 };
 
@@ -218,6 +219,7 @@ function createKeyManagement(
       const given = await authority.give('api_key', manager, application);
       const problems = await problemsOf({ name, scopes, resource }, application, given);
       if (problems.length > 0) throw invalidFields(problems);
+      await options.limitCredentials(application, manager);
       const { key, ...made } = make({
         clientId,
         given,
@@ -269,6 +271,7 @@ function createKeyManagement(
           ? []
           : await problemsOf({ ...old, resource: old.resource }, application, given);
       if (problems.length > 0) throw invalidFields(problems);
+      await options.limitCredentials(application, manager);
       const replaces = [old.id, ...old.replaces].slice(0, MAX_REPLACED);
       const { key, ...made } = make({ ...old, given, replaces });
       // The new one first: nobody knows it yet, so a crash here leaves the old one as it was.

@@ -10,7 +10,7 @@ import {
 } from '../../core/applications/application.ts';
 import { nameProblems } from '../../core/applications/application-rules.ts';
 import type { ApplicationWrites } from '../../core/applications/application-writes.ts';
-import type { NotifyCredential } from '../../core/applications/new-credential-notice.ts';
+import type { LimitCredentials, NotifyCredential } from '../../core/applications/new-credential-notice.ts';
 import { findManaged, type Manager, recordBy } from '../../core/applications/ownership.ts';
 import type { Audit } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
@@ -45,6 +45,7 @@ export function createFederatedCredentials(options: {
   writes: Pick<ApplicationWrites, 'revoke'>;
   audit: Pick<Audit, 'record'>;
   notifyCredential: NotifyCredential;
+  limitCredentials: LimitCredentials;
   /** The audiences of tokens, unless a rule names another. */
   audiences: readonly string[];
 }): FederatedCredentials {
@@ -103,6 +104,7 @@ export function createFederatedCredentials(options: {
     async add(manager, clientId, rule) {
       const application = await findManaged(options, manager, clientId, 'owner');
       await check(application, rule);
+      await options.limitCredentials(application, manager);
       const given = await authority.give('federated_credential', manager, application);
       const id = newId('fed');
       const added: FederatedCredential = { id, ...rule, createdAt: new Date(), lastUse: null, given };

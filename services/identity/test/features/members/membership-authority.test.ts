@@ -153,6 +153,49 @@ t.test('a member whose authority has ended has no role until they accept again',
   }
 });
 
+t.test('a member makes 20 credentials an hour for one owner, who gets a mail about each', async (t) => {
+  await built.createPerson('mara');
+  const [ann, mara] = [await built.login('ann'), await built.login('mara')];
+  const [{ id, path }, other] = [await owned('Watched', ann), await owned('Other')];
+  for (const [application, by] of [
+    [{ id, path }, ann],
+    [other, owner],
+  ] as const) {
+    await invite(application.path, by, 'mara');
+    await accept(application.id, mara);
+  }
+  const makeKey = (by: string, at = path) =>
+    call('POST', `${at}/api-keys`, by, { name: 'k', scopes: ['read:data'] });
+  const revoke = (key: unknown) => call('DELETE', `${path}/api-keys/${key}`, mara);
+  for (let i = 0; i < 9; i += 1) {
+    const { status, body } = await makeKey(mara);
+    t.equal(status, 201);
+    const rotated = await call('POST', `${path}/api-keys/${body.id}/rotate`, mara, { overlap_seconds: 0 });
+    t.equal(rotated.status, 201);
+    await revoke(rotated.body.id);
+  }
+  const secret = await call('POST', `${path}/secrets`, mara, {});
+  t.equal(secret.status, 201);
+  await call('DELETE', `${path}/secrets/${secret.body.id}`, mara);
+  const last = await makeKey(mara);
+  t.equal(last.status, 201);
+  for (const [at, body] of [
+    [`${path}/api-keys`, { name: 'k', scopes: ['read:data'] }],
+    [`${path}/api-keys/${last.body.id}/rotate`, { overlap_seconds: 0 }],
+    [`${path}/secrets`, {}],
+  ] as const) {
+    const refused = await call('POST', at, mara, body);
+    t.match([refused.status, Number(refused.headers.get('retry-after')) > 0], [429, true], at);
+  }
+  const about = async () =>
+    (await mailsOf(built)).filter((it) => it.includes('Your application “Watched” got')).length;
+  // Its owner has made the first secret.
+  await until(async () => (await about()) === 21, 5000);
+  t.equal((await makeKey(ann)).status, 201, 'the owner');
+  t.equal((await makeKey(admin)).status, 201, 'somebody else');
+  t.equal((await makeKey(mara, other.path)).status, 201, 'for another owner');
+});
+
 type Made = { id: string; name: string; token: string };
 for (const [ending, end] of Object.entries({
   removed: (path: string, { id }: Made) => call('DELETE', `${path}/members/${id}`, owner),
