@@ -25,6 +25,7 @@ const PACKAGES: Record<string, string[]> = {
   'packages/outbound': ['@gatehouse/core', '@gatehouse/server', 'undici'],
   'packages/mail': ['@gatehouse/core', 'nodemailer'],
   'packages/verify': ['jose'],
+  'packages/cli': ['commander', 'openid-client', '@napi-rs/keyring'],
   'packages/tokens': [
     '@gatehouse/core',
     '@gatehouse/server',
