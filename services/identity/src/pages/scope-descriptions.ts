@@ -1,4 +1,4 @@
-import type { Role, Scope } from '@gatehouse/tokens/scopes';
+import { MANAGE_APPS, type Role, type Scope } from '@gatehouse/tokens/scopes';
 import { translated } from '@gatehouse/web/language';
 import { type Text, t } from '../texts/texts.ts';
 
@@ -27,7 +27,7 @@ const EVERYTHING =
   'Read all items, products, orders, messages, reports and usage figures, including those of other people';
 
 /** The permissions of each scope for a person of each role, as the services really allow them. */
-const SENTENCES: Record<Scope | 'offline_access', Sentence> = {
+const SENTENCES: Record<Scope | 'offline_access' | typeof MANAGE_APPS, Sentence> = {
   openid: { topic: 'identity', sentence: 'Recognise you when you sign in' },
   profile: {
     topic: 'identity',
@@ -84,6 +84,10 @@ const SENTENCES: Record<Scope | 'offline_access', Sentence> = {
       admin:
         'Create, change and delete all items and products, place and change orders for all users, send messages to people, pause messages and reports, remove or retry those that failed, and receive your push messages',
     },
+  },
+  [MANAGE_APPS]: {
+    topic: 'change',
+    sentence: 'Manage your applications, their keys and your webhooks',
   },
 };
 

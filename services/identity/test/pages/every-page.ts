@@ -464,10 +464,13 @@ export function everyPage(of: (text: string) => string): Map<string, string> {
       `device, ${problem}`,
       enterCodePage({ form, userCode: of('BCDF'), problem }),
     ]),
-    [
-      'device, verify',
-      verifyCodePage({ form, application: of('Television'), userCode: 'BCDF-GHJK', request: deviceRequest }),
-    ],
+    ...[false, true].map((isFirstParty): [string, string] => [
+      isFirstParty ? 'device, verify the command line' : 'device, verify',
+      verifyCodePage({
+        ...{ form, application: of('Television'), isFirstParty },
+        ...{ userCode: 'BCDF-GHJK', request: deviceRequest },
+      }),
+    ]),
     ['device, connected', connectedPage({ application: of('Television') })],
     ['device, not connected', notConnectedPage()],
     [

@@ -3,7 +3,7 @@ import { hostOf } from '../applications/redirect-uris.ts';
 import type { Audit, AuditEntry } from '../audit/audit.ts';
 import { ACTING_FIELD, type Acting, actingAllowedBy, type FindActing } from './acting.ts';
 import type { OidcStore } from './adapter/oidc-adapter.ts';
-import { isFirstParty } from './clients/client-metadata.ts';
+import { CLI_CLIENT, CLI_NAME, isFirstParty } from './clients/client-metadata.ts';
 import { scopesOfGrant } from './grants.ts';
 import type { FindResource, ProtectedResource } from './protected-resource.ts';
 
@@ -55,7 +55,7 @@ export function createAuthorizedApplications(options: {
       >();
       for await (const { payload, redirectUri } of store.grantsOf(accountId)) {
         const client = String(payload.clientId);
-        if (isFirstParty(client)) continue;
+        if (isOfOwnPages(client)) continue;
         const known = byClient.get(client);
         const ofResources = (payload.resources ?? {}) as Record<string, string>;
         const host = hostOf(redirectUri);
@@ -76,7 +76,7 @@ export function createAuthorizedApplications(options: {
           const acting = stamps.length === 0 ? [] : await options.findActing(found);
           return {
             clientId,
-            name: client?.name ?? clientId,
+            name: clientId === CLI_CLIENT ? CLI_NAME : (client?.name ?? clientId),
             hosts: [...hosts],
             scopes,
             resources: found,
@@ -88,8 +88,8 @@ export function createAuthorizedApplications(options: {
       return authorizations.sort((a, b) => a.name.localeCompare(b.name, 'en'));
     },
     async revoke(accountId, clientId, by) {
-      // A first-party application is not in the list: nobody has allowed it.
-      if (isFirstParty(clientId)) return false;
+      // Our own pages are not in the list: nobody has allowed them.
+      if (isOfOwnPages(clientId)) return false;
       let found = false;
       for await (const { id, payload } of store.grantsOf(accountId)) {
         if (payload.clientId !== clientId) continue;
@@ -103,3 +103,6 @@ export function createAuthorizedApplications(options: {
     },
   };
 }
+
+/** They end with the session in the browser. */
+const isOfOwnPages = (clientId: string) => isFirstParty(clientId) && clientId !== CLI_CLIENT;

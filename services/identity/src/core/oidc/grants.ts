@@ -5,7 +5,7 @@ import { isAllActingAllowed } from './acting.ts';
 import { scopesOfClaims } from './claims/claims-parameter.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';
 import { hasOfflineAccess, OFFLINE_ACCESS } from './claims/scope-rules.ts';
-import { DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
+import { isFirstParty, managesApplications } from './clients/client-metadata.ts';
 import {
   consentEpochOf,
   isForRedirectUri,
@@ -13,7 +13,7 @@ import {
   scopesInForce,
 } from './epochs/consent-epochs.ts';
 import { isCurrent, stampGrant } from './epochs/sign-in-epochs.ts';
-import { DASHBOARD_SCOPES, scopesFor } from './permissions.ts';
+import { FIRST_PARTY_SCOPES, scopesFor } from './permissions.ts';
 import type { ProviderOptions } from './provider-options.ts';
 
 const DAY = 86_400;
@@ -56,7 +56,7 @@ export function createGrants(
     const ofOthers = new Set(
       servers
         .flatMap(({ scope }) => parseScope(String(scope)))
-        .filter((name) => !DASHBOARD_SCOPES.includes(name)),
+        .filter((name) => !FIRST_PARTY_SCOPES.includes(name)),
     );
     const allowed = (scope: unknown) => {
       const names = parseScope(String(scope));
@@ -74,14 +74,25 @@ export function createGrants(
     if (isKept) params.scope += ` ${OFFLINE_ACCESS}`;
   }
 
-  /** Our own pages need no consent. */
-  async function grantToOurselves({ oidc }: KoaContextWithOIDC, clientId: string, account: Account) {
-    const grant = new oidc.provider.Grant({ accountId: account.id, clientId });
-    const scope = clientId === DASHBOARD_CLIENT ? DASHBOARD_SCOPES.join(' ') : 'openid';
+  /** First-party clients need no consent. */
+  async function grantToOurselves(ctx: KoaContextWithOIDC, clientId: string, account: Account) {
+    const { provider, session } = ctx.oidc;
+    const grant = new provider.Grant({ accountId: account.id, clientId });
+    const scope = managesApplications(clientId) ? FIRST_PARTY_SCOPES.join(' ') : 'openid';
     grant.addOIDCScope(scope);
     grant.addResourceScope(apiAudience(options.issuer), scope);
-    await stampGrant(grant, account, oidc.session).save();
+    await stampGrant(grant, account, isDeviceRequest(ctx) ? undefined : session).save();
     return grant;
+  }
+
+  /** The grant of a device that the person has allowed, in this request or, of a first-party client, before they signed in again. */
+  async function grantOfDevice(ctx: KoaContextWithOIDC, clientId: string, account: Account) {
+    const { provider, result, entities } = ctx.oidc;
+    const allowed = result?.consent?.grantId;
+    if (!isFirstParty(clientId)) return allowed === undefined ? undefined : provider.Grant.find(allowed);
+    const known = await provider.Grant.find(entities.Interaction?.grantId ?? '');
+    const isOwn = known?.accountId === account.id && isCurrent(known, account);
+    return isOwn ? known : grantToOurselves(ctx, clientId, account);
   }
 
   /**
@@ -109,8 +120,7 @@ export function createGrants(
       // Each device is asked for by itself (RFC 8628 §5.4), and outlives the session of the browser.
       if (isDeviceRequest(ctx)) {
         limitToRole(ctx, client?.clientId ?? '', account);
-        const asked = result?.consent?.grantId;
-        return asked === undefined ? undefined : provider.Grant.find(asked);
+        return grantOfDevice(ctx, client?.clientId ?? '', account);
       }
       // oidc-provider checks it when a request comes, and not again when the person has signed in.
       if (!client?.redirectUriAllowed(String(params?.redirect_uri))) throw new errors.InvalidRedirectUri();

@@ -19,7 +19,12 @@ import { requestedOfUserInfo } from './claims/claims-parameter.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';
 import { ALL_SCOPES, applyDefaultScope, requireKnownScope } from './claims/scope-rules.ts';
 import { machineClaims, pinnedProfiles } from './clients/client-credentials.ts';
-import { ACCOUNT_CLIENT, DASHBOARD_CLIENT, isFirstParty } from './clients/client-metadata.ts';
+import {
+  ACCOUNT_CLIENT,
+  DASHBOARD_CLIENT,
+  isFirstParty,
+  managesApplications,
+} from './clients/client-metadata.ts';
 import { accessTokenAlgorithm } from './clients/fapi.ts';
 import { federatedClient, withinIssuer } from './clients/federated-client.ts';
 import { notedSecret } from './clients/noted-secret.ts';
@@ -27,7 +32,8 @@ import { isOfConsentEpoch, roleByGrant, scopesOf } from './epochs/consent-epochs
 import { introspectionRule } from './introspection-rule.ts';
 import type { ProviderOptions, RequestPermissions } from './provider-options.ts';
 
-export const DASHBOARD_SCOPES = [...ALL_SCOPES, MANAGE_APPS];
+/** The scopes of the first-party clients that act for people. */
+export const FIRST_PARTY_SCOPES = [...ALL_SCOPES, MANAGE_APPS];
 const SSF_SCOPES: readonly string[] = [SSF_MANAGE, SSF_READ];
 /** The routes at which authorization requests arrive. */
 const REQUEST_ROUTES = new Set(['authorization', 'pushed_authorization_request', 'device_authorization']);
@@ -75,8 +81,8 @@ export function createPermissions(options: PermissionOptions) {
     if (clientId === ACCOUNT_CLIENT) return ['openid'];
     const scopes = isService(clientId)
       ? [INTERNAL_SCOPE]
-      : clientId === DASHBOARD_CLIENT
-        ? DASHBOARD_SCOPES
+      : managesApplications(clientId)
+        ? FIRST_PARTY_SCOPES
         : ofItself(ctx, withStreamScopes(ctx, await permissions(ctx, clientId)));
     if (ctx.oidc.params?.grant_type === 'client_credentials') applyDefaultScope(ctx, scopes);
     // Only who the person is: an application gets nothing that it did not ask for.
@@ -91,7 +97,7 @@ export function createPermissions(options: PermissionOptions) {
     token: IssuedToken,
   ): Promise<Record<string, unknown> | undefined> {
     if (isService(token.clientId ?? '')) return { trusted: true, epoch: { client: 0 } };
-    if (token.clientId === DASHBOARD_CLIENT) {
+    if (managesApplications(token.clientId ?? '')) {
       const { account } = ctx.oidc.entities.Account as ProviderAccount;
       const epoch = { client: 0, subject: account.epoch };
       return { gid: token.grantId, roles: [account.role], epoch, ...authenticationOf(ctx) };
@@ -343,13 +349,13 @@ function authenticationOf({ oidc }: KoaContextWithOIDC) {
   return { acr, auth_time: authTime };
 }
 
-/** The scopes of a list that a client may have for a person. Only the dashboard's tokens also manage applications. */
+/** The scopes of a list that a client may have for a person. Only first-party tokens also manage applications. */
 export function scopesFor(
   clientId: string,
   scopes: readonly string[],
   { role }: Pick<Account, 'role'>,
 ): string[] {
   const within = withinCeiling(scopes, role);
-  const manages = clientId === DASHBOARD_CLIENT && scopes.includes(MANAGE_APPS);
+  const manages = managesApplications(clientId) && scopes.includes(MANAGE_APPS);
   return manages ? [...within, MANAGE_APPS] : within;
 }

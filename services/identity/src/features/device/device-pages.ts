@@ -59,13 +59,17 @@ ${form(
 export function verifyCodePage(model: {
   form: PageForm;
   application: string;
+  /** Whether it is of Gatehouse itself: what it may do is said here, as no consent page follows. */
+  isFirstParty: boolean;
   userCode: string;
   request: DeviceRequest;
 }): string {
-  const application = { name: model.application, host: undefined, isOnOtherDevice: true };
+  const ownPages = model.isFirstParty ? t('a program that acts for you') : undefined;
+  const application = { name: model.application, host: undefined, isOnOtherDevice: true, ownPages };
   return standalonePage({
     title: t('Is this your device?'),
     body: html`${requestingApplication(application)}
+${model.isFirstParty && html`<p>${t('It can see and change everything here that you can, such as your applications and their keys, and stays signed in until you end its access.')}</p>`}
 <p>${t('Your device must show this code:')}</p>
 <p class="user-code"><code dir="ltr">${model.userCode}</code></p>
 ${deviceRequestDetails(model.request)}

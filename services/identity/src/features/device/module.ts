@@ -5,6 +5,8 @@ import type { Configuration, ErrorOut, Interaction, KoaContextWithOIDC } from 'o
 import Provider, { errors } from 'oidc-provider';
 import { originOf } from '../../core/audit/audit.ts';
 import { DEVICE_CODE_SECONDS } from '../../core/limits/bounds.ts';
+import type { ProviderAccount } from '../../core/oidc/claims/provider-account.ts';
+import { isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
 import type { RequestDetails } from '../../core/oidc/provider-options.ts';
 import { ROUTES } from '../../core/oidc/provider-routes.ts';
 import type { Ports } from '../../core/ports.ts';
@@ -43,8 +45,8 @@ type DeviceCodes = { find(id: string, ...options: unknown[]): Promise<DeviceCode
  * Devices without a browser (RFC 8628): the device shows a code, which its owner enters here in a browser, sees what asked
  * for it, signs in, and allows it.
  */
-export function device(core: Ports<'tokens' | 'pages'>): IdentityModule {
-  const { audit, forms, pageErrors, store } = core;
+export function device(core: Ports<'accounts' | 'tokens' | 'pages'>): IdentityModule {
+  const { audit, forms, notices, pageErrors, store } = core;
   const codes = () => (core.provider.current() as unknown as { DeviceCode: DeviceCodes }).DeviceCode;
 
   async function showEnterCode(ctx: KoaContextWithOIDC, _form: string, out?: ErrorOut, error?: Error) {
@@ -89,6 +91,7 @@ export function device(core: Ports<'tokens' | 'pages'>): IdentityModule {
           const html = verifyCodePage({
             form: forms.form(ctx, { action: PATH, hidden }),
             application: client.clientName ?? client.clientId,
+            isFirstParty: isFirstParty(client.clientId),
             userCode,
             request: requestOf(ctx, code),
           });
@@ -106,6 +109,10 @@ export function device(core: Ports<'tokens' | 'pages'>): IdentityModule {
             subject: session?.accountId ?? '',
             details: { address: deviceInfo?.address },
           });
+          if (isFirstParty(clientId)) {
+            const { account } = entities.Account as ProviderAccount;
+            await notices.signedIn(account, { origin: { ...originOf(ctx), ...deviceInfo }, isKnown: false });
+          }
           sendPage(ctx, connectedPage({ application: clientName }));
         },
       },

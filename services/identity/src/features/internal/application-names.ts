@@ -1,5 +1,11 @@
 import type { Application } from '../../core/applications/application.ts';
-import { ACCOUNT_CLIENT, DASHBOARD_CLIENT } from '../../core/oidc/clients/client-metadata.ts';
+import {
+  ACCOUNT_CLIENT,
+  CLI_CLIENT,
+  CLI_NAME,
+  DASHBOARD_CLIENT,
+  managesApplications,
+} from '../../core/oidc/clients/client-metadata.ts';
 import type { ProgramSessions } from '../../core/sessions/program-sessions.ts';
 import type { Delegation } from './delegations.ts';
 
@@ -7,6 +13,7 @@ import type { Delegation } from './delegations.ts';
 const OUR_NAMES: Readonly<Record<string, string>> = {
   [DASHBOARD_CLIENT]: 'Gatehouse dashboard',
   [ACCOUNT_CLIENT]: 'Account pages',
+  [CLI_CLIENT]: CLI_NAME,
 };
 
 export type ApplicationNames = (
@@ -16,14 +23,14 @@ export type ApplicationNames = (
 
 /**
  * The names of applications by their ids, as far as the reader sees the applications at /api/v1/applications: to people who
- * come by a login or the dashboard their own, to admins all. Of others, and of what does not exist, none is known.
+ * come by a login, the dashboard or the command line their own, to admins all. Of others, and of what does not exist, none is known.
  */
 export function createApplicationNames(
   find: (id: string) => Promise<Pick<Application, 'name' | 'owner'> | undefined>,
   programs: readonly Pick<ProgramSessions, 'clientId' | 'clientName'>[],
 ): ApplicationNames {
   return async ({ clientId, person, subject, keyId }, ids) => {
-    const isFirstParty = clientId === DASHBOARD_CLIENT || programs.some((it) => it.clientId === clientId);
+    const isFirstParty = managesApplications(clientId) || programs.some((it) => it.clientId === clientId);
     const manager = isFirstParty && person?.id === subject && keyId === undefined ? person : undefined;
 
     async function nameOf(id: string): Promise<[id: string, name: string][]> {

@@ -8,7 +8,7 @@ import type { Interaction, InteractionResults } from 'oidc-provider';
 import type { Application } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
 import { hostOf } from '../../core/applications/redirect-uris.ts';
-import { DASHBOARD_CLIENT, isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
+import { CLI_CLIENT, DASHBOARD_CLIENT, isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
 import type { SELECT_ACCOUNT } from '../../core/oidc/prompts.ts';
 import { SIGN_UP } from '../../core/oidc/provider-options.ts';
 import { SET_UP } from '../../core/oidc/strength.ts';
@@ -79,8 +79,11 @@ export function createInteractions(
   async function applicationOf(ctx: Context, details: Interaction): Promise<RequestingApplication> {
     const id = String(details.params.client_id);
     if (isFirstParty(id)) {
-      const ownPages = id === DASHBOARD_CLIENT ? t('Dashboard') : t('Your account');
-      return { name: brand().name, host: undefined, ownPages };
+      const pages: Record<string, string> = {
+        [DASHBOARD_CLIENT]: t('Dashboard'),
+        [CLI_CLIENT]: t('Command line'),
+      };
+      return { name: brand().name, host: undefined, ownPages: pages[id] ?? t('Your account') };
     }
     const application = await applications.find(id, requestInfo(ctx.req).address);
     return {

@@ -4,6 +4,7 @@ import { API_SCOPES, OIDC_SCOPES } from '@gatehouse/tokens/scopes';
 import Provider, { type AdapterPayload } from 'oidc-provider';
 import {
   type Application,
+  DEVICE_CODE_GRANT,
   grantTypesOf,
   isConfidential,
   signsPeopleIn,
@@ -116,9 +117,33 @@ export function dashboardClientMetadata(issuer: string): AdapterPayload {
   };
 }
 
-/** Whether it is first-party: pages do not say that an application asks people to sign in. */
+/** Whether it is first-party: no page asks people whether to allow it its scopes. */
 export function isFirstParty(clientId: string): boolean {
-  return clientId === ACCOUNT_CLIENT || clientId === DASHBOARD_CLIENT;
+  return clientId === ACCOUNT_CLIENT || managesApplications(clientId);
+}
+
+/** Whether its tokens do whatever the person may do, also manage applications. */
+export function managesApplications(clientId: string): boolean {
+  return clientId === DASHBOARD_CLIENT || clientId === CLI_CLIENT;
+}
+
+/** The command line, which people connect as a device; unlike our pages, it outlives the session in the browser. */
+export const CLI_CLIENT = 'gatehouse-cli';
+export const CLI_NAME = 'Gatehouse command line';
+
+/** A public client: its tokens are bound to a key (RFC 9449), which a copy of its file of tokens must contain to be of use. */
+function cliClientMetadata(): AdapterPayload {
+  return {
+    client_id: CLI_CLIENT,
+    client_name: CLI_NAME,
+    token_endpoint_auth_method: 'none',
+    grant_types: [DEVICE_CODE_GRANT, 'refresh_token'],
+    response_types: [],
+    redirect_uris: [],
+    scope: [...OIDC_SCOPES, ...API_SCOPES].join(' '),
+    id_token_signed_response_alg: 'RS256',
+    dpop_bound_access_tokens: true,
+  };
 }
 
 /** Our own account pages: a browser is sent through the sign-in with it, and nothing is issued to it. */
@@ -150,6 +175,7 @@ export function createFindClient(options: {
       return id === DASHBOARD_CLIENT ? dashboardClientMetadata(issuer) : serviceMetadata(id);
     }
     if (id === ACCOUNT_CLIENT) return accountClientMetadata(issuer);
+    if (id === CLI_CLIENT) return cliClientMetadata();
     const application = await applications.find(id);
     return application && clientMetadata(application);
   };

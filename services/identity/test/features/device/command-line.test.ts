@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { until } from '@gatehouse/testing/processes';
+import { decodeJwt } from 'jose';
+import * as client from 'openid-client';
+import t from 'tap';
+import { CLI_CLIENT } from '../../../src/core/oidc/clients/client-metadata.ts';
+import { build, PASSWORD } from '../../build.ts';
+import { heading, mailsOf, signedIn } from '../../pages.ts';
+
+const built = await build(t, { checkResponses: true });
+const { base } = built;
+const admin = await built.login('admin');
+const scope = 'openid read:users write:users read:data write:data read:all manage:apps';
+const config = await client.discovery(new URL(base), CLI_CLIENT, undefined, client.None(), {
+  execute: [client.allowInsecureRequests],
+});
+
+/** Signs the command line in as the person whose browser it is; an unknown browser signs in on the way. */
+async function connect(
+  visitor: ReturnType<typeof built.browser>,
+  { username = 'ann', ...more }: Record<string, string> = {},
+) {
+  const DPoP = client.getDPoPHandle(config, await client.randomDPoPKeyPair());
+  const response = await client.initiateDeviceAuthorization(config, { scope, ...more });
+  const verify = await visitor.submit(await visitor.get('/device'), { user_code: response.user_code });
+  let page = await visitor.submit(verify, {});
+  if (page.url.pathname.startsWith('/sign-in/')) {
+    page = await visitor.submit(page, { username, password: PASSWORD });
+  }
+  if (heading(page) !== 'Your device is connected') throw new Error(page.html);
+  const tokens = await client.pollDeviceAuthorizationGrant(config, { ...response, interval: 1 }, undefined, {
+    DPoP,
+  });
+  const call = (method: string, path: string, body?: object) =>
+    client
+      .fetchProtectedResource(
+        config,
+        tokens.access_token,
+        new URL(base + path),
+        method,
+        body && JSON.stringify(body),
+        new Headers({ 'content-type': 'application/json' }),
+        { DPoP },
+      )
+      .then((it) => it.status)
+      .catch((error) => error.status);
+  return { verify, tokens, DPoP, call };
+}
+
+t.test('people connect the command line, which acts for them', async (t) => {
+  const { verify, tokens, DPoP, call } = await connect(built.browser(), { username: 'ann' });
+  t.match(verify.html, /Gatehouse command line/);
+  t.match(verify.html, /It can see and change everything here that you can/);
+  const claims = decodeJwt(tokens.access_token);
+  t.match(claims, { client_id: CLI_CLIENT, sub: built.people.ann.id, roles: ['user'] });
+  t.match(claims.scope, /manage:apps/);
+  t.notMatch(claims.scope, /read:all/, 'what a user’s role does not allow');
+  // The mail about a sign-in of a new program.
+  const hasMail = async () => (await mailsOf(built)).some((it) => /openid-client/.test(it));
+  await until(hasMail, 10_000);
+  t.match(claims.cnf, { jkt: /./ });
+  const draft = { name: 'Made', type: 'machine', scopes: ['read:data'] };
+  t.equal(await call('POST', '/api/v1/applications', draft), 201);
+  const asBearer = await built.call('GET', '/api/v1/applications', tokens.access_token);
+  t.equal(asBearer.status, 401, 'the token is of no use without the key');
+  const other = client.getDPoPHandle(config, await client.randomDPoPKeyPair());
+  await t.rejects(
+    client.refreshTokenGrant(config, tokens.refresh_token ?? '', undefined, { DPoP: other }),
+    'nor is the refresh token',
+  );
+  const renewed = await client.refreshTokenGrant(config, tokens.refresh_token ?? '', undefined, { DPoP });
+  t.equal(decodeJwt(renewed.access_token).gid, claims.gid);
+  t.not(renewed.refresh_token, tokens.refresh_token);
+});
+
+t.test('a person sees it among their applications, and ends it', async (t) => {
+  await built.createPerson('cleo');
+  const visitor = await signedIn(built, 'cleo');
+  const { tokens, call } = await connect(visitor);
+  t.equal(await call('GET', '/api/v1/applications'), 200);
+  const page = await visitor.get('/account/applications');
+  t.match(page.html, /Gatehouse command line/);
+  t.match(page.html, /Manage your applications, their keys and your webhooks/);
+  const cleo = await built.login('cleo');
+  const { body } = await built.call('GET', '/api/v1/consents', cleo);
+  t.match(body.data, [{ client_id: CLI_CLIENT, name: 'Gatehouse command line' }]);
+  t.equal((await built.call('DELETE', `/api/v1/consents/${CLI_CLIENT}`, cleo)).status, 204);
+  t.equal(await call('GET', '/api/v1/applications'), 401);
+  const sub = decodeJwt(tokens.access_token).sub;
+  for (const action of ['device.connected', 'grant.revoked']) {
+    const found = await built.call(
+      'GET',
+      `/api/v1/audit?filter[action]=${action}&filter[subject]=${sub}`,
+      admin,
+    );
+    t.match(found.body.data, [{ client: CLI_CLIENT, subject: sub }], action);
+  }
+});
+
+t.test('what ends its tokens', async (t) => {
+  const ways: Record<
+    string,
+    (it: Awaited<ReturnType<typeof connect>>, id: string, token: string) => Promise<unknown>
+  > = {
+    'its own logout': ({ tokens }) => client.tokenRevocation(config, tokens.refresh_token ?? ''),
+    'a new password': (_it, id) =>
+      built.call('PUT', `/v2/users/${id}/password`, admin, { new_password: `${PASSWORD} two` }),
+    'a deactivation': (_it, id) => built.call('PUT', `/v2/users/${id}/status`, admin, { status: 'inactive' }),
+    'the end of all sign-ins': (_it, _id, token) => built.call('DELETE', '/api/v1/sessions', token),
+  };
+  for (const [index, [way, end]] of Object.entries(ways).entries()) {
+    const username = `ended${index}`;
+    await built.createPerson(username);
+    const connected = await connect(built.browser(), { username });
+    const { call, tokens, DPoP } = connected;
+    t.equal(await call('GET', '/api/v1/applications'), 200);
+    await end(connected, String(decodeJwt(tokens.access_token).sub), await built.login(username));
+    t.equal(await call('GET', '/api/v1/applications'), 401, way);
+    await t.rejects(client.refreshTokenGrant(config, tokens.refresh_token ?? '', undefined, { DPoP }), way);
+  }
+});
+
+t.test('a fresh sign-in is asked for on the page, and leaves no second grant', async (t) => {
+  await built.createPerson('finn');
+  const visitor = await signedIn(built, 'finn');
+  const grants = (await built.database()).collection('oidc_grants');
+  const before = await grants.countDocuments();
+  const asked = Math.floor(Date.now() / 1000);
+  const { tokens } = await connect(visitor, { username: 'finn', max_age: '0' });
+  const { auth_time: time } = decodeJwt(tokens.access_token) as { auth_time: number };
+  t.ok(time >= asked);
+  t.equal(await grants.countDocuments(), before + 1);
+});
+
+t.test('it gets its tokens as a device only', async (t) => {
+  const redirect_uri = `${base}/x`;
+  const code_challenge = createHash('sha256').update('x').digest('base64url');
+  const query = new URLSearchParams({
+    client_id: CLI_CLIENT,
+    response_type: 'code',
+    redirect_uri,
+    code_challenge,
+  });
+  t.equal((await fetch(`${base}/oauth2/authorize?${query}`, { redirect: 'manual' })).status, 400);
+  const { status } = await built.form({ client_id: CLI_CLIENT, grant_type: 'client_credentials' });
+  t.equal(status, 400);
+  const response = await client.initiateDeviceAuthorization(config, { scope });
+  const unbound = client.pollDeviceAuthorizationGrant(config, { ...response, interval: 1 });
+  const visitor = await signedIn(built, 'ann');
+  await visitor.submit(
+    await visitor.submit(await visitor.get('/device'), { user_code: response.user_code }),
+    {},
+  );
+  await t.rejects(unbound, /./, 'without a proof of a key');
+});
