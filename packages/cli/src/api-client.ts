@@ -45,24 +45,19 @@ export type Send = (
   init: { method: string; headers: Headers; body?: string; signal?: AbortSignal },
 ) => Promise<Response>;
 
-/**
- * Makes a client of the API. `send` adds what a token needs besides its value, such as a proof of possession (RFC 9449);
- * without it the token is sent as a bearer token.
- */
-export function createApiClient(options: {
-  url: string;
-  token(): Promise<string>;
-  userAgent: string;
-  send?: Send;
-}): ApiClient {
-  const { token, userAgent } = options;
+/** Makes a client of the API, with a bearer token, or with a `send` that authenticates requests in another way. */
+export function createApiClient(
+  options: { url: string; userAgent: string } & ({ token(): Promise<string> } | { send: Send }),
+): ApiClient {
+  const { userAgent } = options;
   const base = options.url.replace(/\/+$/, '');
   const send: Send =
-    options.send ??
-    (async (url, { headers, ...init }) => {
-      headers.set('authorization', `Bearer ${await token()}`);
-      return fetch(url, { ...init, headers, redirect: 'manual' });
-    });
+    'send' in options
+      ? options.send
+      : async (url, { headers, ...init }) => {
+          headers.set('authorization', `Bearer ${await options.token()}`);
+          return fetch(url, { ...init, headers, redirect: 'manual' });
+        };
 
   async function open(method: string, path: string, request: ApiRequest = {}): Promise<Response> {
     const { query = {}, body, ifMatch, signal } = request;

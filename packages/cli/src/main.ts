@@ -1,5 +1,6 @@
-import { Command } from 'commander';
+#!/usr/bin/env node
+import { run } from './program.ts';
 
-const program = new Command('gatehouse');
-program.description('Operates and develops against a Gatehouse deployment.').version('0.1.0');
-await program.parseAsync();
+// The reader of a pipe, such as head, may have enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+process.exitCode = await run(process.argv.slice(2), process);

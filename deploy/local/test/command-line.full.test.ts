@@ -1,0 +1,208 @@
+import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { until } from '@gatehouse/testing/processes';
+import t from 'tap';
+import { createCommandLine } from './command-line.ts';
+import { startGatehouse, temporaryDir } from './gatehouse.ts';
+
+// It starts a process for each command.
+t.setTimeout(300_000);
+
+const gatehouse = await startGatehouse(t, temporaryDir(t));
+const { base, demo } = gatehouse;
+const { admin: person } = demo;
+const directory = temporaryDir(t);
+const cli = createCommandLine(base, directory);
+const file = join(directory, 'gatehouse/profiles.json');
+
+await t.test('signing in', async (t) => {
+  const before = await cli.run(['whoami']);
+  t.match(before, { status: 1, stdout: '', stderr: /^You are signed out of .* Run `gatehouse login/ });
+  const { status, stdout } = await cli.allow(['login'], person);
+  t.equal(status, 0);
+  t.match(stdout, /\/device\?user_code=[\w-]+\n.*[A-Z]{4}-[A-Z]{4}\n.*as admin\.\n$/);
+  t.equal(statSync(file).mode & 0o777, 0o600);
+  t.equal(statSync(join(directory, 'gatehouse')).mode & 0o777, 0o700);
+  t.match(await cli.json(['whoami']), { username: 'admin', user_id: person.user_id, roles: ['admin'] });
+});
+
+const secrets = () => {
+  const [{ credentials }] = Object.values(JSON.parse(readFileSync(file, 'utf8'))) as [
+    { credentials: { accessToken: string; refreshToken: string; key: { d: string } } },
+  ];
+  return [credentials.accessToken, credentials.refreshToken, credentials.key.d];
+};
+
+type Made = Record<string, string>;
+let app: Made = {};
+let key: Made = {};
+
+await t.test('what is created shows its secret once, in both forms', async (t) => {
+  app = await cli.json<Made>(['applications', 'create', '--name', 'Shop']);
+  t.match(app, { client_id: /^app_/, client_secret: /./, name: 'Shop', type: 'machine' });
+  key = await cli.json<Made>(['keys', 'create', '--name', 'First', '--application', 'Shop']);
+  t.match(key, { id: /./, api_key: /^gatehouse_/ });
+  const people = await cli.run(['keys', 'create', '--name', 'Second', '--application', 'Shop']);
+  t.match(people, { status: 0, stdout: /gatehouse_/, stderr: /Keep the api_key: .* only this once/ });
+});
+
+await t.test('every command, for people and as JSON, with no secret', async (t) => {
+  const made = await cli.json<Made>(['keys', 'create', '--name', 'Third', '--application', 'Shop']);
+  const commands: [args: string[], human: RegExp, json: object][] = [
+    [['whoami'], /username +admin/, { username: 'admin' }],
+    [['profiles'], /PROFILE[\s\S]*default/, { data: [{ profile: 'default' }] }],
+    [['open'], /\/dashboard$/m, { url: /\/dashboard$/ }],
+    [['applications', 'list'], /CLIENT ID[\s\S]*Shop/, { data: Array }],
+    [['applications', 'show', 'Shop'], /client_id +app_/, { client_id: app.client_id }],
+    [['keys', 'list', '--application', 'Shop'], /First[\s\S]*Second/, { data: [{ id: /./ }] }],
+    [['keys', 'show', 'First', '--application', String(app.client_id)], /name +First/, { id: key.id }],
+    [['users', 'list'], /admin@/, { data: [{ username: 'admin' }] }],
+    [['users', 'show', 'demo'], /status +active/, { id: demo.user.user_id }],
+    [['resources', 'list'], /There are no resources/, { data: [] }],
+    [['webhooks', 'list'], /There are no webhooks/, { data: [] }],
+    [['requests'], /TIME/, { data: Array }],
+    [
+      ['requests', '--application', 'Demo machine'],
+      /\/v1\/users/,
+      { data: [{ client_id: demo.machine.client_id }] },
+    ],
+    [['audit', '--action', 'device.connected'], /device\.connected/, { data: [{ client: 'gatehouse-cli' }] }],
+    [['token'], /token_type +DPoP/, { token_type: 'DPoP', access_token: undefined }],
+    [['decode', secrets()[0] ?? ''], /client_id +gatehouse-cli/, { claims: { client_id: 'gatehouse-cli' } }],
+    [['jobs'], /messages +email +running/, { queues: Array, dead_letters: [] }],
+    [['jobs', 'pause', 'messages', 'sms'], /is paused/, { paused: true }],
+    [['jobs', 'resume', 'messages', 'sms'], /is running/, { paused: false }],
+    [['api', 'GET', '/api/v1/auth/status'], /"authenticated": true/, { authenticated: true }],
+    [['completion', 'bash'], /complete .* gatehouse/, {}],
+  ];
+  for (const [args, human, json] of commands) {
+    const name = args.join(' ').slice(0, 60);
+    const people = await cli.run(args);
+    t.match(people, { status: 0, stdout: human, stderr: args[0] === 'token' ? /--show/ : '' }, name);
+    const texts = [people.stdout];
+    if (args[0] !== 'completion') {
+      const { stdout } = await cli.run([...args, '--json']);
+      t.match(JSON.parse(stdout), json, `${name} --json`);
+      texts.push(stdout);
+    }
+    const known = [...secrets(), app.client_secret, key.api_key, made.api_key];
+    for (const text of texts) {
+      t.notOk(
+        known.some((secret) => secret !== undefined && text.includes(secret)),
+        `${name} shows no secret`,
+      );
+      t.notOk(text.includes('\u001b'), 'nor colours without a terminal');
+    }
+  }
+  t.equal((await cli.run(['token', '--show'])).stdout.trim(), secrets()[0]);
+});
+
+await t.test('mistakes in the command line end with 2, and nothing on stdout', async (t) => {
+  const mistakes: [string[], RegExp][] = [
+    [[], /Usage: gatehouse/],
+    [['aplications'], /unknown command 'aplications'\n.*Did you mean applications\?/],
+    [['applications'], /Usage: gatehouse applications/],
+    [['applications', 'create'], /required option '--name/],
+    [['keys', 'list'], /required option '--application/],
+    [['keys', 'revoke', '--application', 'Shop'], /missing required argument/],
+    [['whoami', '--jsn'], /unknown option '--jsn'[\s\S]*--json/],
+    [['whoami', 'extra'], /too many arguments/],
+    [['requests', '--limit', '0'], /0 is not a number from 1/],
+    [['whoami', '--url', 'gatehouse'], /gatehouse is not a URL/],
+    [['whoami', '--url', 'http://gatehouse.example.com'], /must begin with https/],
+    [['open', 'moon'], /There is no page moon: choose dashboard/],
+    [['listen', '--forward-to', 'localhost:4000'], /localhost:4000 is not a URL/],
+    [['api', 'GET', 'api'], /must begin with a slash/],
+    [['api', 'POST', '/v2/users', '--data', '[1]'], /--data takes a JSON object/],
+    [['jobs', 'replay'], /Name the ids of dead letters, or --all/],
+    [['decode', '-'], /There is nothing in stdin/],
+    [['completion', 'tcsh'], /choose bash, zsh, fish/],
+  ];
+  for (const [args, stderr] of mistakes) {
+    t.match(await cli.run(args), { status: 2, stdout: '', stderr }, args.join(' '));
+  }
+});
+
+await t.test('other failures end with 1 and a sentence', async (t) => {
+  await cli.json(['applications', 'create', '--name', 'Twin']);
+  await cli.json(['applications', 'create', '--name', 'Twin']);
+  const failures: [string[], RegExp][] = [
+    [
+      ['applications', 'show', 'Nobody'],
+      /^There is no application "Nobody"\. `gatehouse applications list` shows them\.\n$/,
+    ],
+    [
+      ['applications', 'delete', 'Twin'],
+      /^2 applications are called "Twin"\. Name one by its id: app_\w+, app_\w+\.\n$/,
+    ],
+    [['applications', 'create', '--name', 'X', '--type', 'toaster'], /type/],
+    [['decode', 'gatehouse_x'], /^This is no JWT/],
+    [['whoami', '--profile', 'other'], /Run `gatehouse login --url .* --profile other`/],
+    [['whoami', '--url', 'https://elsewhere.example'], /signed out of https:\/\/elsewhere\.example/],
+    [['login', '--url', 'http://127.0.0.1:1'], /^http:\/\/127\.0\.0\.1:1 cannot be reached/],
+  ];
+  for (const [args, stderr] of failures) {
+    t.match(await cli.run(args), { status: 1, stdout: '', stderr }, args.join(' '));
+  }
+});
+
+await t.test('programs come with a token or an API key', async (t) => {
+  const withKey = createCommandLine(base, temporaryDir(t), { env: { GATEHOUSE_TOKEN: demo.api_key } });
+  t.match(await withKey.json(['whoami']), { client_id: demo.machine.client_id });
+  t.match(await withKey.json(['users', 'list']), { data: [{ username: 'admin' }] });
+  const other = createCommandLine('', temporaryDir(t), { env: { GATEHOUSE_TOKEN: demo.api_key } });
+  t.match(await other.run(['whoami']), { status: 2, stderr: /set GATEHOUSE_URL as well/ });
+});
+
+await t.test('a log is followed, a line for each entry', async (t) => {
+  const args = ['audit', '--action', 'application.created', '--limit', '1', '--follow', '--json'];
+  const following = cli.start(args);
+  await until(() => following.stdout().includes('\n'), 20_000);
+  await cli.json(['applications', 'create', '--name', 'Followed']);
+  await until(() => following.stdout().split('\n').length > 2, 20_000);
+  const { stdout } = await following.end();
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  t.equal(new Set(lines.map(({ id }) => id)).size, 2);
+  t.ok(lines.every(({ action }) => action === 'application.created'));
+});
+
+await t.test('keys and tokens end within a second', async (t) => {
+  const isAccepted = async (token: string) =>
+    (await fetch(`${base}/v2/users`, { headers: { authorization: `Bearer ${token}` } })).status !== 401;
+  t.ok(await isAccepted(String(key.api_key)));
+  t.match(await cli.run(['revoke', '-'], key.api_key), { status: 0, stdout: /is revoked/ });
+  await until(async () => !(await isAccepted(String(key.api_key))), 1000);
+  t.match(await cli.run(['revoke', '-'], key.api_key), { status: 1, stderr: /no such API key of yours/ });
+
+  const [token = ''] = secrets();
+  t.match(await cli.run(['revoke', token]), { status: 0 });
+  await until(async () => (await cli.run(['whoami'])).status === 1, 10_000);
+  t.equal((await cli.allow(['login'], person)).status, 0);
+
+  const copy = temporaryDir(t);
+  cpSync(directory, copy, { recursive: true });
+  const thief = createCommandLine(base, copy);
+  t.equal((await thief.run(['whoami'])).status, 0);
+  t.match(await cli.run(['logout']), { status: 0, stdout: /^You are signed out of / });
+  t.match(await thief.run(['whoami']), { status: 1, stderr: /signed out/ });
+  t.match(await cli.run(['whoami']), { status: 1, stderr: /signed out/ });
+});
+
+await t.test('profiles are told apart, and commands side by side renew a token once', async (t) => {
+  t.equal((await cli.allow(['login'], person)).status, 0);
+  t.equal((await cli.allow(['login', '--profile', 'other'], demo.user)).status, 0);
+  t.match(await cli.json(['whoami', '--profile', 'other']), { username: 'demo' });
+  t.match(await cli.json(['whoami']), { username: 'admin' });
+  const all = JSON.parse(readFileSync(file, 'utf8'));
+  all.default.credentials.expiresAt = 0;
+  writeFileSync(file, JSON.stringify(all));
+  const ended = await Promise.all([1, 2, 3].map(() => cli.run(['whoami'])));
+  t.strictSame(
+    ended.map(({ status }) => status),
+    [0, 0, 0],
+  );
+  t.equal(statSync(file).mode & 0o777, 0o600);
+});

@@ -1,0 +1,193 @@
+import { spawn } from 'node:child_process';
+import { type ApiClient, createApiClient, type Send } from './api-client.ts';
+import { CliError, UsageError } from './errors.ts';
+import type { Output } from './output.ts';
+import type { Profile, Profiles } from './profiles.ts';
+import { type Credentials, type SignIn, SignInEndedError, type Strength } from './sign-in.ts';
+
+/** How long before its end a token is renewed, in milliseconds. */
+const MARGIN_MS = 30_000;
+
+export type DeploymentOptions = {
+  /** What the command line and the environment name. */
+  url: string | undefined;
+  profile: string;
+  token: string | undefined;
+  userAgent: string;
+  profiles: Profiles;
+  signIn: SignIn;
+  output: Output;
+  /** Opens the page for a sign-in, where somebody sits at a terminal. */
+  openPage: ((url: string) => void) | undefined;
+};
+
+/** The deployment that a command is for, and the person's sign-in there. */
+export type Deployment = ReturnType<typeof createDeployment>;
+
+export function createDeployment(options: DeploymentOptions) {
+  const { profiles, signIn, output, userAgent, token } = options;
+  const name = options.profile;
+  const wanted = options.url === undefined ? undefined : addressOf(options.url);
+
+  const signedOut = (at = wanted) => {
+    const more = [
+      wanted === undefined ? '' : ` --url ${wanted}`,
+      name === 'default' ? '' : ` --profile ${name}`,
+    ];
+    return new CliError(
+      `You are signed out${at === undefined ? '' : ` of ${at}`}. Run \`gatehouse login${more.join('')}\`.`,
+    );
+  };
+
+  /** The sign-in of this profile; its tokens go to its own deployment only. */
+  async function profile(): Promise<Profile> {
+    const found = await profiles.read(name);
+    if (found === undefined || (wanted !== undefined && !found.urls.includes(wanted))) throw signedOut();
+    return found;
+  }
+
+  /** The tokens of the profile, which are renewed when they are about to expire. */
+  async function credentials(): Promise<Profile> {
+    const isFresh = (it: Profile) => it.credentials.expiresAt - MARGIN_MS > Date.now();
+    const found = await profile();
+    if (isFresh(found)) return found;
+    return profiles.exclusively(async () => {
+      const latest = await profile();
+      if (isFresh(latest)) return latest;
+      const renewed = await signIn.refresh(latest.urls[0], latest.credentials).catch((error) => {
+        throw error instanceof SignInEndedError ? signedOut(latest.urls[0]) : error;
+      });
+      await profiles.write(name, { ...latest, credentials: renewed });
+      return { ...latest, credentials: renewed };
+    });
+  }
+
+  /** Shows the page of a sign-in, and waits until the person has allowed it. */
+  async function connect(issuer: string, show: (text: string, page: object) => void, strength?: Strength) {
+    const flow = await signIn.start(issuer, strength);
+    const { verification_uri_complete: url, user_code: code } = flow.page;
+    show(`Open ${url}\nand compare the code: ${output.paint(code, 'bold')}`, flow.page);
+    options.openPage?.(url);
+    return output.progress('Waiting until you allow it on the page', flow.wait());
+  }
+
+  /** The person of new tokens, with the profile that is stored for them. */
+  async function store(urls: Profile['urls'], tokens: Credentials): Promise<Profile> {
+    const at = urls[0];
+    const client = createApiClient({
+      ...{ url: at, userAgent },
+      send: (...request) => signIn.send(at, tokens, ...request),
+    });
+    const { body: who } = await client.request('GET', '/userinfo');
+    const found = { urls, userId: who.sub, username: who.preferred_username, credentials: tokens };
+    await profiles.exclusively(() => profiles.write(name, found));
+    return found;
+  }
+
+  /** A stronger or newer sign-in of the same person, in place of the one that is stored. */
+  async function stepUp(before: Profile, strength: Strength): Promise<void> {
+    const at = before.urls[0];
+    output.note('This takes a fresh sign-in.');
+    const tokens = await connect(at, (text) => output.note(text), strength);
+    if (subjectOf(tokens.accessToken) !== before.userId) {
+      await signIn.revoke(at, tokens.refreshToken);
+      throw new CliError(
+        `Sign in as ${before.username} on the page, or run \`gatehouse login\` to act as somebody else.`,
+      );
+    }
+    await store(before.urls, tokens);
+    await signIn.revoke(at, before.credentials.refreshToken);
+  }
+
+  const send: Send = async (...request) => {
+    const before = await credentials();
+    const response = await signIn.send(before.urls[0], before.credentials, ...request);
+    const strength = strengthOf(response);
+    if (strength === undefined) {
+      if (response.status === 401) throw signedOut(before.urls[0]);
+      return response;
+    }
+    await stepUp(before, strength);
+    const { urls, credentials: renewed } = await credentials();
+    return signIn.send(urls[0], renewed, ...request);
+  };
+
+  return {
+    profile,
+    credentials,
+    async url(): Promise<string> {
+      return wanted ?? (await profiles.read(name))?.urls[0] ?? Promise.reject(noUrl());
+    },
+
+    /** The API with GATEHOUSE_TOKEN, or else as the person of the profile. */
+    async api(): Promise<ApiClient> {
+      if (token === undefined) return createApiClient({ url: (await profile()).urls[0], userAgent, send });
+      if (wanted === undefined)
+        throw new UsageError('GATEHOUSE_TOKEN is set: set GATEHOUSE_URL as well, or add --url.');
+      return createApiClient({ url: wanted, userAgent, token: async () => token });
+    },
+
+    /** Signs the person in, in place of whoever the profile was of. */
+    async login(show: (text: string, page: object) => void): Promise<Profile> {
+      const before = await profiles.read(name);
+      const given = wanted ?? before?.urls[0];
+      if (given === undefined) throw noUrl();
+      const issuer = addressOf(await signIn.issuerOf(given));
+      const tokens = await connect(issuer, show);
+      const found = await store(issuer === given ? [issuer] : [issuer, given], tokens);
+      // The earlier one would only be in the way; it may have ended, or its deployment may be gone.
+      if (before !== undefined)
+        await signIn.revoke(before.urls[0], before.credentials.refreshToken).catch(() => {});
+      return found;
+    },
+
+    /** Ends the sign-in. The profile is removed even when the deployment cannot be reached, which rejects. */
+    async logout(): Promise<Profile> {
+      const found = await profile();
+      await profiles.exclusively(() => profiles.remove(name));
+      await signIn.revoke(found.urls[0], found.credentials.refreshToken);
+      return found;
+    },
+  };
+}
+
+const noUrl = () =>
+  new UsageError('Name the deployment with --url or GATEHOUSE_URL, such as --url http://localhost:3000.');
+
+/** An address without the slash at its end. Throws a UsageError for one at which tokens would be sent in clear. */
+export function addressOf(text: string): string {
+  if (!URL.canParse(text))
+    throw new UsageError(`${text} is not a URL, such as https://gatehouse.example.com.`);
+  const { protocol, hostname, href } = new URL(text);
+  const isLocal = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  if (protocol !== 'https:' && !(protocol === 'http:' && isLocal)) {
+    throw new UsageError(`${text} must begin with https://, since tokens are sent there.`);
+  }
+  return href.replace(/\/+$/, '');
+}
+
+/** The strength that a response asks for (RFC 9470 §3), if it is about that. */
+function strengthOf(response: Response): Strength | undefined {
+  const challenge = response.headers.get('www-authenticate') ?? '';
+  if (!challenge.includes('error="insufficient_user_authentication"')) return undefined;
+  const parameter = (name: 'max_age' | 'acr_values') => {
+    const value = new RegExp(`\\b${name}="?([^",]+)`).exec(challenge)?.[1];
+    return value === undefined ? {} : { [name]: value };
+  };
+  return { ...parameter('max_age'), ...parameter('acr_values') };
+}
+
+const subjectOf = (jwt: string): unknown =>
+  JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()).sub;
+
+/** Opens a page in the person's browser, if there is one. */
+export function openInBrowser(url: string, platform: NodeJS.Platform): void {
+  const commands: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {
+    darwin: ['open', url],
+    win32: ['rundll32', 'url.dll,FileProtocolHandler', url],
+  };
+  const [command, ...args] = commands[platform] ?? ['xdg-open', url];
+  const child = spawn(command, args, { stdio: 'ignore', detached: true });
+  child.on('error', () => {});
+  child.unref();
+}

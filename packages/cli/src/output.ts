@@ -1,0 +1,66 @@
+type Stream = { write(text: string): unknown; isTTY?: boolean };
+
+/** Writes results to stdout, and everything else to stderr, so that the results can be piped. */
+export type Output = ReturnType<typeof createOutput>;
+
+const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
+
+/** `json` writes results as the API has them; else they are written for people. */
+export function createOutput(options: { stdout: Stream; stderr: Stream; json: boolean; colors: boolean }) {
+  const { stdout, stderr, json, colors } = options;
+  const paint = (text: string, color: keyof typeof CODES) =>
+    colors ? `\u001b[${CODES[color]}m${text}\u001b[0m` : text;
+  return {
+    json,
+    paint,
+    /** The result of a command. */
+    result(value: unknown, text: string): void {
+      stdout.write(json ? `${JSON.stringify(value, undefined, 2)}\n` : `${text}\n`);
+    },
+    /** One of many results: an object a line (https://jsonlines.org). */
+    line(value: unknown, text: string): void {
+      stdout.write(json ? `${JSON.stringify(value)}\n` : `${text}\n`);
+    },
+    note(text: string): void {
+      stderr.write(`${text}\n`);
+    },
+    /** Says in a terminal what takes long, for as long as it takes. */
+    async progress<T>(text: string, work: Promise<T>): Promise<T> {
+      if (!stderr.isTTY) return work;
+      stderr.write(`${text}…`);
+      try {
+        return await work;
+      } finally {
+        stderr.write('\r\u001b[K');
+      }
+    },
+    table(titles: readonly string[], rows: readonly (readonly unknown[])[]): string {
+      const cells = rows.map((row) => row.map(cell));
+      const widths = titles.map((title, at) =>
+        Math.max(title.length, ...cells.map((row) => row[at]?.length ?? 0)),
+      );
+      const lineOf = (row: readonly string[]) =>
+        row
+          .map((text, at) => text.padEnd(widths[at] ?? 0))
+          .join('  ')
+          .trimEnd();
+      return [paint(lineOf(titles), 'bold'), ...cells.map(lineOf)].join('\n');
+    },
+    /** The fields of one object. */
+    facts(fields: Readonly<Record<string, unknown>>): string {
+      const rows = Object.entries(fields).filter(([, value]) => value !== undefined);
+      const width = Math.max(...rows.map(([name]) => name.length));
+      return rows.map(([name, value]) => `${paint(name.padEnd(width), 'dim')}  ${cell(value)}`).join('\n');
+    },
+  };
+}
+
+const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/;
+
+/** A value of the API in one line. Names that others chose cannot steer the terminal. */
+export function cell(value: unknown): string {
+  if (value === undefined || value === null || value === '') return '-';
+  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(cell).join(', ');
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return text.replace(TIME, '$1 $2').replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, '�');
+}

@@ -1,0 +1,120 @@
+import { createInterface } from 'node:readline/promises';
+import type { Readable, Writable } from 'node:stream';
+import { text as readText } from 'node:stream/consumers';
+import { Command, CommanderError } from 'commander';
+import manifest from '../package.json' with { type: 'json' };
+import { ApiError } from './api-client.ts';
+import { addCollections } from './commands/collections.ts';
+import { addEvents } from './commands/events.ts';
+import { addLogs } from './commands/follow.ts';
+import { addIdentity } from './commands/identity.ts';
+import { addJobs } from './commands/jobs.ts';
+import { addTokens } from './commands/tokens.ts';
+import { addCompletion } from './completion.ts';
+import { createDeployment, openInBrowser } from './deployment.ts';
+import { CliError, UsageError } from './errors.ts';
+import { createOutput } from './output.ts';
+import { createProfiles } from './profiles.ts';
+import type { Session } from './session.ts';
+import { createSignIn } from './sign-in.ts';
+
+/** What a command has of the process. */
+export type Surroundings = {
+  env: Readonly<Record<string, string | undefined>>;
+  platform: NodeJS.Platform;
+  stdin: Readable & { isTTY?: boolean };
+  stdout: Writable & { isTTY?: boolean };
+  stderr: Writable & { isTTY?: boolean };
+};
+
+/** Runs a command line, and returns its exit status: 0, 2 for a mistake in it, or 1 for any other failure. */
+export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const { stderr } = surroundings;
+  const program = createProgram(surroundings);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    // commander has written its message itself.
+    if (!(error instanceof CommanderError)) stderr.write(`${sentenceOf(error)}\n`);
+    return error instanceof CommanderError || error instanceof UsageError ? 2 : 1;
+  }
+}
+
+function createProgram(surroundings: Surroundings): Command {
+  const { stdout, stderr } = surroundings;
+  const program = new Command('gatehouse')
+    .description('Operate a Gatehouse deployment, and develop against it.')
+    .version(manifest.version)
+    .option('--url <url>', 'the deployment (GATEHOUSE_URL)')
+    .option('--profile <name>', 'the profile with its own sign-in (GATEHOUSE_PROFILE)')
+    .option('--json', 'print results as JSON, with the names of the API')
+    .option('--no-browser', 'open no page, only print its address')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .showSuggestionAfterError()
+    .exitOverride()
+    .addHelpText('after', HELP);
+  const session = createSession(program, surroundings);
+  addIdentity(program, session);
+  addCollections(program, session);
+  addLogs(program, session);
+  addEvents(program, session);
+  addTokens(program, session);
+  addJobs(program, session);
+  addCompletion(program, (text) => stdout.write(`${text}\n`));
+  return program;
+}
+
+const HELP = `
+Environment:
+  GATEHOUSE_URL      the deployment, such as https://gatehouse.example.com
+  GATEHOUSE_PROFILE  the profile
+  GATEHOUSE_TOKEN    an access token or an API key, for programs; no sign-in is used then
+  NO_COLOR           no colours
+
+Begin with \`gatehouse login --url URL\`.`;
+
+function createSession(program: Command, { env, platform, stdin, stdout, stderr }: Surroundings): Session {
+  const userAgent = `gatehouse/${manifest.version} (${platform})`;
+  const isAttended = stdin.isTTY === true && stderr.isTTY === true;
+  return () => {
+    const options = program.opts<{ url?: string; profile?: string; json?: true; browser: boolean }>();
+    const colors = stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
+    const output = createOutput({ stdout, stderr, json: options.json === true, colors });
+    const profiles = createProfiles(env, platform);
+    const signIn = createSignIn(userAgent);
+    const openPage =
+      isAttended && options.browser ? (url: string) => openInBrowser(url, platform) : undefined;
+    return {
+      ...{ env, output, profiles, signIn, openPage },
+      deployment: createDeployment({
+        ...{ profiles, signIn, output, userAgent, openPage },
+        url: options.url ?? (env.GATEHOUSE_URL || undefined),
+        profile: options.profile ?? (env.GATEHOUSE_PROFILE || 'default'),
+        token: env.GATEHOUSE_TOKEN || undefined,
+      }),
+      async confirm(question) {
+        if (!isAttended) return;
+        const asking = createInterface({ input: stdin, output: stderr });
+        const response = await asking.question(`${question} [y/N] `);
+        asking.close();
+        if (!/^y(?:es)?$/i.test(response.trim())) throw new CliError('Nothing was changed.');
+      },
+      async secretOf(argument) {
+        const secret = argument === '-' ? (await readText(stdin)).trim() : argument;
+        if (secret === '') throw new UsageError('There is nothing in stdin.');
+        return secret;
+      },
+    };
+  };
+}
+
+/** What went wrong and, where it helps, what to do. */
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof ApiError) || error.status < 500) return error.message;
+  const id = error.headers.get('x-request-id');
+  return id === null ? error.message : `${error.message} The request is ${id} in the log of the deployment.`;
+}

@@ -1,0 +1,181 @@
+import type { webcrypto } from 'node:crypto';
+import * as client from 'openid-client';
+import { type Send, UnreachableError } from './api-client.ts';
+import { CliError } from './errors.ts';
+
+const CLIENT_ID = 'gatehouse-cli';
+/** All that a person may do; the role of each decides what is granted. */
+const SCOPE =
+  'openid profile email roles read:profile read:users write:users read:data write:data read:all manage:apps';
+/** Of the token endpoint, in seconds. */
+const TIMEOUT = 30;
+
+/** The tokens of a sign-in, and the private key to which they are bound (RFC 9449). */
+export type Credentials = {
+  accessToken: string;
+  refreshToken: string;
+  /** In milliseconds since the epoch. */
+  expiresAt: number;
+  key: webcrypto.JsonWebKey;
+};
+
+/** The strength of a sign-in that a resource asks for (RFC 9470 §4). */
+export type Strength = { max_age?: string; acr_values?: string };
+
+/** The sign-in has ended: a person signed it out, or changed the password. */
+export class SignInEndedError extends Error {}
+
+/** The page on which a person allows the sign-in (RFC 8628 §3.2), and the tokens once they have. */
+export type DeviceFlow = {
+  page: {
+    verification_uri: string;
+    verification_uri_complete: string;
+    user_code: string;
+    expires_in: number;
+  };
+  /** Rejects with a {@link CliError} when the person refuses, or does not come in time. */
+  wait(signal?: AbortSignal): Promise<Credentials>;
+};
+
+/** The client of the token endpoint and of the API, which sends `userAgent` with each request. */
+export type SignIn = ReturnType<typeof createSignIn>;
+
+export function createSignIn(userAgent: string) {
+  function configure(metadata: client.ServerMetadata, signal?: AbortSignal): client.Configuration {
+    const config = new client.Configuration(metadata, CLIENT_ID, undefined, client.None());
+    if (new URL(metadata.issuer).protocol === 'http:') client.allowInsecureRequests(config);
+    config[client.customFetch] = (url, init) => {
+      const headers = new Headers(init.headers as Record<string, string>);
+      headers.set('user-agent', userAgent);
+      const limit = init.signal ?? signal;
+      return fetch(url, {
+        ...(init as RequestInit),
+        headers,
+        ...(limit === undefined ? {} : { signal: limit }),
+      });
+    };
+    return config;
+  }
+
+  /** The deployment at an address, by its metadata (RFC 8414). */
+  async function discover(url: string): Promise<client.ServerMetadata> {
+    const at = `${url}/.well-known/openid-configuration`;
+    const headers = { 'user-agent': userAgent };
+    const response = await fetch(at, { headers, signal: AbortSignal.timeout(TIMEOUT * 1000) }).catch(
+      (cause) => {
+        throw new UnreachableError(`${url} cannot be reached: is the address right, and is it running?`, {
+          cause,
+        });
+      },
+    );
+    const metadata: Partial<client.ServerMetadata> = Object(await response.json().catch(() => undefined));
+    if (typeof metadata.issuer !== 'string')
+      throw new CliError(`There is no Gatehouse at ${url}: check the address.`);
+    return { ...metadata, issuer: metadata.issuer };
+  }
+
+  async function tokenClient(issuer: string): Promise<client.Configuration> {
+    const config = configure(await discover(issuer));
+    config.timeout = TIMEOUT;
+    return config;
+  }
+
+  return {
+    /** The address by which a deployment calls itself, which its tokens are for. */
+    async issuerOf(url: string): Promise<string> {
+      return (await discover(url)).issuer;
+    },
+
+    async start(issuer: string, strength: Strength = {}): Promise<DeviceFlow> {
+      const config = await tokenClient(issuer);
+      const key = await client.randomDPoPKeyPair('ES256', { extractable: true });
+      const codes = await client
+        .initiateDeviceAuthorization(config, { scope: SCOPE, ...strength })
+        .catch((error) => {
+          if (error.error !== 'invalid_client') throw failureOf(error);
+          throw new CliError(`${issuer} does not know the command line: it takes Gatehouse 0.1.0 or newer.`);
+        });
+      const { verification_uri, verification_uri_complete = verification_uri, user_code, expires_in } = codes;
+      return {
+        page: { verification_uri, verification_uri_complete, user_code, expires_in },
+        async wait(signal) {
+          const DPoP = client.getDPoPHandle(config, key);
+          const options = { DPoP, ...(signal === undefined ? {} : { signal }) };
+          const tokens = await client
+            .pollDeviceAuthorizationGrant(config, codes, undefined, options)
+            .catch((error) => {
+              throw failureOf(error);
+            });
+          return credentialsOf(tokens, await crypto.subtle.exportKey('jwk', key.privateKey));
+        },
+      };
+    },
+
+    /** New tokens for a sign-in. Rejects with a {@link SignInEndedError} when it has ended. */
+    async refresh(issuer: string, { refreshToken, key }: Credentials): Promise<Credentials> {
+      const config = await tokenClient(issuer);
+      const DPoP = client.getDPoPHandle(config, await keyPairOf(key));
+      const tokens = await client
+        .refreshTokenGrant(config, refreshToken, undefined, { DPoP })
+        .catch((error) => {
+          if (error.error === 'invalid_grant') throw new SignInEndedError();
+          throw failureOf(error);
+        });
+      return credentialsOf(tokens, key);
+    },
+
+    /** Ends the sign-in of a refresh token, or an access token of the command line (RFC 7009). */
+    async revoke(issuer: string, token: string): Promise<void> {
+      await client.tokenRevocation(await tokenClient(issuer), token).catch((error) => {
+        throw failureOf(error);
+      });
+    },
+
+    /** Sends a request with the access token and a proof of its key. */
+    async send(
+      issuer: string,
+      { accessToken, key }: Credentials,
+      ...[url, init]: Parameters<Send>
+    ): Promise<Response> {
+      const config = configure({ issuer }, init.signal);
+      const DPoP = client.getDPoPHandle(config, await keyPairOf(key));
+      const { method, headers, body } = init;
+      return client
+        .fetchProtectedResource(config, accessToken, url, method, body, headers, { DPoP })
+        .catch((error) => {
+          if (error instanceof client.WWWAuthenticateChallengeError) return error.response;
+          throw error.cause ?? error;
+        });
+    },
+  };
+}
+
+function credentialsOf(tokens: client.TokenEndpointResponse, key: webcrypto.JsonWebKey): Credentials {
+  const { access_token: accessToken, refresh_token: refreshToken = '', expires_in: seconds = 0 } = tokens;
+  return { accessToken, refreshToken, expiresAt: Date.now() + seconds * 1000, key };
+}
+
+async function keyPairOf(jwk: webcrypto.JsonWebKey): Promise<client.CryptoKeyPair> {
+  const { d: _, key_ops: _ops, ...publicJwk } = jwk;
+  const load = (key: webcrypto.JsonWebKey, use: webcrypto.KeyUsage) =>
+    crypto.subtle.importKey('jwk', key, { name: 'ECDSA', namedCurve: 'P-256' }, true, [use]);
+  const [privateKey, publicKey] = await Promise.all([load(jwk, 'sign'), load(publicJwk, 'verify')]);
+  return { privateKey, publicKey };
+}
+
+const FAILURES: Record<string, string> = {
+  access_denied: 'The sign-in was cancelled on the page. To try again, run `gatehouse login`.',
+  expired_token: 'Nobody allowed the sign-in in time. To get a new code, run `gatehouse login`.',
+};
+
+/** A failure of the token endpoint in a sentence. */
+function failureOf(error: {
+  error?: string;
+  error_description?: string;
+  code?: string;
+  message?: string;
+}): Error {
+  const { error: code = '', error_description: description, message } = error;
+  if (code === '') return error instanceof Error ? error : new CliError(String(message));
+  return new CliError(FAILURES[code] ?? `The sign-in failed: ${description ?? code}.`);
+}
