@@ -144,7 +144,7 @@ export function createSignIn(userAgent: string) {
         .fetchProtectedResource(config, accessToken, url, method, body, headers, { DPoP })
         .catch((error) => {
           if (error instanceof client.WWWAuthenticateChallengeError) return error.response;
-          throw error.cause ?? error;
+          throw error;
         });
     },
   };
