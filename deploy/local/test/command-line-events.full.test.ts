@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { createCommandLine } from '@gatehouse/testing/command-line';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
-import { createCommandLine } from './command-line.ts';
 import { startGatehouse, temporaryDir } from './gatehouse.ts';
 
 // It starts the deployment twice.

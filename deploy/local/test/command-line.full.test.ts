@@ -1,8 +1,8 @@
 import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createCommandLine } from '@gatehouse/testing/command-line';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
-import { createCommandLine } from './command-line.ts';
 import { startGatehouse, temporaryDir } from './gatehouse.ts';
 
 // It starts a process for each command.

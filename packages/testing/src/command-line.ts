@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createFormBrowser, type FormBrowser } from '@gatehouse/testing/form-browser';
-import { until } from '@gatehouse/testing/processes';
+import { createFormBrowser, type FormBrowser } from './form-browser.ts';
+import { until } from './processes.ts';
 
-const MAIN = new URL('../../../packages/cli/src/main.ts', import.meta.url).pathname;
+const MAIN = new URL('../../cli/src/main.ts', import.meta.url).pathname;
 
 export type Ended = { status: number | null; stdout: string; stderr: string };
 
