@@ -14,6 +14,7 @@ import {
 } from './epochs/consent-epochs.ts';
 import { isCurrent, stampGrant } from './epochs/sign-in-epochs.ts';
 import { FIRST_PARTY_SCOPES, scopesFor } from './permissions.ts';
+import type { ProtectedResource } from './protected-resource.ts';
 import type { ProviderOptions } from './provider-options.ts';
 
 const DAY = 86_400;
@@ -81,8 +82,22 @@ export function createGrants(
     const scope = managesApplications(clientId) ? FIRST_PARTY_SCOPES.join(' ') : 'openid';
     grant.addOIDCScope(scope);
     grant.addResourceScope(apiAudience(options.issuer), scope);
+    for (const resource of await ownResources(ctx, account)) {
+      grant.addResourceScope(resource.identifier, resource.scopes.map(({ name }) => name).join(' '));
+    }
     await stampGrant(grant, account, isDeviceRequest(ctx) ? undefined : session).save();
     return grant;
+  }
+
+  /** The resources of a request of the command line. Throws `access_denied` unless they are the person's own. */
+  async function ownResources({ oidc }: KoaContextWithOIDC, account: Account): Promise<ProtectedResource[]> {
+    const indicators = Object.keys(oidc.resourceServers ?? {});
+    const others = indicators.filter((it) => it !== apiAudience(options.issuer));
+    const found = await Promise.all(others.map((it) => options.findResource(it)));
+    return found.map((it) => {
+      if (it?.owner === account.id) return it;
+      throw new errors.AccessDenied('the command line gets tokens for the person’s own APIs only');
+    });
   }
 
   /** The grant of a device that the person has allowed, in this request or, of a first-party client, before they signed in again. */

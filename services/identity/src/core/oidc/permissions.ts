@@ -21,6 +21,7 @@ import { ALL_SCOPES, applyDefaultScope, requireKnownScope } from './claims/scope
 import { machineClaims, pinnedProfiles } from './clients/client-credentials.ts';
 import {
   ACCOUNT_CLIENT,
+  CLI_CLIENT,
   DASHBOARD_CLIENT,
   isFirstParty,
   managesApplications,
@@ -97,17 +98,19 @@ export function createPermissions(options: PermissionOptions) {
     token: IssuedToken,
   ): Promise<Record<string, unknown> | undefined> {
     if (isService(token.clientId ?? '')) return { trusted: true, epoch: { client: 0 } };
+    const isForOthers = token.resourceServer !== undefined && token.resourceServer.audience !== api;
     if (managesApplications(token.clientId ?? '')) {
       const { account } = ctx.oidc.entities.Account as ProviderAccount;
       const epoch = { client: 0, subject: account.epoch };
-      return { gid: token.grantId, roles: [account.role], epoch, ...authenticationOf(ctx) };
+      if (isForOthers) await noteIssued(options, token, { subject: account.id, epoch });
+      const roles = isForOthers ? undefined : [account.role];
+      return { gid: token.grantId, roles, epoch, ...authenticationOf(ctx) };
     }
     const permitted = await permissions(ctx, token.clientId ?? '');
     if (permitted === undefined) return undefined;
     const { owner, application } = permitted;
     const { Grant: grant } = ctx.oidc.entities;
     requireConsentInForce(ctx, application);
-    const isForOthers = token.resourceServer !== undefined && token.resourceServer.audience !== api;
     if (token.accountId === undefined) {
       const { id } = await credentialOf(ctx, application);
       const grantId = federatedClient(ctx, application.id)?.grantId;
@@ -129,6 +132,7 @@ export function createPermissions(options: PermissionOptions) {
   /** The audience and the scopes of a resource of somebody else. */
   async function ofOthers(ctx: KoaContextWithOIDC, resource: string, client: Client) {
     const { clientId } = client;
+    if (clientId === CLI_CLIENT) return resourceOfPerson(options.findResource, ctx, resource);
     const isOfOthers = !isService(clientId) && !isFirstParty(clientId);
     // The owner's account must be active, whatever the token is for.
     const { application, givenBy } = (isOfOthers && (await permissions(ctx, clientId))) || {};
@@ -329,6 +333,22 @@ async function resourceOfOthers(
     throw new errors.InvalidGrant('the resource has changed since: ask the person again');
   }
   if (isMachine) applyDefaultScope(ctx, scopes);
+  if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, scopes, [...scopes, ...ALL_SCOPES]);
+  return { audience: found.identifier, scopes };
+}
+
+/** A resource that the person owns, once it is known who they are: what they allow the command line is theirs already. */
+async function resourceOfPerson(
+  findResource: PermissionOptions['findResource'],
+  ctx: KoaContextWithOIDC,
+  resource: string,
+) {
+  const found = await findResource(resource);
+  const { account } = (ctx.oidc.entities.Account ?? {}) as Partial<ProviderAccount>;
+  if (found === undefined || (account !== undefined && account.id !== found.owner)) {
+    throw new errors.InvalidTarget(unavailable(resource));
+  }
+  const scopes = found.scopes.map(({ name }) => name);
   if (REQUEST_ROUTES.has(ctx.oidc.route)) requireKnownScope(ctx, scopes, [...scopes, ...ALL_SCOPES]);
   return { audience: found.identifier, scopes };
 }

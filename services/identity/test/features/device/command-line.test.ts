@@ -21,7 +21,9 @@ async function connect(
   { username = 'ann', ...more }: Record<string, string> = {},
 ) {
   const DPoP = client.getDPoPHandle(config, await client.randomDPoPKeyPair());
-  const response = await client.initiateDeviceAuthorization(config, { scope, ...more });
+  const { scope: asked = scope, ...rest } = more;
+  const parameters = { ...rest, ...(asked === '' ? {} : { scope: asked }) };
+  const response = await client.initiateDeviceAuthorization(config, parameters);
   const verify = await visitor.submit(await visitor.get('/device'), { user_code: response.user_code });
   let page = await visitor.submit(verify, {});
   if (page.url.pathname.startsWith('/sign-in/')) {
@@ -130,6 +132,28 @@ t.test('a fresh sign-in is asked for on the page, and leaves no second grant', a
   const { auth_time: time } = decodeJwt(tokens.access_token) as { auth_time: number };
   t.ok(time >= asked);
   t.equal(await grants.countDocuments(), before + 1);
+});
+
+t.test('it gets tokens for APIs of the person, and of nobody else', async (t) => {
+  const resource = 'https://notes.example/api';
+  const draft = {
+    ...{ identifier: resource, name: 'Notes' },
+    scopes: [{ name: 'read:notes', description: 'Read your notes' }],
+  };
+  t.equal((await built.call('POST', '/api/v1/resources', admin, draft)).status, 201);
+  const { tokens, DPoP } = await connect(built.browser(), { username: 'admin', resource, scope: '' });
+  const claims = decodeJwt(tokens.access_token);
+  t.match(claims, { aud: resource, scope: 'read:notes', sub: built.people.admin.id, cnf: { jkt: /./ } });
+  t.notOk('roles' in claims);
+  const again = await client.refreshTokenGrant(config, tokens.refresh_token ?? '', undefined, { DPoP });
+  t.match(decodeJwt(again.access_token), { aud: resource });
+  await t.rejects(
+    client.refreshTokenGrant(config, again.refresh_token ?? '', { resource: `${base}/api` }, { DPoP }),
+    'it is not for the API of Gatehouse',
+  );
+  await t.rejects(connect(built.browser(), { username: 'ann', resource, scope: '' }), /not connected/);
+  const unknown = { resource: 'https://nobody.example/' };
+  await t.rejects(client.initiateDeviceAuthorization(config, unknown), { error: 'invalid_target' });
 });
 
 t.test('it gets its tokens as a device only', async (t) => {
