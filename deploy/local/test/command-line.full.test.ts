@@ -191,6 +191,29 @@ await t.test('keys and tokens end within a second', async (t) => {
   t.match(await cli.run(['whoami']), { status: 1, stderr: /signed out/ });
 });
 
+await t.test('a token for an API of the person, who allows it once', async (t) => {
+  t.equal((await cli.allow(['login'], person)).status, 0);
+  const identifier = 'https://notes.example/api';
+  const scopes = ['--scopes', 'read:notes=Read your notes'];
+  await cli.json(['resources', 'create', '--name', 'Notes', '--identifier', identifier, ...scopes]);
+  const show = ['token', '--resource', identifier, '--json'];
+  const first = await cli.allow(show, person);
+  t.match(JSON.parse(first.stdout), { aud: identifier, scope: 'read:notes', access_token: undefined });
+  t.match(await cli.json([...show, '--show']), { aud: identifier, access_token: /^eyJ/ });
+  const other = ['token', '--resource', 'https://nobody.example/'];
+  t.match(await cli.run(other), { status: 1, stdout: '', stderr: /nobody\.example/ });
+  t.match(await cli.json(['profiles']), { data: { length: 1 } });
+  const copy = temporaryDir(t);
+  cpSync(directory, copy, { recursive: true });
+  t.equal((await cli.run(['logout'])).status, 0);
+  const thief = createCommandLine(base, copy);
+  const all = JSON.parse(readFileSync(join(copy, 'gatehouse/profiles.json'), 'utf8'));
+  for (const it of Object.values(all) as { credentials: { expiresAt: number } }[])
+    it.credentials.expiresAt = 0;
+  writeFileSync(join(copy, 'gatehouse/profiles.json'), JSON.stringify(all));
+  t.match(await thief.run(show), { status: 1, stderr: /signed out/ }, 'it has ended, too');
+});
+
 await t.test('profiles are told apart, and commands side by side renew a token once', async (t) => {
   t.equal((await cli.allow(['login'], person)).status, 0);
   t.equal((await cli.allow(['login', '--profile', 'other'], demo.user)).status, 0);

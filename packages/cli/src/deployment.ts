@@ -39,32 +39,36 @@ export function createDeployment(options: DeploymentOptions) {
     );
   };
 
-  /** The sign-in of this profile; its tokens go to its own deployment only. */
-  async function profile(): Promise<Profile> {
-    const found = await profiles.read(name);
+  /** What is stored for this profile; its tokens go to its own deployment only. */
+  async function profile(entry = name): Promise<Profile> {
+    const found = await profiles.read(entry);
     if (found === undefined || (wanted !== undefined && !found.urls.includes(wanted))) throw signedOut();
     return found;
   }
 
   /** The tokens of the profile, which are renewed when they are about to expire. */
-  async function credentials(): Promise<Profile> {
+  async function credentials(entry = name): Promise<Profile> {
     const isFresh = (it: Profile) => it.credentials.expiresAt - MARGIN_MS > Date.now();
-    const found = await profile();
+    const found = await profile(entry);
     if (isFresh(found)) return found;
     return profiles.exclusively(async () => {
-      const latest = await profile();
+      const latest = await profile(entry);
       if (isFresh(latest)) return latest;
       const renewed = await signIn.refresh(latest.urls[0], latest.credentials).catch((error) => {
         throw error instanceof SignInEndedError ? signedOut(latest.urls[0]) : error;
       });
-      await profiles.write(name, { ...latest, credentials: renewed });
+      await profiles.write(entry, { ...latest, credentials: renewed });
       return { ...latest, credentials: renewed };
     });
   }
 
   /** Shows the page of a sign-in, and waits until the person has allowed it. */
-  async function connect(issuer: string, show: (text: string, page: object) => void, strength?: Strength) {
-    const flow = await signIn.start(issuer, strength);
+  async function connect(
+    issuer: string,
+    show: (text: string, page: object) => void,
+    asked?: Strength | { resource: string },
+  ) {
+    const flow = await signIn.start(issuer, asked);
     const { verification_uri_complete: url, user_code: code } = flow.page;
     show(`Open ${url}\nand compare the code: ${output.paint(code, 'bold')}`, flow.page);
     options.openPage?.(url);
@@ -99,6 +103,14 @@ export function createDeployment(options: DeploymentOptions) {
     await signIn.revoke(at, before.credentials.refreshToken);
   }
 
+  /** Removes what is stored for the profile, also for single APIs, then ends it all. */
+  async function end(): Promise<void> {
+    const entries = (await profiles.names()).filter((it) => it === name || it.startsWith(`${name} `));
+    const found = await Promise.all(entries.map((entry) => profiles.read(entry)));
+    await profiles.exclusively(() => profiles.remove(entries));
+    await Promise.all(found.map((it) => it && signIn.revoke(it.urls[0], it.credentials.refreshToken)));
+  }
+
   const send: Send = async (...request) => {
     const before = await credentials();
     const response = await signIn.send(before.urls[0], before.credentials, ...request);
@@ -115,6 +127,16 @@ export function createDeployment(options: DeploymentOptions) {
   return {
     profile,
     credentials,
+    /** Tokens for an API of the person, which they allow on the page the first time. */
+    async resourceCredentials(resource: string): Promise<Profile> {
+      const owner = await profile();
+      const entry = `${name} ${resource}`;
+      if ((await profiles.read(entry)) === undefined) {
+        const tokens = await connect(owner.urls[0], (text) => output.note(text), { resource });
+        await profiles.exclusively(() => profiles.write(entry, { ...owner, credentials: tokens }));
+      }
+      return credentials(entry);
+    },
     async url(): Promise<string> {
       return wanted ?? (await profiles.read(name))?.urls[0] ?? Promise.reject(noUrl());
     },
@@ -134,18 +156,15 @@ export function createDeployment(options: DeploymentOptions) {
       if (given === undefined) throw noUrl();
       const issuer = addressOf(await signIn.issuerOf(given));
       const tokens = await connect(issuer, show);
-      const found = await store(issuer === given ? [issuer] : [issuer, given], tokens);
-      // The earlier one would only be in the way; it may have ended, or its deployment may be gone.
-      if (before !== undefined)
-        await signIn.revoke(before.urls[0], before.credentials.refreshToken).catch(() => {});
-      return found;
+      // What was stored before would only be in the way; it may have ended, or its deployment may be gone.
+      await end().catch(() => {});
+      return store(issuer === given ? [issuer] : [issuer, given], tokens);
     },
 
     /** Ends the sign-in. The profile is removed even when the deployment cannot be reached, which rejects. */
     async logout(): Promise<Profile> {
       const found = await profile();
-      await profiles.exclusively(() => profiles.remove(name));
-      await signIn.revoke(found.urls[0], found.credentials.refreshToken);
+      await end();
       return found;
     },
   };

@@ -90,18 +90,15 @@ export function createProfiles(env: Environment, platform: NodeJS.Platform) {
     read,
     write,
     exclusively,
-    async list() {
-      return Object.entries(await readAll()).map(([name, { urls, username }]) => ({
-        profile: name,
-        url: urls[0],
-        username,
-      }));
+    async names() {
+      return Object.keys(await readAll());
     },
     /** Within `exclusively`. */
-    async remove(name: string): Promise<void> {
-      const { [name]: _, ...rest } = await readAll();
-      await (await openKeyring(env, platform))?.remove(name).catch(() => {});
-      await writeAll(rest);
+    async remove(names: readonly string[]): Promise<void> {
+      const kept = Object.entries(await readAll()).filter(([name]) => !names.includes(name));
+      const keyring = await openKeyring(env, platform);
+      for (const name of names) await keyring?.remove(name).catch(() => {});
+      await writeAll(Object.fromEntries(kept));
     },
   };
 }

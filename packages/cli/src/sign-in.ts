@@ -86,11 +86,11 @@ export function createSignIn(userAgent: string) {
       return (await discover(url)).issuer;
     },
 
-    async start(issuer: string, strength: Strength = {}): Promise<DeviceFlow> {
+    async start(issuer: string, asked: Strength | { resource: string } = {}): Promise<DeviceFlow> {
       const config = await tokenClient(issuer);
       const key = await client.randomDPoPKeyPair('ES256', { extractable: true });
       const codes = await client
-        .initiateDeviceAuthorization(config, { scope: SCOPE, ...strength })
+        .initiateDeviceAuthorization(config, 'resource' in asked ? asked : { scope: SCOPE, ...asked })
         .catch((error) => {
           if (error.error !== 'invalid_client') throw failureOf(error);
           throw new CliError(`${issuer} does not know the command line: it takes Gatehouse 0.1.0 or newer.`);

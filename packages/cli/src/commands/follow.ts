@@ -18,6 +18,7 @@ type Log = {
 };
 
 const POLL_MS = 1000;
+const PAGE = 100;
 /** The longest pause while the deployment is away. */
 const MAX_PAUSE_MS = 30_000;
 
@@ -76,8 +77,8 @@ export function addLogs(program: Command, session: Session): void {
           query[`filter[${field}]`] = option === 'application' ? await applicationId(api, given) : given;
         }
         const fields = Object.values(columns);
-        const { rows } = await readRows(api, path, { limit: options.limit, query });
-        rows.reverse();
+        const latest = await readRows(api, path, { limit: Math.max(options.limit, PAGE), query });
+        const rows = latest.rows.slice(0, options.limit).reverse();
         if (options.follow !== true) {
           const cells = rows.map((row) => fields.map(([field]) => row[field]));
           const text =
@@ -92,7 +93,7 @@ export function addLogs(program: Command, session: Session): void {
             .join('  ')
             .trimEnd();
         for (const row of rows) output.line(row, lineOf(row));
-        await follow(api, { path, query, seen: rows.map(({ id }) => id), note: output.note }, (row) =>
+        await follow(api, { path, query, seen: latest.rows.map(({ id }) => id), note: output.note }, (row) =>
           output.line(row, lineOf(row)),
         );
       });
@@ -129,16 +130,20 @@ async function follow(
   }
 }
 
-/** The rows from the latest to the first known one. Those that come meanwhile move the pages, and may come twice. */
+/**
+ * The new rows among those from the latest to the last known one. An entry may be listed a little later than one after it, and one that
+ * comes meanwhile moves the pages.
+ */
 async function newRows(
   api: ApiClient,
   path: string,
   query: Record<string, string>,
   known: ReadonlySet<unknown>,
 ): Promise<Row[]> {
-  for (let limit = 100; ; limit *= 10) {
+  for (let limit = PAGE; ; limit *= 10) {
     const { rows, isComplete } = await readRows(api, path, { limit, query });
-    if (isComplete || known.size === 0 || rows.some(({ id }) => known.has(id)))
-      return rows.filter(({ id }) => !known.has(id));
+    const last = rows.findLastIndex(({ id }) => known.has(id));
+    if (last < 0 && known.size > 0 && !isComplete) continue;
+    return (last < 0 ? rows : rows.slice(0, last)).filter(({ id }) => !known.has(id));
   }
 }

@@ -49,7 +49,14 @@ export function addIdentity(program: Command, session: Session): void {
     .description('List the profiles, each with a sign-in of its own (--profile).')
     .action(async () => {
       const { profiles, output } = session();
-      const data = await profiles.list();
+      // Those with a space are of single APIs.
+      const names = (await profiles.names()).filter((name) => !name.includes(' '));
+      const found = await Promise.all(names.map((name) => profiles.read(name)));
+      const data = names.map((profile, at) => ({
+        profile,
+        url: found[at]?.urls[0],
+        username: found[at]?.username,
+      }));
       const text = output.table(
         ['PROFILE', 'URL', 'USERNAME'],
         data.map((it) => Object.values(it)),

@@ -16,10 +16,14 @@ export function addTokens(program: Command, session: Session): void {
   program
     .command('token')
     .description('Show the access token of your sign-in, which is bound to a key (DPoP, RFC 9449).')
+    .option('--resource <identifier>', 'for an API of yours, instead of the API of Gatehouse')
     .option('--show', 'print the token itself')
-    .action(async ({ show }: { show?: true }) => {
+    .action(async ({ resource, show }: { resource?: string; show?: true }) => {
       const { deployment, output } = session();
-      const { accessToken, expiresAt } = (await deployment.credentials()).credentials;
+      const tokens = await (resource === undefined
+        ? deployment.credentials()
+        : deployment.resourceCredentials(resource));
+      const { accessToken, expiresAt } = tokens.credentials;
       const { claims } = decode(accessToken);
       const { aud, scope } = claims;
       const facts = { token_type: 'DPoP', aud, scope, expires_at: new Date(expiresAt).toISOString() };
