@@ -18,7 +18,8 @@ const ROOT = new URL('../../..', import.meta.url).pathname;
 const RUN_IT = 'docs/guides/run-it.md';
 const BUILD_ON_IT = 'docs/guides/build-on-it.md';
 const MCP = 'docs/guides/protect-an-mcp-server.md';
-const AGENTS = 'docs/guides/agents.md';
+/** The guides that have the reader connect a device. */
+const DEVICES = ['docs/guides/agents.md', 'docs/guides/command-line.md'];
 /** The last ones: one imports accounts, which lists would show, and the other withdraws keys and people at its end. */
 const LAST = ['docs/guides/migrating.md', 'docs/guides/production.md'];
 const OTHERS = globSync('docs/guides/*.md', { cwd: ROOT, exclude: [RUN_IT, BUILD_ON_IT, ...LAST] }).sort();
@@ -76,7 +77,11 @@ t.test('the guides, with what README.md has left behind', async (t) => {
   const running = await startIn(t);
   for (const path of [RUN_IT, BUILD_ON_IT, ...OTHERS, ...LAST]) {
     await t.test(path, async (t) => {
-      await follow(t, withVariables(readSteps(path)), path === AGENTS ? connectTheDevice() : undefined);
+      await follow(
+        t,
+        withVariables(readSteps(path)),
+        DEVICES.includes(path) ? connectTheDevice() : undefined,
+      );
       if (path === BUILD_ON_IT) await signInToTheShop(t);
       if (path === MCP) await callTheTool(t);
     });
@@ -154,7 +159,8 @@ function connectTheDevice(): (output: string) => void {
     const code = await browser.submit(await browser.get(link), {});
     const signIn = await browser.submit(code, {});
     const consent = await browser.submit(signIn, { username: user.username, password: user.password });
-    await browser.submit(consent, { decision: 'allow' });
+    // Nobody is asked for what the command line may do.
+    if (consent.html.includes('name="decision"')) await browser.submit(consent, { decision: 'allow' });
   };
 }
 

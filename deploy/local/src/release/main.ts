@@ -12,7 +12,7 @@ const OUT = join(ROOT, 'dist', VERSION);
 const TAG = `v${VERSION}`;
 const IMAGE = `gatehouse:${VERSION}`;
 /** The packages for npm. */
-const PACKAGES = ['packages/verify'];
+const PACKAGES = ['packages/verify', 'packages/cli'];
 const PNPM = 'pnpm@12.21.0';
 
 const { values: options } = parseArgs({ options: { 'without-tests': { type: 'boolean', default: false } } });

@@ -20,7 +20,7 @@ const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 
 /** The guides in the order of the menu; others come in the last section. */
 const SECTIONS: readonly [section: string, names: readonly string[]][] = [
-  ['Start', ['build-on-it', 'run-it', 'migrating']],
+  ['Start', ['build-on-it', 'command-line', 'run-it', 'migrating']],
   ['Sign people in', ['sign-in', 'identity-providers', 'lifetimes', 'integrators']],
   [
     'Machines',

@@ -1,0 +1,38 @@
+import t from 'tap';
+import { addressOf } from '../src/deployment.ts';
+import { cell } from '../src/output.ts';
+
+t.test('values of the API are shown in one line, and cannot steer a terminal', async (t) => {
+  const cases: [unknown, string][] = [
+    [null, '-'],
+    [[], '-'],
+    [['a', 'b'], 'a, b'],
+    [{ a: 1 }, '{"a":1}'],
+    [false, 'false'],
+    ['2026-11-29T22:26:25.606Z', '2026-11-29 22:26:25'],
+    ['a\u001b[2Jb\r\nc\u009bd', 'a�[2Jb��c�d'],
+    ['\u202eevil', '�evil'],
+  ];
+  for (const [value, shown] of cases) t.equal(cell(value), shown, JSON.stringify(value));
+});
+
+t.test('tokens are sent by https, or to the own machine', async (t) => {
+  for (const url of [
+    'https://a.example/',
+    'http://localhost:3000',
+    'http://127.0.0.1:1',
+    'http://[::1]:1',
+    'http://a.localhost',
+  ]) {
+    t.equal(addressOf(url), url.replace(/\/$/, ''));
+  }
+  for (const url of [
+    'http://a.example',
+    'http://127.0.0.1.a.example',
+    'http://localhost.a.example',
+    'ftp://localhost',
+    'a.example',
+  ]) {
+    t.throws(() => addressOf(url), url);
+  }
+});
