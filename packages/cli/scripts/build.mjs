@@ -1,28 +1,24 @@
-// `npm run build` makes dist/gatehouse.js, one file that any Node runs from version 18 on.
-import { chmod } from 'node:fs/promises';
+// `npm run build` makes dist/gatehouse.js, one file that Node runs from version 18 on.
+import { execFileSync } from 'node:child_process';
+import { chmodSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const outfile = `${root}dist/gatehouse.js`;
-await build({
-  entryPoints: [`${root}src/main.ts`],
-  outfile,
-  bundle: true,
-  platform: 'node',
-  format: 'esm',
-  target: 'node18',
+// Node 18 has no global crypto, and the CommonJS modules among the libraries call require.
+const banner = [
+  "import { createRequire as _createRequire } from 'node:module';",
+  "import { webcrypto as _webcrypto } from 'node:crypto';",
+  'const require = _createRequire(import.meta.url);',
+  'globalThis.crypto ??= _webcrypto;',
+].join('\n');
+const options = [
+  ...['src/main.ts', '--outfile=dist/gatehouse.js', '--bundle', '--platform=node', '--format=esm'],
   // It has a native part, and the command works without it.
-  external: ['@napi-rs/keyring'],
-  // Node 18 has no global crypto, and CommonJS modules among the libraries call require.
-  banner: {
-    js: [
-      "import { createRequire as _createRequire } from 'node:module';",
-      "import { webcrypto as _webcrypto } from 'node:crypto';",
-      'const require = _createRequire(import.meta.url);',
-      'globalThis.crypto ??= _webcrypto;',
-    ].join('\n'),
-  },
-  logLevel: 'warning',
+  ...['--target=node18', '--external:@napi-rs/keyring', `--banner:js=${banner}`, '--log-level=warning'],
+];
+execFileSync(process.execPath, [`${root}node_modules/esbuild/bin/esbuild`, ...options], {
+  cwd: root,
+  // npm writes the name of the tarball to stdout, and nothing else may.
+  stdio: ['ignore', 2, 2],
 });
-await chmod(outfile, 0o755);
+chmodSync(`${root}dist/gatehouse.js`, 0o755);

@@ -60,7 +60,7 @@ export const COLLECTIONS: readonly Collection[] = [
       {
         flags: '--scopes <scope...>',
         field: 'scopes',
-        description: 'what it may ask for',
+        description: 'scopes for which it can ask',
         default: ['read:data'],
       },
       { flags: '--redirect-uris <uri...>', field: 'redirect_uris', description: 'where people return to' },

@@ -9,7 +9,7 @@ import { type Credentials, type SignIn, SignInEndedError, type Strength } from '
 const MARGIN_MS = 30_000;
 
 export type DeploymentOptions = {
-  /** What the command line and the environment name. */
+  /** From the options or the environment, as are the profile and the token. */
   url: string | undefined;
   profile: string;
   token: string | undefined;
@@ -28,39 +28,7 @@ export function createDeployment(options: DeploymentOptions) {
   const { profiles, signIn, output, userAgent, token } = options;
   const name = options.profile;
   const wanted = options.url === undefined ? undefined : addressOf(options.url);
-
-  const signedOut = (at = wanted) => {
-    const more = [
-      wanted === undefined ? '' : ` --url ${wanted}`,
-      name === 'default' ? '' : ` --profile ${name}`,
-    ];
-    return new CliError(
-      `You are signed out${at === undefined ? '' : ` of ${at}`}. Run \`gatehouse login${more.join('')}\`.`,
-    );
-  };
-
-  /** What is stored for this profile; its tokens go to its own deployment only. */
-  async function profile(entry = name): Promise<Profile> {
-    const found = await profiles.read(entry);
-    if (found === undefined || (wanted !== undefined && !found.urls.includes(wanted))) throw signedOut();
-    return found;
-  }
-
-  /** The tokens of the profile, which are renewed when they are about to expire. */
-  async function credentials(entry = name): Promise<Profile> {
-    const isFresh = (it: Profile) => it.credentials.expiresAt - MARGIN_MS > Date.now();
-    const found = await profile(entry);
-    if (isFresh(found)) return found;
-    return profiles.exclusively(async () => {
-      const latest = await profile(entry);
-      if (isFresh(latest)) return latest;
-      const renewed = await signIn.refresh(latest.urls[0], latest.credentials).catch((error) => {
-        throw error instanceof SignInEndedError ? signedOut(latest.urls[0]) : error;
-      });
-      await profiles.write(entry, { ...latest, credentials: renewed });
-      return { ...latest, credentials: renewed };
-    });
-  }
+  const { profile, credentials, end, signedOut } = createStoredSignIn({ profiles, signIn, name, wanted });
 
   /** Shows the page of a sign-in, and waits until the person has allowed it. */
   async function connect(
@@ -101,14 +69,6 @@ export function createDeployment(options: DeploymentOptions) {
     }
     await store(before.urls, tokens);
     await signIn.revoke(at, before.credentials.refreshToken);
-  }
-
-  /** Removes what is stored for the profile, also for single APIs, then ends it all. */
-  async function end(): Promise<void> {
-    const entries = (await profiles.names()).filter((it) => it === name || it.startsWith(`${name} `));
-    const found = await Promise.all(entries.map((entry) => profiles.read(entry)));
-    await profiles.exclusively(() => profiles.remove(entries));
-    await Promise.all(found.map((it) => it && signIn.revoke(it.urls[0], it.credentials.refreshToken)));
   }
 
   const send: Send = async (...request) => {
@@ -156,7 +116,7 @@ export function createDeployment(options: DeploymentOptions) {
       if (given === undefined) throw noUrl();
       const issuer = addressOf(await signIn.issuerOf(given));
       const tokens = await connect(issuer, show);
-      // What was stored before would only be in the way; it may have ended, or its deployment may be gone.
+      // An earlier sign-in would only be in the way; it may have ended, or its deployment may be gone.
       await end().catch(() => {});
       return store(issuer === given ? [issuer] : [issuer, given], tokens);
     },
@@ -168,6 +128,59 @@ export function createDeployment(options: DeploymentOptions) {
       return found;
     },
   };
+}
+
+/** The sign-in that is stored for a profile. */
+function createStoredSignIn(options: {
+  profiles: Profiles;
+  signIn: SignIn;
+  name: string;
+  wanted: string | undefined;
+}) {
+  const { profiles, signIn, name, wanted } = options;
+
+  const signedOut = (at = wanted) => {
+    const more = [
+      wanted === undefined ? '' : ` --url ${wanted}`,
+      name === 'default' ? '' : ` --profile ${name}`,
+    ];
+    return new CliError(
+      `You are signed out${at === undefined ? '' : ` of ${at}`}. Run \`gatehouse login${more.join('')}\`.`,
+    );
+  };
+
+  /** The stored profile, whose tokens go to its own deployment only. */
+  async function profile(entry = name): Promise<Profile> {
+    const found = await profiles.read(entry);
+    if (found === undefined || (wanted !== undefined && !found.urls.includes(wanted))) throw signedOut();
+    return found;
+  }
+
+  /** The tokens of the profile, which are renewed when they are about to expire. */
+  async function credentials(entry = name): Promise<Profile> {
+    const isFresh = (it: Profile) => it.credentials.expiresAt - MARGIN_MS > Date.now();
+    const found = await profile(entry);
+    if (isFresh(found)) return found;
+    return profiles.exclusively(async () => {
+      const latest = await profile(entry);
+      if (isFresh(latest)) return latest;
+      const renewed = await signIn.refresh(latest.urls[0], latest.credentials).catch((error) => {
+        throw error instanceof SignInEndedError ? signedOut(latest.urls[0]) : error;
+      });
+      await profiles.write(entry, { ...latest, credentials: renewed });
+      return { ...latest, credentials: renewed };
+    });
+  }
+
+  /** Removes what is stored for the profile, also for single APIs, then ends it all. */
+  async function end(): Promise<void> {
+    const entries = (await profiles.names()).filter((it) => it === name || it.startsWith(`${name} `));
+    const found = await Promise.all(entries.map((entry) => profiles.read(entry)));
+    await profiles.exclusively(() => profiles.remove(entries));
+    await Promise.all(found.map((it) => it && signIn.revoke(it.urls[0], it.credentials.refreshToken)));
+  }
+
+  return { profile, credentials, end, signedOut };
 }
 
 const noUrl = () =>

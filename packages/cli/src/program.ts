@@ -18,7 +18,7 @@ import { createProfiles } from './profiles.ts';
 import type { Session } from './session.ts';
 import { createSignIn } from './sign-in.ts';
 
-/** What a command has of the process. */
+/** The parts of the process that commands use. */
 export type Surroundings = {
   env: Readonly<Record<string, string | undefined>>;
   platform: NodeJS.Platform;
@@ -111,7 +111,7 @@ function createSession(program: Command, { env, platform, stdin, stdout, stderr 
   };
 }
 
-/** What went wrong and, where it helps, what to do. */
+/** The sentence about a failure; that of the API says what to do. */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof ApiError) || error.status < 500) return error.message;

@@ -34,7 +34,7 @@ t.test('the packed package, installed in an empty folder', async (t) => {
     'node',
     'node_modules/@gatehouse/cli/dist/gatehouse.js',
   ];
-  const env = { PATH: process.env.PATH, HOME: folder };
+  const env = { ...process.env, XDG_CONFIG_HOME: folder };
   const refused = await run('npx', [...old, 'login', '--url', 'http://127.0.0.1:1'], {
     cwd: folder,
     env,

@@ -5,16 +5,16 @@ import { isAllActingAllowed } from './acting.ts';
 import { scopesOfClaims } from './claims/claims-parameter.ts';
 import type { ProviderAccount } from './claims/provider-account.ts';
 import { hasOfflineAccess, OFFLINE_ACCESS } from './claims/scope-rules.ts';
-import { isFirstParty, managesApplications } from './clients/client-metadata.ts';
+import { isFirstParty } from './clients/client-metadata.ts';
 import {
   consentEpochOf,
   isForRedirectUri,
   isOfConsentEpoch,
   scopesInForce,
 } from './epochs/consent-epochs.ts';
-import { isCurrent, stampGrant } from './epochs/sign-in-epochs.ts';
+import { isCurrent } from './epochs/sign-in-epochs.ts';
+import { createFirstPartyGrants, isDeviceRequest } from './first-party-grants.ts';
 import { FIRST_PARTY_SCOPES, scopesFor } from './permissions.ts';
-import type { ProtectedResource } from './protected-resource.ts';
 import type { ProviderOptions } from './provider-options.ts';
 
 const DAY = 86_400;
@@ -28,11 +28,6 @@ export function scopesOfGrant(payload: AdapterPayload): string[] {
   return [...parseScope([scope, ...ofResources].join(' ')), ...scopesOfClaims(claims)];
 }
 
-/** Whether a person answers the request of a device (RFC 8628 §3.3), which has no redirect URI. */
-export function isDeviceRequest({ oidc }: KoaContextWithOIDC): boolean {
-  return oidc.route === 'code_verification' || oidc.route === 'device_resume';
-}
-
 /** The lifetime of a grant: it must outlive what is issued under it. */
 export function grantSeconds({ refreshToken }: ProviderOptions['lifetimes']): number {
   return refreshToken + DAY;
@@ -43,6 +38,7 @@ export function createGrants(
   options: Pick<ProviderOptions, 'issuer' | 'lifetimes' | 'store' | 'findResource' | 'findActing'>,
 ) {
   const { store } = options;
+  const firstParty = createFirstPartyGrants(options);
   const { refreshToken: refreshTokenSeconds } = options.lifetimes;
   const seconds = grantSeconds(options.lifetimes);
 
@@ -75,41 +71,6 @@ export function createGrants(
     if (isKept) params.scope += ` ${OFFLINE_ACCESS}`;
   }
 
-  /** First-party clients need no consent. */
-  async function grantToOurselves(ctx: KoaContextWithOIDC, clientId: string, account: Account) {
-    const { provider, session } = ctx.oidc;
-    const grant = new provider.Grant({ accountId: account.id, clientId });
-    const scope = managesApplications(clientId) ? FIRST_PARTY_SCOPES.join(' ') : 'openid';
-    grant.addOIDCScope(scope);
-    grant.addResourceScope(apiAudience(options.issuer), scope);
-    for (const resource of await ownResources(ctx, account)) {
-      grant.addResourceScope(resource.identifier, resource.scopes.map(({ name }) => name).join(' '));
-    }
-    await stampGrant(grant, account, isDeviceRequest(ctx) ? undefined : session).save();
-    return grant;
-  }
-
-  /** The resources of a request of the command line. Throws `access_denied` unless they are the person's own. */
-  async function ownResources({ oidc }: KoaContextWithOIDC, account: Account): Promise<ProtectedResource[]> {
-    const indicators = Object.keys(oidc.resourceServers ?? {});
-    const others = indicators.filter((it) => it !== apiAudience(options.issuer));
-    const found = await Promise.all(others.map((it) => options.findResource(it)));
-    return found.map((it) => {
-      if (it?.owner === account.id) return it;
-      throw new errors.AccessDenied('the command line gets tokens for the person’s own APIs only');
-    });
-  }
-
-  /** The grant of a device that the person has allowed, in this request or, of a first-party client, before they signed in again. */
-  async function grantOfDevice(ctx: KoaContextWithOIDC, clientId: string, account: Account) {
-    const { provider, result, entities } = ctx.oidc;
-    const allowed = result?.consent?.grantId;
-    if (!isFirstParty(clientId)) return allowed === undefined ? undefined : provider.Grant.find(allowed);
-    const known = await provider.Grant.find(entities.Interaction?.grantId ?? '');
-    const isOwn = known?.accountId === account.id && isCurrent(known, account);
-    return isOwn ? known : grantToOurselves(ctx, clientId, account);
-  }
-
   /**
    * Leaves in a grant, for this request, the scopes of resources of others that mean what the person allowed, and lead no further through
    * applications that act for the person.
@@ -135,7 +96,7 @@ export function createGrants(
       // Each device is asked for by itself (RFC 8628 §5.4), and outlives the session of the browser.
       if (isDeviceRequest(ctx)) {
         limitToRole(ctx, client?.clientId ?? '', account);
-        return grantOfDevice(ctx, client?.clientId ?? '', account);
+        return firstParty.grantOfDevice(ctx, client?.clientId ?? '', account);
       }
       // oidc-provider checks it when a request comes, and not again when the person has signed in.
       if (!client?.redirectUriAllowed(String(params?.redirect_uri))) throw new errors.InvalidRedirectUri();
@@ -156,7 +117,7 @@ export function createGrants(
         if (grant.remainingTTL < seconds - DAY / 2) await store.extend('Grant', grant.jti, seconds);
         return grant;
       }
-      return isFirstParty(clientId) ? grantToOurselves(ctx, clientId, account) : undefined;
+      return isFirstParty(clientId) ? firstParty.grant(ctx, clientId, account) : undefined;
     },
 
     /**

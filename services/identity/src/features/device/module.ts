@@ -119,21 +119,6 @@ export function device(core: Ports<'accounts' | 'tokens' | 'pages'>): IdentityMo
     });
   }
 
-  /** Tells a device that asks too often to wait longer (RFC 8628 §3.5), which oidc-provider does not. */
-  function attach({ DeviceCode }: { DeviceCode: unknown }): void {
-    const model = DeviceCode as DeviceCodes;
-    const { find } = model;
-    model.find = async function findWaiting(id, ...rest) {
-      const code = await find.call(this, id, ...rest);
-      const isPolling = Provider.ctx?.oidc.route === 'token';
-      const isDecided = code?.accountId !== undefined || code?.error !== undefined;
-      if (code !== undefined && isPolling && !isDecided && !code.isExpired && (await store.polled(id))) {
-        throw new errors.CustomOIDCProviderError('slow_down', 'the device asks too often');
-      }
-      return code;
-    };
-  }
-
   const requestDetails: RequestDetails = async (ctx, { deviceCode }: Interaction) => {
     const code =
       deviceCode === undefined ? undefined : await codes().find(deviceCode, { ignoreExpiration: true });
@@ -157,7 +142,24 @@ export function device(core: Ports<'accounts' | 'tokens' | 'pages'>): IdentityMo
     routers: [router],
     pages: [PATH],
     passwordPaths: [PATH],
-    extensions: { provider: [{ configure, attach }], requestDetails: [requestDetails] },
+    extensions: { provider: [{ configure, attach: slowDown(store) }], requestDetails: [requestDetails] },
+  };
+}
+
+/** Tells a device that asks too often to wait longer (RFC 8628 §3.5), which oidc-provider does not. */
+function slowDown(store: Pick<Ports<'tokens'>['store'], 'polled'>) {
+  return ({ DeviceCode }: { DeviceCode: unknown }): void => {
+    const model = DeviceCode as DeviceCodes;
+    const { find } = model;
+    model.find = async function findWaiting(id, ...rest) {
+      const code = await find.call(this, id, ...rest);
+      const isPolling = Provider.ctx?.oidc.route === 'token';
+      const isDecided = code?.accountId !== undefined || code?.error !== undefined;
+      if (code !== undefined && isPolling && !isDecided && !code.isExpired && (await store.polled(id))) {
+        throw new errors.CustomOIDCProviderError('slow_down', 'the device asks too often');
+      }
+      return code;
+    };
   };
 }
 
