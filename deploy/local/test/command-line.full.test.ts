@@ -1,6 +1,7 @@
 import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCommandLine } from '@gatehouse/testing/command-line';
+import { loginToken } from '@gatehouse/testing/json-request';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { startGatehouse, temporaryDir } from './gatehouse.ts';
@@ -176,6 +177,11 @@ await t.test('keys and tokens end within a second', async (t) => {
   t.match(await cli.run(['revoke', '-'], key.api_key), { status: 0, stdout: /is revoked/ });
   await until(async () => !(await isAccepted(String(key.api_key))), 1000);
   t.match(await cli.run(['revoke', '-'], key.api_key), { status: 1, stderr: /no such API key of yours/ });
+
+  const login = await loginToken(base, person);
+  t.ok(await isAccepted(login));
+  t.match(await cli.run(['revoke', '-'], login), { status: 0 });
+  await until(async () => !(await isAccepted(login)), 1000);
 
   const [token = ''] = secrets();
   t.match(await cli.run(['revoke', token]), { status: 0 });

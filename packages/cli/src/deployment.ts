@@ -84,9 +84,14 @@ export function createDeployment(options: DeploymentOptions) {
     return signIn.send(urls[0], renewed, ...request);
   };
 
+  /** The API with a bearer token. */
+  const apiWith = (url: string, bearer: string) =>
+    createApiClient({ url, userAgent, token: async () => bearer });
+
   return {
     profile,
     credentials,
+    apiWith,
     /** Tokens for an API of the person, which they allow on the page the first time. */
     async resourceCredentials(resource: string): Promise<Profile> {
       const owner = await profile();
@@ -106,7 +111,7 @@ export function createDeployment(options: DeploymentOptions) {
       if (token === undefined) return createApiClient({ url: (await profile()).urls[0], userAgent, send });
       if (wanted === undefined)
         throw new UsageError('GATEHOUSE_TOKEN is set: set GATEHOUSE_URL as well, or add --url.');
-      return createApiClient({ url: wanted, userAgent, token: async () => token });
+      return apiWith(wanted, token);
     },
 
     /** Signs the person in, in place of whoever the profile was of. */

@@ -62,8 +62,11 @@ export function addTokens(program: Command, session: Session): void {
       if (keyId !== undefined) await revokeKey(await deployment.api(), keyId);
       else {
         const client = JWT.test(token) ? decode(token).claims.client_id : 'gatehouse-cli';
-        if (client !== 'gatehouse-cli') throw new CliError(elsewhere(String(client)));
-        await signIn.revoke(await deployment.url(), token);
+        const url = await deployment.url();
+        if (client === 'gatehouse-login')
+          await deployment.apiWith(url, token).request('POST', '/api/v1/auth/logout');
+        else if (client === 'gatehouse-cli') await signIn.revoke(url, token);
+        else throw new CliError(elsewhere(String(client)));
       }
       output.result(
         { revoked: true },

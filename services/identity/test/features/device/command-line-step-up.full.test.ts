@@ -4,6 +4,9 @@ import { createCommandLine } from '@gatehouse/testing/command-line';
 import t from 'tap';
 import { build, PASSWORD } from '../../build.ts';
 
+// It starts a process for each command.
+t.setTimeout(120_000);
+
 const built = await build(t, { config: { freshSignIn: 'on' } });
 const directory = t.testdir({});
 const cli = createCommandLine(built.base, directory);

@@ -7,6 +7,9 @@ import { CLI_CLIENT } from '../../../src/core/oidc/clients/client-metadata.ts';
 import { build, PASSWORD } from '../../build.ts';
 import { heading, mailsOf, signedIn } from '../../pages.ts';
 
+// Each device waits before it asks again.
+t.setTimeout(120_000);
+
 const built = await build(t, { checkResponses: true });
 const { base } = built;
 const admin = await built.login('admin');
