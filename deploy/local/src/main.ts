@@ -9,6 +9,7 @@ import { type LocalMongo, NoMongoError, startLocalMongo } from '@gatehouse/local
 import { exitOnFault, MIGRATE, readOrExit, stopOnSignal } from '@gatehouse/server/process';
 import { type Running, run } from '@gatehouse/server/run';
 import { startTracing } from '@gatehouse/server/tracing/start-tracing';
+import { applyAtStart, configurationIn } from './apply-at-start.ts';
 import { banner } from './banner.ts';
 import { checkDemo } from './check-demo.ts';
 import { MONGODB_DIRECTORY, prepareDataDir, readMasterKeys, URI_FILE, writePrivateFile } from './data-dir.ts';
@@ -32,6 +33,7 @@ let mongo: LocalMongo | undefined;
 let running: Running | undefined;
 try {
   const { dataDir, port, host, publicUrl } = settings;
+  const configuration = configurationIn(process.argv.slice(2), process.env.INIT_CWD);
   await requireFreePort(port, host);
   if (process.stdout.isTTY) process.stdout.write('Starting Gatehouse…\n');
   await prepareDataDir(dataDir);
@@ -79,6 +81,8 @@ try {
   await Promise.race([running.started, startTimeout(mongo.kind)]);
   await checkDemo(ownUrl, demo, dataDir);
   await save();
+  if (configuration !== undefined)
+    await applyAtStart(configuration, { url: ownUrl, admin: demo.admin, env: process.env });
   process.stdout.write(banner({ ...settings, database: mongo.kind, isSent }));
 } catch (error) {
   // Interrupted by a signal: its handler ends the process.

@@ -28,8 +28,11 @@ export function temporaryDir(t: TestScope): string {
 }
 
 /** What npm start runs, with these settings over the test run's environment. */
-export function spawnMain(env: Record<string, string | undefined>): SpawnedNode {
-  return spawnNode(MAIN, { MONGODB_URI: undefined, PUBLIC_URL: undefined, ...env });
+export function spawnMain(
+  env: Record<string, string | undefined>,
+  args: readonly string[] = [],
+): SpawnedNode {
+  return spawnNode([MAIN, ...args], { MONGODB_URI: undefined, PUBLIC_URL: undefined, ...env });
 }
 
 /** Starts it and waits until it says that it is ready; throws with what it printed when it ends instead. */
@@ -37,14 +40,18 @@ export async function startGatehouse(
   t: TestScope,
   dataDir: string,
   env: Record<string, string | undefined> = {},
+  args: readonly string[] = [],
 ): Promise<Gatehouse> {
   const port = Number(env.PORT ?? (await freePort()));
-  const { child, ended, output } = spawnMain({
-    RATE_LIMIT: 'off',
-    PORT: String(port),
-    DATA_DIR: dataDir,
-    ...env,
-  });
+  const { child, ended, output } = spawnMain(
+    {
+      RATE_LIMIT: 'off',
+      PORT: String(port),
+      DATA_DIR: dataDir,
+      ...env,
+    },
+    args,
+  );
   t.teardown(async () => {
     child.kill('SIGKILL');
     await ended;

@@ -26,6 +26,7 @@ const TABLE = {
       '/userinfo',
       '/api/v1/auth',
       '/api/v1/applications',
+      '/api/v1/configuration',
       '/api/v1/registration-tokens',
       '/api/v1/transfers',
       '/api/v1/memberships',
@@ -133,7 +134,7 @@ const TABLE = {
     },
   },
   dashboard: {
-    prefixes: ['/', '/dashboard', '/docs', '/openapi.json'],
+    prefixes: ['/', '/dashboard', '/docs', '/openapi.json', '/schemas'],
     internalRoutes: {},
   },
 } as const satisfies Record<string, ServiceEntry>;

@@ -1,3 +1,4 @@
+import { endDryRun } from '@gatehouse/core/dry-run';
 import mongoose, { type Collection, type Connection } from 'mongoose';
 
 /** A document as stored. Its id is a string. */
@@ -28,5 +29,24 @@ export function defineCollection<D extends { _id: string } = StoredDocument>(
   const schema = new mongoose.Schema({ _id: String }, { collection: name, versionKey: false, strict: false });
   for (const { fields, options } of indexes) schema.index({ ...fields }, { ...options });
   connection.model(name, schema);
-  return connection.collection<D>(name);
+  return endingDryRuns(connection.collection<D>(name));
+}
+
+const WRITES = [
+  ...['insertOne', 'insertMany', 'updateOne', 'updateMany', 'replaceOne', 'deleteOne', 'deleteMany'],
+  ...['findOneAndUpdate', 'findOneAndReplace', 'findOneAndDelete', 'bulkWrite'],
+];
+
+/** The same collection, whose writes end a dry run. */
+function endingDryRuns<D extends { _id: string }>(collection: Collection<D>): Collection<D> {
+  const methods = collection as unknown as Record<string, (...args: unknown[]) => unknown>;
+  for (const name of WRITES) {
+    const write = methods[name]?.bind(collection);
+    if (write === undefined) continue;
+    methods[name] = (...args) => {
+      endDryRun();
+      return write(...args);
+    };
+  }
+  return collection;
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { newId } from '@gatehouse/core/ids';
+import { type AppliedFile, appliedFileOf } from './configuration-header.ts';
 
 /**
  * Information about a request beyond the request itself. run() creates it, the services add to it, and the
@@ -12,6 +13,8 @@ export type RequestInfo = {
   readonly address: string;
   /** The User-Agent header, truncated. */
   readonly userAgent: string | undefined;
+  /** The configuration file that the request applies. */
+  readonly applied?: AppliedFile | undefined;
   /** The route's pattern, such as /v1/users/:id; never the URL, whose query may hold secrets. */
   route: string | undefined;
   /** client_id of the authenticated caller, or the one that the request named. */
@@ -49,6 +52,8 @@ export type RequestedBy = {
   address: string;
   user_agent: string | null;
   request_id: string;
+  /** The configuration file that the request applies. */
+  applied?: AppliedFile;
 };
 
 const MAX_USER_AGENT = 200;
@@ -66,6 +71,7 @@ export function requestInfo(
     id: idOf(request),
     address,
     userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) || undefined,
+    applied: appliedFileOf(request),
     route: undefined,
     client: undefined,
     namedOnly: undefined,

@@ -4,7 +4,7 @@ import type { Caller } from './caller.ts';
 /** The caller of the request and its origin, for the audit log. */
 export function requestedBy(
   { person, clientId, actors }: Pick<Caller, 'person' | 'clientId' | 'actors'>,
-  { address, userAgent, id }: Pick<RequestInfo, 'address' | 'userAgent' | 'id'>,
+  { address, userAgent, id, applied }: Pick<RequestInfo, 'address' | 'userAgent' | 'id' | 'applied'>,
 ): RequestedBy {
   return {
     user_id: person?.id ?? null,
@@ -13,5 +13,6 @@ export function requestedBy(
     address,
     user_agent: userAgent ?? null,
     request_id: id,
+    ...(applied && { applied }),
   };
 }

@@ -25,6 +25,7 @@ import { breachedPasswords } from './features/breached-passwords/module.ts';
 import { clientKeys } from './features/client-keys/module.ts';
 import { clientMetadataDocuments } from './features/client-metadata-documents/module.ts';
 import { clientSecrets } from './features/client-secrets/module.ts';
+import { configuration } from './features/configuration/module.ts';
 import { consents } from './features/consents/module.ts';
 import { device } from './features/device/module.ts';
 import { events } from './features/events/module.ts';
@@ -58,6 +59,7 @@ const FEATURES = [
   tokenExchange,
   login,
   applications,
+  configuration,
   transfers,
   members,
   applicationUsers,

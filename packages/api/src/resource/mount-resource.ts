@@ -1,8 +1,10 @@
+import { untilFirstWrite } from '@gatehouse/core/dry-run';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import type { IdempotencyStore } from '@gatehouse/data/idempotency-store';
 import { PROFILE_PINS } from '@gatehouse/domain/profile-pins';
 import { prefersEventStream } from '@gatehouse/server/accept';
+import { isDryRun } from '@gatehouse/server/configuration-header';
 import { requestInfo } from '@gatehouse/server/requests';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { TSchema } from 'typebox';
@@ -176,6 +178,12 @@ const mountCreate: Mount = (app, resource, path, options) => {
       });
       return send(reply, created);
     }
+    if (isDryRun(request)) {
+      await untilFirstWrite(() =>
+        create.run({ ...draft, id: newId(idPrefix) }, caller, requestInfo(request.raw)),
+      );
+      return reply.code(204).send();
+    }
     const created = await idempotency.once(request, async ({ reservedId: id, isRetry }) => {
       const info = requestInfo(request.raw);
       const entity = await create.run({ ...draft, id }, caller, info).catch((error: unknown) => {
@@ -248,13 +256,10 @@ const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path
       ...accessHooks(authenticate, update),
       handler: async (request, reply) => {
         const changes = body.read(without(readOnly, request.body));
-        const entity = await update.run(
-          idOf(request),
-          changes,
-          callerOf(request),
-          ifMatch(request),
-          requestInfo(request.raw),
-        );
+        const run = () =>
+          update.run(idOf(request), changes, callerOf(request), ifMatch(request), requestInfo(request.raw));
+        const entity = await (isDryRun(request) ? untilFirstWrite(run) : run());
+        if (entity === undefined) return reply.code(204).send();
         const headers = { etag: etagOf(entity.version, entity.minorVersion), ...NO_STORE };
         return send(reply, { status: 200, headers, text: response.write(entity) });
       },

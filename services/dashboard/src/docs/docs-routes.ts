@@ -8,6 +8,7 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import { type Encoded, sendEncoded } from '../http/encoded.ts';
 import { sendPage } from '../http/respond.ts';
+import { configurationSchema } from './configuration-schema.ts';
 import type { Guide } from './guides/library.ts';
 import type { ApiDescription } from './openapi/source.ts';
 import { guidePage } from './pages/guide-page.ts';
@@ -68,31 +69,24 @@ export function docsRoutes(options: {
     });
   }
 
-  router.get('/openapi.json', async (ctx) => {
-    requestInfo(ctx.req).route = '/openapi.json';
-    const { json, etag, missing } = await describe();
-    ctx.set({ 'access-control-allow-origin': '*', 'access-control-expose-headers': 'ETag, Retry-After' });
-    ctx.type = 'application/json; charset=utf-8';
-    if (missing.length > 0) {
-      // A client that is generated from a part would lack the rest without anybody noticing.
-      const message = `The description of ${missing.join(', ')} is temporarily unavailable.`;
-      const { status, headers } = unavailable(message);
-      ctx.status = status;
-      ctx.set({ ...headers, 'cache-control': 'no-store' });
-      ctx.body = problem('unavailable', message);
-      return;
-    }
-    ctx.set({ etag, 'cache-control': 'public, max-age=300' });
-    if (notModified(ctx.req, etag)) ctx.status = 304;
-    else sendEncoded(ctx, encodedJson(json));
-  });
-
-  let document: Encoded = { text: '' };
-  function encodedJson(text: string): Encoded {
-    if (document.text !== text) document = { text };
-    return document;
-  }
-
+  /** Serves a file that is made from the description of the API. */
+  const serveDescribed = (path: string, jsonOf: (description: ApiDescription) => string) => {
+    let made: { of: ApiDescription; encoded: Encoded } | undefined;
+    router.get(path, async (ctx) => {
+      requestInfo(ctx.req).route = path;
+      const description = await describe();
+      if (isMissing(ctx, description)) return;
+      const { etag } = description;
+      ctx.set({ etag, 'cache-control': 'public, max-age=300' });
+      if (made?.of !== description) made = { of: description, encoded: { text: jsonOf(description) } };
+      if (notModified(ctx.req, etag)) ctx.status = 304;
+      else sendEncoded(ctx, made.encoded);
+    });
+  };
+  serveDescribed('/openapi.json', ({ json }) => json);
+  serveDescribed('/schemas/gatehouse.json', ({ document }) =>
+    JSON.stringify(configurationSchema(document, `${document.servers?.[0]?.url}/schemas/gatehouse.json`)),
+  );
   show('/docs', ({ contents }) => homePage(contents));
   show('/docs/api', ({ contents, api }) => referenceIndex(contents, api));
   show('/docs/api/:page', ({ contents, api }, ctx) => {
@@ -114,6 +108,20 @@ export function docsRoutes(options: {
     return guide && guidePage(guide, contents);
   });
   return router;
+}
+
+/** Prepares a response with JSON. Returns true after an error, while the description of a service is not there. */
+function isMissing(ctx: Context, { missing }: ApiDescription): boolean {
+  ctx.set({ 'access-control-allow-origin': '*', 'access-control-expose-headers': 'ETag, Retry-After' });
+  ctx.type = 'application/json; charset=utf-8';
+  if (missing.length === 0) return false;
+  // A client that is generated from a part would lack the rest without anybody noticing.
+  const message = `The description of ${missing.join(', ')} is temporarily unavailable.`;
+  const { status, headers } = unavailable(message);
+  ctx.status = status;
+  ctx.set({ ...headers, 'cache-control': 'no-store' });
+  ctx.body = problem('unavailable', message);
+  return true;
 }
 
 /** A page that anybody may keep, and asks for again by its ETag. */

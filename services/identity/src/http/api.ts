@@ -1,7 +1,12 @@
 import { createEndpoints, type Endpoint } from '@gatehouse/api/endpoints/endpoints';
+import { etagOf, ifMatch, notModified } from '@gatehouse/api/http/conditional';
 import { v2Body } from '@gatehouse/api/http/error-bodies';
 import { JsonText } from '@gatehouse/api/http/json-body';
 import type { Operation } from '@gatehouse/api/openapi/operation';
+import { untilFirstWrite } from '@gatehouse/core/dry-run';
+import { ServiceError } from '@gatehouse/core/errors';
+import { allowsVersion } from '@gatehouse/domain/if-version';
+import { isDryRun } from '@gatehouse/server/configuration-header';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
@@ -25,17 +30,46 @@ export function createApi<I extends object>({
   const { prefix, errors } = options;
   const router = new Router({ prefix, sensitive: true });
   const operations: Record<string, Operation> = {};
+  /** The endpoints that read what another one at the same path changes. */
+  const reads = new Map<string, Endpoint<I & { ctx: Context }>>();
   router.use(async (ctx, next) => {
     ctx.set('cache-control', 'no-store');
     await next();
   });
-  function mount({ method, path, url, operation, admit, respond }: Endpoint<I & { ctx: Context }>): void {
+  /** Throws `precondition_failed` unless the resource is as the request knows it (RFC 9110 §13.1.1). */
+  async function requireMatch(path: string, params: unknown, who: I & { ctx: Context }): Promise<void> {
+    const versions = ifMatch(who.ctx.req);
+    const read = versions && reads.get(path);
+    if (read === undefined) return;
+    const { body } = await read.respond(who, { params, query: {}, readBody: async () => undefined });
+    if (allowsVersion(versions, versionOf(body))) return;
+    throw new ServiceError('precondition_failed', 'It has been changed meanwhile. Read it again.');
+  }
+
+  function mount(endpoint: Endpoint<I & { ctx: Context }>): void {
+    const { method, path, url, operation, admit, respond } = endpoint;
     operations[`${method} ${url}`] = operation;
+    if (operation.conditional === 'read') reads.set(path, endpoint);
     router.register(path, [method], async (ctx: Context) => {
       const who = { ...(await identify(ctx)), ctx };
       const { params, query } = ctx;
       admit(who, params);
-      const { status, headers, body } = await respond(who, { params, query, readBody: () => readJson(ctx) });
+      if (operation.conditional === 'write') await requireMatch(path, params, who);
+      const run = () => respond(who, { params, query, readBody: () => readJson(ctx) });
+      const response = isDryRun(ctx.req) && method !== 'GET' ? await untilFirstWrite(run) : await run();
+      if (response === undefined) {
+        ctx.status = 204;
+        return;
+      }
+      const { status, headers, body } = response;
+      if (operation.conditional !== undefined && body !== undefined) {
+        const etag = etagOf(versionOf(body));
+        ctx.set('etag', etag);
+        if (method === 'GET' && notModified(ctx.req, etag)) {
+          ctx.status = 304;
+          return;
+        }
+      }
       ctx.set(headers);
       if (ctx.status === 404) ctx.status = status;
       if (body === undefined) return;
@@ -45,6 +79,10 @@ export function createApi<I extends object>({
   }
   return { prefix, errors, router, operations, ...createEndpoints({ ...options, mount }) };
 }
+
+/** The time of the last change, in milliseconds, as the version of what a response shows. */
+const versionOf = (body: unknown): number =>
+  new Date((body as { updated_at: Date | null }).updated_at ?? 0).getTime();
 
 /** An API of what people manage with a token of a login or of our own dashboard. */
 export function createManagedApi<I extends { caller: Caller }>(

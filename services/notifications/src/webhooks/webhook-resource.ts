@@ -6,6 +6,7 @@ import type { Resource } from '@gatehouse/api/resource/resource';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { WEBHOOK_STATUSES } from '@gatehouse/domain/webhook-fields';
 import { Type } from 'typebox';
+import { EVENT_TYPE_NAMES } from '../events/event-types.ts';
 import {
   type LastDay,
   type NewWebhook,
@@ -14,6 +15,7 @@ import {
   type Webhook,
   type WebhookChanges,
   type WebhookField,
+  wordsOf,
 } from './webhook.ts';
 import type { WebhookService } from './webhook-service.ts';
 
@@ -35,18 +37,22 @@ const Fields = {
     ...documentedLimits({ maxLength: WEBHOOK_LIMITS.url }),
     description: 'An https URL. Redirects are not followed.',
   }),
-  events: Type.Array(Type.String(), {
-    maxItems: 50,
-    description: 'Types of events, groups of them such as `order.*`, or `*`.',
-  }),
+  events: Type.Array(
+    Type.String(documentedLimits({ enum: [...new Set(EVENT_TYPE_NAMES.flatMap(wordsOf))] })),
+    {
+      maxItems: 50,
+      description: 'Types of events, groups of them such as `order.*`, or `*`.',
+    },
+  ),
   description: Type.Union([Type.String(), Type.Null()]),
   ordered: Type.Boolean({
     description:
       'Whether the events about one thing, such as an order, are delivered one after the other. One that cannot be delivered then ' +
       'holds up those after it.',
   }),
+  protected: Type.Boolean({ description: 'Whether it cannot be deleted: switch this off first.' }),
 };
-const { url: Url, events: Events, description: Description, ordered: Ordered } = Fields;
+const { url: Url, events: Events, description: Description, ordered: Ordered, protected: Protected } = Fields;
 
 const shown = {
   id: Type.String(),
@@ -80,8 +86,9 @@ const shown = {
 };
 export const show = (webhook: Webhook) => {
   const { id, url, events, description, ordered, status, pauseReason, replay, createdAt } = webhook;
+  const { protected: isProtected } = webhook;
   return {
-    ...{ id, url, events: [...events], description, ordered, status },
+    ...{ id, url, events: [...events], description, ordered, protected: isProtected, status },
     pause_reason: pauseReason,
     replay: replay && {
       ...{ from: replay.from.toISOString(), events: replay.events, done: replay.done },
@@ -121,7 +128,13 @@ const detailView = view(
     },
   }),
 );
-const DRAFT = { url: 'https://example.com/hooks', events: ['order.*'], description: null, ordered: false };
+const DRAFT = {
+  url: 'https://example.com/hooks',
+  events: ['order.*'],
+  description: null,
+  ordered: false,
+  protected: false,
+};
 
 const newWebhook = requestBody(
   'NewWebhook',
@@ -130,11 +143,12 @@ const newWebhook = requestBody(
     events: Events,
     description: Type.Optional(Description),
     ordered: Type.Optional(Ordered),
+    protected: Type.Optional(Protected),
   }),
   {
     example: DRAFT,
-    read: ({ url, events, description = null, ordered = false }): NewWebhook => ({
-      ...{ url, events, description, ordered },
+    read: ({ url, events, description = null, ordered = false, protected: kept = false }): NewWebhook => ({
+      ...{ url, events, description, ordered, protected: kept },
     }),
   },
 );
@@ -146,12 +160,13 @@ const changes = requestBody(
     events: Type.Optional(Events),
     description: Type.Optional(Description),
     ordered: Type.Optional(Ordered),
+    protected: Type.Optional(Protected),
     status: Type.Optional(Status),
   }),
   {
     example: { status: 'active' },
-    read: ({ url, events, description, ordered, status }): WebhookChanges =>
-      omitUndefined({ url, events, description, ordered, status }),
+    read: ({ url, events, description, ordered, protected: kept, status }): WebhookChanges =>
+      omitUndefined({ url, events, description, ordered, protected: kept, status }),
   },
 );
 
@@ -219,7 +234,11 @@ export function createWebhookResource(
           'other events; see replay.',
         run: webhooks.update,
       },
-      remove: { scopes: WRITE, description: 'Its deliveries are removed, too.', run: webhooks.remove },
+      remove: {
+        scopes: WRITE,
+        description: 'Its deliveries are removed, too. 409 while it is `protected`.',
+        run: webhooks.remove,
+      },
     },
     example: EXAMPLE,
   };

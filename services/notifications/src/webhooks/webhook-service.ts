@@ -111,6 +111,10 @@ export function createWebhookService(options: {
 
     async remove(id: string, caller: Caller, ifVersion: IfVersion, request: RequestInfo): Promise<void> {
       const webhook = await find(id, caller);
+      if (webhook.protected) {
+        const message = 'This webhook is protected: set "protected" to false before you delete it.';
+        throw new ServiceError('conflict', message);
+      }
       const by = requestedBy(caller, request);
       // The owner may have made it, and a member remove it.
       const removed = actionOn(webhook, 'webhook.removed', by, caller.givenBy ?? null);

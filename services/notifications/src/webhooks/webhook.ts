@@ -70,6 +70,8 @@ export const WEBHOOK = {
   description: text().default(null),
   /** Whether events about the same thing are delivered one after the other, in their order. */
   ordered: boolean().default(false),
+  /** Whether it cannot be deleted. */
+  protected: boolean().default(false),
   status: oneOf(WEBHOOK_STATUSES).list({ mostCommon: 'active' }),
   pauseReason: oneOf(PAUSE_REASONS).default(null),
   basis: value<Basis>(),
@@ -89,7 +91,7 @@ export type Webhook = EntityOf<typeof WEBHOOK>;
 /** The deliveries of a webhook that ended in the last 24 hours, without those that were skipped, and how many succeeded. */
 export type LastDay = { ended: number; succeeded: number };
 export type WebhookField = ListFieldOf<typeof WEBHOOK>;
-export type NewWebhook = Pick<Webhook, 'url' | 'events' | 'description' | 'ordered'>;
+export type NewWebhook = Pick<Webhook, 'url' | 'events' | 'description' | 'ordered' | 'protected'>;
 export type WebhookChanges = Partial<NewWebhook> & { status?: Webhook['status'] };
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 /** The parts of a webhook that say whether it holds. */

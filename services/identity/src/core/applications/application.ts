@@ -165,6 +165,8 @@ export const APPLICATION = {
   /** The other authorization servers at which it may act for the people who sign in to it. An admin decides. */
   identityAssertions: value<readonly AssertionRule[]>().default([]),
   identityAssertionsGiven: object(GIVEN).optional(),
+  /** Whether it cannot be deleted: this has to be switched off first. */
+  protected: boolean().default(false),
   /** The security profile that it must follow. */
   securityProfile: oneOf(SECURITY_PROFILES).optional(),
   /** Two can be valid at a time, so that one can be replaced without downtime. */

@@ -37,10 +37,12 @@ import {
   type FindOwner,
   findManaged,
   type Manager,
+  mayOwn,
   ownerPermissions,
   recordBy,
   roleIn,
 } from './ownership.ts';
+import { requireUnprotected } from './protection.ts';
 import { originsOf } from './redirect-uris.ts';
 import { withRequired } from './security-profile.ts';
 import { createTrusts, onlyAdminsTrust } from './trust.ts';
@@ -71,8 +73,15 @@ export type ApplicationDraft = { name: string; type: ApplicationType; scopes: st
 export type Applications = ApplicationSecrets &
   Omit<GivenCredentials, 'holds'> &
   VisibleApplications & {
-    /** `secret` is set for confidential applications without keys of their own. */
-    create(manager: Manager, draft: ApplicationDraft): Promise<{ application: Application; secret?: string }>;
+    /**
+     * `secret` is set for confidential applications without keys of their own. Admins create applications for other owners, without a
+     * secret: it would rest on the admin.
+     */
+    create(
+      manager: Manager,
+      draft: ApplicationDraft,
+      owner?: string,
+    ): Promise<{ application: Application; secret?: string }>;
     /**
      * Any application; may have been read some seconds ago. `requester` is the address of somebody who is asked to sign in to it, or to
      * allow it: for them, one that describes itself is looked up (see ApplicationSource).
@@ -115,33 +124,35 @@ export function createApplications(options: ApplicationDependencies): Applicatio
   const { holds, ...givers } = createGivenCredentials({ ...options, trusts, ownedBy });
 
   return {
-    async create(manager, wanted) {
+    async create(manager, wanted, owner = manager.id) {
+      const isOwn = await mayOwn(accounts.find, manager, owner);
       const draft = withRequired(wanted, wanted.type);
       const given = await authority.give('client_secret', manager);
       const { secret, ...stored } = makeSecret({ given });
-      const withSecret = isConfidential(draft) && draft.jwks === undefined;
-      const jwksGiven = draft.jwks && (await authority.give('public_keys', manager));
+      const withSecret = isOwn && isConfidential(draft) && draft.jwks === undefined;
+      const jwksGiven = draft.jwks && (await authority.give('public_keys', manager, { owner }));
       const identityAssertionsGiven = await giverOfRules(authority, manager, draft);
       const plain = newApplication(
-        {
-          ...draft,
-          ...omitUndefined({ jwksGiven, identityAssertionsGiven }),
-          id: newId('app'),
-          owner: manager.id,
-        },
+        { ...draft, ...omitUndefined({ jwksGiven, identityAssertionsGiven }), id: newId('app'), owner },
         withSecret ? stored : undefined,
       );
       await check(options, manager, plain, undefined);
       const trust = plain.trusted ? await trusts.grantedBy(manager, plain) : undefined;
       const made = { ...plain, trust };
       if (!(await store.insert(made))) {
-        throw new ServiceError('conflict', `You already have ${MAX_APPLICATIONS} applications.`);
+        const who = isOwn ? 'You already have' : 'The owner already has';
+        throw new ServiceError('conflict', `${who} ${MAX_APPLICATIONS} applications.`);
+      }
+      if (!isOwn) {
+        await store.noteGiver(made.id, manager.id);
+        void options.mails.notify(owner, applicationChanged(made));
       }
       const application = trust === undefined ? made : await settled(made);
       if (withSecret) options.notifyCredential(application, { what: 'a client secret' });
       if (application.jwks !== undefined) options.notifyCredential(application, { what: 'public keys' });
       const { type, scopes, trusted } = application;
-      await record(manager, 'application.created', application.id, { type, scopes, trusted });
+      const about = { type, scopes, trusted, ...(isOwn ? {} : { owner }) };
+      await record(manager, 'application.created', application.id, about);
       return { application, ...(withSecret ? { secret } : {}) };
     },
 
@@ -183,7 +194,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     },
 
     async remove(manager, id) {
-      await findManaged(options, manager, id, 'owner');
+      requireUnprotected(await findManaged(options, manager, id, 'owner'), 'application');
       const deleted = await store.markDeleted(id);
       if (deleted !== undefined) await writes.revoke([{ application: deleted, over: true }]);
       await record(manager, 'application.deleted', id);

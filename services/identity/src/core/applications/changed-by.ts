@@ -34,6 +34,7 @@ const CHANGED_BY = {
   tokenExchange: 'owner',
   /** An admin, who is an owner everywhere, adds and changes them. */
   identityAssertions: 'owner',
+  protected: 'owner',
 } as const satisfies Record<keyof ApplicationChanges, ApplicationRole>;
 
 /** The settings among these changes that are different, and that only the owner changes; `scopes` if some are added. */

@@ -1,3 +1,4 @@
+import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { AuditAction } from '@gatehouse/domain/audit-actions';
 import { ceilingOf, ROLES, type Role } from '@gatehouse/tokens/scopes';
@@ -142,4 +143,20 @@ export async function recordBy(
   entry: { action: AuditAction; client: string; details?: object },
 ): Promise<void> {
   await audit.record({ ...entry, origin, subject, details: { ...entry.details, by } });
+}
+
+/**
+ * Whether a manager creates something for themselves. Throws `invalid` unless an admin creates it for somebody else whose account is
+ * active.
+ */
+export async function mayOwn(
+  findOwner: FindOwner,
+  manager: Pick<Manager, 'id' | 'role'>,
+  owner: string,
+): Promise<boolean> {
+  if (owner === manager.id) return true;
+  const refuse = (message: string) => invalidFields([{ field: 'owner', message }]);
+  if (manager.role !== 'admin') throw refuse('can be somebody else for admins only');
+  if ((await findOwner(owner))?.status !== 'active') throw refuse('is no active user');
+  return false;
 }

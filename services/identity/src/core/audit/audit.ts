@@ -5,6 +5,7 @@ import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { AUDIT_ACTIONS, type AuditAction } from '@gatehouse/domain/audit-actions';
 import { loginKey } from '@gatehouse/domain/folded-key';
 import type { ListSource } from '@gatehouse/domain/list-query';
+import type { AppliedFile } from '@gatehouse/server/configuration-header';
 import { type RequestedBy, requestInfo } from '@gatehouse/server/requests';
 import type { Context } from 'koa';
 
@@ -40,7 +41,13 @@ export const APPLICATION_ACTIONS = actionsOn(
 );
 
 /** Where a request came from. */
-export type Origin = { address: string; userAgent: string | undefined; requestId: string };
+export type Origin = {
+  address: string;
+  userAgent: string | undefined;
+  requestId: string;
+  /** The configuration file that the request applies. */
+  applied?: AppliedFile | undefined;
+};
 
 export type AuditEntry = {
   action: AuditAction;
@@ -133,6 +140,7 @@ export function createAudit(options: {
     const record: AuditRecord = {
       ...entry,
       id,
+      ...(entry.origin?.applied && { details: { ...entry.details, ...entry.origin.applied } }),
       ...(actor == null ? {} : { actor }),
       ...(login === undefined ? {} : { loginHash: hashLogin(key, login) }),
       at,
@@ -182,8 +190,8 @@ export function createAudit(options: {
 
 /** Where a request came from, for the audit log. */
 export function originOf(ctx: Context): Origin {
-  const { id: requestId, address, userAgent } = requestInfo(ctx.req);
-  return { address, userAgent, requestId };
+  const { id: requestId, address, userAgent, applied } = requestInfo(ctx.req);
+  return { address, userAgent, requestId, applied };
 }
 
 /** The fields of an entry that describe a request to another service. An application that acts for a person is named in the details. */
@@ -194,7 +202,7 @@ export function entryOfRequest(
   const { user_id: person, client_id: client, actors, user_agent: userAgent, request_id: requestId } = by;
   return {
     client,
-    origin: { address: by.address, userAgent: userAgent ?? undefined, requestId },
+    origin: { address: by.address, userAgent: userAgent ?? undefined, requestId, applied: by.applied },
     ...(actors ? { actor: null, details: { ...details, actors } } : { actor: person, details }),
   };
 }

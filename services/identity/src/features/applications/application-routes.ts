@@ -21,13 +21,14 @@ import {
 import type { ApplicationDraft, Applications } from '../../core/applications/applications.ts';
 import { readPublicKeys, readPublicKeysUri } from '../../core/applications/public-keys.ts';
 import type { Api } from '../../http/api.ts';
-import { APPLICATIONS, createManagerApi } from './managers.ts';
+import { APPLICATIONS, createManagerApi, OwnerParameter } from './managers.ts';
 import {
   ApplicationView,
   AssertionRuleView,
   applicationShape,
   applicationView,
   ExchangeRuleView,
+  Protected,
 } from './views.ts';
 
 const Texts = Type.Array(Type.String());
@@ -66,12 +67,14 @@ const Changes = Type.Object({
   security_profile: Type.Optional(Type.Union([Type.Enum([...SECURITY_PROFILES]), Type.Null()])),
   token_exchange: Type.Optional(Type.Array(ExchangeRuleView)),
   identity_assertions: Type.Optional(Type.Array(AssertionRuleView)),
+  protected: Type.Optional(Protected),
 });
 const Draft = Type.Object({
   ...Changes.properties,
   name: Type.String(),
   type: oneOf(APPLICATION_TYPES),
   scopes: Texts,
+  owner: OwnerParameter,
 });
 
 /** The list of applications, by cursor. */
@@ -131,7 +134,7 @@ export function applicationRoutes(options: {
     kinds: ['conflict'],
     handle: async ({ ctx, manager, body }) => {
       const draft = { ...changesOf(body), type: body.type } as ApplicationDraft;
-      const { application, secret } = await applications.create(manager, draft);
+      const { application, secret } = await applications.create(manager, draft, body.owner);
       ctx.set('location', `${APPLICATIONS}/${application.id}`);
       return { ...applicationView(application), client_secret: secret };
     },
@@ -139,6 +142,7 @@ export function applicationRoutes(options: {
 
   api.get('read', '/:client_id', {
     summary: 'Read an application',
+    conditional: 'read',
     responses: ok('The application.', applicationShape),
     handle: async ({ manager, params }) =>
       applicationView(await applications.read(manager, params.client_id)),
@@ -149,6 +153,7 @@ export function applicationRoutes(options: {
     description:
       'Fields that are not in the body stay as they are. Removing scopes ends the access tokens. 409 for a ' +
       'security profile or access tokens bound to a key while the application has API keys: revoke them first.',
+    conditional: 'write',
     body: shape('ApplicationChanges', Changes, { name: 'Lighthouse 2' }),
     responses: ok('The changed application.', applicationShape),
     kinds: ['conflict'],
@@ -158,7 +163,10 @@ export function applicationRoutes(options: {
 
   api.delete('remove', '/:client_id', {
     summary: 'Delete an application',
-    description: 'Ends its tokens, its API keys, and the permissions that people gave it.',
+    description:
+      'Ends its tokens, its API keys, and the permissions that people gave it. 409 while it is `protected`.',
+    conditional: 'write',
+    kinds: ['conflict'],
     responses: done('The application has been deleted.'),
     handle: ({ manager, params }) => applications.remove(manager, params.client_id),
   });
@@ -189,6 +197,7 @@ function changesOf(body: Type.Static<typeof Changes>): ApplicationChanges {
       idTokenProfileClaims: body.id_token_profile_claims,
       tokenExchange: body.token_exchange,
       identityAssertions: body.identity_assertions,
+      protected: body.protected,
     }),
     // Null removes these.
     ...Object.fromEntries(

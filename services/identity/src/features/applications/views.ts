@@ -31,6 +31,10 @@ export const LastUseFields = {
   last_used_address: orNull(Type.String(), 'The IP address of the last use, if known.'),
 };
 
+export const Protected = Type.Boolean({
+  description: 'Whether it cannot be deleted: switch this off first.',
+});
+
 export const ExchangeRuleView = Type.Object({
   resource: Type.String({ description: 'The identifier of the API: ours, or a registered one.' }),
   scopes: Texts,
@@ -104,6 +108,7 @@ export const ApplicationView = Type.Object({
       'The other authorization servers for which the application gets identity assertions (ID-JAG) about the people who sign in to it, ' +
       'and the scopes that it can get there. Only an admin adds or changes them, and they end with the role of that admin.',
   }),
+  protected: Protected,
   registered: Type.Boolean({ description: 'Whether the client manages its own registration (RFC 7592).' }),
   primary_color: Type.Optional(Type.String({ description: 'The accent of its pages, as #rrggbb.' })),
   logo_uri: Type.Optional(Type.String({ description: 'A PNG picture as a data: URL.' })),
@@ -145,6 +150,7 @@ export const applicationShape = shape('Application', ApplicationView, {
   security_profile: null,
   token_exchange: [],
   identity_assertions: [],
+  protected: false,
   registered: false,
   last_used_at: null,
   last_used_address: null,
@@ -180,6 +186,7 @@ export function applicationView(application: Application) {
     security_profile: application.securityProfile ?? null,
     token_exchange: application.tokenExchange,
     identity_assertions: application.identityAssertions,
+    protected: application.protected,
     registered: application.registrableScopes !== undefined,
     ...omitUndefined({
       primary_color: application.primaryColor,

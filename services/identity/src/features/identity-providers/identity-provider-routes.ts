@@ -5,11 +5,13 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { type TSchema, Type } from 'typebox';
 import { nameProblems } from '../../core/applications/application-rules.ts';
+import { requireUnprotected } from '../../core/applications/protection.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { personApi } from '../../http/person-api.ts';
+import { Protected } from '../applications/views.ts';
 import type { ActiveProvider, ActiveProviders } from './active-providers.ts';
 import { callbackPath } from './callback-routes.ts';
 import type { LinkedIdentityStore } from './linked-identity.ts';
@@ -56,6 +58,11 @@ const providerShape = shape(
     sign_up: Nullable(Type.String({ enum: ['open', 'domains', 'off'] })),
     second_factor: Type.Object({ amr: Texts, acr: Texts }),
     reauthentication: Type.Boolean(),
+    protected: Protected,
+    secrets: Type.Array(Type.Object({ name: Type.String(), key: Type.String(), digest: Type.String() }), {
+      description:
+        'HMAC-SHA256 digests (base64url) of its secrets, by which somebody who has a secret sees whether it is this one. The key is the text of `key`.',
+    }),
     redirect_uri: Type.String({ description: 'To be registered at the provider.' }),
     backchannel_logout_uri: Type.String({
       description: 'To be registered at the provider if it supports back-channel logout.',
@@ -86,6 +93,8 @@ const providerShape = shape(
     claims: { email: 'email', email_verified: 'email_verified', name: 'name', picture: 'picture' },
     ...{ refresh_profile: false, trust_email: false, domains: ['acme.example'], passwords: true },
     ...{ sign_up: null, second_factor: { amr: ['mfa'], acr: [] }, reauthentication: true },
+    protected: false,
+    secrets: [{ name: 'client_secret', key: 'q3…', digest: 'Zb…' }],
     redirect_uri: 'https://id.example.com/sign-in/providers/acme/callback',
     backchannel_logout_uri: 'https://id.example.com/sign-in/providers/acme/backchannel-logout',
     security_events_uri: 'https://id.example.com/sign-in/providers/acme/security-events',
@@ -143,6 +152,8 @@ export function identityProviderRoutes(options: {
       ...{ domains: provider.domains ?? null, passwords: provider.allowsPasswords },
       ...{ sign_up: provider.signUp ?? null, second_factor: provider.secondFactor },
       reauthentication: provider.reauthenticates,
+      protected: stored?.settings.protected === true,
+      secrets: stored === undefined ? [] : sealer.digests(stored),
       redirect_uri: issuer + callbackPath(id),
       backchannel_logout_uri: issuer + notificationPath(id, 'backchannel-logout'),
       security_events_uri: issuer + notificationPath(id, 'security-events'),
@@ -243,12 +254,14 @@ export function identityProviderRoutes(options: {
 
   api.get('read', '/:id', {
     summary: 'Read an identity provider',
+    conditional: 'read',
     responses: ok('The identity provider, without its secret.', providerShape),
     handle: async ({ params }) => view(await find(params.id)),
   });
 
   api.patch('update', '/:id', {
     summary: 'Change an identity provider',
+    conditional: 'write',
     description:
       '`null` puts a setting back to its default. The secret stays unless another one is sent; together with another issuer, it has to be sent. ' +
       'Accounts that are connected at one issuer cannot be signed in to at another. Another issuer and `enabled: false` end the tokens that were issued for its identity assertions.',
@@ -301,12 +314,15 @@ export function identityProviderRoutes(options: {
   api.delete('remove', '/:id', {
     summary: 'Remove an identity provider',
     description:
-      'Nobody can sign in with it any more, and the tokens that were issued for its identity assertions end. Sessions stay. Accounts stay connected, for the case that it is added again with the same id and issuer.',
+      'Nobody can sign in with it any more, and the tokens that were issued for its identity assertions end. Sessions stay. Accounts stay connected, for the case that it is added again with the same id and issuer. ' +
+      '409 while it is `protected`.',
+    conditional: 'write',
     responses: done('It is removed; on other replicas, within five seconds.'),
     kinds: ['conflict'],
     async handle({ ctx, person, params }) {
       const stored = await findStored(params.id);
-      const { id } = stored;
+      const { id, settings } = stored;
+      requireUnprotected({ protected: settings.protected === true }, 'identity provider');
       // First: after a crash, it can be removed again.
       await revocations.write([providerSupport({ id, updatedAt: nextUpdate(stored) })]);
       await store.remove(id);

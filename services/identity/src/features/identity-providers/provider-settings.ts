@@ -39,6 +39,7 @@ export const ProviderSettings = Type.Object(
     sign_up: Type.Optional(Type.String({ enum: ['open', 'domains', 'off'] })),
     second_factor: Type.Optional(Type.Object({ amr: List, acr: List }, { additionalProperties: false })),
     reauthentication: Type.Optional(Type.Boolean()),
+    protected: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },
 );

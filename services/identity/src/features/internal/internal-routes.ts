@@ -41,6 +41,7 @@ const By = Type.Object({
   address: Type.String(),
   user_agent: Type.Union([Type.String(), Type.Null()], { default: null }),
   request_id: Type.String(),
+  applied: Type.Optional(Type.Object({ file: Type.String(), commit: Type.Optional(Type.String()) })),
 });
 const AccountChange = Type.Object({
   id: EventId,

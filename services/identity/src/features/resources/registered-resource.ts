@@ -1,4 +1,4 @@
-import { date, type EntityOf, id, object, text, value } from '@gatehouse/domain/fields';
+import { boolean, date, type EntityOf, id, object, text, value } from '@gatehouse/domain/fields';
 import type { Application } from '../../core/applications/application.ts';
 import { GIVEN } from '../../core/authority/given.ts';
 
@@ -18,6 +18,8 @@ export const RESOURCE = {
   /** The person who listed them, and the epochs on which that rests. */
   listedBy: object(GIVEN),
   owner: text(),
+  /** Whether it cannot be deleted. */
+  protected: boolean().default(false),
   /** When the metadata at its URL named this issuer; null until then. */
   verifiedAt: date().default(null),
   createdAt: date(),
@@ -43,7 +45,10 @@ export type ResourceStore = {
   change(
     id: string,
     changes: Partial<
-      Pick<Resource, 'name' | 'scopes' | 'applications' | 'listedEpochs' | 'listedBy' | 'verifiedAt'>
+      Pick<
+        Resource,
+        'name' | 'scopes' | 'applications' | 'listedEpochs' | 'listedBy' | 'verifiedAt' | 'protected'
+      >
     >,
   ): Promise<Resource | undefined>;
   /** Notes when its URL was proved, which is no change of it. */

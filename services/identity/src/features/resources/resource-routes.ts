@@ -11,9 +11,13 @@ import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { ApplicationStore } from '../../core/applications/application.ts';
 import { nameProblems } from '../../core/applications/application-rules.ts';
 import { isOnHostOf } from '../../core/applications/hosts.ts';
+import { type FindOwner, mayOwn } from '../../core/applications/ownership.ts';
+import { requireUnprotected } from '../../core/applications/protection.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';
+import { OwnerParameter } from '../applications/managers.ts';
+import { Protected } from '../applications/views.ts';
 import { holdsForOthers } from './listed-applications.ts';
 import {
   identifierKeyOf,
@@ -72,6 +76,7 @@ const resourceShape = shape(
     scopes: Scopes,
     applications: Applications,
     owner: Type.String({ description: 'The id of the person who manages it.' }),
+    protected: Protected,
     verified_at: Type.Union([Time, Type.Null()], {
       description:
         'When its metadata (RFC 9728) named this deployment in `authorization_servers`. Until then, it is `null`, and only the applications of its owner get tokens for it.',
@@ -81,6 +86,7 @@ const resourceShape = shape(
   }),
   {
     ...{ id: 'rsr_01m7g9w2k0000c4v8x3r6t5n1z', ...EXAMPLE, owner: 'usr_01m7g9v7d0000a3b9e5k2m8p4q' },
+    protected: false,
     verified_at: '2026-11-02T09:30:00.000Z',
     ...{ created_at: '2026-11-02T09:30:00.000Z', updated_at: '2026-11-02T09:30:00.000Z' },
   },
@@ -92,7 +98,7 @@ const view = (
   listed: readonly string[] | null,
 ) => ({
   ...{ id, identifier, name, scopes, applications: listed, owner },
-  ...{ verified_at: times.verifiedAt },
+  ...{ protected: times.protected, verified_at: times.verifiedAt },
   ...{ created_at: times.createdAt, updated_at: times.updatedAt },
 });
 
@@ -102,6 +108,7 @@ export function resourceRoutes(options: {
   store: ResourceStore;
   verification: Pick<ResourceVerification, 'read' | 'verify'>;
   applicationStore: Pick<ApplicationStore, 'findNow'>;
+  accounts: { find: FindOwner };
   audit: Audit;
   authority: Pick<Authority, 'give' | 'giverOf'>;
   mails: Pick<AccountMails, 'notify'>;
@@ -210,13 +217,17 @@ export function resourceRoutes(options: {
         name: Type.String(),
         scopes: Scopes,
         applications: Type.Optional(Applications),
+        protected: Type.Optional(Protected),
+        owner: OwnerParameter,
       }),
       EXAMPLE,
     ),
     responses: created('The resource.', resourceShape),
     kinds: ['conflict'],
-    async handle({ ctx, epoch, person, body: { identifier, name, scopes, applications = null } }) {
+    async handle({ ctx, epoch, person, body }) {
+      const { identifier, name, scopes, applications = null, owner = person.id } = body;
       check({ identifier, name, scopes });
+      await mayOwn(options.accounts.find, person, owner);
       const now = new Date();
       const resource: Resource = {
         ...{
@@ -226,23 +237,23 @@ export function resourceRoutes(options: {
           name,
           scopes,
         },
-        ...(await listing(applications, { epoch, person })),
-        ...{ owner: person.id, verifiedAt: null, createdAt: now, updatedAt: now },
+        ...(await listing(applications, { epoch, person }, owner)),
+        ...{ owner, protected: body.protected ?? false, verifiedAt: null, createdAt: now, updatedAt: now },
       };
       const { problem, namedOwner } = await verification.read(resource);
       if (problem !== undefined && namedOwner !== undefined) throw new ServiceError('conflict', problem);
       if (problem === undefined) resource.verifiedAt = now;
       let outcome = await store.insert(resource);
-      if (outcome === 'taken' && namedOwner === person.id) outcome = await replaceOther(ctx, resource);
+      if (outcome === 'taken' && namedOwner === owner) outcome = await replaceOther(ctx, resource);
       if (outcome === 'full') {
-        throw new ServiceError('conflict', `You already have ${MAX_RESOURCES} resources.`);
+        throw new ServiceError('conflict', `The owner already has ${MAX_RESOURCES} resources.`);
       }
       if (outcome === 'taken')
         throw new ServiceError(
           'conflict',
-          `A resource with this URL is registered already. If it is not yours, add "${OWNER_MEMBER}": "${person.id}" to the metadata of your server, and try again.`,
+          `A resource with this URL is registered already. If it is not yours, add "${OWNER_MEMBER}": "${owner}" to the metadata of your server, and try again.`,
         );
-      await record(ctx, 'created', person.id, { resource: resource.id, identifier });
+      await record(ctx, 'created', person.id, { resource: resource.id, identifier, owner });
       ctx.set('location', `${PREFIX}/${resource.id}`);
       return viewOf(resource);
     },
@@ -271,12 +282,14 @@ export function resourceRoutes(options: {
 
   api.get('read', '/:id', {
     summary: 'Read a resource',
+    conditional: 'read',
     responses: ok('The resource.', resourceShape),
     handle: async ({ params, person }) => viewOf(await findManaged(params.id, { person })),
   });
 
   api.patch('update', '/:id', {
     summary: 'Change a resource',
+    conditional: 'write',
     description:
       'A scope that is removed is in no new token. People are asked again to allow a scope whose description changes. Other scopes or ' +
       'applications take a new proof of the URL (`verified_at`).',
@@ -286,6 +299,7 @@ export function resourceRoutes(options: {
         name: Type.Optional(Type.String()),
         scopes: Type.Optional(Scopes),
         applications: Type.Optional(Applications),
+        protected: Type.Optional(Protected),
       }),
       { name: 'Calendar' },
     ),
@@ -324,11 +338,16 @@ export function resourceRoutes(options: {
 
   api.delete('remove', '/:id', {
     summary: 'Delete a resource',
+    description: '409 while it is `protected`.',
+    conditional: 'write',
+    kinds: ['conflict'],
     responses: done(
       'No application gets tokens for it any more. Those that were issued work until they expire, unless it introspects them.',
     ),
     async handle({ ctx, person, params }) {
-      const { id, identifier } = await findManaged(params.id, { person });
+      const resource = await findManaged(params.id, { person });
+      requireUnprotected(resource, 'resource');
+      const { id, identifier } = resource;
       await store.remove(id);
       await record(ctx, 'deleted', person.id, { resource: id, identifier });
     },

@@ -7,12 +7,13 @@ import { isLoopback } from '@gatehouse/core/web-uris';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { type Static, Type } from 'typebox';
+import { requireUnprotected } from '../../core/applications/protection.ts';
 import { readPublicKeys } from '../../core/applications/public-keys.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { personApi } from '../../http/person-api.ts';
-import { EXAMPLE_TIME, orNull, Time } from '../applications/views.ts';
+import { EXAMPLE_TIME, orNull, Protected, Time } from '../applications/views.ts';
 import { isHttps } from './issuer-url.ts';
 import { PRESET_NAMES, PRESETS } from './presets.ts';
 import { isTrustDomain, withoutSvidUses } from './spiffe.ts';
@@ -43,6 +44,7 @@ const Settings = {
   }),
   algorithms: Type.Optional(oneOfMany(ALGORITHMS)),
   enabled: Type.Optional(Type.Boolean()),
+  protected: Type.Optional(Protected),
   jwks_uri: Nullable(
     Type.String({ maxLength: 500 }),
     'Where its keys are. By default, its discovery document says so; a SPIFFE trust domain has none.',
@@ -61,14 +63,14 @@ const issuerShape = shape(
     ...{ id: Type.String(), issuer: Type.String(), kinds: Type.Array(Type.String()) },
     ...{ algorithms: Type.Array(Type.String()), enabled: Type.Boolean(), preset: orNull(Type.String()) },
     ...{ jwks_uri: orNull(Type.String()), jwks: orNull(Type.Object({}, { additionalProperties: true })) },
-    reuses_tokens: Type.Boolean(),
+    ...{ reuses_tokens: Type.Boolean(), protected: Protected },
     ...{ scopes: orNull(Type.Array(Type.String())), applications: orNull(Type.Array(Type.String())) },
     ...{ created_at: Time, updated_at: Time },
   }),
   {
     ...{ id: 'iss_01m7g9w2k0000c4v8x3r6t5n1z', issuer: PRESETS.github.issuer, kinds: ['workload'] },
     ...{ algorithms: ['RS256'], enabled: true, preset: 'github', jwks_uri: null, jwks: null },
-    ...{ reuses_tokens: false, scopes: null, applications: null },
+    ...{ reuses_tokens: false, protected: false, scopes: null, applications: null },
     ...{ created_at: EXAMPLE_TIME, updated_at: EXAMPLE_TIME },
   },
 );
@@ -77,7 +79,7 @@ function view({ id, issuer, kinds, algorithms, enabled, preset, ...more }: Trust
   return {
     ...{ id, issuer, kinds, algorithms, enabled, preset },
     ...{ jwks_uri: more.jwksUri ?? null, jwks: more.jwks ?? null, reuses_tokens: more.reusesTokens },
-    ...{ scopes: more.scopes, applications: more.applications },
+    ...{ protected: more.protected, scopes: more.scopes, applications: more.applications },
     ...{ created_at: more.createdAt, updated_at: more.updatedAt },
   };
 }
@@ -181,6 +183,7 @@ export function trustedIssuerRoutes(options: {
       const added: TrustedIssuer = {
         ...{ id: newId('iss'), issuer, kinds: body.kinds, algorithms, reusesTokens, enabled: true },
         ...{ preset: preset ?? null, jwks: undefined, jwksUri: undefined, scopes: null, applications: null },
+        protected: false,
         ...fields,
         ...{ generation: 1, revokedBelow: 1, createdAt: now, updatedAt: now },
       };
@@ -200,6 +203,7 @@ export function trustedIssuerRoutes(options: {
 
   api.get('read', '/:id', {
     summary: 'Read a trusted issuer',
+    conditional: 'read',
     responses: ok('The issuer.', issuerShape),
     async handle({ params }) {
       const found = await store.find(params.id);
@@ -210,6 +214,7 @@ export function trustedIssuerRoutes(options: {
 
   api.patch('update', '/:id', {
     summary: 'Change a trusted issuer',
+    conditional: 'write',
     description:
       'Switching it off, other keys, kinds or algorithms, and other bounds end all tokens that rest on it. Switching it on again brings none back.',
     body: shape('TrustedIssuerChanges', Changes, { enabled: false }),
@@ -227,9 +232,13 @@ export function trustedIssuerRoutes(options: {
 
   api.delete('remove', '/:id', {
     summary: 'Delete a trusted issuer',
-    description: 'The rules of applications for it stay, and match nothing.',
+    description: 'The rules of applications for it stay, and match nothing. 409 while it is `protected`.',
+    conditional: 'write',
+    kinds: ['conflict'],
     responses: done('It is not trusted any more, and all tokens that rest on it have ended.'),
     async handle({ ctx, person, params }) {
+      const found = await store.find(params.id);
+      if (found !== undefined) requireUnprotected(found, 'trusted issuer');
       const removed = await issuers.remove(params.id);
       if (removed === undefined) throw noSuchIssuer();
       await record(ctx, 'deleted', person.id, { trusted_issuer: removed.id, issuer: removed.issuer });

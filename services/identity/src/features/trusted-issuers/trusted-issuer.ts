@@ -20,6 +20,8 @@ export const TRUSTED_ISSUER = {
   kinds: value<readonly IssuerKind[]>(),
   algorithms: value<readonly string[]>(),
   enabled: boolean(),
+  /** Whether it cannot be deleted. */
+  protected: boolean().default(false),
   preset: text().default(null),
   /** With neither keys nor their address, its discovery document says where they are. */
   jwks: value<PublicKeySet>().optional(),
@@ -47,7 +49,8 @@ export type WorkloadIssuer = Pick<
 export type IssuerChanges = Partial<
   Pick<
     TrustedIssuer,
-    'kinds' | 'algorithms' | 'enabled' | 'jwks' | 'jwksUri' | 'reusesTokens' | 'scopes' | 'applications'
+    | ('kinds' | 'algorithms' | 'enabled' | 'protected' | 'jwks' | 'jwksUri' | 'reusesTokens' | 'scopes')
+    | 'applications'
   >
 >;
 

@@ -9,7 +9,11 @@ import {
 /** How long the list is used without being read again. */
 const CACHE_MS = 5000;
 /** The changes that end nothing, except for switching it off. */
-const HARMLESS: readonly string[] = ['enabled', 'reusesTokens'] satisfies (keyof IssuerChanges)[];
+const HARMLESS: readonly string[] = [
+  'enabled',
+  'protected',
+  'reusesTokens',
+] satisfies (keyof IssuerChanges)[];
 
 /** Trusted issuers, and how what rests on them ends. */
 export type TrustedIssuers = {

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ApiClient, ApiError, type ApiRequest, type ApiResponse } from '../api-client.ts';
+import { type Kind, pathOf, type View } from './kind.ts';
+
+const CONCURRENCY = 8;
+const MAX_TRIES = 10;
+
+export type Deployment = ReturnType<typeof createDeployment>;
+
+/** The objects of a deployment, read once. `headers` are those of every request that writes. */
+export function createDeployment(client: ApiClient, headers: Readonly<Record<string, string>> = {}) {
+  const lists = new Map<string, Promise<View[]>>();
+  const users = new Map<string, Promise<string | undefined>>();
+
+  /** Waits where there are too many requests (RFC 6585 §4). */
+  async function request(method: string, path: string, options: ApiRequest = {}): Promise<ApiResponse> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await client.request(method, path, {
+          ...options,
+          headers: { ...headers, ...options.headers },
+        });
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== 429 || tries === MAX_TRIES) throw error;
+        await sleep(Math.min(60, Number(error.headers.get('retry-after') ?? 1)) * 1000);
+      }
+    }
+  }
+
+  async function readAll(path: string): Promise<View[]> {
+    const found: View[] = [];
+    for (let next: string | undefined = `${path}?limit=100`; next !== undefined; ) {
+      const { body } = await request('GET', next);
+      found.push(...body.data);
+      next = body.links?.next;
+    }
+    return found;
+  }
+
+  const once = <T>(map: Map<string, Promise<T>>, key: string, read: () => Promise<T>): Promise<T> => {
+    const found = map.get(key) ?? read();
+    map.set(key, found);
+    return found;
+  };
+
+  const isManaged = ({ unmanaged, name, shown }: Kind, view: View) =>
+    view[shown[name] ?? name] != null &&
+    Object.entries(unmanaged).every(([member, value]) => view[member] !== value);
+
+  const self = {
+    headers,
+    request,
+    /** The objects of a kind, those of a parent if it has one, the oldest first. */
+    async list(kind: Kind, parent?: string): Promise<View[]> {
+      const path = pathOf(kind, parent);
+      const all = await once(lists, path, () => readAll(path));
+      return all
+        .filter((it) => isManaged(kind, it))
+        .sort((a, b) => (String(a.created_at) < String(b.created_at) ? -1 : 1));
+    },
+    /** The same, or an empty list where the person may not see them. */
+    async visible(kind: Kind, parent?: string): Promise<View[] | undefined> {
+      try {
+        return await self.list(kind, parent);
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 403) return undefined;
+        throw error;
+      }
+    },
+    async me(): Promise<string> {
+      const { body } = await request('GET', '/api/v1/auth/permissions');
+      return (await self.usernameOf(body.user_id)) ?? body.user_id;
+    },
+    usernameOf: (id: string) =>
+      once(users, `id ${id}`, async () => {
+        try {
+          return (await request('GET', `/v1/users/${encodeURIComponent(id)}`)).body.username as string;
+        } catch (error) {
+          if (error instanceof ApiError && [403, 404].includes(error.status)) return undefined;
+          throw error;
+        }
+      }),
+    /** The id of the user with this username or address. */
+    userWith: (field: 'username' | 'email', value: string) =>
+      once(users, `${field} ${value}`, async () => {
+        const query = { [`filter[${field}]`]: value, limit: 1 };
+        return (await request('GET', '/v2/users', { query })).body.data[0]?.id as string | undefined;
+      }),
+  };
+  return self;
+}
+
+/** Maps a list with some calls at a time, in its order. */
+export async function mapConcurrently<T, R>(list: readonly T[], map: (it: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const entries = list.entries();
+  const work = async () => {
+    for (const [index, it] of entries) results[index] = await map(it);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  return results;
+}

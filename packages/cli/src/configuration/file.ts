@@ -1,0 +1,214 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { type Document, LineCounter, parseDocument } from 'yaml';
+import { CliError } from '../errors.ts';
+import type { Kind, Schema } from './kind.ts';
+
+/** A mistake in a configuration: where, as `file:line`, and what. */
+export type Problem = { at: string; message: string };
+
+/** One object of a configuration. */
+export type Entry = {
+  kind: Kind;
+  values: Readonly<Record<string, unknown>>;
+  parent: Entry | undefined;
+  /** Where a field is, or the object. */
+  at(field?: string): string;
+  /** The path of a field in its file, such as `applications[2].scopes`. */
+  pathOf(field?: string): string;
+};
+
+/** The objects of configuration files, and the kinds that they have lists of. */
+export type Configuration = { entries: readonly Entry[]; kinds: ReadonlySet<Kind> };
+
+/** Errors of a configuration, each on a line. */
+export class ConfigurationError extends CliError {
+  constructor(problems: readonly Problem[]) {
+    super(problems.map(({ at, message }) => `${at}: ${message}`).join('\n'));
+  }
+}
+
+/**
+ * Reads a file, or all files of a folder that are YAML or JSON, and validates them by the schema. Secrets are replaced by their values.
+ * Throws a {@link ConfigurationError} with all mistakes.
+ */
+export function readConfiguration(options: {
+  path: string;
+  schema: Schema;
+  kinds: readonly Kind[];
+  env: Readonly<Record<string, string | undefined>>;
+}): Configuration {
+  const { path, schema, kinds } = options;
+  const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false });
+  const validate = ajv.compile(schema);
+  const problems: Problem[] = [];
+  const entries: Entry[] = [];
+  const used = new Set<Kind>();
+  for (const file of filesIn(path)) {
+    const lines = new LineCounter();
+    const document = parseDocument(readFileSync(file, 'utf8'), { lineCounter: lines });
+    const lineOf = (offset = 0) => `${file}:${lines.linePos(offset).line}`;
+    problems.push(
+      ...document.errors.map(({ pos, message }) => ({
+        at: lineOf(pos[0]),
+        message: message.split('\n')[0] ?? '',
+      })),
+    );
+    if (document.errors.length > 0) continue;
+    const content = (document.toJS() ?? {}) as Record<string, unknown>;
+    const at = (steps: readonly (string | number)[]) => lineOf(offsetOf(document, steps));
+    if (!validate(content)) {
+      problems.push(
+        ...mistakesOf(validate.errors ?? []).map(({ steps, message }) => ({
+          at: at(steps),
+          message: `${nameOf(steps)} ${message}`,
+        })),
+      );
+      continue;
+    }
+    const found = entriesIn({ content, kinds, at, steps: [], parent: undefined, used });
+    entries.push(...found);
+    for (const entry of found)
+      resolveSecrets(entry, { env: options.env, folder: dirname(resolve(file)), problems });
+  }
+  problems.push(...repeatedIn(entries));
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  return { entries, kinds: used };
+}
+
+function filesIn(path: string): string[] {
+  try {
+    if (!statSync(path).isDirectory()) return [path];
+    const names = readdirSync(path, { recursive: true, encoding: 'utf8' });
+    const files = names.filter((name) => /\.(?:ya?ml|json)$/.test(name)).sort();
+    if (files.length === 0) throw new CliError(`${path} has no file with the ending .yaml, .yml or .json.`);
+    return files.map((name) => join(path, name));
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError(`${path} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function entriesIn(options: {
+  content: Readonly<Record<string, unknown>>;
+  kinds: readonly Kind[];
+  at(steps: readonly (string | number)[]): string;
+  steps: readonly (string | number)[];
+  parent: Entry | undefined;
+  used: Set<Kind>;
+}): Entry[] {
+  const { content, kinds, at, parent, used } = options;
+  return kinds.flatMap((kind) => {
+    const list = content[kind.kind];
+    if (!Array.isArray(list)) return [];
+    if (parent === undefined) used.add(kind);
+    return (list as Record<string, unknown>[]).flatMap((values, index) => {
+      const steps = [...options.steps, kind.kind, index];
+      const of = (field?: string) => (field === undefined ? steps : [...steps, ...field.split('.')]);
+      const entry: Entry = {
+        kind,
+        values,
+        parent,
+        at: (field) => at(of(field)),
+        pathOf: (field) => nameOf(of(field)),
+      };
+      return [
+        entry,
+        ...entriesIn({ ...options, content: values, kinds: kind.children, steps, parent: entry }),
+      ];
+    });
+  });
+}
+
+/** The offset of the nearest node that exists. */
+function offsetOf(document: Document, steps: readonly (string | number)[]): number {
+  for (let length = steps.length; length > 0; length--) {
+    const path = steps.slice(0, length);
+    const node = document.getIn(path, true) as { range?: [number, number, number] | null } | undefined;
+    if (node?.range) return node.range[0];
+  }
+  return 0;
+}
+
+const nameOf = (steps: readonly (string | number)[]) =>
+  steps
+    .map((it, i) => (typeof it === 'number' || /^\d+$/.test(it) ? `[${it}]` : i === 0 ? it : `.${it}`))
+    .join('') || 'The file';
+
+/** The mistakes of a file in words. Of alternatives, only the first counts. */
+function mistakesOf(errors: readonly ErrorObject[]): { steps: (string | number)[]; message: string }[] {
+  const found = errors.filter(
+    ({ keyword, schemaPath }) => keyword !== 'anyOf' && !/\/anyOf\/[1-9]/.test(schemaPath),
+  );
+  return found.map(({ instancePath, keyword, params, message }) => {
+    const steps = instancePath
+      .slice(1)
+      .split('/')
+      .filter(Boolean)
+      .map((it) => (/^\d+$/.test(it) ? Number(it) : it));
+    switch (keyword) {
+      case 'additionalProperties':
+        return { steps: [...steps, String(params.additionalProperty)], message: 'is not a known field' };
+      case 'required':
+        return { steps, message: `lacks the field ${params.missingProperty}` };
+      case 'enum':
+        return { steps, message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` };
+      case 'pattern':
+        if (String(params.pattern).startsWith('^\\$\\{'))
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what the file has.
+          return { steps, message: 'must be a reference: ${env:NAME} or ${file:PATH}' };
+        return { steps, message: `must match ${params.pattern}` };
+      default:
+        return { steps, message: message ?? 'is not valid' };
+    }
+  });
+}
+
+/** Puts the values of secrets in place of the references to them. */
+function resolveSecrets(
+  entry: Entry,
+  {
+    env,
+    folder,
+    problems,
+  }: { env: Readonly<Record<string, string | undefined>>; folder: string; problems: Problem[] },
+): void {
+  const values = entry.values as Record<string, unknown>;
+  for (const name of entry.kind.secrets) {
+    const [, source, where = ''] = /^\$\{(env|file):(.+)\}$/.exec(String(values[name] ?? '')) ?? [];
+    if (source === undefined) continue;
+    const value = source === 'env' ? env[where] : readSecret(resolve(folder, where));
+    if (value === undefined || value === '') {
+      const message =
+        source === 'env'
+          ? `the environment variable ${where} is not set`
+          : `the file ${where} cannot be read, or is empty`;
+      problems.push({ at: entry.at(name), message: `${entry.pathOf(name)}: ${message}` });
+    }
+    values[name] = value;
+  }
+}
+
+function readSecret(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trimEnd();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Objects of one name that nothing tells apart. */
+function repeatedIn(entries: readonly Entry[]): Problem[] {
+  const groups = Map.groupBy(entries, ({ kind, values, parent }) =>
+    JSON.stringify([kind.path, parent?.pathOf(), values.owner, values[kind.name]]),
+  );
+  return [...groups.values()].flatMap((those) =>
+    those.length === 1 || those.every(({ kind, values }) => kind.name !== 'id' && values.id !== undefined)
+      ? []
+      : those.slice(1).map((entry) => ({
+          at: entry.at(),
+          message: `${entry.pathOf()} has the name of ${those[0]?.pathOf()}: tell them apart by "id"`,
+        })),
+  );
+}
