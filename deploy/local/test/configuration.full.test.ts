@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ApiClient, createApiClient } from '@gatehouse/cli/api-client';
+import { type ApiClient, type ApiError, createApiClient } from '@gatehouse/cli/api-client';
 import { apply, plan, printExport, type Surroundings } from '@gatehouse/cli/configuration/commands';
+import { connectDeployer } from '@gatehouse/cli/configuration/deployer';
 import { jsonRequest, loginToken } from '@gatehouse/testing/json-request';
 import { until } from '@gatehouse/testing/processes';
 import { repetitions } from '@gatehouse/testing/repetitions';
@@ -212,6 +213,10 @@ t.test('mistakes are found before anything is written, with their lines', async 
     [`${hook}    orderd: true\n`, /gatehouse.yaml:4: webhooks\[0\].orderd is not a known field/],
     [`${hook}    ordered: 7\n`, /gatehouse.yaml:4: webhooks\[0\].ordered must be boolean/],
     [
+      `${hook}applications:\n  - name: A\n    type: machine\n    scopes: [read:data]\n    federated_credentials:\n      - { name: a, issuer: 'https://not.example', subject: a }\n`,
+      /gatehouse.yaml:9: applications\[0\].federated_credentials\[0\].issuer: there is no/,
+    ],
+    [
       `${hook}  - url: https://example.com/x\n    events: [cat.*]\n`,
       /gatehouse.yaml:5: webhooks\[1\].events\[0\] must be one of/,
     ],
@@ -268,6 +273,7 @@ t.test('a secret is compared by its digest, and never exported', async (t) => {
   t.match(await admin.apply(file), { status: 0 });
   t.match(await admin.plan(file), { status: 0 });
   const exported = await admin.export();
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference.
   t.match(exported.identity_providers.at(-1), { id: 'okta', client_secret: '${env:OKTA_CLIENT_SECRET}' });
 });
 
@@ -397,6 +403,55 @@ t.test('people who are no admins apply what is theirs', async (t) => {
   );
 });
 
+t.test('a deployer applies in the name of the admin who marked it, for as long as it holds', async (t) => {
+  const draft = { name: 'Pipeline', type: 'machine', scopes: ['read:data'] };
+  const { body: pipeline } = await admin.call('POST', '/api/v1/applications', draft);
+  const mark = `/api/v1/applications/${pipeline.client_id}/deployer`;
+  const env = {
+    GATEHOUSE_CLIENT_ID: String(pipeline.client_id),
+    GATEHOUSE_CLIENT_SECRET: String(pipeline.client_secret),
+  };
+  const url = gatehouse.base;
+  const deployer = () => connectDeployer({ url, userAgent: 'test', env }) as ApiClient;
+  const statusOf = (client: ApiClient, method: string, path: string, body?: object) =>
+    client.request(method, path, { body }).then(
+      ({ status }) => status,
+      (error: ApiError) => error.status,
+    );
+  const list = (client: ApiClient) => statusOf(client, 'GET', '/api/v1/trusted-issuers');
+  t.equal(await list(deployer()), 403, 'nobody has marked it');
+  const demo = await commandsFor(gatehouse, gatehouse.demo.user);
+  t.equal((await demo.call('PUT', mark)).status, 404);
+  const { body: own } = await demo.call('POST', '/api/v1/applications', { ...draft, name: 'Own' });
+  t.equal((await demo.call('PUT', `/api/v1/applications/${own.client_id}/deployer`)).status, 403);
+  t.equal((await admin.call('PUT', `/api/v1/applications/${own.client_id}/deployer`)).status, 403);
+  t.equal((await admin.call('PUT', mark)).status, 204);
+  const client = deployer();
+  t.equal(await list(client), 200);
+  const path = admin.write({ webhooks: [{ url: 'https://example.com/deployed', events: ['order.*'] }] });
+  const print = () => {};
+  t.equal(await apply({ connect: async () => client, env: {}, print, note: print }, path, { yes: true }), 0);
+  t.ok(
+    (await admin.export()).webhooks.some((it: { url: string }) => it.url === 'https://example.com/deployed'),
+  );
+  t.equal(await statusOf(client, 'PUT', mark), 401, 'it marks no other: that takes a fresh sign-in');
+  const users = `/v2/users/${gatehouse.demo.user.user_id}`;
+  t.equal(await statusOf(client, 'PUT', users, { status: 'inactive' }), 403, 'it changes no accounts');
+  // Credentials of members do not have the authority of the admin.
+  const key = await admin.call('POST', `/api/v1/applications/${pipeline.client_id}/api-keys`, {
+    name: 'k',
+    scopes: ['read:data'],
+  });
+  const byKey = await fetch(`${url}/api/v1/configuration/tokens`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key.body.api_key}` },
+  });
+  t.equal(byKey.status, 403);
+  t.equal((await admin.call('DELETE', mark)).status, 204);
+  t.equal(await list(client), 401, 'its tokens have ended');
+  t.equal(await list(deployer()), 403);
+});
+
 t.test('npm start applies a file before it is ready, and ends with its mistakes', async (t) => {
   const exported = await admin.export();
   const directory = join(folder, 'start');
@@ -404,7 +459,9 @@ t.test('npm start applies a file before it is ready, and ends with its mistakes'
   const owners = (it: { owner?: string }) => it.owner === 'admin';
   const own = {
     ...exported,
-    applications: exported.applications.filter(owners).map((it: object) => ({ ...it, members: [] })),
+    applications: exported.applications
+      .filter(owners)
+      .map((it: object) => ({ ...it, members: [], federated_credentials: [] })),
     resources: (exported.resources ?? []).filter(owners),
   };
   for (const kind of ['trusted_issuers', 'invitations', 'resources', 'identity_providers']) delete own[kind];

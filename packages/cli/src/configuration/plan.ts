@@ -64,7 +64,8 @@ export async function planOf(
     },
   );
   const all = [...top, ...below.filter((it) => it !== undefined)];
-  problems.push(...(await unresolvedIn(configuration, options)));
+  const changed = all.flatMap(({ wanted }) => wanted.flatMap(({ entry }) => entry ?? []));
+  problems.push(...(await unresolvedIn(changed, configuration, options)));
   if (problems.length > 0) throw new ConfigurationError(problems);
   // Objects that refer to others go first.
   return [...all.flatMap(({ wanted }) => wanted), ...all.toReversed().flatMap(({ surplus }) => surplus)];
@@ -184,10 +185,14 @@ function isSameSecret(view: View, name: string, secret: string): boolean {
 }
 
 /** The references to objects that neither the files nor the deployment have. */
-async function unresolvedIn({ entries }: Configuration, { references }: Options): Promise<Problem[]> {
+async function unresolvedIn(
+  changed: readonly Entry[],
+  { entries }: Configuration,
+  { references }: Options,
+): Promise<Problem[]> {
   const named = (target: string, value: string) =>
     entries.some(({ kind, values }) => kind.kind === target && values[kind.name] === value);
-  const found = await mapConcurrently(entries, async (entry) =>
+  const found = await mapConcurrently(changed, async (entry) =>
     (await references.unresolved(entry.kind, entry.values))
       .filter(({ target, value }) => !named(target, value))
       .map(({ field, value, target }) => ({

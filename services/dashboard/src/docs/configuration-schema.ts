@@ -17,7 +17,7 @@ type Kind = {
   /** The members of responses that have the value of a field, where they are called otherwise. */
   shown?: Readonly<Record<string, string>>;
   /** The fields that name other objects: an application by its name, and a person by the username. */
-  references?: Readonly<Record<string, 'applications' | 'users'>>;
+  references?: Readonly<Record<string, string>>;
   /** The fields that responses do not show, and that a file has by reference only. */
   secrets?: readonly string[];
   /** The members of objects that somebody else manages. */
@@ -38,6 +38,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     children: {
       federated_credentials: {
         ...{ path: '/api/v1/applications/{client_id}/federated-credentials', id: 'id', name: 'name' },
+        references: { issuer: 'trusted_issuers' },
       },
       members: {
         ...{ path: '/api/v1/applications/{client_id}/members', id: 'user_id', name: 'user' },

@@ -1,6 +1,7 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { requireUnprotected } from '@gatehouse/core/protection';
 import type { JobState } from '@gatehouse/data/job-document';
 import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { RequestInfo } from '@gatehouse/server/requests';
@@ -111,10 +112,7 @@ export function createWebhookService(options: {
 
     async remove(id: string, caller: Caller, ifVersion: IfVersion, request: RequestInfo): Promise<void> {
       const webhook = await find(id, caller);
-      if (webhook.protected) {
-        const message = 'This webhook is protected: set "protected" to false before you delete it.';
-        throw new ServiceError('conflict', message);
-      }
+      requireUnprotected(webhook, 'webhook');
       const by = requestedBy(caller, request);
       // The owner may have made it, and a member remove it.
       const removed = actionOn(webhook, 'webhook.removed', by, caller.givenBy ?? null);

@@ -3,6 +3,7 @@ import { invalidFields } from '@gatehouse/api/http/schema';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { requireUnprotected } from '@gatehouse/core/protection';
 import type { AuditAction } from '@gatehouse/domain/audit-actions';
 import type { Role } from '@gatehouse/tokens/scopes';
 import type { AccountMails } from '../accounts/account-mails.ts';
@@ -42,7 +43,6 @@ import {
   recordBy,
   roleIn,
 } from './ownership.ts';
-import { requireUnprotected } from './protection.ts';
 import { originsOf } from './redirect-uris.ts';
 import { withRequired } from './security-profile.ts';
 import { createTrusts, onlyAdminsTrust } from './trust.ts';
@@ -139,14 +139,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       await check(options, manager, plain, undefined);
       const trust = plain.trusted ? await trusts.grantedBy(manager, plain) : undefined;
       const made = { ...plain, trust };
-      if (!(await store.insert(made))) {
-        const who = isOwn ? 'You already have' : 'The owner already has';
-        throw new ServiceError('conflict', `${who} ${MAX_APPLICATIONS} applications.`);
-      }
-      if (!isOwn) {
-        await store.noteGiver(made.id, manager.id);
-        void options.mails.notify(owner, applicationChanged(made));
-      }
+      await insertNew(options, made, manager);
       const application = trust === undefined ? made : await settled(made);
       if (withSecret) options.notifyCredential(application, { what: 'a client secret' });
       if (application.jwks !== undefined) options.notifyCredential(application, { what: 'public keys' });
@@ -219,6 +212,22 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       await writes.revokeWhatIsDue();
     },
   };
+}
+
+/** Inserts an application. An owner for whom an admin has made it gets a mail. Throws `conflict`. */
+async function insertNew(
+  { store, mails }: Pick<ApplicationDependencies, 'store' | 'mails'>,
+  made: Application,
+  manager: Manager,
+): Promise<void> {
+  const isOwn = made.owner === manager.id;
+  if (!(await store.insert(made))) {
+    const who = isOwn ? 'You already have' : 'The owner already has';
+    throw new ServiceError('conflict', `${who} ${MAX_APPLICATIONS} applications.`);
+  }
+  if (isOwn || made.owner === null) return;
+  await store.noteGiver(made.id, manager.id);
+  void mails.notify(made.owner, applicationChanged(made));
 }
 
 /** Throws `invalid`, `forbidden` or `conflict` unless an application may become like this. */

@@ -10,6 +10,8 @@ import { personApi } from '../../http/person-api.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { type ConfigurationLease, LEASE_SECONDS, type LeaseStore } from './configuration-lease.ts';
 import { createLeaseStore } from './configuration-lease-store.ts';
+import { deployerRoutes } from './deployer-routes.ts';
+import { createDeployerStore } from './deployer-store.ts';
 
 const PREFIX = '/api/v1/configuration/lease';
 const EXAMPLE = {
@@ -25,10 +27,15 @@ const leaseShape = shape(
   EXAMPLE,
 );
 
-/** The lease by which one configuration file at a time is applied: with it, plans are made and carried out. */
-export function configuration(core: Ports): IdentityModule & { collections: string[] } {
+/** The lease by which one configuration file at a time is applied, and the applications that apply them without a person. */
+export function configuration(core: Ports<'accounts' | 'applications' | 'tokens'>): IdentityModule {
   const store = createLeaseStore(core.connection);
-  return { apis: [leaseRoutes({ ...core, store })], collections: [store.collection] };
+  const deployers = createDeployerStore(core.connection);
+  return {
+    apis: [leaseRoutes({ ...core, store }), ...deployerRoutes({ ...core, store: deployers })],
+    collections: [store.collection],
+    extensions: { applicationErasers: [deployers.remove] },
+  };
 }
 
 /** /api/v1/configuration/lease. Errors are thrown. */

@@ -1,11 +1,11 @@
 import { invalidFields } from '@gatehouse/api/http/schema';
 import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
+import { requireUnprotected } from '@gatehouse/core/protection';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { type TSchema, Type } from 'typebox';
 import { nameProblems } from '../../core/applications/application-rules.ts';
-import { requireUnprotected } from '../../core/applications/protection.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import type { Api } from '../../http/api.ts';

@@ -3,6 +3,7 @@ import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes'
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { requireUnprotected } from '@gatehouse/core/protection';
 import { isLoopback } from '@gatehouse/core/web-uris';
 import { MANAGE_APPS, REVOCATIONS_READ } from '@gatehouse/tokens/scopes';
 import type { Context } from 'koa';
@@ -12,7 +13,6 @@ import type { ApplicationStore } from '../../core/applications/application.ts';
 import { nameProblems } from '../../core/applications/application-rules.ts';
 import { isOnHostOf } from '../../core/applications/hosts.ts';
 import { type FindOwner, mayOwn } from '../../core/applications/ownership.ts';
-import { requireUnprotected } from '../../core/applications/protection.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';

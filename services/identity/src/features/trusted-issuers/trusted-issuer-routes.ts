@@ -3,11 +3,11 @@ import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes'
 import { type FieldProblem, ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
+import { requireUnprotected } from '@gatehouse/core/protection';
 import { isLoopback } from '@gatehouse/core/web-uris';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { type Static, Type } from 'typebox';
-import { requireUnprotected } from '../../core/applications/protection.ts';
 import { readPublicKeys } from '../../core/applications/public-keys.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Api } from '../../http/api.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '@gatehouse/core/errors';
+import { ServiceError } from './errors.ts';
 
 /** Throws `conflict` for something that must not be deleted. `noun` says what it is. */
 export function requireUnprotected({ protected: isProtected }: { protected: boolean }, noun: string): void {

@@ -1,0 +1,21 @@
+import { date, type EntityOf, id, number, text } from '@gatehouse/domain/fields';
+
+/** The mark by which an admin lets an application of their own apply configurations in their name. */
+export const DEPLOYER = {
+  /** The client_id. */
+  id: id(),
+  /** The `gid` of its tokens. */
+  grantId: text(),
+  /** The admin, and the epochs on which the mark rests. */
+  by: text(),
+  epoch: number(),
+  createdAt: date(),
+};
+export type Deployer = EntityOf<typeof DEPLOYER>;
+
+/** Writes are durable when they resolve. */
+export type DeployerStore = {
+  put(deployer: Deployer): Promise<void>;
+  find(clientId: string): Promise<Deployer | undefined>;
+  remove(clientId: string): Promise<void>;
+};
