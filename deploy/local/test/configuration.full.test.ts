@@ -1,77 +1,18 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ApiClient, type ApiError, createApiClient } from '@gatehouse/cli/api-client';
-import { apply, plan, printExport, type Surroundings } from '@gatehouse/cli/configuration/commands';
+import type { ApiClient, ApiError } from '@gatehouse/cli/api-client';
+import { apply } from '@gatehouse/cli/configuration/commands';
 import { connectDeployer } from '@gatehouse/cli/configuration/deployer';
-import { jsonRequest, loginToken } from '@gatehouse/testing/json-request';
 import { until } from '@gatehouse/testing/processes';
 import { repetitions } from '@gatehouse/testing/repetitions';
 import fc from 'fast-check';
 import t from 'tap';
-import { createUser, type Gatehouse, spawnMain, startGatehouse, temporaryDir, tokenOf } from './gatehouse.ts';
+import { commandsFor, LEASE } from './configuration-commands.ts';
+import { createUser, spawnMain, startGatehouse, temporaryDir, tokenOf } from './gatehouse.ts';
 
-const LEASE = '/api/v1/configuration/lease';
 const folder = temporaryDir(t);
 const gatehouse = await startGatehouse(t, temporaryDir(t));
 await createUser(gatehouse.base, await tokenOf(gatehouse), 'grace');
-
-/** The commands, as the admin of a deployment. `limit` cuts the connection after so many requests, as if the process were killed. */
-async function commandsFor({ base, demo }: Pick<Gatehouse, 'base' | 'demo'>, login = demo.admin) {
-  const token = await loginToken(base, login);
-  const client = createApiClient({ url: base, token: async () => token, userAgent: 'test' });
-  const env: Record<string, string | undefined> = { ACME_CLIENT_SECRET: 'one' };
-  async function run(
-    command: (surroundings: Surroundings) => Promise<number>,
-    { limit = Number.POSITIVE_INFINITY, ask }: { limit?: number; ask?: () => Promise<string> } = {},
-  ) {
-    let requests = 0;
-    let output = '';
-    const cut: ApiClient = {
-      ...client,
-      async request(...args) {
-        if (++requests > limit) throw new Error('killed');
-        const response = await client.request(...args);
-        // The response of the last request does not arrive.
-        if (requests === limit) throw new Error('killed');
-        return response;
-      },
-    };
-    const print = (text: string) => {
-      output += text;
-    };
-    try {
-      const status = await command({ connect: async () => cut, env, print, note: print, ask });
-      return { status, output, requests };
-    } catch (error) {
-      return { status: 1, output: (error as Error).message, requests };
-    }
-  }
-  const write = (configuration: object | string, name = 'gatehouse.yaml') => {
-    const path = join(folder, name);
-    writeFileSync(path, typeof configuration === 'string' ? configuration : JSON.stringify(configuration));
-    return path;
-  };
-  const options = (more: object = {}) => ({ yes: true, json: true, ...more });
-  return {
-    env,
-    write,
-    call: (method: string, path: string, body?: unknown, headers = {}) =>
-      jsonRequest<Record<string, unknown> & { data: Record<string, unknown>[] }>(method, base + path, {
-        token,
-        body,
-        headers,
-      }),
-    export: async () => JSON.parse((await run((it) => printExport(it, { json: true }))).output),
-    plan: (file: object | string, more = {}) => run((it) => plan(it, write(file), { json: true, ...more })),
-    apply: (file: object | string, more = {}, how: Parameters<typeof run>[1] = {}) =>
-      run((it) => apply(it, write(file), options(more)), how),
-    /** Ends the lease of an apply that was killed, as its expiry does. */
-    async endLease() {
-      const { body } = await jsonRequest('GET', base + LEASE, { token });
-      if (body.id !== undefined) await jsonRequest('DELETE', `${base}${LEASE}/${body.id}`, { token });
-    },
-  };
-}
 
 const WEB = ['Lighthouse', 'Ünïcode'];
 const GITHUB = 'https://token.actions.githubusercontent.com';
@@ -138,7 +79,7 @@ const configurations = fc
       .map((client_id) => ({ email: 'ada@example.com', role: 'editor', application: { client_id, role } })),
   }));
 
-const admin = await commandsFor(gatehouse);
+const admin = await commandsFor(folder, gatehouse);
 
 t.test(
   'random configurations: a plan says what apply does, a second apply does nothing, and what is exported changes nothing',
@@ -386,7 +327,7 @@ t.test('the audit log has the name of the file', async (t) => {
 });
 
 t.test('people who are no admins apply what is theirs', async (t) => {
-  const demo = await commandsFor(gatehouse, gatehouse.demo.user);
+  const demo = await commandsFor(folder, gatehouse, gatehouse.demo.user);
   const file = {
     applications: [{ name: 'Mine', type: 'machine', scopes: ['read:data'] }],
     webhooks: [{ url: 'https://example.com/mine', events: ['order.*'] }],
@@ -420,7 +361,7 @@ t.test('a deployer applies in the name of the admin who marked it, for as long a
     );
   const list = (client: ApiClient) => statusOf(client, 'GET', '/api/v1/trusted-issuers');
   t.equal(await list(deployer()), 403, 'nobody has marked it');
-  const demo = await commandsFor(gatehouse, gatehouse.demo.user);
+  const demo = await commandsFor(folder, gatehouse, gatehouse.demo.user);
   t.equal((await demo.call('PUT', mark)).status, 404);
   const { body: own } = await demo.call('POST', '/api/v1/applications', { ...draft, name: 'Own' });
   t.equal((await demo.call('PUT', `/api/v1/applications/${own.client_id}/deployer`)).status, 403);
@@ -469,7 +410,7 @@ t.test('npm start applies a file before it is ready, and ends with its mistakes'
   const dataDir = temporaryDir(t);
   const next = await startGatehouse(t, dataDir, {}, ['--config', path]);
   t.match(next.output(), /changes? applied\.[\s\S]*is ready at/);
-  t.same(((await (await commandsFor(next)).export()) as typeof own).webhooks, own.webhooks);
+  t.same(((await (await commandsFor(folder, next)).export()) as typeof own).webhooks, own.webhooks);
   await next.end();
   const wrong = spawnMain({ RATE_LIMIT: 'off', PORT: String(next.port), DATA_DIR: dataDir }, [
     '--config',

@@ -28,7 +28,13 @@ const SECTIONS: readonly [section: string, names: readonly string[]][] = [
   ],
   ['Protect an API or MCP server', ['protect-your-api', 'protect-an-mcp-server', 'client-registration']],
   ['Webhooks', ['webhooks']],
-  ['Operate', ['deploy-with-docker', 'deploy-to-kubernetes', 'production', 'runbooks', 'administration-api']],
+  [
+    'Operate',
+    [
+      ...['deploy-with-docker', 'deploy-to-kubernetes', 'production', 'configuration-file', 'runbooks'],
+      'administration-api',
+    ],
+  ],
   [
     'Reference',
     [

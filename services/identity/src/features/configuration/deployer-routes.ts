@@ -45,8 +45,7 @@ const tokenShape = shape(
   { access_token: 'eyJhbGciOiJFUzI1NiJ9.…', expires_in: SECONDS, scope: 'manage:apps' },
 );
 
-/** The applications that apply configurations in the name of the admin who marked them. Errors are thrown. */
-export function deployerRoutes(options: {
+type Options = {
   issuer: string;
   lifetimes: { accessToken: number };
   authenticate(ctx: Context): Promise<Caller>;
@@ -57,15 +56,13 @@ export function deployerRoutes(options: {
   signing: Pick<TokenSigning, 'signer'>;
   mails: Pick<AccountMails, 'notify'>;
   audit: Pick<Audit, 'record'>;
-}): Api[] {
+};
+
+/** The marks by which admins let applications apply configurations in their name. Errors are thrown. */
+export function deployerRoutes(options: Options): Api {
   const { store, applicationStore, authority, revocations, audit } = options;
   const managed = { store: applicationStore, authority };
-  const lifetime = Math.min(SECONDS, options.lifetimes.accessToken);
   const api = createManagerApi(APPLICATIONS, options.authenticate);
-  const tokens = createApi({
-    ...{ prefix: '/api/v1/configuration/tokens', errors: { body: v2Body }, scopes: [] },
-    identify: async (ctx) => ({ caller: await options.authenticate(ctx) }),
-  });
 
   api.put('mark', '/:client_id/deployer', {
     summary: 'Let an application apply configurations in your name',
@@ -115,7 +112,19 @@ export function deployerRoutes(options: {
     },
   });
 
-  tokens.post('create', '/', {
+  return api;
+}
+
+/** The tokens by which these applications act. Errors are thrown. */
+export function deployerTokenRoutes(options: Options): Api {
+  const { store, applicationStore, authority, revocations, audit } = options;
+  const lifetime = Math.min(SECONDS, options.lifetimes.accessToken);
+  const api = createApi({
+    ...{ prefix: '/api/v1/configuration/tokens', errors: { body: v2Body }, scopes: [] },
+    identify: async (ctx) => ({ caller: await options.authenticate(ctx) }),
+  });
+
+  api.post('create', '/', {
     summary: 'Get a token to apply a configuration',
     description:
       'For a deployer, with an access token of its own that it got with a secret or a federated credential. The token acts for the admin who has ' +
@@ -162,5 +171,5 @@ export function deployerRoutes(options: {
       return { access_token: token, expires_in: lifetime, scope: SCOPES };
     },
   });
-  return [api, tokens];
+  return api;
 }

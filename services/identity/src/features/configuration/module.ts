@@ -10,7 +10,7 @@ import { personApi } from '../../http/person-api.ts';
 import type { IdentityModule } from '../../identity-module.ts';
 import { type ConfigurationLease, LEASE_SECONDS, type LeaseStore } from './configuration-lease.ts';
 import { createLeaseStore } from './configuration-lease-store.ts';
-import { deployerRoutes } from './deployer-routes.ts';
+import { deployerRoutes, deployerTokenRoutes } from './deployer-routes.ts';
 import { createDeployerStore } from './deployer-store.ts';
 
 const PREFIX = '/api/v1/configuration/lease';
@@ -31,8 +31,9 @@ const leaseShape = shape(
 export function configuration(core: Ports<'accounts' | 'applications' | 'tokens'>): IdentityModule {
   const store = createLeaseStore(core.connection);
   const deployers = createDeployerStore(core.connection);
+  const marked = { ...core, store: deployers };
   return {
-    apis: [leaseRoutes({ ...core, store }), ...deployerRoutes({ ...core, store: deployers })],
+    apis: [leaseRoutes({ ...core, store }), deployerRoutes(marked), deployerTokenRoutes(marked)],
     collections: [store.collection],
     extensions: { applicationErasers: [deployers.remove] },
   };
