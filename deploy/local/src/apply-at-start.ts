@@ -30,9 +30,10 @@ export async function applyAtStart(
     );
     return createApiClient({ url, token: async () => body.token, userAgent: 'gatehouse' });
   }
-  const print = (text: string) => void process.stdout.write(text);
+  const print = (text: string) => void process.stdout.write(`${text}\n`);
+  const output = { json: false, result: (_: unknown, text: string) => print(text), note: print };
   try {
-    await apply({ connect, env, print, note: print }, path, { yes: true });
+    await apply({ connect, env, output, confirm: undefined }, path, { yes: true });
   } catch (error) {
     if (!(error instanceof CliError || error instanceof ApiError)) throw error;
     throw new StartError(`${path} cannot be applied.\n${error.message}`);

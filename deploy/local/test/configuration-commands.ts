@@ -17,8 +17,8 @@ export async function commandsFor(
   const client = createApiClient({ url: base, token: async () => token, userAgent: 'test' });
   const env: Record<string, string | undefined> = { ACME_CLIENT_SECRET: 'one' };
   async function run(
-    command: (surroundings: Surroundings) => Promise<number>,
-    { limit = Number.POSITIVE_INFINITY, ask }: { limit?: number; ask?: () => Promise<string> } = {},
+    command: (surroundings: Surroundings) => Promise<unknown>,
+    { limit = Number.POSITIVE_INFINITY, confirm }: { limit?: number; confirm?: () => Promise<void> } = {},
   ) {
     let requests = 0;
     let output = '';
@@ -32,11 +32,15 @@ export async function commandsFor(
         return response;
       },
     };
-    const print = (text: string) => {
+    const add = (text: string) => {
       output += text;
     };
+    const surroundings = {
+      ...{ connect: async () => cut, env, confirm },
+      output: { json: true, note: add, result: (value: unknown) => add(JSON.stringify(value)) },
+    };
     try {
-      const status = await command({ connect: async () => cut, env, print, note: print, ask });
+      const status = Number((await command(surroundings)) ?? 0);
       return { status, output, requests };
     } catch (error) {
       return { status: 1, output: (error as Error).message, requests };
@@ -47,7 +51,6 @@ export async function commandsFor(
     writeFileSync(path, typeof configuration === 'string' ? configuration : JSON.stringify(configuration));
     return path;
   };
-  const options = (more: object = {}) => ({ yes: true, json: true, ...more });
   return {
     env,
     write,
@@ -57,10 +60,10 @@ export async function commandsFor(
         body,
         headers,
       }),
-    export: async () => JSON.parse((await run((it) => printExport(it, { json: true }))).output),
-    plan: (file: object | string, more = {}) => run((it) => plan(it, write(file), { json: true, ...more })),
+    export: async () => JSON.parse((await run((it) => printExport(it))).output),
+    plan: (file: object | string, more = {}) => run((it) => plan(it, write(file), more)),
     apply: (file: object | string, more = {}, how: Parameters<typeof run>[1] = {}) =>
-      run((it) => apply(it, write(file), options(more)), how),
+      run((it) => apply(it, write(file), { yes: true, ...more }), how),
     /** Ends the lease of an apply that was killed, as its expiry does. */
     async endLease() {
       const { body } = await jsonRequest('GET', base + LEASE, { token });

@@ -280,12 +280,11 @@ t.test('one apply at a time; changes of others meanwhile are not overwritten', a
     file('four'),
     { yes: false },
     {
-      async ask() {
+      async confirm() {
         const { body } = await admin.call('GET', '/api/v1/applications?q=Shared');
         await admin.call('PATCH', `/api/v1/applications/${body.data[0]?.client_id}`, {
           client_uri: 'https://person.example/',
         });
-        return 'y';
       },
     },
   );
@@ -353,7 +352,7 @@ t.test('a deployer applies in the name of the admin who marked it, for as long a
     GATEHOUSE_CLIENT_SECRET: String(pipeline.client_secret),
   };
   const url = gatehouse.base;
-  const deployer = () => connectDeployer({ url, userAgent: 'test', env }) as ApiClient;
+  const deployer = () => connectDeployer({ url, userAgent: 'test', env });
   const statusOf = (client: ApiClient, method: string, path: string, body?: object) =>
     client.request(method, path, { body }).then(
       ({ status }) => status,
@@ -370,8 +369,8 @@ t.test('a deployer applies in the name of the admin who marked it, for as long a
   const client = deployer();
   t.equal(await list(client), 200);
   const path = admin.write({ webhooks: [{ url: 'https://example.com/deployed', events: ['order.*'] }] });
-  const print = () => {};
-  t.equal(await apply({ connect: async () => client, env: {}, print, note: print }, path, { yes: true }), 0);
+  const output = { json: true, note() {}, result() {} };
+  await apply({ connect: async () => client, env: {}, output, confirm: undefined }, path, { yes: true });
   t.ok(
     (await admin.export()).webhooks.some((it: { url: string }) => it.url === 'https://example.com/deployed'),
   );

@@ -11,6 +11,7 @@ import { addIdentity } from './commands/identity.ts';
 import { addJobs } from './commands/jobs.ts';
 import { addTokens } from './commands/tokens.ts';
 import { addCompletion } from './completion.ts';
+import { addConfiguration } from './configuration/commands.ts';
 import { createDeployment, openInBrowser } from './deployment.ts';
 import { CliError, UsageError } from './errors.ts';
 import { createOutput } from './output.ts';
@@ -30,19 +31,24 @@ export type Surroundings = {
 /** Runs a command line, and returns its exit status: 0, 2 for a mistake in it, or 1 for any other failure. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const { stderr } = surroundings;
-  const program = createProgram(surroundings);
+  let status = 0;
+  const program = createProgram(surroundings, (of) => {
+    status = of;
+  });
   try {
     await program.parseAsync(args, { from: 'user' });
-    return 0;
+    return status;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
     // commander has written its message itself.
     if (!(error instanceof CommanderError)) stderr.write(`${sentenceOf(error)}\n`);
-    return error instanceof CommanderError || error instanceof UsageError ? 2 : 1;
+    // To `plan`, 2 means changes.
+    const isUsage = error instanceof CommanderError || error instanceof UsageError;
+    return isUsage && !args.includes('plan') ? 2 : 1;
   }
 }
 
-function createProgram(surroundings: Surroundings): Command {
+function createProgram(surroundings: Surroundings, exit: (status: number) => void): Command {
   const { stdout, stderr } = surroundings;
   const program = new Command('gatehouse')
     .description('Operate a Gatehouse deployment, and develop against it.')
@@ -63,6 +69,7 @@ function createProgram(surroundings: Surroundings): Command {
   addEvents(program, session);
   addTokens(program, session);
   addJobs(program, session);
+  addConfiguration(program, session, exit);
   addCompletion(program, (text) => stdout.write(`${text}\n`));
   return program;
 }
@@ -72,6 +79,8 @@ Environment:
   GATEHOUSE_URL      the deployment, such as https://gatehouse.example.com
   GATEHOUSE_PROFILE  the profile
   GATEHOUSE_TOKEN    an access token or an API key, for programs; no sign-in is used then
+  GATEHOUSE_CLIENT_ID, GATEHOUSE_CLIENT_SECRET or GATEHOUSE_CLIENT_ASSERTION_FILE
+                     a deployer, for export, plan and apply in a pipeline
   NO_COLOR           no colours
 
 Begin with \`gatehouse login --url URL\`.`;
@@ -88,7 +97,7 @@ function createSession(program: Command, { env, platform, stdin, stdout, stderr 
     const openPage =
       isAttended && options.browser ? (url: string) => openInBrowser(url, platform) : undefined;
     return {
-      ...{ env, output, profiles, signIn, openPage },
+      ...{ env, output, profiles, signIn, openPage, isAttended },
       deployment: createDeployment({
         ...{ profiles, signIn, output, userAgent, openPage },
         url: options.url ?? (env.GATEHOUSE_URL || undefined),

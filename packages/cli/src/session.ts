@@ -9,6 +9,8 @@ export type Session = () => {
   output: Output;
   profiles: Profiles;
   signIn: SignIn;
+  /** Whether somebody is at a terminal. */
+  isAttended: boolean;
   /** Asks in a terminal, and goes on without one. Rejects with a CliError when the person says no. */
   confirm(question: string): Promise<void>;
   /** Opens a page where somebody sits at a terminal. */

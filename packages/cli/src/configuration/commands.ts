@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { basename, dirname, resolve } from 'node:path';
-import { createInterface } from 'node:readline/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import type { ApiClient } from '../api-client.ts';
+import { CliError } from '../errors.ts';
+import type { Output } from '../output.ts';
+import type { Session } from '../session.ts';
 import { applyPlan, ConflictError, checkPlan, withLease } from './apply.ts';
+import { connectDeployer } from './deployer.ts';
 import { createDeployment } from './deployment.ts';
 import { exportConfiguration, toYaml } from './export.ts';
 import { readConfiguration } from './file.ts';
@@ -14,61 +17,56 @@ import { createReferences } from './references.ts';
 
 /** The surroundings of the commands. */
 export type Surroundings = {
-  /** A client of the deployment, for the person who has signed in. */
+  /** A client of the deployment, for the person who has signed in or the deployer. */
   connect(): Promise<ApiClient>;
   env: Readonly<Record<string, string | undefined>>;
-  /** Writes results; `note` writes everything else. */
-  print(text: string): void;
-  note(text: string): void;
-  /** Asks a question, where there is a terminal. */
-  ask?: ((question: string) => Promise<string>) | undefined;
+  output: Pick<Output, 'json' | 'result' | 'note'>;
+  /** Asks before changes; rejects when the person says no. Undefined where nobody is at a terminal. */
+  confirm: ((question: string) => Promise<void>) | undefined;
 };
 
-type Flags = { yes?: boolean; prune?: boolean; json?: boolean; show?: boolean };
+type Flags = { yes?: boolean; prune?: boolean; show?: boolean };
 
-/** Adds the commands export, plan and apply, which pass the exit status on. */
-export function addConfigurationCommands(
-  program: Command,
-  surroundings: Surroundings,
-  exit: (status: number) => void,
-): void {
+/** Adds the commands export, plan and apply. `exit` takes the exit status of a command that has no error. */
+export function addConfiguration(program: Command, session: Session, exit: (status: number) => void): void {
+  const surroundings = (): Surroundings => {
+    const { deployment, env, output, isAttended, confirm } = session();
+    return {
+      ...{ env, output, confirm: isAttended ? confirm : undefined },
+      connect: async () =>
+        env.GATEHOUSE_CLIENT_ID === undefined
+          ? deployment.api()
+          : connectDeployer({ url: await deployment.url(), userAgent: 'gatehouse', env }),
+    };
+  };
   program
     .command('export')
-    .description('print the configuration of the deployment, without its secrets')
-    .option('--json', 'print JSON instead of YAML')
-    .action(async ({ json }: Flags) => exit(await printExport(surroundings, { json: json === true })));
-  for (const name of ['plan', 'apply'] as const) {
-    const command = program
-      .command(`${name} <path>`)
-      .description(
-        name === 'plan'
-          ? 'show how the deployment differs from a file or folder: 0 for no changes, 2 for changes'
-          : 'make the deployment as a file or folder says',
-      )
-      .option('--prune', 'also delete what only the deployment has')
-      .option('--json', 'print JSON');
-    if (name === 'apply')
-      command
-        .option('--yes', 'apply without asking')
-        .option('--show', 'print the secrets of what is created: they are shown only once');
-    command.action(async (path: string, flags: Flags) =>
-      exit(await (name === 'plan' ? plan : apply)(surroundings, path, flags)),
-    );
-  }
+    .description('Print the configuration of the deployment as YAML, without its secrets.')
+    .action(() => printExport(surroundings()));
+  program
+    .command('plan <path>')
+    .description(
+      'Show how the deployment differs from a file or folder. Ends with 0 for no changes, 2 for changes, 1 for an error.',
+    )
+    .option('--prune', 'also delete what only the deployment has')
+    .action(async (path: string, flags: Flags) => exit(await plan(surroundings(), path, flags)));
+  program
+    .command('apply <path>')
+    .description('Make the deployment as a file or folder says.')
+    .option('--prune', 'also delete what only the deployment has')
+    .option('--yes', 'apply without asking')
+    .option('--show', 'print the secrets of what is created, which nothing shows later')
+    .action((path: string, flags: Flags) => apply(surroundings(), path, flags));
 }
 
-/** Prints the configuration of the deployment; resolves to the exit status. */
-export async function printExport(
-  { connect, print }: Surroundings,
-  { json }: { json: boolean },
-): Promise<number> {
+/** Prints the configuration of the deployment. */
+export async function printExport({ connect, output }: Surroundings): Promise<void> {
   const client = await connect();
   const { kinds } = await readSchema(client);
   const deployment = createDeployment(client);
   const references = createReferences(deployment, kinds);
   const configuration = await exportConfiguration(kinds, { deployment, references, url: client.url });
-  print(json ? `${JSON.stringify(configuration, undefined, 2)}\n` : toYaml(configuration));
-  return 0;
+  output.result(configuration, toYaml(configuration).trimEnd());
 }
 
 /** The differences between files and the deployment as it is now, which the deployment has checked. */
@@ -89,56 +87,48 @@ async function prepare({ connect, env }: Surroundings, path: string, { prune = f
 }
 
 /** Prints how the deployment differs from files; resolves to the exit status. Throws a CliError. */
-export async function plan(surroundings: Surroundings, path: string, flags: Flags): Promise<number> {
+export async function plan(surroundings: Surroundings, path: string, flags: Flags): Promise<0 | 2> {
   const { planNow } = await prepare(surroundings, path, flags);
   const { changes } = await planNow();
-  surroundings.print(
-    flags.json ? `${JSON.stringify({ changes: changes.map(summary) }, undefined, 2)}\n` : textOf(changes),
-  );
+  surroundings.output.result({ changes: changes.map(summary) }, textOf(changes));
   return changes.length === 0 ? 0 : 2;
 }
 
-/** Applies files; resolves to the exit status. Throws a CliError. */
-export async function apply(surroundings: Surroundings, path: string, flags: Flags): Promise<number> {
-  const { print, note, ask } = surroundings;
+/** Applies files. Throws a CliError. */
+export async function apply(surroundings: Surroundings, path: string, flags: Flags): Promise<void> {
+  const { output, confirm } = surroundings;
   const { planNow, deployment } = await prepare(surroundings, path, flags);
   let shown: Change[] | undefined;
   if (!flags.yes) {
     shown = (await planNow()).changes;
-    (flags.json ? note : print)(textOf(shown));
-    if (shown.length === 0) return 0;
-    if (ask === undefined) {
-      note('Nothing was changed: there is no terminal to ask you. Use --yes to apply it.');
-      return 1;
-    }
-    if (!/^y(?:es)?$/i.test((await ask('Apply these changes? [y/N] ')).trim())) {
-      note('Nothing was changed.');
-      return 1;
-    }
+    output.note(textOf(shown));
+    if (shown.length === 0) return;
+    if (confirm === undefined)
+      throw new CliError('Nothing was changed: there is no terminal to ask you. Use --yes to apply it.');
+    await confirm('Apply these changes?');
   }
-  return withLease(deployment, async (requireLease) => {
+  await withLease(deployment, async (requireLease) => {
     const now = await planNow();
     if (shown !== undefined && !isDeepStrictEqual(shown.map(summary), now.changes.map(summary)))
       throw new ConflictError('the deployment has changed since the plan was made. Try again.');
-    if (shown === undefined && !flags.json) print(textOf(now.changes));
+    if (shown === undefined && !output.json) output.note(textOf(now.changes));
     const done: object[] = [];
+    const secrets: string[] = [];
     await applyPlan(now.changes, {
       ...now,
       requireLease,
-      onDone(change, { client_secret, secret }) {
-        const secrets = flags.show
-          ? Object.entries({ client_secret, secret }).filter(([, it]) => it !== undefined)
-          : [];
-        done.push({ ...summary(change), ...Object.fromEntries(secrets) });
-        if (!flags.json) for (const [name, value] of secrets) print(`${change.name}: ${name} ${value}\n`);
+      onDone(change, response) {
+        const shownOnce = ['client_secret', 'secret'].filter(
+          (name) => flags.show && response[name] !== undefined,
+        );
+        done.push({
+          ...summary(change),
+          ...Object.fromEntries(shownOnce.map((name) => [name, response[name]])),
+        });
+        secrets.push(...shownOnce.map((name) => `${change.name}: ${name} ${response[name]}`));
       },
     });
-    print(
-      flags.json
-        ? `${JSON.stringify({ changes: done }, undefined, 2)}\n`
-        : `${counted(done.length)} applied.\n`,
-    );
-    return 0;
+    output.result({ changes: done }, [...secrets, `${counted(done.length)} applied.`].join('\n'));
   });
 }
 
@@ -148,7 +138,7 @@ const SIGNS = { create: '+', change: '~', delete: '-' };
 
 /** A plan for people. */
 function textOf(changes: readonly Change[]): string {
-  if (changes.length === 0) return 'No changes.\n';
+  if (changes.length === 0) return 'No changes.';
   const show = (value: unknown) => (value === undefined ? '(secret)' : JSON.stringify(value).slice(0, 500));
   const lines = changes.flatMap(({ action, name, fields }) => [
     `${SIGNS[action]} ${plain(name)}`,
@@ -160,7 +150,7 @@ function textOf(changes: readonly Change[]): string {
       ),
     ),
   ]);
-  return `${lines.join('\n')}\n${counted(changes.length)}.\n`;
+  return `${lines.join('\n')}\n${counted(changes.length)}.`;
 }
 
 /** Names that others chose cannot steer the terminal. */
@@ -178,15 +168,5 @@ function appliedFile(path: string): string {
   } catch {
     // No repository, or no git.
     return `file="${file}"`;
-  }
-}
-
-/** Asks a question in a terminal. */
-export async function askInTerminal(question: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return await terminal.question(question);
-  } finally {
-    terminal.close();
   }
 }

@@ -7,16 +7,15 @@ const MARGIN_MS = 60_000;
 
 /**
  * A client for an application that an admin has marked as a deployer, as a job or a pipeline has it: its client_id is in GATEHOUSE_CLIENT_ID, and
- * its secret in GATEHOUSE_CLIENT_SECRET, or the token of a trusted issuer (RFC 7523) in the file that GATEHOUSE_CLIENT_ASSERTION_FILE names. Undefined without a client_id.
+ * its secret in GATEHOUSE_CLIENT_SECRET, or the token of a trusted issuer (RFC 7523) in the file that GATEHOUSE_CLIENT_ASSERTION_FILE names.
  */
 export function connectDeployer(options: {
   url: string;
   userAgent: string;
   env: Readonly<Record<string, string | undefined>>;
-}): ApiClient | undefined {
+}): ApiClient {
   const { url, userAgent, env } = options;
   const { GATEHOUSE_CLIENT_ID: clientId, GATEHOUSE_CLIENT_SECRET: secret } = env;
-  if (clientId === undefined) return undefined;
   const file = env.GATEHOUSE_CLIENT_ASSERTION_FILE;
   if (secret === undefined && file === undefined)
     throw new CliError(
