@@ -311,6 +311,19 @@ t.test('a change with the ETag of an earlier version is refused', async (t) => {
   t.match((await admin.call('GET', one)).body, { name: 'F' });
 });
 
+t.test('an admin creates an application for somebody else, and has no secret of it', async (t) => {
+  const draft = { name: 'Given', type: 'machine', scopes: ['read:data'] };
+  const { id } = await createUser(gatehouse.base, await tokenOf(gatehouse), 'edsger');
+  const { status, body } = await admin.call('POST', '/api/v1/applications', { ...draft, owner: id });
+  t.match({ status, body }, { status: 201, body: { owner: id } });
+  t.notOk('client_secret' in body);
+  t.same((await admin.call('GET', `/api/v1/applications/${body.client_id}/secrets`)).body.data, []);
+  const unknown = await admin.call('POST', '/api/v1/applications', { ...draft, owner: 'usr_nobody' });
+  t.equal(unknown.status, 400);
+  const demo = await commandsFor(folder, gatehouse, gatehouse.demo.user);
+  t.equal((await demo.call('POST', '/api/v1/applications', { ...draft, owner: id })).status, 400);
+});
+
 t.test('the audit log has the name of the file', async (t) => {
   const file = (description: string) => ({
     webhooks: [{ url: 'https://example.com/audited', events: ['order.*'], description }],
@@ -335,6 +348,9 @@ t.test('people who are no admins apply what is theirs', async (t) => {
   const exported = await demo.export();
   t.same(Object.keys(exported).sort(), ['$schema', 'applications', 'webhooks']);
   t.match(exported.applications, [{ name: 'Mine', owner: 'demo' }]);
+  t.match(await demo.plan(exported, { prune: true }), { status: 0 });
+  exported.applications[0].client_uri = 'https://mine.example/';
+  t.match(await demo.apply(exported, { prune: true }), { status: 0 });
   t.match(
     await demo.apply({
       applications: [{ name: 'Theirs', type: 'machine', scopes: ['read:data'], owner: 'admin' }],

@@ -58,36 +58,40 @@ export function createDeployment(client: ApiClient, headers: Readonly<Record<str
         .filter((it) => isManaged(kind, it))
         .sort((a, b) => (String(a.created_at) < String(b.created_at) ? -1 : 1));
     },
-    /** The same, or an empty list where the person may not see them. */
-    async visible(kind: Kind, parent?: string): Promise<View[] | undefined> {
-      try {
-        return await self.list(kind, parent);
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 403) return undefined;
-        throw error;
-      }
-    },
+    /** The same; undefined where the person may not see them. */
+    visible: (kind: Kind, parent?: string): Promise<View[] | undefined> => ifAllowed(self.list(kind, parent)),
     async me(): Promise<string> {
       const { body } = await request('GET', '/api/v1/auth/permissions');
-      return (await self.usernameOf(body.user_id)) ?? body.user_id;
+      const username = (await self.usernameOf(body.user_id)) ?? body.user_id;
+      // Only admins and editors look others up.
+      users.set(`username ${username}`, Promise.resolve(body.user_id));
+      return username;
     },
     usernameOf: (id: string) =>
       once(users, `id ${id}`, async () => {
-        try {
-          return (await request('GET', `/v1/users/${encodeURIComponent(id)}`)).body.username as string;
-        } catch (error) {
-          if (error instanceof ApiError && [403, 404].includes(error.status)) return undefined;
-          throw error;
-        }
+        const found = await ifAllowed(request('GET', `/v1/users/${encodeURIComponent(id)}`));
+        return found?.body.username as string | undefined;
       }),
     /** The id of the user with this username or address. */
     userWith: (field: 'username' | 'email', value: string) =>
       once(users, `${field} ${value}`, async () => {
         const query = { [`filter[${field}]`]: value, limit: 1 };
-        return (await request('GET', '/v2/users', { query })).body.data[0]?.id as string | undefined;
+        return (await ifAllowed(request('GET', '/v2/users', { query })))?.body.data[0]?.id as
+          | string
+          | undefined;
       }),
   };
   return self;
+}
+
+/** Undefined for what is not there, or not for this person. */
+async function ifAllowed<T>(found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found;
+  } catch (error) {
+    if (error instanceof ApiError && [403, 404].includes(error.status)) return undefined;
+    throw error;
+  }
 }
 
 /** Maps a list with some calls at a time, in its order. */
