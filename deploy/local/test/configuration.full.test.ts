@@ -12,7 +12,7 @@ import { createUser, spawnMain, startGatehouse, temporaryDir, tokenOf } from './
 
 const folder = temporaryDir(t);
 const gatehouse = await startGatehouse(t, temporaryDir(t));
-await createUser(gatehouse.base, await tokenOf(gatehouse), 'grace');
+const { id: grace } = await createUser(gatehouse.base, await tokenOf(gatehouse), 'grace');
 
 const WEB = ['Lighthouse', 'Ünïcode'];
 const GITHUB = 'https://token.actions.githubusercontent.com';
@@ -313,15 +313,14 @@ t.test('a change with the ETag of an earlier version is refused', async (t) => {
 
 t.test('an admin creates an application for somebody else, and has no secret of it', async (t) => {
   const draft = { name: 'Given', type: 'machine', scopes: ['read:data'] };
-  const { id } = await createUser(gatehouse.base, await tokenOf(gatehouse), 'edsger');
-  const { status, body } = await admin.call('POST', '/api/v1/applications', { ...draft, owner: id });
-  t.match({ status, body }, { status: 201, body: { owner: id } });
+  const { status, body } = await admin.call('POST', '/api/v1/applications', { ...draft, owner: grace });
+  t.match({ status, body }, { status: 201, body: { owner: grace } });
   t.notOk('client_secret' in body);
   t.same((await admin.call('GET', `/api/v1/applications/${body.client_id}/secrets`)).body.data, []);
   const unknown = await admin.call('POST', '/api/v1/applications', { ...draft, owner: 'usr_nobody' });
   t.equal(unknown.status, 400);
   const demo = await commandsFor(folder, gatehouse, gatehouse.demo.user);
-  t.equal((await demo.call('POST', '/api/v1/applications', { ...draft, owner: id })).status, 400);
+  t.equal((await demo.call('POST', '/api/v1/applications', { ...draft, owner: grace })).status, 400);
 });
 
 t.test('the audit log has the name of the file', async (t) => {
