@@ -65,6 +65,7 @@ t.test('each path has one service at most, also where one prefix begins like ano
     '/dashboard/users': ['dashboard'],
     '/docs/guides/users-api': ['dashboard'],
     '/openapi.json': ['dashboard'],
+    '/llms.txt': ['dashboard'],
     '/api/v1': [],
     '/kb': [],
     '/openapi': [],

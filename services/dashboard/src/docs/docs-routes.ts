@@ -10,6 +10,7 @@ import { type Encoded, sendEncoded } from '../http/encoded.ts';
 import { sendPage } from '../http/respond.ts';
 import { configurationSchema } from './configuration-schema.ts';
 import type { Guide } from './guides/library.ts';
+import { llmsText } from './guides/llms-text.ts';
 import type { ApiDescription } from './openapi/source.ts';
 import { guidePage } from './pages/guide-page.ts';
 import { decisionsPage, homePage } from './pages/home-page.ts';
@@ -103,6 +104,16 @@ export function docsRoutes(options: {
       text: docsLayout(searchPage(query, query === '' ? [] : await options.search(query)), contents),
     });
   });
+  router.get('/llms.txt', (ctx) => {
+    requestInfo(ctx.req).route = '/llms.txt';
+    sendText(ctx, 'text/plain', llmsText(options.library()));
+  });
+  router.get('/docs/*path', (ctx, next) => {
+    const guide = options.library().find(({ href }) => `${href}.md` === ctx.path);
+    if (guide === undefined) return next();
+    requestInfo(ctx.req).route = '/docs/*path.md';
+    sendText(ctx, 'text/markdown', guide.markdown);
+  });
   show('/docs/*path', ({ contents }, ctx) => {
     const guide = contents.guides.find(({ href }) => href === ctx.path);
     return guide && guidePage(guide, contents);
@@ -124,9 +135,20 @@ function isMissing(ctx: Context, { missing }: ApiDescription): boolean {
   return true;
 }
 
+/** A text that anybody may keep, and asks for again by its ETag. */
+function sendText(ctx: Context, type: string, text: string): void {
+  const etag = etagOf(text);
+  ctx.type = `${type}; charset=utf-8`;
+  ctx.set({ 'access-control-allow-origin': '*', 'cache-control': 'public, no-cache', etag });
+  if (notModified(ctx.req, etag)) ctx.status = 304;
+  else sendEncoded(ctx, { text });
+}
+
+const etagOf = (text: string) => `"${createHash('sha256').update(text).digest('base64url')}"`;
+
 /** A page that anybody may keep, and asks for again by its ETag. */
 function send(ctx: Context, encoded: Encoded, status = 200): void {
-  const etag = `"${createHash('sha256').update(encoded.text).digest('base64url')}"`;
+  const etag = etagOf(encoded.text);
   sendPage(ctx, encoded.text, status);
   ctx.vary('cookie');
   ctx.set({ 'cache-control': 'public, no-cache', etag });

@@ -50,6 +50,23 @@ t.test('pages of the documentation', async (t) => {
     t.equal(await plain.text(), await page.text());
   });
 
+  await t.test('programs read the guides as Markdown, and find them in /llms.txt', async (t) => {
+    const index = await get('/llms.txt');
+    t.match(index.headers.get('content-type'), 'text/plain; charset=utf-8');
+    const links = [...(await index.text()).matchAll(/\]\((\/docs\/guides\/[\w-]+\.md)\)/g)];
+    t.ok(links.length > 30, `${links.length} guides`);
+    for (const [, href = ''] of links) {
+      const guide = await get(href);
+      t.match([guide.status, guide.headers.get('content-type')], [200, 'text/markdown; charset=utf-8'], href);
+      t.match(await guide.text(), /^# /, href);
+    }
+    const guide = await get('/docs/guides/build-on-it.md');
+    t.match(await guide.text(), base, 'commands go to the deployment');
+    const known = { 'if-none-match': guide.headers.get('etag') ?? '' };
+    t.equal((await get('/docs/guides/build-on-it.md', known)).status, 304);
+    t.equal((await get('/docs/guides/other.md')).status, 404);
+  });
+
   await t.test('an operation has its parameters, body, answers, and a request to copy', async (t) => {
     const html = await (await get('/docs/api/v2-products')).text();
     const operation = /<h2 id="create_v2_products">[\s\S]*?<\/section>/.exec(html)?.[0];

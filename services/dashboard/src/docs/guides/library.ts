@@ -12,8 +12,9 @@ export type Guide = Rendered & {
   section: string;
   /** Relative to the repository's root. */
   file: string;
-  /** The URL of its page. */
+  /** The URL of its page. That of its Markdown ends with .md. */
   href: string;
+  markdown: string;
 };
 
 const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
@@ -67,6 +68,7 @@ export function readLibrary(publicUrl = LAPTOP_URL): readonly Guide[] {
       section: sectionOf(file),
       file,
       href: hrefOf(file),
+      markdown: text,
     };
   });
   return guides.sort((a, b) => rank(a) - rank(b) || (a.file < b.file ? -1 : 1));

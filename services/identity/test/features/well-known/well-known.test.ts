@@ -24,3 +24,20 @@ t.test('security.txt names the contact, and expires within a year (RFC 9116 §2.
   const without = await build(t);
   t.equal((await fetch(`${without.base}/.well-known/security.txt`)).status, 404);
 });
+
+t.test('programs find the API with its documents (RFC 9727)', async (t) => {
+  const response = await fetch(`${built.base}/.well-known/api-catalog`);
+  t.match(
+    response.headers.get('content-type'),
+    'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
+  );
+  t.match(await response.json(), {
+    linkset: [
+      {
+        anchor: `${built.base}/api`,
+        'service-desc': [{ href: `${built.base}/openapi.json` }],
+        'service-meta': [{ href: `${built.base}/.well-known/oauth-protected-resource/api` }],
+      },
+    ],
+  });
+});
