@@ -1,7 +1,31 @@
-import { API_SCOPES, apiAudience, OIDC_SCOPES, SSF_MANAGE, SSF_READ } from './scopes.ts';
+import {
+  API_SCOPES,
+  apiAudience,
+  MCP_READ,
+  MCP_WRITE,
+  mcpAudience,
+  OIDC_SCOPES,
+  SSF_MANAGE,
+  SSF_READ,
+} from './scopes.ts';
 
 /** Where the metadata of the API is (RFC 9728 §3.1): its identifier, …/api, with the well-known part before the path. */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource/api';
+
+/** The same of the MCP server. */
+export const MCP_METADATA_PATH = '/.well-known/oauth-protected-resource/mcp';
+
+/** The metadata of the MCP server as a protected resource (RFC 9728 §2). */
+export function mcpMetadata(issuer: string) {
+  return {
+    resource: mcpAudience(issuer),
+    authorization_servers: [issuer],
+    scopes_supported: [MCP_READ, MCP_WRITE],
+    bearer_methods_supported: ['header'],
+    resource_name: 'Gatehouse MCP',
+    resource_documentation: `${issuer}/docs/guides/use-from-an-agent`,
+  };
+}
 
 /** The metadata of the API as a protected resource (RFC 9728 §2). */
 export function resourceMetadata(issuer: string) {

@@ -62,6 +62,21 @@ export function apiAudience(issuer: string): string {
   return `${issuer}/api`;
 }
 
+/** The `aud` of access tokens for the MCP server, which the API does not take. */
+export function mcpAudience(issuer: string): string {
+  return `${issuer}/mcp`;
+}
+
+/** The scopes of the MCP server: to call tools that read, and tools that change something. */
+export const MCP_READ = 'mcp:read';
+export const MCP_WRITE = 'mcp:write';
+
+/** The scopes at the API that tools need for those of the MCP server. */
+export function scopesOfTools(scopes: ReadonlySet<string>): readonly Scope[] {
+  const granted = [...(scopes.has(MCP_READ) ? ['read'] : []), ...(scopes.has(MCP_WRITE) ? ['write'] : [])];
+  return API_SCOPES.filter((scope) => granted.includes(scope.split(':', 1)[0] ?? ''));
+}
+
 /**
  * The `aud` of the tokens with which other services call the /internal routes of this one. Neither the API nor any
  * other service takes them.

@@ -5,7 +5,7 @@ import { type Text, t } from '../texts/texts.ts';
 /** Permissions in the order in which they are shown. Scopes that mean the same share a sentence. */
 export type ScopeGroup = { title: string; sentences: { sentence: string; scopes: string[] }[] };
 
-/** A resource of somebody else, with its scopes in the words of whoever has registered it. */
+/** A resource of somebody else, with its scopes in the words of whoever has registered it; or the MCP server, in ours. */
 export type DescribedResource = {
   identifier: string;
   name: string;
@@ -115,7 +115,7 @@ export function describeScopes(
     title: t('At {resource} ({host})', { resource: name, host: new URL(identifier).host }),
     sentences: own
       .filter((scope) => scopes.includes(scope.name))
-      .map((scope) => ({ sentence: scope.description.replace(/\.$/, ''), scopes: [scope.name] })),
+      .map((scope) => ({ sentence: translated(scope.description).replace(/\.$/, ''), scopes: [scope.name] })),
   }));
   const described = new Set(ofResources.flatMap(({ sentences }) => sentences.flatMap((it) => it.scopes)));
   const unknown = scopes.filter((scope) => !Object.hasOwn(SENTENCES, scope) && !described.has(scope));

@@ -6,14 +6,16 @@ import {
   DASHBOARD_CLIENT,
   managesApplications,
 } from '../../core/oidc/clients/client-metadata.ts';
+import { MCP_ACTOR } from '../../core/oidc/mcp-resource.ts';
 import type { ProgramSessions } from '../../core/sessions/program-sessions.ts';
 import type { Delegation } from './delegations.ts';
 
-/** The names of the first-party clients that sign people in. */
+/** The names of the first-party clients that sign people in, or act for them. */
 const OUR_NAMES: Readonly<Record<string, string>> = {
   [DASHBOARD_CLIENT]: 'Gatehouse dashboard',
   [ACCOUNT_CLIENT]: 'Account pages',
   [CLI_CLIENT]: CLI_NAME,
+  [MCP_ACTOR]: 'Gatehouse MCP',
 };
 
 export type ApplicationNames = (

@@ -1,6 +1,6 @@
 import type { DocumentedResponse, Operation } from '@gatehouse/api/openapi/operation';
 import { response, shape } from '@gatehouse/api/openapi/shapes';
-import { RESOURCE_METADATA_PATH } from '@gatehouse/tokens/resource-metadata';
+import { MCP_METADATA_PATH, RESOURCE_METADATA_PATH } from '@gatehouse/tokens/resource-metadata';
 import { type TSchema, Type } from 'typebox';
 import {
   DEVICE_CODE_GRANT,
@@ -358,6 +358,11 @@ export const oauthOperations: Operations = {
   [`GET ${RESOURCE_METADATA_PATH}`]: published(
     'oauth_protected_resource',
     'Discover the API as a protected resource (RFC 9728)',
+    response('The metadata.', protectedResource),
+  ),
+  [`GET ${MCP_METADATA_PATH}`]: published(
+    'oauth_protected_resource_mcp',
+    'Discover the MCP server as a protected resource (RFC 9728)',
     response('The metadata.', protectedResource),
   ),
   'GET /.well-known/oauth-authorization-server': published(

@@ -1,7 +1,12 @@
 import { readBody } from '@gatehouse/api/http/request-body';
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
-import { RESOURCE_METADATA_PATH, resourceMetadata } from '@gatehouse/tokens/resource-metadata';
+import {
+  MCP_METADATA_PATH,
+  mcpMetadata,
+  RESOURCE_METADATA_PATH,
+  resourceMetadata,
+} from '@gatehouse/tokens/resource-metadata';
 import { API_KEY_PREFIX } from '@gatehouse/verify/api-key';
 import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
@@ -92,10 +97,15 @@ export function oauthRoutes(options: {
   }
   router.post('/oauth2/revoke', refuseApiKeys, auditRevocation(options.audit));
 
-  const metadata: Middleware = (ctx) => {
-    ctx.body = resourceMetadata(options.issuer);
-  };
-  router.register(RESOURCE_METADATA_PATH, ['GET', 'OPTIONS'], [openCors, cachedDocument(), metadata]);
+  for (const [path, metadataOf] of [
+    [RESOURCE_METADATA_PATH, resourceMetadata],
+    [MCP_METADATA_PATH, mcpMetadata],
+  ] as const) {
+    const metadata: Middleware = (ctx) => {
+      ctx.body = metadataOf(options.issuer);
+    };
+    router.register(path, ['GET', 'OPTIONS'], [openCors, cachedDocument(), metadata]);
+  }
 
   router.post('/oauth2/logout/confirm', onlyToRegisteredUri);
   // OpenID Connect Core §3.1.2.1 has it as a form, too. It is passed on as a query, as browsers do not send our

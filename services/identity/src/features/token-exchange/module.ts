@@ -1,3 +1,4 @@
+import { findMcpResource } from '../../core/oidc/mcp-resource.ts';
 import type { ProviderExtension } from '../../core/oidc/provider-options.ts';
 import type { Ports } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
@@ -15,5 +16,5 @@ export function tokenExchange(core: Ports<'accounts' | 'applications' | 'tokens'
     },
     attach: createTokenExchange({ ...core, verify }),
   };
-  return { extensions: { provider: [provider] } };
+  return { extensions: { provider: [provider], resources: [findMcpResource(core.issuer)] } };
 }

@@ -1,22 +1,26 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
-import { apiAudience } from '@gatehouse/tokens/scopes';
+import { apiAudience, mcpAudience, scopesOfTools } from '@gatehouse/tokens/scopes';
 import { decodeProtectedHeader } from 'jose';
 import type Provider from 'oidc-provider';
 import { errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Account } from '../../core/accounts/account.ts';
-import { ruleFor, TOKEN_EXCHANGE_GRANT } from '../../core/applications/application.ts';
+import { type Application, ruleFor, TOKEN_EXCHANGE_GRANT } from '../../core/applications/application.ts';
 import type { Applications } from '../../core/applications/applications.ts';
+import { ownerPermissions } from '../../core/applications/ownership.ts';
 import { type ActingAt, isActingAllowed, scopesAtOurs } from '../../core/oidc/acting.ts';
 import { type ActingTokenOptions, issueActingToken } from '../../core/oidc/acting-token.ts';
+import { DASHBOARD_CLIENT } from '../../core/oidc/clients/client-metadata.ts';
 import { withinIssuer } from '../../core/oidc/clients/federated-client.ts';
 import { scopesInForce } from '../../core/oidc/epochs/consent-epochs.ts';
 import { isCurrent } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import { invalidGrant } from '../../core/oidc/invalid-grant.ts';
+import { MCP_ACTOR } from '../../core/oidc/mcp-resource.ts';
 import { scopesFor } from '../../core/oidc/permissions.ts';
 import { proofKey } from '../../core/oidc/proof-key.ts';
 import type { FindResource, ProtectedResource } from '../../core/oidc/protected-resource.ts';
 import type { Permitted, RequestPermissions } from '../../core/oidc/provider-options.ts';
+import type { Support } from '../../core/revocations/derived-token-store.ts';
 import { type ExchangeRequest, ID_JAG, readExchange, scopesWithin } from './exchange-request.ts';
 import { type AssertionOptions, issueIdentityAssertion } from './identity-assertion.ts';
 
@@ -31,9 +35,12 @@ type Options = ActingTokenOptions &
     applications: Pick<Applications, 'find'>;
     findResource: FindResource;
   };
-/** The token that is exchanged, the API that it was sent to, and the person with the grant behind it. */
+/** An application or server that exchanges tokens, and the APIs whose tokens it may exchange. */
+type Actor = { id: string; accepts(own: ProtectedResource): boolean };
+/** The token that is exchanged, its application, the API that it was sent to, and the person with the grant behind it. */
 type Subject = {
   caller: Caller;
+  application: Application;
   own: ProtectedResource;
   account: Account;
   grant: Grant;
@@ -49,7 +56,32 @@ type Target = { audience: string; resource: ProtectedResource | undefined; allow
  */
 export function createTokenExchange(options: Options) {
   return (provider: Provider, permissionsOf: RequestPermissions): void => {
+    /** For the tools of the MCP server: the same application calls the API, and the server is its actor. */
+    async function exchangeForTools(ctx: KoaContextWithOIDC): Promise<void> {
+      const { issuer, accounts, lifetimes } = options;
+      const request = readExchange(ctx.oidc.params);
+      const accepts = ({ identifier }: ProtectedResource) => identifier === mcpAudience(issuer);
+      const subject = await subjectOf(options, provider, { id: MCP_ACTOR, accepts }, request.subjectToken);
+      const { caller, account, grant, kid, application } = subject;
+      const owner = await ownerPermissions(application, accounts.find);
+      if (!owner.active) throw invalidGrant('the owner of the application has no active account');
+      if (caller.keyThumbprint !== undefined)
+        throw invalidGrant('the MCP server accepts no tokens that are bound to a key');
+      const permitted = { ...owner, application, scopes: [] };
+      const allowed = scopesFor(application.id, owner.within(scopesOfTools(caller.scopes)), account);
+      const { access_token, ...others } = await issueActingToken(options, ctx, {
+        ...{ permitted, account, grant, actors: [MCP_ACTOR], jkt: undefined },
+        target: { audience: apiAudience(issuer), resource: undefined },
+        scopes: scopesWithin(allowed, request.scope),
+        epoch: caller.epoch.subject,
+        lifetime: lifetimeWithin(lifetimes.accessToken, caller),
+        restsOn: supportsOf(caller, kid),
+        details: { actors: [MCP_ACTOR] },
+      });
+      ctx.body = { access_token, issued_token_type: request.tokenType, ...others };
+    }
     async function exchange(ctx: KoaContextWithOIDC): Promise<void> {
+      if (ctx.oidc.client?.clientId === DASHBOARD_CLIENT) return exchangeForTools(ctx);
       const permitted = await permissionsOf(ctx, ctx.oidc.client?.clientId ?? '');
       if (permitted === undefined) throw new errors.UnauthorizedClient();
       if (ctx.oidc.params?.requested_token_type === ID_JAG) {
@@ -57,7 +89,10 @@ export function createTokenExchange(options: Options) {
         return;
       }
       const request = readExchange(ctx.oidc.params);
-      const subject = await subjectOf(options, provider, permitted, request.subjectToken);
+      const { id, owner, tokenExchange } = permitted.application;
+      const accepts = (own: ProtectedResource) =>
+        owner !== null && own.owner === owner && ruleFor(tokenExchange, own.identifier) !== undefined;
+      const subject = await subjectOf(options, provider, { id, accepts }, request.subjectToken);
       const jkt = await proofKey(provider, ctx, subject.caller.keyThumbprint !== undefined);
       const target = await targetOf(options, { permitted, subject, request });
       const allowed = withinIssuer(ctx, permitted.application.id, target.allowed);
@@ -68,12 +103,7 @@ export function createTokenExchange(options: Options) {
         ...{ permitted, account, grant, actors, target, scopes, jkt },
         epoch: caller.epoch.subject,
         lifetime: lifetimeWithin(options.lifetimes.accessToken, caller),
-        // The person and the grant are those of the new token, too, and end it by themselves.
-        restsOn: [
-          { kind: 'token', id: caller.tokenId ?? '' },
-          { kind: 'client', id: caller.clientId, epoch: caller.epoch.client },
-          { kind: 'key', id: kid ?? '' },
-        ],
+        restsOn: supportsOf(caller, kid),
         details: { actors },
       });
       ctx.body = { access_token, issued_token_type: request.tokenType, ...others };
@@ -94,7 +124,7 @@ export function createTokenExchange(options: Options) {
 async function subjectOf(
   { verify, findResource, applications, accounts }: Options,
   provider: Provider,
-  { application }: Permitted,
+  actor: Actor,
   token: string,
 ): Promise<Subject> {
   const { caller, audience } = await verify(token).catch((error: unknown) => {
@@ -108,8 +138,7 @@ async function subjectOf(
   }
   const issuedTo = await applications.find(clientId);
   const own = issuedTo && (await findResource(audience, { ...issuedTo, isMachine: actors !== undefined }));
-  const isOwn = own !== undefined && application.owner !== null && own.owner === application.owner;
-  if (!isOwn || ruleFor(application.tokenExchange, own.identifier) === undefined) {
+  if (issuedTo === undefined || own === undefined || !actor.accepts(own)) {
     throw invalidGrant(
       'the subject_token is not for an API of the owner of this application that is in its token_exchange',
     );
@@ -125,10 +154,19 @@ async function subjectOf(
   if (![...scopes].every((scope) => inForce.includes(scope))) {
     throw invalidGrant('the API of the subject_token has changed since: ask the person again');
   }
-  if (actors !== undefined && (actors.length >= MAX_ACTORS || actors.includes(application.id))) {
+  if (actors !== undefined && (actors.length >= MAX_ACTORS || actors.includes(actor.id))) {
     throw invalidGrant(`at most ${MAX_ACTORS} applications act in turn, each once`);
   }
-  return { caller, own, account, grant, kid: decodeProtectedHeader(token).kid };
+  return { caller, application: issuedTo, own, account, grant, kid: decodeProtectedHeader(token).kid };
+}
+
+/** The supports of a new token beside its own claims: the person and the grant, which it has as well, end it by themselves. */
+function supportsOf({ tokenId, clientId, epoch }: Caller, kid: string | undefined): Support[] {
+  return [
+    { kind: 'token', id: tokenId ?? '' },
+    { kind: 'client', id: clientId, epoch: epoch.client },
+    { kind: 'key', id: kid ?? '' },
+  ];
 }
 
 /** The API that is asked for, and the scopes that the application may have there for the person. Throws `invalid_target`. */

@@ -1,5 +1,5 @@
-import { RESOURCE_METADATA_PATH } from '@gatehouse/tokens/resource-metadata';
-import { apiAudience } from '@gatehouse/tokens/scopes';
+import { MCP_METADATA_PATH, RESOURCE_METADATA_PATH } from '@gatehouse/tokens/resource-metadata';
+import { apiAudience, mcpAudience } from '@gatehouse/tokens/scopes';
 import Router from '@koa/router';
 import type { Ports, WithSettings } from '../../core/ports.ts';
 import type { IdentityModule } from '../../identity-module.ts';
@@ -58,6 +58,11 @@ function apiCatalog(issuer: string): object {
           { href: `${issuer}/llms.txt`, type: 'text/plain' },
         ],
         'service-meta': [{ href: metadata, type: 'application/json' }],
+      },
+      {
+        anchor: mcpAudience(issuer),
+        'service-doc': [{ href: `${issuer}/docs/guides/use-from-an-agent.md`, type: 'text/markdown' }],
+        'service-meta': [{ href: `${issuer}${MCP_METADATA_PATH}`, type: 'application/json' }],
       },
     ],
   };

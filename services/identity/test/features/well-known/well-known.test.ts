@@ -38,6 +38,7 @@ t.test('programs find the API with its documents (RFC 9727)', async (t) => {
         'service-desc': [{ href: `${built.base}/openapi.json` }],
         'service-meta': [{ href: `${built.base}/.well-known/oauth-protected-resource/api` }],
       },
+      { anchor: `${built.base}/mcp` },
     ],
   });
 });

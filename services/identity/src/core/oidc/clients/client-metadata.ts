@@ -8,6 +8,7 @@ import {
   grantTypesOf,
   isConfidential,
   signsPeopleIn,
+  TOKEN_EXCHANGE_GRANT,
 } from '../../applications/application.ts';
 import type { Applications } from '../../applications/applications.ts';
 import { OFFLINE_ACCESS } from '../claims/scope-rules.ts';
@@ -108,7 +109,8 @@ export function dashboardClientMetadata(issuer: string): AdapterPayload {
     client_name: 'Gatehouse dashboard',
     token_endpoint_auth_method: 'client_secret_post',
     client_secret: KEPT_AS_HASH,
-    grant_types: ['authorization_code', 'refresh_token'],
+    // It exchanges the tokens that are sent to the MCP server.
+    grant_types: ['authorization_code', 'refresh_token', TOKEN_EXCHANGE_GRANT],
     response_types: ['code'],
     redirect_uris: [`${issuer}/dashboard/signed-in`],
     post_logout_redirect_uris: [`${issuer}/dashboard/signed-out`],

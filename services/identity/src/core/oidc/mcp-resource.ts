@@ -1,0 +1,27 @@
+import { MCP_READ, MCP_WRITE, mcpAudience } from '@gatehouse/tokens/scopes';
+import type { Text } from '../../texts/texts.ts';
+import type { FindResource, ProtectedResource } from './protected-resource.ts';
+
+/** The MCP server in `act` of the tokens with which its tools call the API. No application has such an id. */
+export const MCP_ACTOR = 'gatehouse-mcp';
+
+const DESCRIPTIONS = {
+  [MCP_READ]: 'Read everything that you can read here, with the role that you have',
+  [MCP_WRITE]:
+    'Create and change everything that you can change here. What cannot be undone is left to you, on a page of its own',
+} satisfies Record<string, Text>;
+
+/** Finds the MCP server of this deployment: for applications that people use, since a machine can call the API itself. */
+export function findMcpResource(issuer: string): FindResource {
+  const resource: ProtectedResource = {
+    id: 'mcp',
+    identifier: mcpAudience(issuer),
+    name: 'Gatehouse MCP',
+    owner: MCP_ACTOR,
+    scopes: Object.entries(DESCRIPTIONS).map(([name, description]) => ({ name, description })),
+    createdAt: new Date(0),
+    updatedAt: new Date(0),
+  };
+  return async (identifier, requester) =>
+    identifier === resource.identifier && requester?.isMachine !== true ? resource : undefined;
+}
