@@ -134,7 +134,7 @@ const TABLE = {
     },
   },
   dashboard: {
-    prefixes: ['/', '/dashboard', '/docs', '/llms.txt', '/openapi.json', '/schemas'],
+    prefixes: ['/', '/dashboard', '/docs', '/llms.txt', '/mcp', '/openapi.json', '/schemas'],
     internalRoutes: {},
   },
 } as const satisfies Record<string, ServiceEntry>;

@@ -66,6 +66,7 @@ t.test('each path has one service at most, also where one prefix begins like ano
     '/docs/guides/users-api': ['dashboard'],
     '/openapi.json': ['dashboard'],
     '/llms.txt': ['dashboard'],
+    '/mcp': ['dashboard'],
     '/api/v1': [],
     '/kb': [],
     '/openapi': [],

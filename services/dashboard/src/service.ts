@@ -12,6 +12,7 @@ import { docsRoutes } from './docs/docs-routes.ts';
 import { createLibrary } from './docs/guides/library.ts';
 import { createApiDescription } from './docs/openapi/source.ts';
 import { createDocsSearch } from './docs/search/search.ts';
+import { mcpRoutes } from './features/mcp/mcp-routes.ts';
 import { preferences } from './features/preferences/preferences.ts';
 import { tryRequest } from './features/reference/try-request.ts';
 import { search } from './features/search/search.ts';
@@ -38,7 +39,11 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
     migrations: [],
     migrateAtStart,
   });
-  const { sessions, signOutUrl, collections } = createSessionsModule(database.connection, config, logger);
+  const { sessions, oauth, signOutUrl, collections } = createSessionsModule(
+    database.connection,
+    config,
+    logger,
+  );
   const api = createApi({ serviceUrls, scheme: new URL(publicUrl).protocol.slice(0, -1) });
   const sections = dashboardSections(config);
   const kinds = sections
@@ -68,6 +73,7 @@ export function createDashboardService(config: DashboardConfig, parentLogger: Lo
       assetRoutes(),
       landingRoutes({ publicUrl, signUp: config.signUp === 'on' }),
       docsRoutes({ describe, library, search: searchDocs }),
+      mcpRoutes({ describe, api, publicUrl, oauth }),
       createDashboardRouter({
         ...common,
         sections,

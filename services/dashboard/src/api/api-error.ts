@@ -38,7 +38,7 @@ export class ApiError extends Error {
 }
 
 /** The error in a response, whichever of the interface's bodies it has (section 7). */
-export function apiErrorOf(response: Response, text: string): ApiError {
+export function apiErrorOf(response: Pick<Response, 'status' | 'headers'>, text: string): ApiError {
   const { error, error_description: description } = parsed(text);
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   const challenge = response.headers.get('www-authenticate') ?? '';

@@ -186,7 +186,7 @@ function pageOf(router: Router, path: string): string {
 }
 
 function toSignIn(router: Router, ctx: Context, more: Record<string, string> = {}): void {
-  const to = ctx.method === 'POST' ? pageOf(router, ctx.path) : ctx.url;
+  const to = ctx.method === 'POST' ? pageOf(router, ctx.path) + ctx.search : ctx.url;
   const location = `/dashboard/sign-in?${new URLSearchParams({ to, ...more })}`;
   if (ctx.get('hx-request') === 'true') {
     // htmx would follow a redirect unseen, and put the sign-in page into a part of this one.

@@ -27,5 +27,5 @@ export function createSessionsModule(connection: Connection, config: SessionsCon
     clientAssertionFile: config.clientAssertionFile,
   });
   const sessions = createSessions({ ...config, store, client, logger });
-  return { sessions, signOutUrl: client.signOutUrl, collections: [store.collection] };
+  return { sessions, oauth: client, signOutUrl: client.signOutUrl, collections: [store.collection] };
 }

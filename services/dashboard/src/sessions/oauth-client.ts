@@ -1,7 +1,7 @@
 import { ServiceError, unavailable } from '@gatehouse/core/errors';
 import { createOutbound, type OutboundInit } from '@gatehouse/outbound/outbound';
 import { readClientAssertion } from '@gatehouse/tokens/client-assertion';
-import { API_SCOPES, isRole, MANAGE_APPS, type Role } from '@gatehouse/tokens/scopes';
+import { API_SCOPES, isRole, MANAGE_APPS, parseScope, type Role } from '@gatehouse/tokens/scopes';
 import * as oauth from 'openid-client';
 import { type Cause, causeHeaders } from '../api/cause.ts';
 import type { Person, Tokens } from './session.ts';
@@ -19,6 +19,9 @@ export class SignInRefused extends Error {
   override name = 'SignInRefused';
 }
 
+/** A token for the API, in the place of one for the MCP server. */
+export type ExchangedToken = { token: string; scopes: ReadonlySet<string> };
+
 /** Requests are made for a browser, and count for its address. All but begin() throw `unavailable` if identity is away. */
 export type OAuthClient = {
   /** A request for a sign-in: where to send the browser, and what to keep until it comes back. */
@@ -27,12 +30,21 @@ export type OAuthClient = {
   finish(response: URL, pending: PendingSignIn, cause: Cause): Promise<{ person: Person; tokens: Tokens }>;
   /** New tokens. Throws SignInEnded. */
   refresh(tokens: Tokens, cause: Cause): Promise<{ person: Person; tokens: Tokens }>;
+  /**
+   * Exchanges a token that was sent to the MCP server for one of the same person and application for the API (RFC 8693); undefined if
+   * identity refuses it.
+   */
+  exchange(token: string, cause: Cause): Promise<ExchangedToken | undefined>;
   /** Ends what the tokens were issued under. */
   revoke(tokens: Tokens, cause: Cause): Promise<void>;
   /** Where a browser signs out of the issuer's session, too (OpenID Connect RP-Initiated Logout 1.0 §2). */
   signOutUrl: string;
 };
 
+const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
+/** The errors for a token that is not valid, or allows nothing any more. */
+const REFUSALS = new Set(['invalid_grant', 'invalid_scope']);
 const AWAY = 'Your sign-in cannot be checked. Try again in a moment.';
 const outbound = createOutbound({ to: 'services' });
 const SCOPE = ['openid', 'profile', 'email', ...API_SCOPES, MANAGE_APPS].join(' ');
@@ -126,6 +138,17 @@ export function createOAuthClient(options: ClientOptions): OAuthClient {
           : (unavailability(error) ?? error);
       });
       return signedIn(granted, granted.refresh_token ?? refresh, cause);
+    },
+    async exchange(token, cause) {
+      const parameters = { subject_token: token, subject_token_type: ACCESS_TOKEN };
+      try {
+        const granted = await oauth.genericGrantRequest(configure(cause), EXCHANGE, parameters);
+        return { token: granted.access_token, scopes: new Set(parseScope(granted.scope ?? '')) };
+      } catch (error) {
+        const isRefused = error instanceof oauth.ResponseBodyError && REFUSALS.has(error.error);
+        if (isRefused) return undefined;
+        throw unavailability(error) ?? error;
+      }
     },
     async revoke({ refresh }, cause) {
       await oauth.tokenRevocation(configure(cause), refresh, { token_type_hint: 'refresh_token' });

@@ -25,7 +25,15 @@ const SECTIONS: readonly [section: string, names: readonly string[]][] = [
   ['Sign people in', ['sign-in', 'identity-providers', 'lifetimes', 'integrators']],
   [
     'Machines',
-    ['applications', 'scopes', 'ci-without-secrets', 'kubernetes-without-secrets', 'agents', 'requests'],
+    [
+      'applications',
+      'scopes',
+      'ci-without-secrets',
+      'kubernetes-without-secrets',
+      'agents',
+      'use-from-an-agent',
+      'requests',
+    ],
   ],
   ['Protect an API or MCP server', ['protect-your-api', 'protect-an-mcp-server', 'client-registration']],
   ['Webhooks', ['webhooks']],

@@ -10,6 +10,7 @@ import {
   fieldsOf,
   type ResourceField,
 } from '../../resources/resource-form.ts';
+import type { Visit } from '../../routes/visit.ts';
 
 /** The names of fields that are no parameters. */
 const BODY = 'body';
@@ -85,6 +86,13 @@ function bodyField({ type, body }: ReturnType<typeof exampleBody>, required = fa
     rows: Math.min(16, initial.split('\n').length + 1),
     initial,
   };
+}
+
+/** The values of parameters that are in the query of the page: a link can say what to send, without a credential or a body. */
+export function linkedValues(rows: readonly FormRow[], visit: Pick<Visit, 'query'>): FormValues {
+  const names = fieldsOf(rows).flatMap(({ name }) => (/^(?:path|query)\./.test(name) ? [name] : []));
+  const linked = names.map((name) => [name, visit.query(name)] as const);
+  return Object.fromEntries(linked.filter(([, value]) => value !== ''));
 }
 
 /** The error of a form that no request can be made of. */

@@ -1,5 +1,5 @@
 import { html } from '@gatehouse/web/html';
-import type { ApiError } from '../../api/api-error.ts';
+import { type ApiError, apiErrorOf } from '../../api/api-error.ts';
 import type { ApiDescription } from '../../docs/openapi/source.ts';
 import { type Located, route } from '../../docs/reference/operation-view.ts';
 import { operationsOf, topicsOf } from '../../docs/reference/topics.ts';
@@ -10,7 +10,7 @@ import type { View } from '../../pages/view.ts';
 import { initialValues, resourceForm, sentValues } from '../../resources/resource-form.ts';
 import type { UnlistedPages } from '../../routes/dashboard-router.ts';
 import { notFound, type Visit } from '../../routes/visit.ts';
-import { authorizationOf, problemsOf, requestOf, requestRows } from './request-form.ts';
+import { authorizationOf, linkedValues, problemsOf, requestOf, requestRows } from './request-form.ts';
 
 /** A page for each operation of the API reference, from which a request is sent. */
 export function tryRequest(options: {
@@ -41,8 +41,14 @@ export function tryRequest(options: {
     const { document, page, located } = await find(visit);
     const { operationId: id, summary } = located.operation;
     const rows = requestRows(document, located);
-    const target = { action: `/dashboard/try/${encodeURIComponent(id)}#response`, csrf: visit.csrf };
-    const values = sent === undefined ? initialValues(rows, visit) : sentValues(rows, sent.fields);
+    const linked = linkedValues(rows, visit);
+    const { search } = visit.ctx;
+    const target = {
+      action: `/dashboard/try/${encodeURIComponent(id)}${search}#response`,
+      csrf: visit.csrf,
+    };
+    const values =
+      sent === undefined ? { ...initialValues(rows, visit), ...linked } : sentValues(rows, sent.fields);
     return {
       title: 'Try a request',
       trail: [
@@ -52,6 +58,7 @@ export function tryRequest(options: {
       failed: sent?.error !== undefined,
       body: html`${route(located.method, located.path)}
 <p>${methodNotice(located)}</p>
+${Object.keys(linked).length > 0 && html`<p>The values come from the link that led here. Send the request only if you, or an agent of yours, wanted it.</p>`}
 ${resourceForm({ target, rows, values, submit: 'Send the request', error: sent?.error })}
 ${sent?.body !== undefined && html`<section id="response"><h2>Request and response</h2>${sent.body}</section>`}`,
     };
@@ -71,6 +78,9 @@ ${sent?.body !== undefined && html`<section id="response"><h2>Request and respon
         try {
           const authorization = authorizationOf(located, values);
           const response = await visit.api.probe(request, authorization);
+          // The person signs in again, and comes back to the same page.
+          const refusal = apiErrorOf(response, response.text);
+          if (authorization === undefined && refusal.takesSignIn) throw refusal;
           const hidden = authorization === null ? {} : { authorization: '…' };
           const shown = { ...request, headers: { ...hidden, ...request.headers } };
           const ms = performance.now() - began;

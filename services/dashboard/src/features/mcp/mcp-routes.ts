@@ -1,0 +1,97 @@
+import { Readable } from 'node:stream';
+import { ServiceError } from '@gatehouse/core/errors';
+import { problem } from '@gatehouse/server/json-response';
+import { requestInfo } from '@gatehouse/server/requests';
+import { MCP_METADATA_PATH } from '@gatehouse/tokens/resource-metadata';
+import { MCP_READ } from '@gatehouse/tokens/scopes';
+import Router from '@koa/router';
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import type { Context } from 'koa';
+import { type Cause, causeOf } from '../../api/cause.ts';
+import type { OAuthClient } from '../../sessions/oauth-client.ts';
+import { createMcpServer, type McpServerOptions } from './mcp-server.ts';
+
+const MAX_BODY = 1024 * 1024;
+
+/**
+ * The MCP server of the deployment (Streamable HTTP, without sessions): each request has a token for `PUBLIC_URL/mcp`, which identity
+ * exchanges for one of the same person and application for the API. So the API decides everything, and a token that ends here ends there.
+ */
+export function mcpRoutes(options: McpServerOptions & { oauth: Pick<OAuthClient, 'exchange'> }): Router {
+  const { publicUrl, oauth } = options;
+  const router = new Router({ sensitive: true });
+  const handler = createMcpHandler(
+    ({ authInfo, era }) => {
+      if (authInfo === undefined) throw new Error('a request has no token');
+      const { token, scopes, extra } = authInfo;
+      return createMcpServer(options, { token, scopes: new Set(scopes), cause: extra?.cause as Cause, era });
+    },
+    { maxSubscriptions: 0, maxRequestBodySize: MAX_BODY },
+  );
+
+  router.all('/mcp', async (ctx) => {
+    const info = requestInfo(ctx.req);
+    info.route = '/mcp';
+    ctx.set('cache-control', 'no-store');
+    const origin = ctx.get('origin');
+    // A page of another site, or one that has made its name stand for this address.
+    if (origin !== '' && origin !== new URL(publicUrl).origin) {
+      return respond(ctx, new ServiceError('forbidden', 'Pages of other sites cannot call this.'));
+    }
+    const [, token] = /^Bearer +([\w-]+\.[\w-]+\.[\w-]+) *$/i.exec(ctx.get('authorization')) ?? [];
+    const cause = causeOf(ctx.req);
+    try {
+      const exchanged = token === undefined ? undefined : await oauth.exchange(token, cause);
+      if (exchanged === undefined) {
+        return respond(ctx, unauthenticated(publicUrl, ctx.get('authorization') !== ''));
+      }
+      const { client_id: clientId, sub, act } = claimsOf(exchanged.token);
+      Object.assign(info, { client: clientId, subject: sub, actors: [act.sub] });
+      const authInfo = { token: exchanged.token, clientId, scopes: [...exchanged.scopes], extra: { cause } };
+      await send(ctx, await handler.fetch(requestOf(ctx, publicUrl), { authInfo }));
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      respond(ctx, error);
+    }
+  });
+  return router;
+}
+
+/** The challenge says where the metadata is (RFC 9728 §5.1), and the least scope. */
+function unauthenticated(publicUrl: string, hasCredential: boolean): ServiceError {
+  const error = hasCredential ? 'error="invalid_token", ' : '';
+  const metadata = `resource_metadata="${publicUrl}${MCP_METADATA_PATH}"`;
+  const challenge = `Bearer realm="gatehouse", ${error}scope="${MCP_READ}", ${metadata}`;
+  return new ServiceError('unauthenticated', `Send an access token for ${publicUrl}/mcp.`, {
+    headers: { 'www-authenticate': challenge },
+  });
+}
+
+function respond(ctx: Context, { kind, message, status, headers }: ServiceError): void {
+  ctx.status = status;
+  ctx.set(headers);
+  ctx.body = problem(kind, message);
+}
+
+/** The claims of a token that identity has just issued. */
+function claimsOf(token: string): { client_id: string; sub: string; act: { sub: string } } {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+}
+
+function requestOf(ctx: Context, publicUrl: string): Request {
+  const { method } = ctx;
+  const headers = Object.entries(ctx.headers).flatMap(([name, value]) =>
+    typeof value === 'string' && name !== 'authorization' ? [[name, value] as [string, string]] : [],
+  );
+  const hasBody = method !== 'GET' && method !== 'HEAD';
+  return new Request(`${publicUrl}/mcp`, {
+    ...{ method, headers },
+    ...(hasBody ? { body: Readable.toWeb(ctx.req) as ReadableStream, duplex: 'half' } : {}),
+  });
+}
+
+async function send(ctx: Context, response: Response): Promise<void> {
+  ctx.status = response.status;
+  for (const [name, value] of response.headers) ctx.set(name, value);
+  ctx.body = response.body === null ? null : Buffer.from(await response.arrayBuffer());
+}

@@ -1,0 +1,154 @@
+import t from 'tap';
+import { build } from '../../build.ts';
+import { connect, type Mode, registerAgent, resultOf, tokenFor } from './agent.ts';
+
+const BOTH = 'mcp:read mcp:write';
+const built = await build(t, { notifications: true });
+const { base, people, call } = built;
+const agent = await registerAgent(built);
+const { browser } = await built.signedIn('ann');
+const reader = await tokenFor(built, browser, agent, 'mcp:read');
+const writer = await tokenFor(built, browser, agent, BOTH);
+const post = (token?: string, path = '/mcp', headers: Record<string, string> = {}) =>
+  fetch(base + path, {
+    method: 'POST',
+    headers: {
+      ...{ accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  });
+
+t.test('the consent page says what the scopes allow', async (t) => {
+  t.match(reader.consent, 'Read everything that you can read here');
+  t.notMatch(reader.consent, 'Create and change everything');
+  t.match(writer.consent, 'What cannot be undone is left to you');
+});
+
+t.test('the metadata names the resource, and challenges name the metadata (RFC 9728)', async (t) => {
+  const url = `${base}/.well-known/oauth-protected-resource/mcp`;
+  t.match(await (await fetch(url)).json(), {
+    resource: `${base}/mcp`,
+    authorization_servers: [base],
+    scopes_supported: ['mcp:read', 'mcp:write'],
+  });
+  const response = await post();
+  t.equal(response.status, 401);
+  t.match(response.headers.get('www-authenticate'), `resource_metadata="${url}"`);
+});
+
+for (const mode of ['auto', 'legacy'] as Mode[]) {
+  t.test(`an agent, ${mode}`, async (t) => {
+    const client = await connect(built, reader.token, mode);
+    t.equal(client.getNegotiatedProtocolVersion(), mode === 'auto' ? '2026-07-28' : '2025-11-25');
+    const { tools } = await client.listTools();
+    t.ok(tools.length > 10, `${tools.length} tools, ${JSON.stringify(tools).length} characters`);
+    for (const { name, annotations, inputSchema } of tools) {
+      t.equal(annotations?.readOnlyHint, true, name);
+      t.match(name, /^[\w-]{1,64}$/);
+      for (const key of Object.keys(inputSchema.properties ?? {})) t.match(key, /^[\w.-]{1,64}$/, name);
+    }
+    const read = await resultOf(client, 'read_v1_users', { id: people.ann.id });
+    t.match(JSON.parse(read.text), { id: people.ann.id });
+    const other = await resultOf(client, 'read_v1_users', { id: people.admin.id });
+    t.match(other, { isError: true, text: /^403: / });
+    const item = { name: 'By an agent', value: 'x' };
+    const refused = await resultOf(client, 'create_api_v1_items', { body: item });
+    t.match(refused, { isError: true, text: 'A token without mcp:write does not allow this tool.' });
+
+    const opened: string[] = [];
+    const writing = await connect(built, writer.token, mode, opened);
+    const created = await resultOf(writing, 'create_api_v1_items', { body: item });
+    t.notOk(created.isError, created.text);
+    const { id } = JSON.parse(created.text);
+    if (mode === 'auto')
+      t.match(await resultOf(writing, 'remove_api_v1_items', { item_id: id }), { text: /Read the object/ });
+    else {
+      const error = await writing
+        .callTool({ name: 'remove_api_v1_items', arguments: { item_id: id } })
+        .catch((it) => it);
+      t.equal(error.code, -32042);
+      opened.push(error.data.elicitations[0].url);
+    }
+    const path = `/api/v1/items/${id}`;
+    t.equal((await call('GET', path, 'ann')).status, 200, 'nothing is deleted before the person does it');
+    const [url = ''] = opened;
+    t.ok(url.startsWith(`${base}/dashboard/try/remove_api_v1_items?path.item_id=`), url);
+    const page = await browser.get(url.slice(base.length));
+    t.match(page.html, 'The values come from the link');
+    const done = await browser.submit(page, { confirmed: 'yes' }, 'Send the request');
+    t.equal((await call('GET', path, 'ann')).status, 404, done.html);
+  });
+}
+
+t.test('a token of the API is none here, and the reverse', async (t) => {
+  const api = await tokenFor(built, browser, agent, 'openid', `${base}/api`);
+  t.equal(
+    (await fetch(`${base}/api/v1/auth/permissions`, { headers: { authorization: `Bearer ${api.token}` } }))
+      .status,
+    200,
+  );
+  for (const [token, path] of [
+    [api.token, '/mcp'],
+    [writer.token, '/api/v1/auth/permissions'],
+    [writer.token, `/v1/users/${people.ann.id}`],
+  ] as const) {
+    const headers = { authorization: `Bearer ${token}` };
+    const response = path === '/mcp' ? await post(token) : await fetch(base + path, { headers });
+    t.equal(response.status, 401, path);
+  }
+  const page = await post(writer.token, '/mcp', { origin: 'https://evil.example' });
+  t.equal(page.status, 403, 'pages of other sites');
+});
+
+t.test('a machine gets no token for it, and no other client may exchange one', async (t) => {
+  const { body } = await call<{ client_id: string; client_secret: string }>(
+    'POST',
+    '/api/v1/applications',
+    'ann',
+    {
+      ...{ name: 'Machine', type: 'machine', scopes: ['read:data'] },
+      token_exchange: [{ resource: `${base}/api`, scopes: ['read:data'] }],
+    },
+  );
+  const { client_id, client_secret } = body;
+  const token = (more: Record<string, string>) =>
+    fetch(`${base}/oauth2/token`, {
+      method: 'POST',
+      body: new URLSearchParams({ client_id, client_secret, ...more }),
+    });
+  const itself = await token({ grant_type: 'client_credentials', resource: `${base}/mcp` });
+  t.match(await itself.json(), { error: 'invalid_target' });
+  const exchanged = await token({
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token: writer.token,
+    subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    resource: `${base}/api`,
+  });
+  t.match(await exchanged.json(), { error: 'invalid_grant' });
+});
+
+t.test('the request log and the audit log have the agent, the server and the person', async (t) => {
+  const client = await connect(built, reader.token);
+  await resultOf(client, 'read_v1_users', { id: people.ann.id });
+  const audit = await call<{ data: object[] }>(
+    'GET',
+    '/api/v1/audit?filter[action]=token.exchanged',
+    'admin',
+  );
+  t.match(audit.body.data[0], {
+    ...{ client: agent.client_id, subject: people.ann.id },
+    details: { actors: ['gatehouse-mcp'] },
+  });
+});
+
+t.test('a revoked token ends at once', async (t) => {
+  const { token } = await tokenFor(built, browser, agent, 'mcp:read');
+  t.equal((await post(token)).status, 200);
+  const body = new URLSearchParams({ token, client_id: agent.client_id });
+  t.equal((await fetch(`${base}/oauth2/revoke`, { method: 'POST', body })).status, 200);
+  const began = performance.now();
+  t.equal((await post(token)).status, 401);
+  t.ok(performance.now() - began < 1000);
+});
