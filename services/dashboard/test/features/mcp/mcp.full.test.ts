@@ -3,7 +3,7 @@ import { build } from '../../build.ts';
 import { connect, type Mode, registerAgent, resultOf, tokenFor } from './agent.ts';
 
 const BOTH = 'mcp:read mcp:write';
-const built = await build(t, { notifications: true });
+const built = await build(t, { notifications: true, refundLimit: 1 });
 const { base, people, call } = built;
 const agent = await registerAgent(built);
 const { browser } = await built.signedIn('ann');
@@ -81,6 +81,44 @@ for (const mode of ['auto', 'legacy'] as Mode[]) {
     t.equal((await call('GET', path, 'ann')).status, 404, done.html);
   });
 }
+
+t.test('a request that needs a fresh sign-in is left to the person', async (t) => {
+  const draft = { name: 'Tea', price: 2.5, currency: 'USD', category: 'Tea', stock: 9 };
+  const { body: product } = await call<{ id: string }>('POST', '/v2/products', 'admin', draft);
+  const items = [{ product_id: product.id, quantity: 1 }];
+  const { body: order } = await call<{ id: string }>('POST', '/v2/orders', 'admin', {
+    items,
+    currency: 'USD',
+  });
+  for (const status of ['confirmed', 'processing', 'shipped', 'delivered'])
+    await call('PATCH', `/v2/orders/${order.id}/status`, 'admin', { status });
+  const owned = await registerAgent(built, 'admin');
+  const { token } = await tokenFor(built, (await built.signedIn('admin')).browser, owned, BOTH);
+  const opened: string[] = [];
+  const client = await connect(built, token, 'auto', opened);
+  const tool = (await client.listTools()).tools.find(({ name }) => /status.*_v2_orders$/.test(name));
+  const [parameter = ''] = tool?.inputSchema.required ?? [];
+  const result = await resultOf(client, tool?.name ?? '', {
+    [parameter]: order.id,
+    body: { status: 'refunded' },
+  });
+  t.equal(opened.length, 1, result.text);
+  t.match(opened[0], new RegExp(`/dashboard/try/${tool?.name}\\?path\\.${parameter}=${order.id}`));
+  t.notMatch(opened[0], 'refunded', 'a body is not in an address');
+  const { body } = await call('GET', `/v2/orders/${order.id}`, 'admin');
+  t.match(body, { status: 'delivered' });
+});
+
+t.test('a response is bounded, and says how to go on', async (t) => {
+  for (const name of ['a', 'b'])
+    await call('POST', '/api/v1/items', 'ann', { name, value: 'x'.repeat(60_000) });
+  const client = await connect(built, reader.token);
+  t.match(await resultOf(client, 'list_api_v1_items'), {
+    isError: true,
+    text: /longer than 100,000 .*`limit`/,
+  });
+  t.notOk((await resultOf(client, 'list_api_v1_items', { limit: 1 })).isError);
+});
 
 t.test('a token of the API is none here, and the reverse', async (t) => {
   const api = await tokenFor(built, browser, agent, 'openid', `${base}/api`);
