@@ -32,6 +32,8 @@ t.test('what takes a fresh sign-in asks for one, and goes back to where it was',
   const id = await delivered();
   const { browser } = await built.signedIn('admin');
   const form = await browser.get(`/dashboard/orders/${id}/refund`);
+  const linked = `/dashboard/try/patch_status_v2_orders?path.id=${id}`;
+  const tried = await browser.get(linked);
   const impersonation = await browser.get(`/dashboard/users/${built.people.ann.id}/impersonate`);
   passSixMinutes(t);
   // By then, nothing has been heard of revocations for too long.
@@ -40,6 +42,8 @@ t.test('what takes a fresh sign-in asks for one, and goes back to where it was',
   }
   const first = await browser.submit(impersonation, { reason: 'Ticket 4711' }, '/impersonate');
   t.equal(heading(first), 'Confirm that it is you');
+  const again = await browser.submit(tried, { body: '{"status":"refunded"}' }, 'Send the request');
+  t.equal(heading(again), 'Confirm that it is you', again.html);
   const asked = await browser.submit(form, {}, `action="/dashboard/orders/${id}/refund"`);
   t.equal(heading(asked), 'Confirm that it is you');
   const status = async () =>
