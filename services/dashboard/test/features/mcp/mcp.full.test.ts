@@ -136,6 +136,11 @@ t.test('a token of the API is none here, and the reverse', async (t) => {
     const response = path === '/mcp' ? await post(token) : await fetch(base + path, { headers });
     t.equal(response.status, 401, path);
   }
+  const other = 'https://mail.example.com/api';
+  const scopes = [{ name: 'mcp:read', description: 'Read mail' }];
+  await call('POST', '/api/v1/resources', 'ann', { identifier: other, name: 'Mail', scopes });
+  const ofOther = await tokenFor(built, browser, agent, 'mcp:read', other);
+  t.equal((await post(ofOther.token)).status, 401, 'of another API');
   const page = await post(writer.token, '/mcp', { origin: 'https://evil.example' });
   t.equal(page.status, 403, 'pages of other sites');
 });
