@@ -12,7 +12,7 @@ import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import { type EventField, type EventStore, KEPT_DAYS, type StoredEvent } from './event.ts';
 import { ADMIN, EVENT_TYPE_NAMES, EVENT_TYPES } from './event-types.ts';
-import { conditionsOf, mayRead, type ReadingRights } from './reading-rights.ts';
+import { conditionsOf, type ReadingRights, visibleTo, withActors } from './reading-rights.ts';
 
 type EventTypes = { entity: StoredEvent; field: EventField; draft: never; changes: never };
 
@@ -99,7 +99,16 @@ export function createEventResource({
       list: {
         scopes: READ,
         streams,
-        source: (caller) => store.where(async () => conditionsOf(await rights.ofCaller(caller))),
+        source(caller) {
+          const all = store.where(async () => conditionsOf(await rights.ofCaller(caller)));
+          return {
+            ...all,
+            async byKeyset(...query) {
+              const [found, given] = await Promise.all([all.byKeyset(...query), rights.ofCaller(caller)]);
+              return { ...found, items: found.items.map((event) => withActors(given, event)) };
+            },
+          };
+        },
         description:
           `The events of the last ${KEPT_DAYS} days that the caller may read, the oldest first; one is listed a second after it has ` +
           'been stored. Go on later with `filter[id][gt]` and the id of the last event. People see what concerns themselves and ' +
@@ -112,7 +121,8 @@ export function createEventResource({
         scopes: READ,
         async run(id, caller) {
           const found = await store.findById(id);
-          if (found !== undefined && mayRead(await rights.ofCaller(caller), found)) return found;
+          const visible = found && visibleTo(await rights.ofCaller(caller), found);
+          if (visible !== undefined) return visible;
           throw new ServiceError('not_found', 'There is no such event.');
         },
       },

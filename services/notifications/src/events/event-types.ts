@@ -43,7 +43,7 @@ const ACTORS = {
   actors: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'The client IDs of the applications that acted for the person, the latest first (RFC 8693); or the ID of the admin.',
+        'The client IDs of the applications that acted for the person, the latest first (RFC 8693); or the ID of the admin. Applications of the person do not see them.',
     }),
   ),
 };

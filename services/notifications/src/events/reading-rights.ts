@@ -76,6 +76,7 @@ export function createReadingRights(find: FindOwner) {
       return {
         scopes: new Set(isFirstParty ? [...scopes, MANAGE_APPS] : scopes.filter((it) => within.includes(it))),
         readers: role === null ? [] : readers(role, person ?? reader, clientIds),
+        seesActors: basis.keyId === null || role === 'machine',
       };
     },
     /** The person under whose role an application works; null for one that is trusted. */
@@ -85,12 +86,14 @@ export function createReadingRights(find: FindOwner) {
     /** The rights of the caller. A first-party token covers all of the caller's applications, any other token its own. */
     async ofCaller(caller: Caller): Promise<Rights> {
       const { scopes, clientId } = caller;
-      if (caller.person === undefined) return { scopes, readers: readers('machine', clientId, [clientId]) };
+      if (caller.person === undefined)
+        return { scopes, readers: readers('machine', clientId, [clientId]), seesActors: true };
+      const seesActors = isFirstParty(caller);
       const { id, role } = caller.person;
-      if (role === 'admin') return { scopes, readers: readers(role, id, []) };
+      if (role === 'admin') return { scopes, readers: readers(role, id, []), seesActors };
       const { clientIds } = await find(id);
-      const used = isFirstParty(caller) ? clientIds : clientIds.filter((it) => it === clientId);
-      return { scopes, readers: readers(role, id, used) };
+      const used = seesActors ? clientIds : clientIds.filter((it) => it === clientId);
+      return { scopes, readers: readers(role, id, used), seesActors };
     },
   };
 }
@@ -115,7 +118,12 @@ function readers(role: Role | 'machine', id: string, clientIds: readonly string[
 }
 
 /** Rights to read: the types by the scopes, and of each type the events that name one of the readers. */
-export type Rights = { scopes: ReadonlySet<string>; readers: readonly string[] };
+export type Rights = {
+  scopes: ReadonlySet<string>;
+  readers: readonly string[];
+  /** An application of a person does not learn which other ones act for the person. */
+  seesActors: boolean;
+};
 
 export function mayReadType({ scopes }: Pick<Rights, 'scopes'>, name: string): boolean {
   return typeOf(name)?.scopes.some((scope) => scopes.has(scope)) === true;
@@ -139,12 +147,27 @@ export function unavailableReason(rights: Rights, name: string, basis: GivenCred
   return 'Events about other people need an admin, an editor, or a token of a trusted application.';
 }
 
-export function mayRead(rights: Rights, { type, readers }: Pick<StoredEvent, 'type' | 'readers'>): boolean {
+export function mayRead(
+  rights: Omit<Rights, 'seesActors'>,
+  { type, readers }: Pick<StoredEvent, 'type' | 'readers'>,
+): boolean {
   return mayReadType(rights, type) && rights.readers.some((reader) => readers.includes(reader));
 }
 
+/** An event as somebody with these rights sees it; undefined when they may not read it. */
+export function visibleTo(rights: Rights, event: StoredEvent): StoredEvent | undefined {
+  return mayRead(rights, event) ? withActors(rights, event) : undefined;
+}
+
+/** An event with its actors, or without them. */
+export function withActors({ seesActors }: Pick<Rights, 'seesActors'>, event: StoredEvent): StoredEvent {
+  if (seesActors || event.data.actors === undefined) return event;
+  const { actors: _, ...data } = event.data;
+  return { ...event, data };
+}
+
 /** The conditions of a list of what may be read. */
-export function conditionsOf(rights: Rights): Condition<EventField>[] {
+export function conditionsOf(rights: Omit<Rights, 'seesActors'>): Condition<EventField>[] {
   const types = EVENT_TYPE_NAMES.filter((name) => mayReadType(rights, name));
   // The first one chooses the index, and there are fewer events of a reader than of a type.
   return [

@@ -160,13 +160,12 @@ export function mountDeliveryRoutes(
     caller: Caller,
   ): Promise<Shown[]> {
     const found = await events.findByIds(deliveries.map(({ event }) => event));
-    const isShown = await webhooks.shows(webhook, caller);
+    const show = await webhooks.show(webhook, caller);
     return deliveries.map((it) => {
-      const event = found.get(it.event) ?? 'The event is gone.';
-      return {
-        delivery: it,
-        event: typeof event === 'string' || isShown(event) ? event : 'You may not read this event.',
-      };
+      const event = found.get(it.event);
+      const shown = event && show(event);
+      const reason = event === undefined ? 'The event is gone.' : 'You may not read this event.';
+      return { delivery: it, event: shown ?? reason };
     });
   }
   const written = async (one: Delivery, caller: Caller) => {

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { EventStore, StoredEvent } from '../events/event.ts';
 import { payloadOf } from '../events/event-resource.ts';
 import { TEST_TYPE } from '../events/event-types.ts';
-import { mayRead, type ReadingRights } from '../events/reading-rights.ts';
+import { type ReadingRights, visibleTo } from '../events/reading-rights.ts';
 import { type Delivery, type DeliveryAttempt, type DeliveryResult, pauseAfter } from './delivery.ts';
 import { type DeliveryDocument, type DeliveryStore, deliveryDocuments } from './delivery-store.ts';
 import type { createEndpoints } from './endpoint.ts';
@@ -48,9 +48,9 @@ export function createWebhookSender(options: {
       });
     });
     if (!holds) return 'The webhook no longer holds: its credential has ended, or its owner has changed.';
-    if (type !== TEST_TYPE && !mayRead(rights, event))
-      return 'The applications of the owner may not read this event.';
-    return { webhook, event };
+    const visible = type === TEST_TYPE ? event : visibleTo(rights, event);
+    if (visible === undefined) return 'The applications of the owner may not read this event.';
+    return { webhook, event: visible };
   }
 
   return async ({ document, attempt: number }, { signal, note }) => {

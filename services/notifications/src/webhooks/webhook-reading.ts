@@ -3,7 +3,7 @@ import type { ListSource } from '@gatehouse/domain/list-query';
 import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
 import type { StoredEvent } from '../events/event.ts';
 import { TEST_TYPE } from '../events/event-types.ts';
-import { mayRead, type ReadingRights } from '../events/reading-rights.ts';
+import { type ReadingRights, visibleTo } from '../events/reading-rights.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { LastDay, Webhook, WebhookField, WebhookStore } from './webhook.ts';
 import type { WebhookAuthority } from './webhook-authority.ts';
@@ -81,10 +81,14 @@ export function createWebhookReading(options: {
       };
     },
 
-    /** Returns whether the payload of an event is shown: to a caller who may read it now, if the webhook may. */
-    async shows(webhook: Webhook, caller: Caller): Promise<(event: StoredEvent) => boolean> {
-      const both = await Promise.all([rights.ofWebhook(webhook), rights.ofCaller(caller)]);
-      return (event) => event.type === TEST_TYPE || both.every((it) => mayRead(it, event));
+    /** Returns a function that shows an event as it is sent: to a caller who may read it now, if the webhook may. */
+    async show(webhook: Webhook, caller: Caller): Promise<(event: StoredEvent) => StoredEvent | undefined> {
+      const [ofWebhook, ofCaller] = await Promise.all([rights.ofWebhook(webhook), rights.ofCaller(caller)]);
+      return (event) => {
+        if (event.type === TEST_TYPE) return event;
+        const visible = visibleTo(ofCaller, event);
+        return visible && visibleTo(ofWebhook, visible);
+      };
     },
   };
 }

@@ -58,10 +58,25 @@ t.test('an admin sees all, each once and in order, with no field but those of th
     { product_id: 'prd_1', order_id: 'ord_ann', change: -2 },
     { product_id: 'prd_1', order_id: 'ord_bob', change: 2 },
   ]);
-  const acted = data.filter((it) => 'actors' in it.data);
+  const firstParty = await issuer.person('usr_admin', 'admin', `${SCOPES} manage:apps`);
+  const acted = (await listed(firstParty, ALL.length)).filter((it) => 'actors' in it.data);
   t.match(acted, [{ type: 'order.updated', data: { actors: ['app_2', 'app_1'] } }]);
   t.equal(acted.length, 1, 'everybody sees what happens to a product, and nobody by which application');
   t.notMatch(JSON.stringify(data), /secret/);
+});
+
+t.test('an application of a person does not learn which others act for the person', async (t) => {
+  const types = 'filter[type]=order.updated';
+  for (const [scope, actors] of [
+    [`${SCOPES} manage:apps`, ['app_2', 'app_1']],
+    [SCOPES, undefined],
+  ] as const) {
+    const token = await issuer.person(BOB, 'user', scope);
+    const [event] = await listed(token, 1, types);
+    t.same(event?.data.actors, actors, scope);
+    const read = await call('GET', `/api/v1/events/${event?.id}`, token);
+    t.same(read.body, event);
+  }
 });
 
 t.test('who sees what', async (t) => {
