@@ -327,11 +327,7 @@ function createIssuing(shared: Shared & Revoking & Mailing) {
   const acceptsService = createServiceClients(config.services);
   const handles = createAccessTokenHandles(apiAudience(issuer));
   const store = createOidcStore(connection, {
-    findClient: createFindClient({
-      issuer,
-      acceptsService,
-      applications: { find: findApplication },
-    }),
+    findClient: createFindClient({ issuer, acceptsService, applications: { find: findApplication } }),
     findAccessToken: handles.find,
     denyToken: tokenDenial({ handles, findResource, revocations }),
     grantListeners: extensions.grantListeners,

@@ -105,7 +105,6 @@ export type Applications = ApplicationSecrets &
 export function createApplications(options: ApplicationDependencies): Applications {
   const { store, accounts, audit, authority, writes } = options;
   const trusts = createTrusts({ ...options, writes });
-  const recordUse = createLastUsedRecorder(store.used);
 
   const record = (manager: Manager, action: AuditAction, client: string, details: object = {}) =>
     recordBy(manager, audit, { action, client, details });
@@ -197,7 +196,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     ...givers,
 
-    used: recordUse,
+    used: createLastUsedRecorder(store.used),
 
     async roleIn(id, person) {
       const application = await options.find(id);
