@@ -389,7 +389,10 @@ t.test('a deployer applies in the name of the admin who marked it, for as long a
   t.ok(
     (await admin.export()).webhooks.some((it: { url: string }) => it.url === 'https://example.com/deployed'),
   );
-  t.equal(await statusOf(client, 'PUT', mark), 401, 'it marks no other: that takes a fresh sign-in');
+  t.equal(await statusOf(client, 'PUT', mark), 403, 'it marks no other');
+  const victim = { user_id: gatehouse.demo.admin.user_id };
+  t.equal(await statusOf(client, 'POST', '/api/v1/factors/set-up-links', victim), 403);
+  t.equal(await statusOf(client, 'POST', `/api/v1/applications/${pipeline.client_id}/secrets`, {}), 403);
   const users = `/v2/users/${gatehouse.demo.user.user_id}`;
   t.equal(await statusOf(client, 'PUT', users, { status: 'inactive' }), 403, 'it changes no accounts');
   // Credentials of members do not have the authority of the admin.

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { type ApiClient, createApiClient, type Send } from './api-client.ts';
 import { CliError, UsageError } from './errors.ts';
-import type { Output } from './output.ts';
+import { cell, type Output } from './output.ts';
 import type { Profile, Profiles } from './profiles.ts';
 import { type Credentials, type SignIn, SignInEndedError, type Strength } from './sign-in.ts';
 
@@ -37,8 +37,11 @@ export function createDeployment(options: DeploymentOptions) {
     asked?: Strength | { resource: string },
   ) {
     const flow = await signIn.start(issuer, asked);
-    const { verification_uri_complete: url, user_code: code } = flow.page;
-    show(`Open ${url}\nand compare the code: ${output.paint(code, 'bold')}`, flow.page);
+    const { user_code: code } = flow.page;
+    const { href: url, origin } = new URL(addressOf(flow.page.verification_uri_complete));
+    if (origin !== new URL(issuer).origin)
+      throw new CliError(`${issuer} asks to sign in at ${origin}, which is another deployment.`);
+    show(`Open ${url}\nand compare the code: ${output.paint(cell(code), 'bold')}`, flow.page);
     options.openPage?.(url);
     return output.progress('Waiting until you allow it on the page', flow.wait());
   }

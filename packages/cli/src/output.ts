@@ -62,5 +62,10 @@ export function cell(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-';
   if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(cell).join(', ');
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return text.replace(TIME, '$1 $2').replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, '�');
+  return withoutControls(text.replace(TIME, '$1 $2')).replaceAll('\n', '�');
+}
+
+/** A text of a deployment, without what a terminal would obey. Lines stay. */
+export function withoutControls(text: string): string {
+  return text.replaceAll(/(?!\n)\p{Cc}|\p{Bidi_Control}/gu, '�');
 }

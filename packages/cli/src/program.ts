@@ -14,7 +14,7 @@ import { addCompletion } from './completion.ts';
 import { addConfiguration } from './configuration/commands.ts';
 import { createDeployment, openInBrowser } from './deployment.ts';
 import { CliError, UsageError } from './errors.ts';
-import { createOutput } from './output.ts';
+import { createOutput, withoutControls } from './output.ts';
 import { createProfiles } from './profiles.ts';
 import type { Session } from './session.ts';
 import { createSignIn } from './sign-in.ts';
@@ -41,7 +41,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
     // commander has written its message itself.
-    if (!(error instanceof CommanderError)) stderr.write(`${sentenceOf(error)}\n`);
+    if (!(error instanceof CommanderError)) stderr.write(`${withoutControls(sentenceOf(error))}\n`);
     // To `plan`, 2 means changes.
     const isUsage = error instanceof CommanderError || error instanceof UsageError;
     return isUsage && !args.includes('plan') ? 2 : 1;

@@ -37,16 +37,17 @@ const WRITES = [
   ...['findOneAndUpdate', 'findOneAndReplace', 'findOneAndDelete', 'bulkWrite'],
 ];
 
-/** The same collection, whose writes end a dry run. */
+/** The same collection, whose writes end a dry run. Other users of the collection are not concerned. */
 function endingDryRuns<D extends { _id: string }>(collection: Collection<D>): Collection<D> {
-  const methods = collection as unknown as Record<string, (...args: unknown[]) => unknown>;
-  for (const name of WRITES) {
-    const write = methods[name]?.bind(collection);
-    if (write === undefined) continue;
-    methods[name] = (...args) => {
-      endDryRun();
-      return write(...args);
-    };
-  }
-  return collection;
+  const original = collection as unknown as Record<string, (...args: unknown[]) => unknown>;
+  const writes = WRITES.map((name) => [
+    name,
+    {
+      value: (...args: unknown[]) => {
+        endDryRun();
+        return original[name]?.(...args);
+      },
+    },
+  ]);
+  return Object.create(collection, Object.fromEntries(writes));
 }

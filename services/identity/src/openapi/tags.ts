@@ -37,6 +37,10 @@ export const TAGS: readonly { name: string; description: string }[] = Object.ent
     'An identity provider is another place where people have accounts, such as that of an organization. They sign in here with that account.',
   '/api/v1/trusted-issuers':
     'A trusted issuer signs tokens for programs elsewhere, such as the jobs of a CI. Applications authenticate with them, and need no secret.',
+  '/api/v1/configuration/lease':
+    'The lease of the configuration is held by the one program that applies a configuration file at a time.',
+  '/api/v1/configuration/tokens':
+    'A configuration token lets a deployer, an application that an admin has marked, apply a configuration file.',
   '/api/v1/impersonations':
     'An impersonation is a short token by which an admin acts as a user, with a reason that the audit log keeps.',
   '/api/v1/factors':

@@ -581,6 +581,30 @@ export const AUTHORITY = {
       },
     },
   },
+  deployer: {
+    name: 'Deployer, an application that applies configuration files in the name of an admin',
+    givenBy: 'an admin, to an application of their own, after a fresh sign-in',
+    bound:
+      'the requests that apply a configuration file, without accounts, members, invitations and its own credentials; 15 minutes a token',
+    restsOn: ['authority_epoch', 'recovery_epoch', 'admin_epoch'],
+    needs: 'admin',
+    cells: {
+      ends: {
+        [STOPS_A_THIEF]: ['recovered', 'undone'],
+        'the admin is none any more': ['role_lowered'],
+        'the admin can no longer do anything, and activating the account brings nothing back': [
+          'deactivated',
+          'deleted',
+        ],
+        'the admin takes back what they gave': ['credentials_ended', 'everything_ended'],
+        [OTHER_OWNER]: ['transferred'],
+        [WITH_APPLICATION]: ['application_deleted'],
+      },
+      stays: {
+        [LIVES]: ['password_changed', 'sessions_ended'],
+      },
+    },
+  },
   application_webhook: {
     name: 'Webhook or event stream that an application made',
     givenBy: 'the giver of the key, secret, public keys or federated credential that the application used',

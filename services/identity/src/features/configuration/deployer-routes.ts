@@ -11,6 +11,7 @@ import { Type } from 'typebox';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { ApplicationStore } from '../../core/applications/application.ts';
 import { applicationChanged } from '../../core/applications/application-changed-notice.ts';
+import { findCredential } from '../../core/applications/find-credential.ts';
 import { findManaged, recordBy } from '../../core/applications/ownership.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
 import type { Authority, Giver } from '../../core/authority/authority.ts';
@@ -78,7 +79,7 @@ export function deployerRoutes(options: Options): Api {
         throw new ServiceError('forbidden', 'Only an admin can mark an application, and only an own one.');
       if (application.type !== 'machine')
         throw new ServiceError('invalid', `An application of type ${application.type} is no deployer.`);
-      const { by, epoch } = await authority.give('trust', manager, application);
+      const { by, epoch } = await authority.give('deployer', manager, application);
       await store.put({ id, grantId: newId('dep'), by, epoch, createdAt: new Date() });
       void options.mails.notify(by, applicationChanged(application));
       const details = { deployer: true };
@@ -128,7 +129,8 @@ export function deployerTokenRoutes(options: Options): Api {
     summary: 'Get a token to apply a configuration',
     description:
       'For a deployer, with an access token of its own that it got with a secret or a federated credential. The token acts for the admin who has ' +
-      'marked it, names the application as `act`, and can neither change accounts nor do what takes a fresh sign-in.',
+      'marked it, and names the application as `act`. It is for the requests that apply a configuration file alone, and not for changes of the ' +
+      'application itself.',
     responses: { 201: response('The token.', tokenShape) },
     kinds: ['unavailable'],
     async handle({ ctx, caller }) {
@@ -137,8 +139,10 @@ export function deployerTokenRoutes(options: Options): Api {
       const application = await applicationStore.findNow(clientId);
       // Members of the application, and holders of API keys, do not get the authority of the admin.
       const isOwn = caller.subject === clientId && caller.keyId === undefined && caller.givenBy === undefined;
-      const isMarked = isOwn && found !== undefined && application?.owner === found.by;
-      const admin = isMarked ? await authority.giverOf('trust', found) : undefined;
+      // A token of a credential that was removed works for some time, and gets no others.
+      const credential = application && (await findCredential(application, caller.credentialId ?? ''));
+      const isMarked = isOwn && credential !== undefined && application?.owner === found?.by;
+      const admin = isMarked && found ? await authority.giverOf('deployer', found) : undefined;
       if (found === undefined || admin === undefined)
         throw new ServiceError(
           'forbidden',

@@ -1,11 +1,9 @@
 import type { Account, Accounts } from '../../core/accounts/account.ts';
 import type { AccountCache } from '../../core/accounts/account-cache.ts';
-import { type Application, type ApplicationStore, liveSecrets } from '../../core/applications/application.ts';
+import type { Application, ApplicationStore } from '../../core/applications/application.ts';
+import { findCredential } from '../../core/applications/find-credential.ts';
 import { credentialPermissions } from '../../core/applications/ownership.ts';
-import { publicKeyIds } from '../../core/applications/public-keys.ts';
 import type { Authority } from '../../core/authority/authority.ts';
-import type { GivenCapability } from '../../core/authority/authority-table.ts';
-import type { Given } from '../../core/authority/given.ts';
 import type { Extensions } from '../../core/extensions.ts';
 import type { EventStream } from './event-stream.ts';
 
@@ -66,20 +64,4 @@ export function createStreamRight(options: {
       return given === undefined || (await authority.giverOf(KIND, given, application)) !== undefined;
     },
   };
-}
-
-/** A credential by which the application gets tokens for itself. */
-async function findCredential(
-  { id, jwks, jwksGiven, secrets, federatedCredentials }: Application,
-  credentialId: string,
-): Promise<{ kind: GivenCapability; given: Given | undefined; issuer?: string } | undefined> {
-  const federated = federatedCredentials.find((it) => it.id === credentialId);
-  if (federated !== undefined)
-    return { kind: 'federated_credential', given: federated.given, issuer: federated.issuer };
-  if (jwks !== undefined) {
-    const isThere = (await publicKeyIds(id, jwks)).includes(credentialId);
-    return isThere ? { kind: 'public_keys', given: jwksGiven } : undefined;
-  }
-  const secret = liveSecrets({ secrets }).find((it) => it.id === credentialId);
-  return secret && { kind: 'client_secret', given: secret.given };
 }

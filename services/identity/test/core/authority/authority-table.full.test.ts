@@ -23,6 +23,7 @@ const TESTED_ELSEWHERE: Partial<Record<GivenCapability, string>> = {
   linked_identity: 'services/identity/test/features/identity-providers/identity-providers-api.test.ts',
   identity_assertion: 'services/identity/test/features/trusted-issuers/identity-assertions.full.test.ts',
   issued_assertion: 'services/identity/test/features/token-exchange/issue-identity-assertions.full.test.ts',
+  deployer: 'deploy/local/test/configuration.full.test.ts',
   passkey: 'services/identity/test/features/account/recovery/undo.full.test.ts',
 };
 /** Events that a session ends with, which take browsers with passkeys and other providers. */

@@ -11,7 +11,7 @@ function view(application: Application, path: string, base: string): Html {
   const { github } = PLATFORMS;
   const files = github.files({ base, application, subject: '', issuer: github.issuer, audience: base });
   return html`<p>A job at GitHub, GitLab, Kubernetes or a cloud signs in with the token that its platform gives it. No secret can leak or expire.</p>
-<ol><li>An admin adds the platform to the <a href="/dashboard/trusted-issuers">trusted issuers</a>.</li>
+<ol><li>An admin adds the platform to the trusted issuers.</li>
 <li><a href="${path}/credentials#federated">Add a federated credential</a>: it says which jobs sign in as this application. Then “How to use” beside it shows the code for any platform.</li>
 <li>Let the job ask for an access token, such as at GitHub Actions:</li></ol>
 ${Object.entries(files).map(([place, { text, grammar }], i) => html`<h3><code>${place}</code></h3>${codeBlock(`without-secret-${i}`, highlight(text, grammar))}`)}
