@@ -37,11 +37,8 @@ export function createDeployment(options: DeploymentOptions) {
     asked?: Strength | { resource: string },
   ) {
     const flow = await signIn.start(issuer, asked);
-    const { user_code: code } = flow.page;
-    const { href: url, origin } = new URL(addressOf(flow.page.verification_uri_complete));
-    if (origin !== new URL(issuer).origin)
-      throw new CliError(`${issuer} asks to sign in at ${origin}, which is another deployment.`);
-    show(`Open ${url}\nand compare the code: ${output.paint(cell(code), 'bold')}`, flow.page);
+    const url = pageOf(issuer, flow.page.verification_uri_complete);
+    show(`Open ${url}\nand compare the code: ${output.paint(cell(flow.page.user_code), 'bold')}`, flow.page);
     options.openPage?.(url);
     return output.progress('Waiting until you allow it on the page', flow.wait());
   }
@@ -204,6 +201,13 @@ export function addressOf(text: string): string {
     throw new UsageError(`${text} must begin with https://, since tokens are sent there.`);
   }
   return href.replace(/\/+$/, '');
+}
+
+/** The page of a sign-in, which a browser opens. Throws a CliError unless it is one of the deployment. */
+function pageOf(issuer: string, page: string): string {
+  const { href, origin } = new URL(addressOf(page));
+  if (origin === new URL(issuer).origin) return href;
+  throw new CliError(`${issuer} asks to sign in at ${origin}, which is another deployment.`);
 }
 
 /** The strength that a response asks for (RFC 9470 §3), if it is about that. */
