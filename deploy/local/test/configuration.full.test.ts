@@ -105,8 +105,7 @@ t.test(
   },
 );
 
-const NIGHTLY_ONLY = { skip: repetitions(2, 1 / 2) === 2 ? false : 'takes minutes: runs at night' };
-t.test('an apply that is killed at any request is completed by the next one', NIGHTLY_ONLY, async (t) => {
+t.test('an apply that is killed at any request is completed by the next one', async (t) => {
   await fc.assert(
     fc.asyncProperty(configurations, fc.nat(99), async (configuration, percent) => {
       const before = await admin.export();
