@@ -395,6 +395,8 @@ t.test('a deployer applies in the name of the admin who marked it, for as long a
   t.equal(await statusOf(client, 'POST', `/api/v1/applications/${pipeline.client_id}/secrets`, {}), 403);
   const users = `/v2/users/${gatehouse.demo.user.user_id}`;
   t.equal(await statusOf(client, 'PUT', users, { status: 'inactive' }), 403, 'it changes no accounts');
+  for (const path of ['/v2/orders', '/api/v1/events', '/api/v1/queues', '/api/v1/items'])
+    t.equal(await statusOf(client, 'GET', path), 403, `it does not read ${path}`);
   // Credentials of members do not have the authority of the admin.
   const key = await admin.call('POST', `/api/v1/applications/${pipeline.client_id}/api-keys`, {
     name: 'k',

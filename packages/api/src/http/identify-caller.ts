@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '@gatehouse/core/errors';
+import { pathOf } from '@gatehouse/server/request-path';
 import { requestInfo } from '@gatehouse/server/requests';
 import { type Caller, isFirstParty } from '@gatehouse/tokens/caller';
 import type { CredentialVerifier } from '@gatehouse/tokens/credentials';
+import { requireDeployerRequest } from './deployer-requests.ts';
 import {
   type AddressLimiter,
   countAll,
@@ -39,7 +41,7 @@ export function createCallLimits(shared?: RateLimitStore): CallLimits {
 /**
  * Verifies the credential in a request's headers, counts the request, and notes the caller for the log. From an address
  * that has used up its quota of unauthenticated requests, only cached credentials are accepted: others are not even
- * verified. `setHeaders` gets the rate limit headers. Throws what the verifier throws, and `rate_limited`. Of a request
+ * verified. `setHeaders` gets the rate limit headers. Throws what the verifier throws, `rate_limited`, and `forbidden` for a deployer that asks for more than it may. Of a request
  * with a body, readBody() checks the credential again, so that what was revoked meanwhile writes nothing.
  */
 export async function identifyCaller(
@@ -93,6 +95,7 @@ export async function identifyCaller(
       ]),
     );
   }
+  requireDeployerRequest(caller, credential.method, pathOf(credential.path));
   checkAfterBody(request, () => credentials.recheck(credential.authorization, caller));
   return caller;
 }

@@ -162,3 +162,13 @@ t.test('the quotas of a service', async (t) => {
   t.match(await limits.person.count('a'), { 'ratelimit-policy': '"person";q=12000;w=60' });
   t.match(await limits.unauthenticated.count('a'), { 'ratelimit-policy': '"address";q=300;w=60' });
 });
+
+t.test(
+  'a deployer asks for the requests of a configuration file alone, and each of its requests counts',
+  async (t) => {
+    const deployer = { ...PERSON, actors: ['app_1'], scopes: new Set(['manage:apps']) };
+    const limits = limitsOf(1, 1);
+    t.match((await identify(async () => deployer, limits)).result, { kind: 'forbidden' });
+    t.match((await identify(async () => deployer, limits)).result, { kind: 'rate_limited' });
+  },
+);

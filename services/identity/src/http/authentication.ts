@@ -13,7 +13,6 @@ import { API_KEY_PREFIX } from '@gatehouse/verify/api-key';
 import { decodeJwt, type JWTVerifyGetKey } from 'jose';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
-import { requireDeployerRequest } from './deployer-requests.ts';
 
 /** The caller of a request. Each function throws `unauthenticated` for a credential that is not valid. */
 export type Authentication = {
@@ -108,7 +107,6 @@ export function createAuthentication(options: {
   return {
     async authenticate(ctx, authorization) {
       const caller = await authenticate(ctx, authorization);
-      requireDeployerRequest(caller, ctx.method, ctx.path);
       options.onCaller(caller);
       return caller;
     },

@@ -4,7 +4,10 @@ import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
 
 const KINDS = '/api/v1/(?:applications|resources|trusted-issuers|identity-providers)';
 
-/** The requests by which a configuration file is applied. A deployer acts as its admin in these alone, whatever else admins may do. */
+/**
+ * The requests by which a configuration file is applied, to whichever service. A deployer acts as its admin in these alone, whatever else
+ * admins may do.
+ */
 const ALLOWED: readonly (readonly [method: RegExp, path: RegExp])[] = [
   [/^GET$/, new RegExp(`^(?:/userinfo|/api/v1/auth/permissions|${KINDS}(?:/.*)?|/api/v1/invitations)$`)],
   [/^POST$/, new RegExp(`^${KINDS}$`)],
@@ -12,6 +15,9 @@ const ALLOWED: readonly (readonly [method: RegExp, path: RegExp])[] = [
   [/^POST$/, /^\/api\/v1\/applications\/[^/]+\/federated-credentials$/],
   [/^DELETE$/, /^\/api\/v1\/applications\/[^/]+\/federated-credentials\/[^/]+$/],
   [/^(?:GET|POST|PUT|DELETE)$/, /^\/api\/v1\/configuration\/lease(?:\/[^/]+)?$/],
+  [/^GET$/, /^\/(?:v2\/users|v1\/users\/[^/]+)$/],
+  [/^(?:GET|POST)$/, /^\/api\/v1\/webhooks$/],
+  [/^(?:GET|PATCH|DELETE)$/, /^\/api\/v1\/webhooks\/[^/]+$/],
 ];
 
 /**

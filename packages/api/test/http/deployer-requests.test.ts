@@ -39,6 +39,18 @@ t.test('a deployer makes the requests of a configuration file, and no others', a
     [false, 'POST', '/api/v1/users/usr_1/revocations'],
     [false, 'GET', '/api/v1/audit'],
     [false, 'HEAD', '/api/v1/applications'],
+    [true, 'GET', '/v2/users'],
+    [true, 'GET', '/v1/users/usr_1'],
+    [false, 'PUT', '/v1/users/usr_1/role'],
+    [true, 'POST', '/api/v1/webhooks'],
+    [true, 'PATCH', '/api/v1/webhooks/whk_1'],
+    [false, 'POST', '/api/v1/webhooks/whk_1/rotate'],
+    [false, 'GET', '/api/v1/webhooks/whk_1/deliveries'],
+    [false, 'GET', '/api/v1/events'],
+    [false, 'GET', '/api/v1/requests'],
+    [false, 'GET', '/v2/orders'],
+    [false, 'PUT', '/api/v1/queues/messages/email'],
+    [false, 'POST', '/v2/notifications'],
   ];
   for (const [expected, method, path] of cases)
     t.equal(isAllowed(method, path), expected, `${method} ${path}`);
