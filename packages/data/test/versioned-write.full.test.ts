@@ -1,3 +1,4 @@
+import { untilFirstWrite } from '@gatehouse/core/dry-run';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
 import { monitored } from '@gatehouse/testing/explain';
@@ -169,6 +170,13 @@ t.test('an event delivered between the read and the write is not restored', asyn
   t.same(await subjectsOf(id), ['items.item.changed']);
   await items.remove(id, deleted);
   t.same(await subjectsOf(id), ['items.item.deleted']);
+});
+
+t.test('a dry run inserts nothing, and lets others insert, while batches are under way', async (t) => {
+  const dry = () => untilFirstWrite(() => inserted({ name: 'dry' }));
+  const results = await Promise.all([dry(), inserted(), dry(), inserted().then(dry), dry(), inserted()]);
+  t.equal(results.filter((it) => it !== undefined).length, 2);
+  t.equal(await collection.countDocuments({ name: 'dry' }), 0);
 });
 
 t.test('a write with endless conflicts ends as unavailable', async (t) => {

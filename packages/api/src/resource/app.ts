@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from '@fastify/cors';
 import { type ErrorKind, kindOfStatus, ServiceError } from '@gatehouse/core/errors';
 import type { Logger } from '@gatehouse/core/logger';
+import { isDryRun } from '@gatehouse/server/configuration-header';
 import { isCanonicalPath, pathOf } from '@gatehouse/server/request-path';
 import { requestInfo } from '@gatehouse/server/requests';
 import { withResourceMetadata } from '@gatehouse/tokens/resource-metadata';
@@ -30,6 +31,8 @@ declare module 'fastify' {
     errorBody?: ErrorBody;
     /** The member of the body that is kept as its original text (see parseJsonBody). */
     verbatim?: string | undefined;
+    /** Whether its handler obeys isDryRun(). */
+    dryRun?: true | undefined;
   }
 }
 
@@ -127,6 +130,11 @@ export function createApp(options: AppOptions): FastifyInstance {
       .call(app, request, reply)
       .then(note, () => {})
       .then(() => done(error));
+  });
+
+  app.addHook('preHandler', async ({ raw, method, routeOptions }) => {
+    if (method === 'GET' || method === 'HEAD' || routeOptions.config.dryRun || !isDryRun(raw)) return;
+    throw new ServiceError('invalid', 'This request cannot be a dry run.');
   });
 
   if (openapi !== undefined) mountOpenApi(app, openapi);

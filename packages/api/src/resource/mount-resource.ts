@@ -143,6 +143,7 @@ const mountCreate: Mount = (app, resource, path, options) => {
     body: candidates.map(({ definition }) => bodyShape(definition.body)),
     // The body is parsed before a profile is chosen: all profiles must agree on this.
     verbatim: candidates[0]?.definition.body.verbatim,
+    dryRun: create.dryRun,
     idempotent: true,
     responses: {
       [status]: {
@@ -239,6 +240,7 @@ const mountUpdate: Mount = (app, { noun, operations: { update }, example }, path
       description: 'Fields that are not in the body stay as they are.',
       body: [bodyShape({ ...body, schema })],
       verbatim: body.verbatim,
+      dryRun: update.dryRun,
       conditional: 'write',
       responses: {
         200: {

@@ -46,6 +46,8 @@ export type Operations<R extends ResourceTypes> = {
   read?: Access & { run(id: string, caller: Caller): Promise<R['entity']> };
   /** Throws `precondition_failed` unless the entity is at one of the versions. `request` is where the change comes from. */
   update?: Access & {
+    /** See {@link Creation}. */
+    dryRun?: true;
     run(
       id: string,
       changes: R['changes'],
@@ -69,6 +71,8 @@ export type Operations<R extends ResourceTypes> = {
 type Creation<R extends ResourceTypes> = {
   run(draft: R['draft'] & { id: string }, caller: Caller, request: RequestInfo): Promise<R['entity']>;
   findByKey?: never;
+  /** Whether it can be run up to its first write (@gatehouse/core/dry-run): its first effect is a write to a defined collection. */
+  dryRun?: true;
 };
 
 /**
@@ -88,6 +92,7 @@ type KeyedCreation<R extends ResourceTypes> = {
     draft: R['draft'],
     caller: Caller,
   ): Promise<EarlierCreation<R['entity']> | undefined>;
+  dryRun?: never;
 };
 
 /**

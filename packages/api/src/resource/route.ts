@@ -54,9 +54,10 @@ export function describeRoute<R extends ResourceTypes>(
     operation: string;
     errors: readonly ErrorKind[];
     verbatim?: string | undefined;
+    dryRun?: true | undefined;
   },
 ) {
-  const { operation, errors, verbatim, summary, description, ...others } = about;
+  const { operation, errors, verbatim, dryRun, summary, description, ...others } = about;
   const names = candidates.map(({ name }) => name).sort();
   const first = profiles.find(({ name }) => name === candidates[0]?.name);
   if (first === undefined) throw new Error(`no profile serves ${operation} on ${prefix}`);
@@ -66,7 +67,7 @@ export function describeRoute<R extends ResourceTypes>(
       ? `Profiles ${names.join(', ')}: the one that the application has pinned, else the one that the request matches, else the default.`
       : undefined;
   return {
-    config: { errorBody: first.errorBody, verbatim },
+    config: { errorBody: first.errorBody, verbatim, dryRun },
     schema: documented({
       ...others,
       scopes,

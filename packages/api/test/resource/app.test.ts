@@ -74,6 +74,28 @@ const REFUSED: Case[] = [
   ...['/things/%', '/things/%zz', '/things/%ff', '/things/%c3%28'].map((path): Case => [path, 400, path]),
 ];
 
+t.test('a route that declares no dry runs refuses them before it does anything', async (t) => {
+  let runs = 0;
+  const handler = async () => ({ runs: ++runs });
+  const { url } = await serveRoutes(t, (app) => {
+    app.get('/dry', handler);
+    app.post('/dry', handler);
+    app.put('/dry', { config: { dryRun: true }, handler });
+  });
+  const send = (method: string, header: string) =>
+    fetch(`${url}/dry`, { method, headers: { 'gatehouse-configuration': header } });
+  const refused = await send('POST', 'file="a.yaml", dry-run');
+  t.equal(refused.status, 400);
+  t.match(await refused.json(), { error: { message: 'This request cannot be a dry run.' } });
+  t.equal(runs, 0);
+  for (const [method, header] of [
+    ['GET', 'dry-run'],
+    ['PUT', 'dry-run'],
+    ['POST', 'file="dry-run"'],
+  ] as const)
+    t.equal((await send(method, header)).status, 200, `${method} ${header}`);
+});
+
 t.test('errors have the form of the path, and browsers can read them', async (t) => {
   const { url, lines } = await serveRoutes(t, things);
   for (const [i, version] of ['/v1', '/v2'].entries()) {

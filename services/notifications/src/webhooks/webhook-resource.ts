@@ -225,6 +225,7 @@ export function createWebhookResource(
           'applications may read them. The secret is in this response only. ' +
           `An owner has at most ${WEBHOOK_LIMITS.perOwner} webhooks.`,
         run: webhooks.create,
+        dryRun: true,
       },
       read: { scopes: READ, run: webhooks.read },
       update: {
@@ -233,6 +234,7 @@ export function createWebhookResource(
           'With the status active, a webhook that was paused is resumed, and rests on the caller as it is now, as with another URL or ' +
           'other events; see replay.',
         run: webhooks.update,
+        dryRun: true,
       },
       remove: {
         scopes: WRITE,
