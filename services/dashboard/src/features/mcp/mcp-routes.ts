@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { readBody } from '@gatehouse/api/http/request-body';
 import { ServiceError } from '@gatehouse/core/errors';
 import { problem } from '@gatehouse/server/json-response';
 import { requestInfo } from '@gatehouse/server/requests';
@@ -26,7 +26,7 @@ export function mcpRoutes(options: McpServerOptions & { oauth: Pick<OAuthClient,
       const { token, scopes, extra } = authInfo;
       return createMcpServer(options, { token, scopes: new Set(scopes), cause: extra?.cause as Cause, era });
     },
-    { maxSubscriptions: 0, maxRequestBodySize: MAX_BODY },
+    { maxSubscriptions: 0 },
   );
 
   router.all('/mcp', async (ctx) => {
@@ -48,7 +48,7 @@ export function mcpRoutes(options: McpServerOptions & { oauth: Pick<OAuthClient,
       const { client_id: clientId, sub, act } = claimsOf(exchanged.token);
       Object.assign(info, { client: clientId, subject: sub, actors: [act.sub] });
       const authInfo = { token: exchanged.token, clientId, scopes: [...exchanged.scopes], extra: { cause } };
-      await send(ctx, await handler.fetch(requestOf(ctx, publicUrl), { authInfo }));
+      await send(ctx, await handler.fetch(await requestOf(ctx, publicUrl), { authInfo }));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       respond(ctx, error);
@@ -78,16 +78,16 @@ function claimsOf(token: string): { client_id: string; sub: string; act: { sub: 
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
 }
 
-function requestOf(ctx: Context, publicUrl: string): Request {
+/** Throws `invalid` for a batch, which no protocol version since 2025-06-18 has: the list of tools a hundred times has 20 MB. */
+async function requestOf(ctx: Context, publicUrl: string): Promise<Request> {
   const { method } = ctx;
   const headers = Object.entries(ctx.headers).flatMap(([name, value]) =>
     typeof value === 'string' && name !== 'authorization' ? [[name, value] as [string, string]] : [],
   );
   const hasBody = method !== 'GET' && method !== 'HEAD';
-  return new Request(`${publicUrl}/mcp`, {
-    ...{ method, headers },
-    ...(hasBody ? { body: Readable.toWeb(ctx.req) as ReadableStream, duplex: 'half' } : {}),
-  });
+  const body = hasBody ? (await readBody(ctx.req, MAX_BODY)).toString() : null;
+  if (/^\s*\[/.test(body ?? '')) throw new ServiceError('invalid', 'Send one message in each request.');
+  return new Request(`${publicUrl}/mcp`, { method, headers, body });
 }
 
 async function send(ctx: Context, response: Response): Promise<void> {

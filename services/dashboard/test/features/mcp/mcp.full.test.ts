@@ -9,7 +9,8 @@ const agent = await registerAgent(built);
 const { browser } = await built.signedIn('ann');
 const reader = await tokenFor(built, browser, agent, 'mcp:read');
 const writer = await tokenFor(built, browser, agent, BOTH);
-const post = (token?: string, path = '/mcp', headers: Record<string, string> = {}) =>
+const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+const post = (token?: string, path = '/mcp', headers: Record<string, string> = {}, message: unknown = LIST) =>
   fetch(base + path, {
     method: 'POST',
     headers: {
@@ -17,7 +18,7 @@ const post = (token?: string, path = '/mcp', headers: Record<string, string> = {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...headers,
     },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    body: JSON.stringify(message),
   });
 
 t.test('the consent page says what the scopes allow', async (t) => {
@@ -118,6 +119,13 @@ t.test('a response is bounded, and says how to go on', async (t) => {
     text: /longer than 100,000 .*`limit`/,
   });
   t.notOk((await resultOf(client, 'list_api_v1_items', { limit: 1 })).isError);
+});
+
+t.test('a request has one message, of a bounded size', async (t) => {
+  const statusOf = async (message: unknown) => (await post(reader.token, '/mcp', {}, message)).status;
+  t.equal(await statusOf(LIST), 200);
+  t.equal(await statusOf([LIST, { ...LIST, id: 2 }]), 400);
+  t.equal(await statusOf({ ...LIST, params: { x: 'x'.repeat(1024 * 1024) } }), 413);
 });
 
 t.test('a token of the API is none here, and the reverse', async (t) => {
