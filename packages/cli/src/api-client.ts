@@ -61,6 +61,9 @@ export function createApiClient(
 
   async function open(method: string, path: string, request: ApiRequest = {}): Promise<Response> {
     const { query = {}, body, ifMatch, signal } = request;
+    // A link in a response could name another host, to which the token would be sent.
+    if (!path.startsWith('/'))
+      throw new UnreachableError(`${base} links to ${path}, which is no path of it.`);
     const url = new URL(base + path);
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(name, String(value));

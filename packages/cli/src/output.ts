@@ -15,11 +15,11 @@ export function createOutput(options: { stdout: Stream; stderr: Stream; json: bo
     paint,
     /** The result of a command. */
     result(value: unknown, text: string): void {
-      stdout.write(json ? `${JSON.stringify(value, undefined, 2)}\n` : `${text}\n`);
+      stdout.write(json ? `${jsonOf(value, 2)}\n` : `${text}\n`);
     },
     /** One of many results: an object a line (https://jsonlines.org). */
     line(value: unknown, text: string): void {
-      stdout.write(json ? `${JSON.stringify(value)}\n` : `${text}\n`);
+      stdout.write(json ? `${jsonOf(value)}\n` : `${text}\n`);
     },
     note(text: string): void {
       stderr.write(`${text}\n`);
@@ -50,7 +50,9 @@ export function createOutput(options: { stdout: Stream; stderr: Stream; json: bo
     facts(fields: Readonly<Record<string, unknown>>): string {
       const rows = Object.entries(fields).filter(([, value]) => value !== undefined);
       const width = Math.max(...rows.map(([name]) => name.length));
-      return rows.map(([name, value]) => `${paint(name.padEnd(width), 'dim')}  ${cell(value)}`).join('\n');
+      return rows
+        .map(([name, value]) => `${paint(cell(name).padEnd(width), 'dim')}  ${cell(value)}`)
+        .join('\n');
     },
   };
 }
@@ -63,6 +65,14 @@ export function cell(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(cell).join(', ');
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   return withoutControls(text.replace(TIME, '$1 $2')).replaceAll('\n', '�');
+}
+
+/** JSON with escapes in place of what a terminal would obey, as JSON.stringify writes them up to U+001F alone. */
+export function jsonOf(value: unknown, indent?: number): string {
+  return JSON.stringify(value, undefined, indent).replaceAll(
+    /(?!\n)\p{Cc}|\p{Bidi_Control}/gu,
+    (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** A text of a deployment, without what a terminal would obey. Lines stay. */

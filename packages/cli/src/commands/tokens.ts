@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { ApiClient } from '../api-client.ts';
 import { readRows } from '../collections.ts';
 import { CliError, UsageError } from '../errors.ts';
+import { jsonOf } from '../output.ts';
 import type { Session } from '../session.ts';
 import { toObject } from './collections.ts';
 
@@ -90,7 +91,7 @@ export function addTokens(program: Command, session: Session): void {
         ...sent,
         ...(ifMatch === undefined ? {} : { ifMatch }),
       });
-      if (body !== undefined) output.result(body, JSON.stringify(body, undefined, 2));
+      if (body !== undefined) output.result(body, jsonOf(body, 2));
     });
 }
 

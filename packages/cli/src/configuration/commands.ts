@@ -125,7 +125,7 @@ export async function apply(surroundings: Surroundings, path: string, flags: Fla
           ...summary(change),
           ...Object.fromEntries(shownOnce.map((name) => [name, response[name]])),
         });
-        secrets.push(...shownOnce.map((name) => `${change.name}: ${name} ${response[name]}`));
+        secrets.push(...shownOnce.map((name) => plain(`${change.name}: ${name} ${response[name]}`)));
       },
     });
     output.result({ changes: done }, [...secrets, `${counted(done.length)} applied.`].join('\n'));
