@@ -6,7 +6,9 @@ export type AppliedFile = { file: string; commit?: string };
 /** A file name of printable ASCII without quotes, and the hash of a commit. */
 const FILE = /(?:^|,\s*)file="([\x20\x21\x23-\x5b\x5d-\x7e]{1,200})"/;
 const COMMIT = /(?:^|,\s*)commit="([0-9a-f]{7,64})"/;
-const DRY_RUN = /(?:^|,\s*)dry-run(?:$|\s*,)/;
+/** A member that is true, with or without its value and parameters. Parts of strings are none. */
+const DRY_RUN = /(?:^|,)\s*dry-run(?:=\?1)?\s*(?:[;,]|$)/;
+const STRING = /"(?:[^"\\]|\\.)*"/g;
 
 const headerOf = ({ headers }: Pick<IncomingMessage, 'headers'>): string => {
   const header = headers['gatehouse-configuration'];
@@ -26,4 +28,4 @@ export function appliedFileOf(request: Pick<IncomingMessage, 'headers'>): Applie
 
 /** Whether a request with the member `dry-run` of this header is checked, and changes nothing. */
 export const isDryRun = (request: Pick<IncomingMessage, 'headers'>): boolean =>
-  DRY_RUN.test(headerOf(request));
+  DRY_RUN.test(headerOf(request).replaceAll(STRING, ''));
