@@ -1,3 +1,4 @@
+import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { build } from '../../build.ts';
 import { connect, type Mode, registerAgent, resultOf, tokenFor } from './agent.ts';
@@ -181,14 +182,17 @@ t.test('a machine gets no token for it, and no other client may exchange one', a
 });
 
 t.test('the request log and the audit log have the agent, the server and the person', async (t) => {
-  const client = await connect(built, reader.token);
-  await resultOf(client, 'read_v1_users', { id: people.ann.id });
-  const audit = await call<{ data: object[] }>(
-    'GET',
-    '/api/v1/audit?filter[action]=token.exchanged',
-    'admin',
-  );
-  t.match(audit.body.data[0], {
+  const entries = async () =>
+    (await call<{ data: object[] }>('GET', '/api/v1/audit?filter[action]=token.exchanged', 'admin')).body
+      .data;
+  const before = (await entries()).length;
+  const client = await connect(built, (await tokenFor(built, browser, agent, 'mcp:read')).token);
+  for (const _ of [1, 2, 3]) await resultOf(client, 'read_v1_users', { id: people.ann.id });
+  await post((await tokenFor(built, browser, agent, 'mcp:read')).token);
+  // An entry is listed a moment later.
+  await until(async () => (await entries()).length > before + 1, 10_000);
+  t.equal((await entries()).length, before + 2, 'one for each token, whatever the number of its requests');
+  t.match((await entries())[0], {
     ...{ client: agent.client_id, subject: people.ann.id },
     details: { actors: ['gatehouse-mcp'] },
   });

@@ -2,6 +2,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { apiAudience, mcpAudience, scopesOfTools } from '@gatehouse/tokens/scopes';
 import { decodeProtectedHeader } from 'jose';
+import { LRUCache } from 'lru-cache';
 import type Provider from 'oidc-provider';
 import { errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Account } from '../../core/accounts/account.ts';
@@ -56,6 +57,8 @@ type Target = { audience: string; resource: ProtectedResource | undefined; allow
  */
 export function createTokenExchange(options: Options) {
   return (provider: Provider, permissionsOf: RequestPermissions): void => {
+    /** The tokens whose exchange for tools is in the audit log. Each request to the MCP server exchanges its token again. */
+    const recorded = new LRUCache<string, true>({ max: 10_000 });
     /** For the tools of the MCP server: the same application calls the API, and the server is its actor. */
     async function exchangeForTools(ctx: KoaContextWithOIDC): Promise<void> {
       const { issuer, accounts, lifetimes } = options;
@@ -69,7 +72,9 @@ export function createTokenExchange(options: Options) {
         throw invalidGrant('the MCP server accepts no tokens that are bound to a key');
       const permitted = { ...owner, application, scopes: [] };
       const allowed = scopesFor(application.id, owner.within(scopesOfTools(caller.scopes)), account);
-      const { access_token, ...others } = await issueActingToken(options, ctx, {
+      const tokenId = caller.tokenId ?? '';
+      const audit = recorded.has(tokenId) ? { record: async () => {} } : options.audit;
+      const { access_token, ...others } = await issueActingToken({ ...options, audit }, ctx, {
         ...{ permitted, account, grant, actors: [MCP_ACTOR], jkt: undefined },
         target: { audience: apiAudience(issuer), resource: undefined },
         scopes: scopesWithin(allowed, request.scope),
@@ -78,6 +83,7 @@ export function createTokenExchange(options: Options) {
         restsOn: supportsOf(caller, kid),
         details: { actors: [MCP_ACTOR] },
       });
+      recorded.set(tokenId, true);
       ctx.body = { access_token, issued_token_type: request.tokenType, ...others };
     }
     async function exchange(ctx: KoaContextWithOIDC): Promise<void> {
