@@ -18,7 +18,9 @@ export async function untilFirstWrite<T>(work: () => Promise<T>): Promise<T | un
   }
 }
 
+export const isInDryRun = (): boolean => dryRun.getStore() !== undefined;
+
 /** To be called before each write: ends a dry run by an error, which `untilFirstWrite` catches. */
 export function endDryRun(): void {
-  if (dryRun.getStore() !== undefined) throw new FirstWrite();
+  if (isInDryRun()) throw new FirstWrite();
 }

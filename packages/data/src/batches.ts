@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { isInDryRun } from '@gatehouse/core/dry-run';
 
 /**
  * Returns a function that handles an item together with other items of the same time: while a batch is under way, the next one gathers.
@@ -37,7 +38,9 @@ export function createBatches<T, R>(options: {
     }
   }
 
-  return (item) => {
+  return async (item) => {
+    // By itself: with the others, it would be written with them, or end them.
+    if (isInDryRun()) return (await run([item]))[0] as R;
     const { promise, resolve, reject } = Promise.withResolvers<R>();
     gathered.push({ item, resolve, reject });
     if (!isRunning) void runAll();

@@ -29,7 +29,7 @@ export function defineCollection<D extends { _id: string } = StoredDocument>(
   const schema = new mongoose.Schema({ _id: String }, { collection: name, versionKey: false, strict: false });
   for (const { fields, options } of indexes) schema.index({ ...fields }, { ...options });
   connection.model(name, schema);
-  return endingDryRuns(connection.collection<D>(name));
+  return connection.collection<D>(name);
 }
 
 const WRITES = [
@@ -37,17 +37,15 @@ const WRITES = [
   ...['findOneAndUpdate', 'findOneAndReplace', 'findOneAndDelete', 'bulkWrite'],
 ];
 
-/** The same collection, whose writes end a dry run. Other users of the collection are not concerned. */
-function endingDryRuns<D extends { _id: string }>(collection: Collection<D>): Collection<D> {
-  const original = collection as unknown as Record<string, (...args: unknown[]) => unknown>;
-  const writes = WRITES.map((name) => [
-    name,
-    {
-      value: (...args: unknown[]) => {
-        endDryRun();
-        return original[name]?.(...args);
-      },
-    },
-  ]);
-  return Object.create(collection, Object.fromEntries(writes));
+/** Makes the writes of a collection end a dry run. Returns it. */
+export function endingDryRuns(collection: Collection): Collection {
+  const all = collection as unknown as Record<string, (...args: unknown[]) => unknown>;
+  for (const name of Object.hasOwn(all, 'insertOne') ? [] : WRITES) {
+    const write = all[name]?.bind(collection);
+    all[name] = (...args) => {
+      endDryRun();
+      return write?.(...args);
+    };
+  }
+  return collection;
 }

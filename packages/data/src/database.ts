@@ -5,6 +5,7 @@ import type { MetricFamily } from '@gatehouse/core/metrics-text';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { isTracing } from '@gatehouse/core/tracing';
 import mongoose, { type Connection } from 'mongoose';
+import { endingDryRuns } from './collection.ts';
 import { isUnreachable, unavailableError } from './driver-errors.ts';
 import { type Migration, migrate } from './migrations.ts';
 import { recordOperations } from './operation-spans.ts';
@@ -169,11 +170,15 @@ export function createDatabase(options: {
  * mongoose instance is configured so, hence a separate instance.
  */
 function createConnection(): Connection {
-  return new mongoose.Mongoose({
+  const connection = new mongoose.Mongoose({
     bufferCommands: false,
     autoIndex: false,
     autoCreate: false,
   }).createConnection();
+  const { collection } = connection;
+  connection.collection = ((...args: Parameters<typeof collection>) =>
+    endingDryRuns(collection.apply(connection, args))) as typeof collection;
+  return connection;
 }
 
 function createClient(uri: string, name: string): mongoose.mongo.MongoClient {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { endDryRun, untilFirstWrite } from '@gatehouse/core/dry-run';
 import { createBatches } from '@gatehouse/data/batches';
 import t from 'tap';
 
@@ -48,4 +49,19 @@ t.test('parallel batches have the items of one turn each, and wait for nothing',
   end();
   t.strictSame(await Promise.all(first), [1, 2, 3]);
   t.strictSame(batches, [[1, 2], [3], [4, 5]]);
+});
+
+t.test('an item of a dry run is handled by itself', async (t) => {
+  const batches: (readonly number[])[] = [];
+  const insert = createBatches<number, number>({
+    max: 3,
+    async run(items) {
+      batches.push(items);
+      endDryRun();
+      return items;
+    },
+  });
+  const dry = untilFirstWrite(() => insert(1));
+  t.strictSame(await Promise.all([dry, insert(2), insert(3)]), [undefined, 2, 3]);
+  t.strictSame(batches, [[1], [2, 3]]);
 });

@@ -1,3 +1,5 @@
+import { untilFirstWrite } from '@gatehouse/core/dry-run';
+import { isDryRun } from '@gatehouse/server/configuration-header';
 import { type Caller, requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { createEndpoints, type Endpoint } from '../endpoints/endpoints.ts';
@@ -39,8 +41,11 @@ export function mountEndpoints(
         async handler(request, reply) {
           const { params, query, body: sent } = request;
           const readBody = async () => sent;
-          const { body, ...response } = await respond(from(request, reply), { params, query, readBody });
+          const run = () => respond(from(request, reply), { params, query, readBody });
+          const responded = isDryRun(request) && method !== 'GET' ? await untilFirstWrite(run) : await run();
           if (reply.sent) return reply;
+          if (responded === undefined) return reply.code(204).send();
+          const { body, ...response } = responded;
           return send(reply, {
             ...response,
             text: body instanceof JsonText ? body.text : JSON.stringify(body),

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { endDryRun } from '@gatehouse/core/dry-run';
 import { newId, timeOfId } from '@gatehouse/core/ids';
 import type { Logger } from '@gatehouse/core/logger';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
@@ -175,6 +176,8 @@ export function createAudit(options: {
   const buffered: ReadonlySet<string> = new Set(BUFFERED);
   return {
     async record(entry) {
+      // Also of an entry that is written later: by then, the dry run is over.
+      endDryRun();
       options.onRecord?.(entry);
       const record = toRecord(entry);
       if (buffered.has(entry.action)) return writeSoon(record);

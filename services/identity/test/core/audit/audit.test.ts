@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { untilFirstWrite } from '@gatehouse/core/dry-run';
 import { createDatabase } from '@gatehouse/data/database';
+import { until } from '@gatehouse/testing/processes';
 import { recordingLogger } from '@gatehouse/testing/test-logger';
 import t from 'tap';
 import { createAudit, hashLogin } from '../../../src/core/audit/audit.ts';
@@ -33,6 +35,20 @@ t.test('who, what, when, from where', async (t) => {
   const at = record?.at.getTime() ?? 0;
   t.ok(at >= from && at <= Date.now());
   t.equal((record?.expiresAt.getTime() ?? 0) - at, 30 * 86_400_000);
+});
+
+t.test('a dry run records nothing, and lets others be recorded', async (t) => {
+  const own = createAudit({ store, key, keepDays: 1, logger });
+  const entry = { action: 'sign_out', origin, subject: 'usr_dry' } as const;
+  const outcome = await untilFirstWrite(async () => {
+    await own.record(entry);
+    return 'recorded';
+  });
+  t.equal(outcome, undefined);
+  await own.record({ ...entry, subject: 'usr_wet' });
+  await until(async () => (await latestEntries(store, { subject: 'usr_wet' }, 1)).length === 1, 5000);
+  await own.stop();
+  t.same(await latestEntries(store, { subject: 'usr_dry' }, 1), []);
 });
 
 t.test(
