@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { endDryRun } from '@gatehouse/core/dry-run';
 import { newId, timeOfId } from '@gatehouse/core/ids';
 import type { Logger } from '@gatehouse/core/logger';
+import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { createPeriodicTask } from '@gatehouse/core/periodic';
 import { AUDIT_ACTIONS, type AuditAction } from '@gatehouse/domain/audit-actions';
 import { loginKey } from '@gatehouse/domain/folded-key';
@@ -195,6 +196,11 @@ export function createAudit(options: {
 export function originOf(ctx: Context): Origin {
   const { id: requestId, address, userAgent, applied } = requestInfo(ctx.req);
   return { address, userAgent, requestId, applied };
+}
+
+/** The fields of an entry that describe a person's request, and the client through which they made it: a deployer acts for an admin. */
+export function actedBy(ctx: Context, actor: string): Pick<AuditEntry, 'origin' | 'actor' | 'client'> {
+  return { origin: originOf(ctx), actor, ...omitUndefined({ client: requestInfo(ctx.req).client }) };
 }
 
 /** The fields of an entry that describe a request to another service. An application that acts for a person is named in the details. */

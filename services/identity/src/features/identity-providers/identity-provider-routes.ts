@@ -6,7 +6,7 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { type TSchema, Type } from 'typebox';
 import { nameProblems } from '../../core/applications/application-rules.ts';
-import { type Audit, originOf } from '../../core/audit/audit.ts';
+import { type Audit, actedBy } from '../../core/audit/audit.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
@@ -206,7 +206,7 @@ export function identityProviderRoutes(options: {
     actor: string,
     details: { provider: string; fields?: string[] },
   ): Promise<void> {
-    await audit.record({ action: `identity_provider.${action}`, origin: originOf(ctx), actor, details });
+    await audit.record({ action: `identity_provider.${action}`, ...actedBy(ctx, actor), details });
   }
 
   api.post('create', '/', {

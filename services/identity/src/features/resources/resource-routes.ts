@@ -13,7 +13,7 @@ import type { ApplicationStore } from '../../core/applications/application.ts';
 import { nameProblems } from '../../core/applications/application-rules.ts';
 import { isOnHostOf } from '../../core/applications/hosts.ts';
 import { type FindOwner, mayOwn } from '../../core/applications/ownership.ts';
-import { type Audit, originOf } from '../../core/audit/audit.ts';
+import { type Audit, actedBy } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';
 import { OwnerParameter } from '../applications/managers.ts';
@@ -185,7 +185,7 @@ export function resourceRoutes(options: {
   }
 
   const record = (ctx: Context, action: 'created' | 'changed' | 'deleted', actor: string, details: object) =>
-    audit.record({ action: `resource.${action}`, origin: originOf(ctx), actor, details: { ...details } });
+    audit.record({ action: `resource.${action}`, ...actedBy(ctx, actor), details: { ...details } });
 
   /** Inserts it in place of the resource of somebody else, whom the metadata at its URL does not name. */
   async function replaceOther(ctx: Context, resource: Resource) {

@@ -9,7 +9,7 @@ import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { type Static, Type } from 'typebox';
 import { readPublicKeys } from '../../core/applications/public-keys.ts';
-import { type Audit, originOf } from '../../core/audit/audit.ts';
+import { type Audit, actedBy } from '../../core/audit/audit.ts';
 import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { personApi } from '../../http/person-api.ts';
@@ -143,7 +143,8 @@ export function trustedIssuerRoutes(options: {
   ) {
     await audit.record({
       action: `trusted_issuer.${action}`,
-      ...{ origin: originOf(ctx), actor, details: { ...details } },
+      ...actedBy(ctx, actor),
+      details: { ...details },
     });
   }
 
