@@ -7,6 +7,7 @@ import type { DocumentCollection, StoredDocument } from './collection.ts';
 import type { Counts } from './counts.ts';
 import { duplicateKeyField, duplicateKeyValue } from './duplicate-key.ts';
 import { insertNew } from './insert-new.ts';
+import { laterThan } from './later-than.ts';
 import { type OutboxEvent, outboxEvent, type StoredEvents } from './outbox.ts';
 
 /** The version and time of a write. */
@@ -210,9 +211,8 @@ function createWriteQueue() {
   };
 }
 
-/** Strictly increasing, even within one millisecond or when the clock is set back. */
-function revisionAfter({ version, updatedAt }: Revision): Revision {
-  return { version: version + 1, updatedAt: new Date(Math.max(Date.now(), updatedAt.getTime() + 1)) };
+function revisionAfter(revision: Revision): Revision {
+  return { version: revision.version + 1, updatedAt: laterThan(revision) };
 }
 
 /** The stage that leaves a tombstone: of a pipeline, since an event may be delivered and removed from the outbox at the same time. */

@@ -4,8 +4,7 @@ import { v2Body } from '@gatehouse/api/http/error-bodies';
 import { JsonText } from '@gatehouse/api/http/json-body';
 import type { Operation } from '@gatehouse/api/openapi/operation';
 import { untilFirstWrite } from '@gatehouse/core/dry-run';
-import { ServiceError } from '@gatehouse/core/errors';
-import { allowsVersion } from '@gatehouse/domain/if-version';
+import type { IfVersion } from '@gatehouse/domain/if-version';
 import { isDryRun } from '@gatehouse/server/configuration-header';
 import type { Caller } from '@gatehouse/tokens/caller';
 import { MANAGE_APPS } from '@gatehouse/tokens/scopes';
@@ -22,6 +21,9 @@ export type Api = {
   operations: Operations;
 };
 
+/** `ifVersion`: the versions on which a conditional change depends (see core/optimistic-writes.ts). */
+type FromRequest = { ctx: Context; ifVersion: IfVersion };
+
 /** Mounts endpoints on a Koa router. `identify` says who makes a request, before anything else of it is read. */
 export function createApi<I extends object>({
   identify,
@@ -30,31 +32,18 @@ export function createApi<I extends object>({
   const { prefix, errors } = options;
   const router = new Router({ prefix, sensitive: true });
   const operations: Record<string, Operation> = {};
-  /** The endpoints that read what another one at the same path changes. */
-  const reads = new Map<string, Endpoint<I & { ctx: Context }>>();
   router.use(async (ctx, next) => {
     ctx.set('cache-control', 'no-store');
     await next();
   });
-  /** Throws `precondition_failed` unless the resource is as the request knows it (RFC 9110 §13.1.1). */
-  async function requireMatch(path: string, params: unknown, who: I & { ctx: Context }): Promise<void> {
-    const versions = ifMatch(who.ctx.req);
-    const read = versions && reads.get(path);
-    if (read === undefined) return;
-    const { body } = await read.respond(who, { params, query: {}, readBody: async () => undefined });
-    if (allowsVersion(versions, versionOf(body))) return;
-    throw new ServiceError('precondition_failed', 'It has been changed meanwhile. Read it again.');
-  }
-
-  function mount(endpoint: Endpoint<I & { ctx: Context }>): void {
+  function mount(endpoint: Endpoint<I & FromRequest>): void {
     const { method, path, url, operation, admit, respond } = endpoint;
     operations[`${method} ${url}`] = operation;
-    if (operation.conditional === 'read') reads.set(path, endpoint);
     router.register(path, [method], async (ctx: Context) => {
-      const who = { ...(await identify(ctx)), ctx };
+      const ifVersion = operation.conditional === 'write' ? ifMatch(ctx.req) : undefined;
+      const who = { ...(await identify(ctx)), ctx, ifVersion };
       const { params, query } = ctx;
       admit(who, params);
-      if (operation.conditional === 'write') await requireMatch(path, params, who);
       const run = () => respond(who, { params, query, readBody: () => readJson(ctx) });
       const response = isDryRun(ctx.req) && method !== 'GET' ? await untilFirstWrite(run) : await run();
       if (response === undefined) {

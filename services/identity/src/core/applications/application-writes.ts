@@ -1,4 +1,3 @@
-import { ServiceError } from '@gatehouse/core/errors';
 import type { Audit } from '../audit/audit.ts';
 import type { RevocationEntry } from '../revocations/revocations.ts';
 import {
@@ -12,9 +11,6 @@ import {
 } from './application.ts';
 import type { ApplicationKeys } from './application-keys.ts';
 import type { MemberStore } from './member.ts';
-
-/** How often a change is tried when others change the application at the same time. */
-const MAX_TRIES = 5;
 
 export type ApplicationWrites = {
   /**
@@ -85,15 +81,6 @@ export function withNotedKeys<C extends ApplicationChanges>(changes: C, { jwks }
   return jwks?.uri !== undefined && changes.jwks?.uri === jwks.uri ? { ...changes, jwks } : changes;
 }
 
-/** Repeats a change until `attempt`, which is undefined when others were faster, has a result. Throws `conflict`. */
-export async function retried<T>(attempt: () => Promise<T | undefined>): Promise<T> {
-  for (let i = 0; i < MAX_TRIES; i += 1) {
-    const result = await attempt();
-    if (result !== undefined) return result;
-  }
-  throw new ServiceError('conflict', 'This application is being changed by others: try again.');
-}
-
 /** Whether tokens that were issued before carry more than new ones would. */
 function isLess(next: Application, before: Application): boolean {
   return (
@@ -122,7 +109,7 @@ export function createRemoval(options: {
   return async (owner) => {
     // One page: nobody owns more.
     for (const { id: client } of await store.list({ owner, after: undefined, limit: MAX_APPLICATIONS })) {
-      const deleted = await store.markDeleted(client, owner);
+      const deleted = await store.markDeleted(client, { owner });
       // Somebody else has got it meanwhile.
       if (deleted === undefined) continue;
       const cause = { cause: 'owner' };

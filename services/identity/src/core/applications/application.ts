@@ -270,9 +270,9 @@ export type ApplicationStore = {
   transfer(read: Application, owner: string): Promise<Application | 'full' | undefined>;
   /**
    * Raises the epoch and hides the application, until revocationWritten() removes it. Undefined when there is none, or it is
-   * not this owner's.
+   * not this owner's or has been changed since this time.
    */
-  markDeleted(id: string, owner?: string): Promise<Application | undefined>;
+  markDeleted(id: string, only?: { owner?: string; updatedAt?: Date }): Promise<Application | undefined>;
   /**
    * Raises the epochs of an owner's applications that are not trusted, and marks each until revocationWritten(). Not those
    * for which this was done for this epoch of the owner's account, so that it can be repeated until it is complete.

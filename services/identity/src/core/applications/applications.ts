@@ -5,6 +5,7 @@ import { newId } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { requireUnprotected } from '@gatehouse/core/protection';
 import type { AuditAction } from '@gatehouse/domain/audit-actions';
+import type { IfVersion } from '@gatehouse/domain/if-version';
 import type { Role } from '@gatehouse/tokens/scopes';
 import type { AccountMails } from '../accounts/account-mails.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -12,6 +13,7 @@ import type { ApplicationRole } from '../authority/application-role.ts';
 import type { Authority } from '../authority/authority.ts';
 import type { Given } from '../authority/given.ts';
 import { createLastUsedRecorder } from '../last-used.ts';
+import { changeAtVersion } from '../optimistic-writes.ts';
 import {
   type AccompanyingChanges,
   type Application,
@@ -29,7 +31,7 @@ import { applicationChanged } from './application-changed-notice.ts';
 import type { ApplicationKeys } from './application-keys.ts';
 import { type FindScopes, newRuleProblems, scopeProblems, settingsProblems } from './application-rules.ts';
 import { type ApplicationSecrets, createSecrets } from './application-secrets.ts';
-import { type ApplicationWrites, retried, withNotedKeys } from './application-writes.ts';
+import { type ApplicationWrites, withNotedKeys } from './application-writes.ts';
 import { requireDeveloperChanges, settingsOfOwner } from './changed-by.ts';
 import { createGivenCredentials, type GivenCredentials } from './given-credentials.ts';
 import type { MemberStore } from './member.ts';
@@ -89,8 +91,13 @@ export type Applications = ApplicationSecrets &
     find(id: string, requester?: string): Promise<Application | undefined>;
     /** Throws `forbidden` for a member with a lower role than `needed`, by default a viewer. */
     read(manager: Manager, id: string, needed?: ApplicationRole): Promise<Application>;
-    change(manager: Manager, id: string, changes: ApplicationChanges): Promise<Application>;
-    remove(manager: Manager, id: string): Promise<void>;
+    change(
+      manager: Manager,
+      id: string,
+      changes: ApplicationChanges,
+      ifVersion?: IfVersion,
+    ): Promise<Application>;
+    remove(manager: Manager, id: string, ifVersion?: IfVersion): Promise<void>;
     /** Records that the application was given tokens. */
     used(id: string, address: string): void;
     /** The role that a person has in an application, which may be less than their own. */
@@ -154,9 +161,9 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     read: (manager, id, needed = 'viewer') => findManaged(options, manager, id, needed),
 
-    async change(manager, id, wanted) {
-      return retried(async () => {
-        const before = await findManaged(options, manager, id, 'developer');
+    change(manager, id, wanted, ifVersion) {
+      const read = () => findManaged(options, manager, id, 'developer');
+      return changeAtVersion(ifVersion, read, async (before) => {
         const changes = withNotedKeys(withRequired(wanted, before.type), before);
         const next = { ...before, ...changes };
         if ((await authority.roleOf(before, manager)) !== 'owner') requireDeveloperChanges(before, changes);
@@ -185,10 +192,13 @@ export function createApplications(options: ApplicationDependencies): Applicatio
       });
     },
 
-    async remove(manager, id) {
-      requireUnprotected(await findManaged(options, manager, id, 'owner'), 'application');
-      const deleted = await store.markDeleted(id);
-      if (deleted !== undefined) await writes.revoke([{ application: deleted, over: true }]);
+    async remove(manager, id, ifVersion) {
+      const read = () => findManaged(options, manager, id, 'owner');
+      const deleted = await changeAtVersion(ifVersion, read, async (before) => {
+        requireUnprotected(before, 'application');
+        return store.markDeleted(id, { updatedAt: before.updatedAt });
+      });
+      await writes.revoke([{ application: deleted, over: true }]);
       await record(manager, 'application.deleted', id);
     },
 

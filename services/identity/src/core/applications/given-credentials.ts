@@ -1,8 +1,9 @@
 import { type Authority, givenByOwner } from '../authority/authority.ts';
 import type { Given } from '../authority/given.ts';
+import { retried } from '../optimistic-writes.ts';
 import { type Application, type ApplicationStore, publicKeysId } from './application.ts';
 import type { ApplicationKeys } from './application-keys.ts';
-import { type ApplicationWrites, retried } from './application-writes.ts';
+import type { ApplicationWrites } from './application-writes.ts';
 import type { MemberStore } from './member.ts';
 import { lowerRole } from './ownership.ts';
 import type { Trusts } from './trust.ts';

@@ -3,8 +3,9 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { ROLES } from '@gatehouse/tokens/scopes';
 import type { Audit } from '../audit/audit.ts';
 import type { Authority } from '../authority/authority.ts';
+import { retried } from '../optimistic-writes.ts';
 import type { Application, ApplicationStore, Trust } from './application.ts';
-import { type ApplicationWrites, retried } from './application-writes.ts';
+import type { ApplicationWrites } from './application-writes.ts';
 import type { FindOwner, Manager, Owner } from './ownership.ts';
 
 /**

@@ -157,8 +157,8 @@ export function applicationRoutes(options: {
     body: shape('ApplicationChanges', Changes, { name: 'Lighthouse 2' }),
     responses: ok('The changed application.', applicationShape),
     kinds: ['conflict'],
-    handle: async ({ manager, params, body }) =>
-      applicationView(await applications.change(manager, params.client_id, changesOf(body))),
+    handle: async ({ manager, params, body, ifVersion }) =>
+      applicationView(await applications.change(manager, params.client_id, changesOf(body), ifVersion)),
   });
 
   api.delete('remove', '/:client_id', {
@@ -168,7 +168,7 @@ export function applicationRoutes(options: {
     conditional: 'write',
     kinds: ['conflict'],
     responses: done('The application has been deleted.'),
-    handle: ({ manager, params }) => applications.remove(manager, params.client_id),
+    handle: ({ manager, params, ifVersion }) => applications.remove(manager, params.client_id, ifVersion),
   });
   return api;
 }

@@ -2,11 +2,13 @@ import { invalidFields } from '@gatehouse/api/http/schema';
 import { created, done, listOf, ok, shape } from '@gatehouse/api/openapi/shapes';
 import { ServiceError } from '@gatehouse/core/errors';
 import { requireUnprotected } from '@gatehouse/core/protection';
+import { laterThan } from '@gatehouse/data/later-than';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { type TSchema, Type } from 'typebox';
 import { nameProblems } from '../../core/applications/application-rules.ts';
 import { type Audit, actedBy } from '../../core/audit/audit.ts';
+import { changeAtVersion } from '../../core/optimistic-writes.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
 import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
@@ -18,7 +20,7 @@ import type { LinkedIdentityStore } from './linked-identity.ts';
 import { notificationPath } from './notification-routes.ts';
 import type { ProviderSealer } from './provider-sealer.ts';
 import { MAX_PROVIDERS, ProviderSettings, providerOf, wrong } from './provider-settings.ts';
-import { nextUpdate, type ProviderStore, providerSupport } from './stored-provider.ts';
+import { type ProviderStore, providerSupport, type StoredProvider } from './stored-provider.ts';
 import { UpstreamError } from './upstream-identity.ts';
 
 const PREFIX = '/api/v1/identity-providers';
@@ -200,6 +202,22 @@ export function identityProviderRoutes(options: {
     return provider.id;
   }
 
+  /** Undefined when somebody else has changed it since it was read. */
+  async function change(stored: StoredProvider, body: Readonly<Record<string, unknown>>) {
+    const before = sealer.open(stored);
+    const settled = Object.entries({ ...before, ...body }).filter(([, value]) => value !== null);
+    const entry = Object.fromEntries(settled) as ProviderSettings;
+    // The issuer decides where the secret goes: an admin, who cannot read it, must not have it sent to a server of their own.
+    const secret = before.preset === 'apple' ? 'private_key' : 'client_secret';
+    const isElsewhere = providerOf(entry).issuer !== providerOf(before).issuer;
+    if (isElsewhere && typeof body[secret] !== 'string') {
+      throw wrong(secret, 'is required together with another issuer');
+    }
+    await check(entry);
+    const changed = { ...stored, ...sealer.seal(stored.id, entry), updatedAt: laterThan(stored) };
+    return (await store.replace(stored, changed)) ? { changed, entry, isElsewhere } : undefined;
+  }
+
   async function record(
     ctx: Context,
     action: 'added' | 'changed' | 'removed',
@@ -268,33 +286,19 @@ export function identityProviderRoutes(options: {
     body: shape('IdentityProviderChanges', Type.Object(changes), { label: 'Acme', sign_up: 'off' }),
     responses: ok('The identity provider.', providerShape),
     kinds: ['conflict'],
-    async handle({ ctx, person, params, body }) {
-      const stored = await findStored(params.id);
-      const before = sealer.open(stored);
-      const settled = Object.entries({ ...before, ...body }).filter(([, value]) => value !== null);
-      const entry = Object.fromEntries(settled) as ProviderSettings;
-      // The issuer decides where the secret goes: an admin, who cannot read it, must not have it sent to a server of their own.
-      const secret = before.preset === 'apple' ? 'private_key' : 'client_secret';
-      const isElsewhere = providerOf(entry).issuer !== providerOf(before).issuer;
-      if (isElsewhere && typeof body[secret] !== 'string') {
-        throw wrong(secret, 'is required together with another issuer');
-      }
-      await check(entry);
-      const updatedAt = nextUpdate(stored);
-      const sealed = sealer.seal(stored.id, entry);
-      if (!(await store.replace(stored, { ...stored, ...sealed, updatedAt }))) {
-        throw new ServiceError(
-          'conflict',
-          'Somebody else has changed this identity provider meanwhile. Read it again.',
-        );
-      }
+    async handle({ ctx, person, params, body, ifVersion }) {
+      const { changed, entry, isElsewhere } = await changeAtVersion(
+        ifVersion,
+        () => findStored(params.id),
+        (stored) => change(stored, body),
+      );
       // Also when it was off before: a crash may have kept it from being written.
       if (isElsewhere || !providerOf(entry).isEnabled) {
-        await revocations.write([providerSupport({ id: stored.id, updatedAt })]);
+        await revocations.write([providerSupport(changed)]);
       }
-      await record(ctx, 'changed', person.id, { provider: stored.id, fields: Object.keys(body) });
+      await record(ctx, 'changed', person.id, { provider: params.id, fields: Object.keys(body) });
       await active.reload();
-      return view(await find(stored.id));
+      return view(await find(params.id));
     },
   });
 
@@ -319,13 +323,17 @@ export function identityProviderRoutes(options: {
     conditional: 'write',
     responses: done('It is removed; on other replicas, within five seconds.'),
     kinds: ['conflict'],
-    async handle({ ctx, person, params }) {
-      const stored = await findStored(params.id);
-      const { id, settings } = stored;
-      requireUnprotected({ protected: settings.protected === true }, 'identity provider');
-      // First: after a crash, it can be removed again.
-      await revocations.write([providerSupport({ id, updatedAt: nextUpdate(stored) })]);
-      await store.remove(id);
+    async handle({ ctx, person, params: { id }, ifVersion }) {
+      await changeAtVersion(
+        ifVersion,
+        () => findStored(id),
+        async (stored) => {
+          requireUnprotected({ protected: stored.settings.protected === true }, 'identity provider');
+          // First: after a crash, it can be removed again.
+          await revocations.write([providerSupport({ id, updatedAt: laterThan(stored) })]);
+          return (await store.remove(stored)) || undefined;
+        },
+      );
       await record(ctx, 'removed', person.id, { provider: id });
       await active.reload();
     },

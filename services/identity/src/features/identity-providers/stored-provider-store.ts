@@ -38,6 +38,7 @@ export function createProviderStore(connection: Connection): ProviderStore {
     async replace({ id: _id, updatedAt: updated_at }, changed) {
       return (await providers.replaceOne({ _id, updated_at }, write(changed))).matchedCount === 1;
     },
-    remove: async (_id) => (await providers.deleteOne({ _id })).deletedCount === 1,
+    remove: async ({ id: _id, updatedAt: updated_at }) =>
+      (await providers.deleteOne({ _id, updated_at })).deletedCount === 1,
   };
 }

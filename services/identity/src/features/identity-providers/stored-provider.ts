@@ -13,10 +13,6 @@ export function providerSupport({ id, updatedAt }: Pick<StoredProvider, 'id' | '
   return { kind: 'grant' as const, id: `provider_${id}`, epoch: updatedAt.getTime() };
 }
 
-/** When a provider changes: later than before on every clock, since replicas see by it that something has changed. */
-export const nextUpdate = ({ updatedAt }: Pick<StoredProvider, 'updatedAt'>) =>
-  new Date(Math.max(Date.now(), updatedAt.getTime() + 1));
-
 /** The store of these providers. Writes are durable when they resolve. */
 export type ProviderStore = {
   /** All of them, the oldest first. */
@@ -25,5 +21,6 @@ export type ProviderStore = {
   insert(provider: StoredProvider): Promise<boolean>;
   /** Replaces the one that was read; returns false if it was changed or removed since. */
   replace(read: StoredProvider, changed: StoredProvider): Promise<boolean>;
-  remove(id: string): Promise<boolean>;
+  /** The same for its removal. */
+  remove(read: StoredProvider): Promise<boolean>;
 };

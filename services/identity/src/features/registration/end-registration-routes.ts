@@ -3,10 +3,11 @@ import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import type { ApplicationStore } from '../../core/applications/application.ts';
-import { type ApplicationWrites, retried } from '../../core/applications/application-writes.ts';
+import type { ApplicationWrites } from '../../core/applications/application-writes.ts';
 import { findManaged, recordBy } from '../../core/applications/ownership.ts';
 import type { Audit } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
+import { retried } from '../../core/optimistic-writes.ts';
 import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
 import type { RegistrationStore } from './registration.ts';
 

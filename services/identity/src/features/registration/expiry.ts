@@ -30,7 +30,7 @@ export function createRegistrationExpiry(options: {
   const { registrations, applicationStore, applicationWrites, audit } = options;
 
   async function end({ id, owner }: Application): Promise<void> {
-    const deleted = await applicationStore.markDeleted(id, owner ?? undefined);
+    const deleted = await applicationStore.markDeleted(id, owner === null ? {} : { owner });
     if (deleted !== undefined) await applicationWrites.revoke([{ application: deleted, over: true }]);
     await registrations.remove(id);
   }

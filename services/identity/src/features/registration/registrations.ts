@@ -19,11 +19,12 @@ import {
 } from '../../core/applications/application.ts';
 import type { ApplicationKeys } from '../../core/applications/application-keys.ts';
 import { scopeProblems, settingsProblems } from '../../core/applications/application-rules.ts';
-import { type ApplicationWrites, retried } from '../../core/applications/application-writes.ts';
+import type { ApplicationWrites } from '../../core/applications/application-writes.ts';
 import type { NotifyCredential } from '../../core/applications/new-credential-notice.ts';
 import { lowerRole, withinCeiling } from '../../core/applications/ownership.ts';
 import type { Audit, Origin } from '../../core/audit/audit.ts';
 import type { Authority, Giver } from '../../core/authority/authority.ts';
+import { retried } from '../../core/optimistic-writes.ts';
 import { type ClientMetadata, type RequestedClient, readClientMetadata } from './client-metadata.ts';
 import { endOf, type RegistrationExpiry } from './expiry.ts';
 import {

@@ -1,10 +1,11 @@
 import { defineCollection } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import { laterThan } from '@gatehouse/data/later-than';
 import { insertInSlot } from '@gatehouse/data/slots';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
-import { MAX_RESOURCES, RESOURCE, type ResourceStore } from './registered-resource.ts';
+import { MAX_RESOURCES, RESOURCE, type Resource, type ResourceStore } from './registered-resource.ts';
 
 type ResourceDocument = StoredOf<typeof RESOURCE> & {
   /** From 0 to MAX_RESOURCES - 1, unique for an owner, which limits what they have. */
@@ -19,6 +20,7 @@ export function createResourceStore(connection: Connection): ResourceStore {
     { fields: { owner: 1, slot: 1 }, options: { unique: true } },
   ]);
   const optional = (document: ResourceDocument | null) => (document === null ? undefined : read(document));
+  const unchanged = ({ id: _id, updatedAt: updated_at }: Resource) => ({ _id, updated_at });
   return {
     async insert(resource) {
       const { id: _id, owner } = resource;
@@ -45,12 +47,12 @@ export function createResourceStore(connection: Connection): ResourceStore {
     },
     find: async (_id) => optional(await resources.findOne({ _id })),
     findByKey: async (identifier_key) => optional(await resources.findOne({ identifier_key })),
-    async change(_id, changes) {
-      const set = update({ ...changes, updatedAt: new Date() });
-      return optional(await resources.findOneAndUpdate({ _id }, set, { returnDocument: 'after' }));
+    async change(before, changes) {
+      const set = update({ ...changes, updatedAt: laterThan(before) });
+      return optional(await resources.findOneAndUpdate(unchanged(before), set, { returnDocument: 'after' }));
     },
     noteVerified: async (_id, at) => void (await resources.updateOne({ _id }, { $set: { verified_at: at } })),
-    remove: async (_id) => (await resources.deleteOne({ _id })).deletedCount === 1,
+    remove: async (read) => (await resources.deleteOne(unchanged(read))).deletedCount === 1,
     removeAllOf: async (owner) => void (await resources.deleteMany({ owner })),
   };
 }

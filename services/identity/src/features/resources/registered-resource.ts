@@ -41,9 +41,9 @@ export type ResourceStore = {
   ownersOf(ids: readonly string[]): Promise<Map<string, string>>;
   find(id: string): Promise<Resource | undefined>;
   findByKey(identifierKey: string): Promise<Resource | undefined>;
-  /** Undefined when it is gone. */
+  /** Undefined when it was changed or removed since it was read. */
   change(
-    id: string,
+    read: Resource,
     changes: Partial<
       Pick<
         Resource,
@@ -53,7 +53,8 @@ export type ResourceStore = {
   ): Promise<Resource | undefined>;
   /** Notes when its URL was proved, which is no change of it. */
   noteVerified(id: string, at: Date): Promise<void>;
-  remove(id: string): Promise<boolean>;
+  /** Removes it unless it was changed since it was read; returns whether it did. */
+  remove(read: Resource): Promise<boolean>;
   removeAllOf(owner: string): Promise<void>;
 };
 

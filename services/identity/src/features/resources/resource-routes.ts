@@ -16,6 +16,7 @@ import { type FindOwner, mayOwn } from '../../core/applications/ownership.ts';
 import { type Audit, actedBy } from '../../core/audit/audit.ts';
 import type { Authority } from '../../core/authority/authority.ts';
 import { ALL_SCOPES, OFFLINE_ACCESS } from '../../core/oidc/claims/scope-rules.ts';
+import { changeAtVersion } from '../../core/optimistic-writes.ts';
 import { OwnerParameter } from '../applications/managers.ts';
 import { Protected } from '../applications/views.ts';
 import { holdsForOthers } from './listed-applications.ts';
@@ -191,7 +192,7 @@ export function resourceRoutes(options: {
   async function replaceOther(ctx: Context, resource: Resource) {
     const other = await store.findByKey(resource.identifierKey);
     if (other === undefined || other.owner === resource.owner) return 'taken';
-    await store.remove(other.id);
+    await store.remove(other);
     const { id, identifier, name, owner } = other;
     await record(ctx, 'deleted', resource.owner, {
       resource: id,
@@ -304,18 +305,22 @@ export function resourceRoutes(options: {
       { name: 'Calendar' },
     ),
     responses: ok('The resource.', resourceShape),
-    async handle({ ctx, epoch, person, params, body }) {
+    async handle({ ctx, epoch, person, params: { id }, body, ifVersion }) {
       check(omitUndefined(body));
-      const { id, owner } = await findManaged(params.id, { person });
-      const isWider = body.scopes !== undefined || body.applications !== undefined;
-      const changed = await store.change(id, {
-        ...omitUndefined(body),
-        ...(body.applications === undefined
-          ? {}
-          : await listing(body.applications, { epoch, person }, owner)),
-        ...(isWider ? { verifiedAt: null } : {}),
-      });
-      if (changed === undefined) throw new ServiceError('not_found', 'There is no such resource.');
+      const { applications } = body;
+      const isWider = body.scopes !== undefined || applications !== undefined;
+      const changed = await changeAtVersion(
+        ifVersion,
+        () => findManaged(id, { person }),
+        async (before) =>
+          store.change(before, {
+            ...omitUndefined(body),
+            ...(applications === undefined
+              ? {}
+              : await listing(applications, { epoch, person }, before.owner)),
+            ...(isWider ? { verifiedAt: null } : {}),
+          }),
+      );
       await record(ctx, 'changed', person.id, { resource: id, fields: Object.keys(body) });
       return viewOf(isWider ? (await verification.verify(changed)).resource : changed);
     },
@@ -344,11 +349,15 @@ export function resourceRoutes(options: {
     responses: done(
       'No application gets tokens for it any more. Those that were issued work until they expire, unless it introspects them.',
     ),
-    async handle({ ctx, person, params }) {
-      const resource = await findManaged(params.id, { person });
-      requireUnprotected(resource, 'resource');
-      const { id, identifier } = resource;
-      await store.remove(id);
+    async handle({ ctx, person, params: { id }, ifVersion }) {
+      const { identifier } = await changeAtVersion(
+        ifVersion,
+        () => findManaged(id, { person }),
+        async (resource) => {
+          requireUnprotected(resource, 'resource');
+          return (await store.remove(resource)) ? resource : undefined;
+        },
+      );
       await record(ctx, 'deleted', person.id, { resource: id, identifier });
     },
   });

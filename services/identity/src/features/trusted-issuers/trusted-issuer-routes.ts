@@ -10,6 +10,7 @@ import type { Context } from 'koa';
 import { type Static, Type } from 'typebox';
 import { readPublicKeys } from '../../core/applications/public-keys.ts';
 import { type Audit, actedBy } from '../../core/audit/audit.ts';
+import { changeAtVersion } from '../../core/optimistic-writes.ts';
 import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { personApi } from '../../http/person-api.ts';
@@ -95,7 +96,11 @@ export function trustedIssuerRoutes(options: {
   const { store, issuers, audit } = options;
   const api = personApi(PREFIX, options.authenticate, 'Trusted issuers', requireFirstPartyAdmin);
   const isLocal = isLoopback(new URL(options.issuer));
-  const noSuchIssuer = () => new ServiceError('not_found', 'There is no such trusted issuer.');
+  async function find(id: string): Promise<TrustedIssuer> {
+    const found = await store.find(id);
+    if (found === undefined) throw new ServiceError('not_found', 'There is no such trusted issuer.');
+    return found;
+  }
   const isUrl = (text: string) => isHttps(text, isLocal) && !/[?#\s]/.test(text);
 
   /** The fields of an issuer with these settings, beside those that it has. Throws `invalid`. */
@@ -143,8 +148,7 @@ export function trustedIssuerRoutes(options: {
   ) {
     await audit.record({
       action: `trusted_issuer.${action}`,
-      ...actedBy(ctx, actor),
-      details: { ...details },
+      ...{ ...actedBy(ctx, actor), details: { ...details } },
     });
   }
 
@@ -206,11 +210,7 @@ export function trustedIssuerRoutes(options: {
     summary: 'Read a trusted issuer',
     conditional: 'read',
     responses: ok('The issuer.', issuerShape),
-    async handle({ params }) {
-      const found = await store.find(params.id);
-      if (found === undefined) throw noSuchIssuer();
-      return view(found);
-    },
+    handle: async ({ params }) => view(await find(params.id)),
   });
 
   api.patch('update', '/:id', {
@@ -220,11 +220,12 @@ export function trustedIssuerRoutes(options: {
       'Switching it off, other keys, kinds or algorithms, and other bounds end all tokens that rest on it. Switching it on again brings none back.',
     body: shape('TrustedIssuerChanges', Changes, { enabled: false }),
     responses: ok('The issuer.', issuerShape),
-    async handle({ ctx, person, params, body }) {
-      const before = await store.find(params.id);
-      if (before === undefined) throw noSuchIssuer();
-      const changed = await issuers.change(params.id, fieldsOf(body, before));
-      if (changed === undefined) throw noSuchIssuer();
+    async handle({ ctx, person, params, body, ifVersion }) {
+      const changed = await changeAtVersion(
+        ifVersion,
+        () => find(params.id),
+        (before) => issuers.change(before, fieldsOf(body, before)),
+      );
       const details = { trusted_issuer: changed.id, issuer: changed.issuer, fields: Object.keys(body) };
       await record(ctx, 'changed', person.id, { ...details, ...omitUndefined({ enabled: body.enabled }) });
       return view(changed);
@@ -237,11 +238,15 @@ export function trustedIssuerRoutes(options: {
     conditional: 'write',
     kinds: ['conflict'],
     responses: done('It is not trusted any more, and all tokens that rest on it have ended.'),
-    async handle({ ctx, person, params }) {
-      const found = await store.find(params.id);
-      if (found !== undefined) requireUnprotected(found, 'trusted issuer');
-      const removed = await issuers.remove(params.id);
-      if (removed === undefined) throw noSuchIssuer();
+    async handle({ ctx, person, params, ifVersion }) {
+      const removed = await changeAtVersion(
+        ifVersion,
+        () => find(params.id),
+        async (found) => {
+          requireUnprotected(found, 'trusted issuer');
+          return issuers.remove(found);
+        },
+      );
       await record(ctx, 'deleted', person.id, { trusted_issuer: removed.id, issuer: removed.issuer });
     },
   });

@@ -1,6 +1,7 @@
 import { defineCollection } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import { laterThan } from '@gatehouse/data/later-than';
 import type { StoredOf } from '@gatehouse/domain/fields';
 import type { Connection } from 'mongoose';
 import { TRUSTED_ISSUER, type TrustedIssuerStore } from './trusted-issuer.ts';
@@ -28,11 +29,11 @@ export function createTrustedIssuerStore(connection: Connection): TrustedIssuerS
         throw error;
       }
     },
-    async change(_id, changes, ends) {
-      const { $set, ...rest } = update(changes);
+    async change(before, changes, ends) {
+      const set = update({ ...changes, updatedAt: laterThan(before) });
       const document = await issuers.findOneAndUpdate(
-        { _id },
-        { $set: { ...$set, updated_at: new Date() }, ...rest, ...(ends ? { $inc: { generation: 1 } } : {}) },
+        { _id: before.id, updated_at: before.updatedAt },
+        { ...set, ...(ends ? { $inc: { generation: 1 } } : {}) },
         { returnDocument: 'after' },
       );
       return document === null ? undefined : read(document);

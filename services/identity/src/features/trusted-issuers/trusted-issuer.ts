@@ -61,8 +61,8 @@ export type TrustedIssuerStore = {
   find(id: string): Promise<TrustedIssuer | undefined>;
   /** Returns false if there is one with this URL. */
   insert(issuer: TrustedIssuer): Promise<boolean>;
-  /** Changes it, and with `ends` raises its generation. Undefined if there is none. */
-  change(id: string, changes: IssuerChanges, ends: boolean): Promise<TrustedIssuer | undefined>;
+  /** Changes it, and with `ends` raises its generation. Undefined if it was changed or removed since it was read. */
+  change(read: TrustedIssuer, changes: IssuerChanges, ends: boolean): Promise<TrustedIssuer | undefined>;
   /** The tokens of all generations below this one have been revoked. */
   revoked(id: string, below: number): Promise<void>;
   /** Removes it unless it was changed since it was read; returns whether it did. */

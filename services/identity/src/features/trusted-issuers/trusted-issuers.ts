@@ -25,10 +25,13 @@ export type TrustedIssuers = {
   isInForce(grantId: string): Promise<boolean | undefined>;
   /** Reads the list again at its next use. */
   forget(): void;
-  /** Ends the tokens that rest on it, unless the changes leave all of them. Durable when it resolves. Undefined if there is none. */
-  change(id: string, changes: IssuerChanges): Promise<TrustedIssuer | undefined>;
-  /** Ends all tokens that rest on it. Returns the issuer as it was. */
-  remove(id: string): Promise<TrustedIssuer | undefined>;
+  /**
+   * Ends the tokens that rest on it, unless the changes leave all of them. Durable when it resolves. Undefined if it was changed or removed
+   * since it was read.
+   */
+  change(read: TrustedIssuer, changes: IssuerChanges): Promise<TrustedIssuer | undefined>;
+  /** Ends all tokens that rest on it. Returns the issuer as it was, and undefined as `change` does. */
+  remove(read: TrustedIssuer): Promise<TrustedIssuer | undefined>;
   /** Writes the revocations that a crash kept from being written. */
   resumeRevocations(): Promise<void>;
 };
@@ -60,10 +63,10 @@ export function createTrustedIssuers(options: {
     await store.revoked(id, generation);
   }
 
-  async function change(id: string, changes: IssuerChanges): Promise<TrustedIssuer | undefined> {
+  async function change(before: TrustedIssuer, changes: IssuerChanges): Promise<TrustedIssuer | undefined> {
     const ends = changes.enabled === false || Object.keys(changes).some((name) => !HARMLESS.includes(name));
     try {
-      const changed = await store.change(id, changes, ends);
+      const changed = await store.change(before, changes, ends);
       if (changed !== undefined) await revoke(changed);
       return changed;
     } finally {
@@ -87,14 +90,12 @@ export function createTrustedIssuers(options: {
     },
     forget,
     change,
-    async remove(id) {
-      for (;;) {
-        const ended = await change(id, { enabled: false });
-        // Last: after a crash before that, it is still switched off, and can be deleted again. Repeated if somebody has changed it since.
-        const isGone = ended === undefined || (await store.remove(ended));
-        forget();
-        if (isGone) return ended;
-      }
+    async remove(before) {
+      const ended = await change(before, { enabled: false });
+      // Last: after a crash before that, it is still switched off, and can be deleted again.
+      const isGone = ended !== undefined && (await store.remove(ended));
+      forget();
+      return isGone ? ended : undefined;
     },
     async resumeRevocations() {
       for (const issuer of await store.list()) await revoke(issuer);

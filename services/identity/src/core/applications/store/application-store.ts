@@ -2,6 +2,7 @@ import { omitUndefined } from '@gatehouse/core/omit-undefined';
 import { type DocumentCollection, defineCollection, type IndexDefinition } from '@gatehouse/data/collection';
 import { createDocumentMapper } from '@gatehouse/data/document-mapper';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
+import { laterThan } from '@gatehouse/data/later-than';
 import { insertInSlot } from '@gatehouse/data/slots';
 import { wordsOf } from '@gatehouse/domain/search-words';
 import type { Connection, mongo } from 'mongoose';
@@ -99,7 +100,7 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
       const { $set, $unset } = mapper.update(changes);
       const words = name === undefined ? {} : { words: wordsOf(name) };
       return changed(read.id, unchanged(read), {
-        $set: { ...$set, ...words, updated_at: laterThan(read.updatedAt), revocation_due: 1 },
+        $set: { ...$set, ...words, updated_at: laterThan(read), revocation_due: 1 },
         $unset: { ...$unset, ...(trusted === false ? { trust: 1 } : {}) },
         ...(shrinks ? { $inc: { epoch: 1 } } : {}),
       });
@@ -134,10 +135,10 @@ export function createApplicationStore(connection: Connection, cache: Applicatio
     },
 
     // It may be repeated: a deletion that was interrupted is found and completed.
-    markDeleted: (id, owner) =>
+    markDeleted: (id, { owner, updatedAt: updated_at } = {}) =>
       changed(
         id,
-        { _id: id, ...omitUndefined({ owner }) },
+        { _id: id, ...omitUndefined({ owner, updated_at }) },
         {
           $set: { deleted_at: new Date(), secrets: [], federated_credentials: [], revocation_due: 1 },
           $inc: { epoch: 1 },
@@ -194,7 +195,7 @@ function transferTo(owner: string, slot: number, read: Application): mongo.Updat
       federated_credentials: [],
       revocation_due: 1,
       transfer_due: 1,
-      updated_at: laterThan(read.updatedAt),
+      updated_at: laterThan(read),
     },
     // The epochs of another account say nothing about this one's.
     $unset: {
@@ -287,9 +288,4 @@ function credentialWrites(
         { $pull: { secrets: { id: secretId } }, $set: { revocation_due: 1 } },
       ),
   };
-}
-
-/** A time of change that it has not had before. */
-function laterThan(before: Date): Date {
-  return new Date(Math.max(Date.now(), before.getTime() + 1));
 }
