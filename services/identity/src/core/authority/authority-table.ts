@@ -167,6 +167,26 @@ export const AUTHORITY = {
       },
     },
   },
+  command_line: {
+    name: 'Sign-in of the command line',
+    givenBy: 'the person, on the page for the code of the command line',
+    bound: 'the account; the key of the computer',
+    restsOn: ['sign_in_epoch'],
+    needs: 'account',
+    cells: {
+      ends: {
+        ...GIVEN_BY_SIGN_IN,
+        'it was allowed in a session that began with that': [
+          ...['provider_unlinked', 'provider_ended', 'issuer_changed', 'passkey_removed'],
+        ] as const,
+      },
+      bounded: { 'it never exceeds the present role of the person': ['role_lowered'] },
+      stays: {
+        'the person ends it among the applications of the account': ['signed_out'],
+        'it is no credential of the person’s own applications': ['credentials_ended'],
+      },
+    },
+  },
   consent: {
     name: 'Consent to an application, with its codes and refresh tokens',
     givenBy: 'the person, on the consent page',

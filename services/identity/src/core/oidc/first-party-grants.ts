@@ -2,7 +2,7 @@ import { apiAudience } from '@gatehouse/tokens/scopes';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Account } from '../accounts/account.ts';
 import { isFirstParty, managesApplications } from './clients/client-metadata.ts';
-import { isCurrent, stampGrant } from './epochs/sign-in-epochs.ts';
+import { isCurrent, stampDeviceGrant, stampGrant } from './epochs/sign-in-epochs.ts';
 import { FIRST_PARTY_SCOPES } from './permissions.ts';
 import type { ProtectedResource } from './protected-resource.ts';
 import type { ProviderOptions } from './provider-options.ts';
@@ -27,7 +27,7 @@ export function createFirstPartyGrants({
     for (const resource of await ownResources(ctx, account)) {
       given.addResourceScope(resource.identifier, resource.scopes.map(({ name }) => name).join(' '));
     }
-    await stampGrant(given, account, isDeviceRequest(ctx) ? undefined : session).save();
+    await (isDeviceRequest(ctx) ? stampDeviceGrant : stampGrant)(given, account, session).save();
     return given;
   }
 
@@ -48,8 +48,10 @@ export function createFirstPartyGrants({
     const allowed = result?.consent?.grantId;
     if (!isFirstParty(clientId)) return allowed === undefined ? undefined : provider.Grant.find(allowed);
     const known = await provider.Grant.find(entities.Interaction?.grantId ?? '');
-    const isOwn = known?.accountId === account.id && isCurrent(known, account);
-    return isOwn ? known : grant(ctx, clientId, account);
+    if (known?.accountId !== account.id || !isCurrent(known, account)) return grant(ctx, clientId, account);
+    // The person may have signed in again, with something else.
+    await stampDeviceGrant(known, account, ctx.oidc.session).save();
+    return known;
   }
 
   return { grant, grantOfDevice };

@@ -17,7 +17,7 @@ import { noteSecret } from './clients/noted-secret.ts';
 import { acceptEndpointAliases } from './endpoint-aliases.ts';
 import { consentEpochOf, trackConsentEpochs } from './epochs/consent-epochs.ts';
 import { areSignInsCurrent, signInPolicy, trackSignInEpochs } from './epochs/sign-in-epochs.ts';
-import { routeSignOuts } from './epochs/sign-outs.ts';
+import { endDeviceWithoutSession, routeSignOuts } from './epochs/sign-outs.ts';
 import { isDeviceRequest } from './first-party-grants.ts';
 import { createGrants } from './grants.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
@@ -57,6 +57,7 @@ export function createProvider(options: ProviderOptions): Provider {
   trackSignInEpochs(provider, options.browserId);
   trackConsentEpochs(provider);
   routeSignOuts(provider, options.signOuts, pages.signedOut);
+  endDeviceWithoutSession(provider, options.store);
   consumeWithTokens(provider);
   deriveSuccessors(provider, options.successorKey);
   compareSecretHashes(provider, options);

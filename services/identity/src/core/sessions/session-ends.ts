@@ -1,6 +1,7 @@
 import type { AdapterPayload } from 'oidc-provider';
 import type { Audit, AuditEntry } from '../audit/audit.ts';
 import type { OfAccount, OidcStore } from '../oidc/adapter/oidc-adapter.ts';
+import { CLI_CLIENT } from '../oidc/clients/client-metadata.ts';
 import type { Logout, SignOuts } from '../oidc/epochs/sign-outs.ts';
 import type { ProgramSessions } from './program-sessions.ts';
 import type { RememberedBrowsers } from './remembered-browser.ts';
@@ -26,6 +27,8 @@ export type SessionEnds = SignOuts & {
     entry: Entry,
     keep?: string,
   ): Promise<void>;
+  /** Ends the sign-ins of the command line, whosever they are, that were allowed in sessions that match. */
+  endCommandLines(matches: (session: OfAccount) => boolean, entry: Entry): Promise<void>;
   endLogins(accountId: string, ids: readonly string[], entry: Entry): Promise<void>;
   /**
    * Ends all sessions, logins and grants of the account, also grants whose session is gone and sign-ins under way, and forgets the
@@ -46,6 +49,7 @@ export function createSessionEnds(options: {
     OidcStore,
     | 'sessionsOf'
     | 'grantsOf'
+    | 'grantsOfClient'
     | 'endSession'
     | 'endGrant'
     | 'endGrantsBelow'
@@ -87,6 +91,20 @@ export function createSessionEnds(options: {
     return ended.accountId;
   }
 
+  /** Ends those of grants that outlive a sign-out whose sessions match. Returns them. */
+  async function endGrants<G extends OfAccount>(
+    grants: AsyncIterable<G>,
+    matches: (session: OfAccount) => boolean,
+  ): Promise<G[]> {
+    const ended: G[] = [];
+    for await (const grant of grants) {
+      if (grant.session === undefined || !matches({ ...grant, payload: grant.session })) continue;
+      await store.endGrant(grant.id);
+      ended.push(grant);
+    }
+    return ended;
+  }
+
   const endSessions: SessionEnds['endSessions'] = async (accountId, matches, entry) => {
     let isEnded = false;
     for await (const session of store.sessionsOf(accountId)) {
@@ -94,12 +112,8 @@ export function createSessionEnds(options: {
       await endSession(session.id, accountId);
       isEnded = true;
     }
-    for await (const grant of store.grantsOf(accountId)) {
-      if (grant.session === undefined || !matches({ ...grant, payload: grant.session })) continue;
-      await store.endGrant(grant.id);
-      isEnded = true;
-    }
-    if (isEnded) await audit.record({ ...entry, subject: accountId });
+    const grants = await endGrants(store.grantsOf(accountId), matches);
+    if (isEnded || grants.length > 0) await audit.record({ ...entry, subject: accountId });
   };
 
   return {
@@ -115,10 +129,17 @@ export function createSessionEnds(options: {
     },
     async end(accountId, id, entry) {
       const ended = (await endSession(id, accountId)) !== undefined || (await endOfProgram(accountId, id));
-      if (ended) await audit.record({ ...entry, subject: accountId });
-      return ended;
+      if (!ended) return false;
+      // What was connected in it would keep somebody else signed in.
+      await endGrants(store.grantsOf(accountId), ({ payload }) => payload.uid === id);
+      await audit.record({ ...entry, subject: accountId });
+      return true;
     },
     endSessions,
+    async endCommandLines(matches, entry) {
+      for (const { accountId: subject } of await endGrants(store.grantsOfClient(CLI_CLIENT), matches))
+        await audit.record({ ...entry, subject });
+    },
     async endSignIns(accountId, matches, entry, keep) {
       // First: a sign-in that is under way is either found here, or finds that it has come too late.
       await generations.next(accountId);

@@ -10,6 +10,7 @@ import { nameProblems } from '../../core/applications/application-rules.ts';
 import { type Audit, actedBy } from '../../core/audit/audit.ts';
 import { changeAtVersion } from '../../core/optimistic-writes.ts';
 import type { Revocations } from '../../core/revocations/revocations.ts';
+import type { SessionEnds } from '../../core/sessions/session-ends.ts';
 import type { Api } from '../../http/api.ts';
 import { requireFirstPartyAdmin } from '../../http/first-party.ts';
 import { personApi } from '../../http/person-api.ts';
@@ -22,6 +23,7 @@ import type { ProviderSealer } from './provider-sealer.ts';
 import { MAX_PROVIDERS, ProviderSettings, providerOf, wrong } from './provider-settings.ts';
 import { type ProviderStore, providerSupport, type StoredProvider } from './stored-provider.ts';
 import { UpstreamError } from './upstream-identity.ts';
+import { beganWith } from './upstream-session.ts';
 
 const PREFIX = '/api/v1/identity-providers';
 
@@ -129,6 +131,7 @@ export function identityProviderRoutes(options: {
   sealer: ProviderSealer;
   linkedIdentities: Pick<LinkedIdentityStore, 'count'>;
   revocations: Pick<Revocations, 'write'>;
+  sessionEnds: Pick<SessionEnds, 'endCommandLines'>;
   /** The provider, ready for use, but not yet used. */
   activate(provider: ReturnType<typeof providerOf>): Pick<ActiveProvider, 'client'>;
   audit: Audit;
@@ -218,6 +221,16 @@ export function identityProviderRoutes(options: {
     return (await store.replace(stored, changed)) ? { changed, entry, isElsewhere } : undefined;
   }
 
+  /** Ends what a provider supported: tokens for its assertions, and sign-ins of the command line, which expire with no session. */
+  async function endSupport(
+    provider: Parameters<typeof providerSupport>[0],
+    by: ReturnType<typeof actedBy>,
+  ): Promise<void> {
+    await revocations.write([providerSupport(provider)]);
+    const entry = { ...by, action: 'session.ended', details: { provider: provider.id } } as const;
+    await options.sessionEnds.endCommandLines((it) => beganWith(it, { provider: provider.id }), entry);
+  }
+
   async function record(
     ctx: Context,
     action: 'added' | 'changed' | 'removed',
@@ -294,7 +307,7 @@ export function identityProviderRoutes(options: {
       );
       // Also when it was off before: a crash may have kept it from being written.
       if (isElsewhere || !providerOf(entry).isEnabled) {
-        await revocations.write([providerSupport(changed)]);
+        await endSupport(changed, actedBy(ctx, person.id));
       }
       await record(ctx, 'changed', person.id, { provider: params.id, fields: Object.keys(body) });
       await active.reload();
@@ -330,7 +343,7 @@ export function identityProviderRoutes(options: {
         async (stored) => {
           requireUnprotected({ protected: stored.settings.protected === true }, 'identity provider');
           // First: after a crash, it can be removed again.
-          await revocations.write([providerSupport({ id, updatedAt: laterThan(stored) })]);
+          await endSupport({ id, updatedAt: laterThan(stored) }, actedBy(ctx, person.id));
           return (await store.remove(stored)) || undefined;
         },
       );

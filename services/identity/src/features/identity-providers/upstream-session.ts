@@ -27,7 +27,7 @@ export function trackUpstreamSessions({ Interaction, Session }: Provider): void 
   };
 }
 
-/** Whether a session began by a sign-in with an identity, in its session there if one is given and known, and until `before`. */
+/** Whether a session began by a sign-in at a provider, with an identity and in its session there if these are given and known, and until `before`. */
 export function beganWith(
   { payload }: Pick<OfAccount, 'payload'>,
   {
@@ -35,12 +35,12 @@ export function beganWith(
     subject,
     sid,
     before,
-  }: { provider: string; subject: string; sid?: string | undefined; before?: Date | undefined },
+  }: { provider: string; subject?: string; sid?: string | undefined; before?: Date | undefined },
 ): boolean {
   const upstream = payload[UPSTREAM_SESSION] as UpstreamSession | undefined;
   return (
     upstream?.provider === provider &&
-    upstream.subject === subject &&
+    (subject === undefined || upstream.subject === subject) &&
     (sid === undefined || upstream.sid === undefined || upstream.sid === sid) &&
     (before === undefined || Number(payload.loginTs) * 1000 <= before.getTime())
   );

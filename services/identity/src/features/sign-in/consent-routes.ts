@@ -12,7 +12,7 @@ import { type Audit, originOf } from '../../core/audit/audit.ts';
 import { type Acting, type FindActing, stampActing } from '../../core/oidc/acting.ts';
 import { scopesOfClaims } from '../../core/oidc/claims/claims-parameter.ts';
 import { sentencesOf, stampConsent, stampScopes } from '../../core/oidc/epochs/consent-epochs.ts';
-import { stampGrant } from '../../core/oidc/epochs/sign-in-epochs.ts';
+import { stampDeviceGrant, stampGrant } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import type { FindResource, ProtectedResource } from '../../core/oidc/protected-resource.ts';
 import { ANOTHER_ACCOUNT, type RequestDetails } from '../../core/oidc/provider-options.ts';
 import type { CsrfForms } from '../../pages/csrf-forms.ts';
@@ -97,15 +97,14 @@ export function consentRoutes(options: {
     const acting = await options.findActing([...resources.values()]);
     if (fields.get('sentences') !== sentencesOf(resources, acting))
       return seeOther(ctx, `/consent/${details.uid}`);
-    const { Grant } = options.provider();
+    const { Grant, Session } = options.provider();
     const known = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
+    const given = new Grant({ accountId: account.id, clientId: client });
     const grant =
       known ??
-      stampGrant(
-        new Grant({ accountId: account.id, clientId: client }),
-        account,
-        details.deviceCode === undefined ? details.session : undefined,
-      );
+      (details.deviceCode === undefined
+        ? stampGrant(given, account, details.session)
+        : stampDeviceGrant(given, account, await Session.findByUid(details.session?.uid ?? '')));
     // The role that the page named, also if the person's role has changed since.
     const role = ROLES.find((name) => name === fields.get('role'));
     if (role === undefined) throw new ServiceError('invalid', 'The form must name the role.');

@@ -11,6 +11,7 @@ import {
 } from '../../../src/core/authority/authority-table.ts';
 import { outcomeOf } from '../../../src/core/authority/standing-access.ts';
 import { authorizeUrl, build, NATIVE, PASSWORD, signInAndAllow, WEB } from '../../build.ts';
+import { connectCommandLine } from '../../command-line.ts';
 import { startIssuer } from '../../features/trusted-issuers/workload-issuer.ts';
 import { isSignIn, linkTo, newPerson, responseOf, signedIn, UNDO } from '../../pages.ts';
 import { refresh, type Tokens, tokensFor } from '../../tokens.ts';
@@ -23,13 +24,14 @@ const TESTED_ELSEWHERE: Partial<Record<GivenCapability, string>> = {
   linked_identity: 'services/identity/test/features/identity-providers/identity-providers-api.test.ts',
   identity_assertion: 'services/identity/test/features/trusted-issuers/identity-assertions.full.test.ts',
   issued_assertion: 'services/identity/test/features/token-exchange/issue-identity-assertions.full.test.ts',
-  deployer: 'deploy/local/test/configuration.full.test.ts',
   passkey: 'services/identity/test/features/account/recovery/undo.full.test.ts',
 };
 /** Events that a session ends with, which take browsers with passkeys and other providers. */
 const EVENTS_TESTED_ELSEWHERE: Partial<Record<AuthorityEvent, string>> = {
   passkey_removed: 'services/identity/test/features/passkeys/passkeys.test.ts',
   provider_unlinked: 'services/identity/test/features/identity-providers/connected-accounts.test.ts',
+  provider_ended: 'services/identity/test/features/identity-providers/identity-providers-api.test.ts',
+  issuer_changed: 'services/identity/test/features/identity-providers/identity-providers-api.test.ts',
 };
 const REDIRECT = 'https://app.example.org/callback';
 const ADDED = 'https://app.example.org/added';
@@ -230,6 +232,9 @@ async function makeScene(event: AuthorityEvent) {
     }
     return names.length === 0 ? undefined : names.join(' ');
   };
+  const commandLine = await connectCommandLine(built, browsers.owner);
+  const deployer = await application({ type: 'machine' });
+  await ok('PUT', `${pathOf(deployer)}/deployer`, owner);
   const silently = (more: Record<string, string>) => async () => {
     const { client_id } = web;
     const asked = { client_id, redirect_uri: REDIRECT, prompt: 'none', scope: 'openid', ...more };
@@ -283,6 +288,11 @@ async function makeScene(event: AuthorityEvent) {
       const rules = (await call('GET', pathOf(web), root)).body.identity_assertions as unknown[] | undefined;
       // Rules that are listed would count again.
       return body.access_token === undefined && !rules?.length ? undefined : `${body.scope}`;
+    },
+    command_line: commandLine.renew,
+    async deployer() {
+      const own = String(await issued(deployer.client_id, deployer.client_secret));
+      return permissions((await call('POST', '/api/v1/configuration/tokens', own)).body.access_token);
     },
     api_key: () => permissions(ownKey.api_key),
     member: role(web),
@@ -347,6 +357,7 @@ async function makeScene(event: AuthorityEvent) {
     federated,
     offered,
     trusted,
+    deployer,
     { client_id: String(registered.client_id) },
   ];
   /** The capability of a kind that an event concerns. */

@@ -1,7 +1,9 @@
 import { formsOf } from '@gatehouse/testing/form-browser';
+import * as client from 'openid-client';
 import t from 'tap';
 import { build, PASSWORD, signInAndAllow } from '../../build.ts';
-import { send, usersSwitch } from '../../pages.ts';
+import { commandLine, enterUserCode } from '../../command-line.ts';
+import { heading, send, usersSwitch } from '../../pages.ts';
 
 const users = await usersSwitch(t);
 const built = await build(t, { config: { usersUrl: users.url } });
@@ -78,4 +80,16 @@ t.test('a password signs in the browser in which it is entered, and no other', a
   t.equal(resumed.url.pathname, '/account/signed-out');
   t.match((await attacker.get('/account')).url.pathname, /^\/sign-in\//);
   t.same(await listed(), []);
+});
+
+t.test('nor does it connect a device', async (t) => {
+  const config = await commandLine(built);
+  const response = await client.initiateDeviceAuthorization(config, { scope: 'openid' });
+  const browser = built.browser();
+  const { page } = await enterUserCode(browser, response.user_code);
+  const resumed = await users.whileHeld('/password-checks', () => browser.submit(page, credentials), endAll);
+  t.not(heading(resumed), 'Your device is connected');
+  const DPoP = client.getDPoPHandle(config, await client.randomDPoPKeyPair());
+  const poll = client.pollDeviceAuthorizationGrant(config, { ...response, interval: 1 }, undefined, { DPoP });
+  t.match(await poll.catch((error) => error), { error: 'invalid_grant' });
 });

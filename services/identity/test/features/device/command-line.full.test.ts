@@ -5,7 +5,8 @@ import * as client from 'openid-client';
 import t from 'tap';
 import { CLI_CLIENT } from '../../../src/core/oidc/clients/client-metadata.ts';
 import { build, PASSWORD } from '../../build.ts';
-import { heading, mailsOf, signedIn } from '../../pages.ts';
+import { type Connected, commandLine, connectCommandLine } from '../../command-line.ts';
+import { mailsOf, signedIn } from '../../pages.ts';
 
 // Each device waits before it asks again.
 t.setTimeout(120_000);
@@ -14,43 +15,10 @@ const built = await build(t, { checkResponses: true });
 const { base } = built;
 const admin = await built.login('admin');
 const scope = 'openid read:users write:users read:data write:data read:all manage:apps';
-const config = await client.discovery(new URL(base), CLI_CLIENT, undefined, client.None(), {
-  execute: [client.allowInsecureRequests],
-});
+const config = await commandLine(built);
 
-/** Signs the command line in as the person whose browser it is; an unknown browser signs in on the way. */
-async function connect(
-  visitor: ReturnType<typeof built.browser>,
-  { username = 'ann', ...more }: Record<string, string> = {},
-) {
-  const DPoP = client.getDPoPHandle(config, await client.randomDPoPKeyPair());
-  const { scope: asked = scope, ...rest } = more;
-  const parameters = { ...rest, ...(asked === '' ? {} : { scope: asked }) };
-  const response = await client.initiateDeviceAuthorization(config, parameters);
-  const verify = await visitor.submit(await visitor.get('/device'), { user_code: response.user_code });
-  let page = await visitor.submit(verify, {});
-  if (page.url.pathname.startsWith('/sign-in/')) {
-    page = await visitor.submit(page, { username, password: PASSWORD });
-  }
-  if (heading(page) !== 'Your device is connected') throw new Error(page.html);
-  const tokens = await client.pollDeviceAuthorizationGrant(config, { ...response, interval: 1 }, undefined, {
-    DPoP,
-  });
-  const call = (method: string, path: string, body?: object) =>
-    client
-      .fetchProtectedResource(
-        config,
-        tokens.access_token,
-        new URL(base + path),
-        method,
-        body && JSON.stringify(body),
-        new Headers({ 'content-type': 'application/json' }),
-        { DPoP },
-      )
-      .then((it) => it.status)
-      .catch((error) => error.status);
-  return { verify, tokens, DPoP, call };
-}
+const connect = (visitor: ReturnType<typeof built.browser>, more: Record<string, string> = {}) =>
+  connectCommandLine(built, visitor, more);
 
 t.test('people connect the command line, which acts for them', async (t) => {
   const { verify, tokens, DPoP, call } = await connect(built.browser(), { username: 'ann' });
@@ -82,7 +50,7 @@ t.test('a person sees it among their applications, and ends it', async (t) => {
   await built.createPerson('cleo');
   const visitor = await signedIn(built, 'cleo');
   const { tokens, call } = await connect(visitor);
-  t.equal(await call('GET', '/api/v1/applications'), 200);
+  t.equal(await call(), 200);
   const page = await visitor.get('/account/applications');
   t.match(page.html, /Gatehouse command line/);
   t.match(page.html, /Manage your applications, their keys and your webhooks/);
@@ -90,7 +58,7 @@ t.test('a person sees it among their applications, and ends it', async (t) => {
   const { body } = await built.call('GET', '/api/v1/consents', cleo);
   t.match(body.data, [{ client_id: CLI_CLIENT, name: 'Gatehouse command line' }]);
   t.equal((await built.call('DELETE', `/api/v1/consents/${CLI_CLIENT}`, cleo)).status, 204);
-  t.equal(await call('GET', '/api/v1/applications'), 401);
+  t.equal(await call(), 401);
   const sub = decodeJwt(tokens.access_token).sub;
   for (const action of ['device.connected', 'grant.revoked']) {
     const found = await built.call(
@@ -103,26 +71,37 @@ t.test('a person sees it among their applications, and ends it', async (t) => {
 });
 
 t.test('what ends its tokens', async (t) => {
-  const ways: Record<
-    string,
-    (it: Awaited<ReturnType<typeof connect>>, id: string, token: string) => Promise<unknown>
-  > = {
+  const ways: Record<string, (it: Connected, id: string, token: string) => Promise<unknown>> = {
     'its own logout': ({ tokens }) => client.tokenRevocation(config, tokens.refresh_token ?? ''),
     'a new password': (_it, id) =>
       built.call('PUT', `/v2/users/${id}/password`, admin, { new_password: `${PASSWORD} two` }),
     'a deactivation': (_it, id) => built.call('PUT', `/v2/users/${id}/status`, admin, { status: 'inactive' }),
     'the end of all sign-ins': (_it, _id, token) => built.call('DELETE', '/api/v1/sessions', token),
+    'the end of the session in which it was allowed': async (_it, _id, token) => {
+      const { data } = (await built.call('GET', '/api/v1/sessions', token)).body;
+      const browser = (data as { id: string; type: string }[]).find(({ type }) => type === 'browser');
+      await built.call('DELETE', `/api/v1/sessions/${browser?.id}`, token);
+    },
   };
   for (const [index, [way, end]] of Object.entries(ways).entries()) {
     const username = `ended${index}`;
     await built.createPerson(username);
     const connected = await connect(built.browser(), { username });
     const { call, tokens, DPoP } = connected;
-    t.equal(await call('GET', '/api/v1/applications'), 200);
+    t.equal(await call(), 200);
     await end(connected, String(decodeJwt(tokens.access_token).sub), await built.login(username));
-    t.equal(await call('GET', '/api/v1/applications'), 401, way);
+    t.equal(await call(), 401, way);
     await t.rejects(client.refreshTokenGrant(config, tokens.refresh_token ?? '', undefined, { DPoP }), way);
   }
+});
+
+t.test('a sign-out in the browser leaves it', async (t) => {
+  await built.createPerson('hugo');
+  const visitor = await signedIn(built, 'hugo');
+  const { call, tokens, DPoP } = await connect(visitor);
+  await visitor.submit(await visitor.get('/account'), {}, '/account/sign-out');
+  t.equal(await call(), 200);
+  await client.refreshTokenGrant(config, tokens.refresh_token ?? '', undefined, { DPoP });
 });
 
 t.test('a fresh sign-in is asked for on the page, and leaves no second grant', async (t) => {

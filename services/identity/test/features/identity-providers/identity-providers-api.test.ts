@@ -8,6 +8,7 @@ import t from 'tap';
 import { sealedProviderSecrets } from '../../../src/features/identity-providers/resealing.ts';
 import { keysCommand } from '../../../src/keys/keys-command.ts';
 import { build } from '../../build.ts';
+import { connectCommandLine } from '../../command-line.ts';
 import { heading } from '../../pages.ts';
 import { leave, respond, signInBy, startUpstream, verified } from './upstream.ts';
 
@@ -184,12 +185,19 @@ t.test('a provider that is off shows no button and refuses its callback, and its
   const away = built.browser();
   const url = await leave(away, await away.get('/account'));
   const { connected_accounts } = (await call('GET', `${PATH}/acme`, admin)).body;
+  const commandLine = await connectCommandLine(built, visitor);
+  const other = await connectCommandLine(built, built.browser());
 
   upstream.state.isDown = true;
   const off = await call('PATCH', `${PATH}/acme`, admin, { enabled: false });
   upstream.state.isDown = false;
   t.match([off.status, off.body], [200, { enabled: false, connected_accounts }], 'also while it is away');
   t.strictSame(await signInPage(), ['Sign in with Fixed']);
+  t.strictSame(
+    [await commandLine.call(), await other.call()],
+    [401, 200],
+    'the command line of its sessions',
+  );
   const back = await respond(upstream, url);
   t.equal((await away.get(back.href)).status, 404, 'a sign-in that had begun');
   const straight = back.search;

@@ -2,6 +2,7 @@ import { until } from '@gatehouse/testing/processes';
 import { decodeJwt } from 'jose';
 import t from 'tap';
 import { authorizeUrl, build, codeFor, NATIVE, PASSWORD, signInAndAllow, WEB } from '../../build.ts';
+import { connectCommandLine } from '../../command-line.ts';
 import {
   alertOf,
   createAccount,
@@ -235,9 +236,11 @@ t.test('the sessions that a removed passkey began end, except the one in which i
     await signInWith(authenticator, {}, left);
     const more = { scope: 'openid offline_access' };
     const native = await tokensFor(built, { browser: left, client: NATIVE, more });
+    const commandLine = await connectCommandLine(built, left);
     await left.submit(await left.get('/account'), {}, '/account/sign-out');
     const kept = await refresh(built, native.refresh_token, NATIVE);
     t.equal(kept.status, 200, `${by}: a sign-out leaves it`);
+    t.equal(await commandLine.call(), 200);
     const remove = linkOf(await visitor.get('/account/passkeys'), 'Remove');
     if (by === 'admin') {
       const path = `/api/v1/factors/${remove.split('/').at(-2)}?user_id=${id}`;
@@ -248,6 +251,7 @@ t.test('the sessions that a removed passkey began end, except the one in which i
     }
     t.ok(isSignIn(await finder.get('/account')), by);
     t.equal((await refresh(built, refresh_token)).status, 400, `${by}: the tokens`);
+    t.equal(await commandLine.call(), 401, `${by}: the command line`);
     const successor = String(kept.body.refresh_token);
     t.equal((await refresh(built, successor, NATIVE)).status, 400, `${by}: what a sign-out left`);
     t.equal(isSignIn(await own.get('/account')), by !== 'passkey', by);

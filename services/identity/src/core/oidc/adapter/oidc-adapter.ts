@@ -9,6 +9,7 @@ import { decodeJwt } from 'jose';
 import type { Connection } from 'mongoose';
 import { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { hasOfflineAccess } from '../claims/scope-rules.ts';
+import { CONNECTED_IN } from '../epochs/store-fields.ts';
 import { notePolling } from './device-polling.ts';
 import type { Documents, OidcDocument } from './oidc-document.ts';
 import { usedOnce } from './pushed-requests.ts';
@@ -78,7 +79,7 @@ export type OfAccount = {
   expiresAt: Date | null;
   /** In a grant: the destination of its latest code or token. */
   redirectUri: string | undefined;
-  /** The payload of the ended session, in a grant that outlived its sign-out. */
+  /** The payload of the session that began it, in a grant that outlives the sign-out of that. */
   session: AdapterPayload | undefined;
 };
 
@@ -261,7 +262,7 @@ function accountQueries(
     for await (const document of collections[kind].find(filter).sort({ expires_at: -1 })) {
       const payload = payloadOf(document);
       if (payload === undefined) continue;
-      yield { ...ownFields(document), payload };
+      yield { ...ownFields(document, payload), payload };
     }
   }
 
@@ -276,7 +277,7 @@ function accountQueries(
       for await (const document of found.sort({ account_id: isReverse ? -1 : 1 })) {
         const payload = payloadOf(document);
         if (payload === undefined) continue;
-        yield { ...ownFields(document), payload, accountId: String(document.account_id) };
+        yield { ...ownFields(document, payload), payload, accountId: String(document.account_id) };
       }
     },
     async keepOfflineGrants({ authorizations: _, state: __, ...session }, exceptOf = '') {
@@ -300,10 +301,13 @@ function accountQueries(
   };
 }
 
-function ownFields({ _id: id, expires_at: expiresAt, redirect_uri: redirectUri, session }: OidcDocument) {
+function ownFields(document: OidcDocument, payload: AdapterPayload) {
+  const { _id: id, expires_at: expiresAt, redirect_uri: redirectUri, session } = document;
   return {
     ...{ id, expiresAt, redirectUri },
-    session: session === undefined ? undefined : (JSON.parse(session) as AdapterPayload),
+    session: (session === undefined ? payload[CONNECTED_IN] : JSON.parse(session)) as
+      | AdapterPayload
+      | undefined,
   };
 }
 

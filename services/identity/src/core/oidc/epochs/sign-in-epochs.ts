@@ -12,7 +12,7 @@ import Provider, {
 import type { Account } from '../../accounts/account.ts';
 import type { ProviderAccount } from '../claims/provider-account.ts';
 import { addConsentEpoch } from './consent-epochs.ts';
-import { storeFields } from './store-fields.ts';
+import { CONNECTED_IN, storeFields } from './store-fields.ts';
 
 /** The browser in which somebody signed in; shown to them, so that they recognise it. */
 export type Device = {
@@ -74,7 +74,7 @@ export const FIRST_FACTOR = 'firstFactor';
  */
 export function trackSignInEpochs(provider: Provider, browserId: (ctx: Context) => string): void {
   storeFields(provider.Session, ['epoch', 'device', 'isSetUpLater', 'knownAuthorizations']);
-  storeFields(provider.Grant, ['epoch', 'sessionUid']);
+  storeFields(provider.Grant, ['epoch', 'sessionUid', CONNECTED_IN]);
   storeFields(provider.Interaction, [FIRST_FACTOR]);
   // By default it has the session under the old id destroyed, which would end it (see oidc-adapter.ts).
   provider.Session.prototype.resetIdentifier = function reset(this: { jti: string; touched: boolean }) {
@@ -141,6 +141,24 @@ export function stamp<T extends Session | Grant>(model: T, account: Account): T 
 /** Makes a grant one of a session, with which it ends: a session itself knows only the last one of each application. */
 export function stampGrant(grant: Grant, account: Account, session: { uid: string } | undefined): Grant {
   return Object.assign(stamp(grant, account), { sessionUid: session?.uid });
+}
+
+/**
+ * Makes a grant that of a device, which a person has connected in a session: it outlives a sign-out, but ends with what the session began
+ * with, such as a passkey (see core/sessions/session-ends.ts).
+ */
+export function stampDeviceGrant(grant: Grant, account: Account, session: Session | undefined): Grant {
+  // Without its id, which is a credential, and what it knows of other applications.
+  const {
+    jti: _id,
+    state: _state,
+    authorizations: _all,
+    knownAuthorizations: _known,
+    ...began
+  } = {
+    ...(session as Record<string, unknown> | undefined),
+  };
+  return Object.assign(stamp(grant, account), { [CONNECTED_IN]: began });
 }
 
 /** oidc-provider's own policy, with one more reason to sign in: the account is gone, or the sign-in has ended. */

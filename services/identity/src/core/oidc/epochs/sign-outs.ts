@@ -1,4 +1,4 @@
-import Provider, { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import Provider, { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import { type Origin, originOf } from '../../audit/audit.ts';
 import { IS_UNKNOWN } from '../clients/client-metadata.ts';
 import type { SignIn } from './sign-in-epochs.ts';
@@ -84,5 +84,22 @@ export function routeSignOuts(
     const client = clientId === undefined ? {} : { client: clientId };
     await signOuts.signOut(this.uid, { origin: originOf(ctx), ...client }, !isSwitch);
     this.destroyed = true;
+  };
+}
+
+/** Ends what a device was allowed in a sign-in that has ended meanwhile: oidc-provider stores the session after the device code. */
+export function endDeviceWithoutSession(
+  { Session: { prototype } }: Provider,
+  store: { endGrant(id: string): Promise<unknown> },
+): void {
+  const { save } = prototype;
+  prototype.save = async function saveSession(this: Session, ttl) {
+    try {
+      return await save.call(this, ttl);
+    } catch (error) {
+      const { grantId } = Provider.ctx?.oidc.entities.DeviceCode ?? {};
+      if (grantId !== undefined) await store.endGrant(grantId);
+      throw error;
+    }
   };
 }

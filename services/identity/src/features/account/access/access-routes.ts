@@ -155,8 +155,9 @@ export function addAccessRoutes(
 
   post('/account/sessions/end-device', async (ctx, { account, session }, fields) => {
     const name = fields.get('device');
-    const isOn = ({ id, payload }: OfAccount) =>
-      id !== session.uid && describeUserAgent((payload.device as Device | undefined)?.userAgent) === name;
+    const isOn = ({ payload }: OfAccount) =>
+      payload.uid !== session.uid &&
+      describeUserAgent((payload.device as Device | undefined)?.userAgent) === name;
     await sessionEnds.endSessions(account.id, isOn, ended(ctx));
     return `${ACCOUNT_PAGES.sessions}?done=device_ended`;
   });
