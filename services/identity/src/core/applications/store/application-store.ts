@@ -201,7 +201,7 @@ function transferTo(owner: string, slot: number, read: Application): mongo.Updat
     $unset: {
       ...{ jwks: 1, jwks_given: 1, trust: 1, owner_epoch: 1, backchannel_logout_uri: 1 },
       ...{ token_exchange: 1, identity_assertions: 1, identity_assertions_given: 1 },
-      registrable_scopes: 1,
+      ...{ registrable_scopes: 1, protected: 1 },
       givers: 1,
     },
     $inc: { epoch: 1, consent_epoch: 1 },
