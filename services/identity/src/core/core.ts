@@ -162,8 +162,9 @@ export function createCore<Config extends CoreConfig>(
     async authenticate(ctx: Context) {
       const caller = await authentication.authenticate(ctx);
       const isChange = !SAFE_METHODS.has(ctx.method);
-      // Others are refused anyway.
-      if (config.freshSignIn === 'on' && isChange && isFirstParty(caller)) requireSignIn(caller, FRESH);
+      // Others are refused anyway. A deployer cannot sign in: its admin did before marking it, for these requests alone.
+      const isPerson = isFirstParty(caller) && caller.actors === undefined;
+      if (config.freshSignIn === 'on' && isChange && isPerson) requireSignIn(caller, FRESH);
       return caller;
     },
     concurrency: createConcurrencyLimit(),

@@ -28,6 +28,7 @@ const KINDS = {
   member: 'Members',
   registration_token: 'Registration tokens',
   trust: 'Trust in applications',
+  deployer: 'Deployers',
   session: 'Sessions',
   login: 'Logins of programs',
   consent: 'Applications with access',

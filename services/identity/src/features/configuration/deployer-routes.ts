@@ -10,7 +10,6 @@ import type { Context } from 'koa';
 import { Type } from 'typebox';
 import type { AccountMails } from '../../core/accounts/account-mails.ts';
 import type { ApplicationStore } from '../../core/applications/application.ts';
-import { applicationChanged } from '../../core/applications/application-changed-notice.ts';
 import { findCredential } from '../../core/applications/find-credential.ts';
 import { findManaged, recordBy } from '../../core/applications/ownership.ts';
 import { type Audit, originOf } from '../../core/audit/audit.ts';
@@ -22,6 +21,7 @@ import type { TokenSigning } from '../../core/tokens/token-signing.ts';
 import { type Api, createApi } from '../../http/api.ts';
 import { APPLICATIONS, createManagerApi } from '../applications/managers.ts';
 import type { DeployerStore } from './deployer.ts';
+import { deployerMarked } from './deployer-notice.ts';
 
 /** The longest that a deployer acts with one token, in seconds. */
 const SECONDS = 900;
@@ -81,7 +81,7 @@ export function deployerRoutes(options: Options): Api {
         throw new ServiceError('invalid', `An application of type ${application.type} is no deployer.`);
       const { by, epoch } = await authority.give('deployer', manager, application);
       await store.put({ id, grantId: newId('dep'), by, epoch, createdAt: new Date() });
-      void options.mails.notify(by, applicationChanged(application));
+      void options.mails.notify(by, deployerMarked(application));
       const details = { deployer: true };
       await recordBy(manager, audit, { action: 'application.changed', client: id, details });
     },

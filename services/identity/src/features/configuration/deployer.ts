@@ -17,5 +17,9 @@ export type Deployer = EntityOf<typeof DEPLOYER>;
 export type DeployerStore = {
   put(deployer: Deployer): Promise<void>;
   find(clientId: string): Promise<Deployer | undefined>;
+  /** Those that an admin has marked. */
+  markedBy(admin: string): Promise<Deployer[]>;
+  /** Makes marks with these grant ids rest on another epoch of their admin. */
+  setEpoch(admin: string, grantIds: readonly string[], epoch: number): Promise<void>;
   remove(clientId: string): Promise<void>;
 };

@@ -4,6 +4,8 @@ import { newId } from '@gatehouse/core/ids';
 import type { Caller } from '@gatehouse/tokens/caller';
 import type { Context } from 'koa';
 import { Type } from 'typebox';
+import type { Account } from '../../core/accounts/account.ts';
+import type { AccessSource, StandingAccess } from '../../core/authority/standing-access.ts';
 import type { Ports } from '../../core/ports.ts';
 import type { Api } from '../../http/api.ts';
 import { personApi } from '../../http/person-api.ts';
@@ -32,10 +34,24 @@ export function configuration(core: Ports<'accounts' | 'applications' | 'tokens'
   const store = createLeaseStore(core.connection);
   const deployers = createDeployerStore(core.connection);
   const marked = { ...core, store: deployers };
+  const access: AccessSource<Account> = {
+    async list(account) {
+      const { epoch } = core.authority.givenBy('deployer', account);
+      const marks = (await deployers.markedBy(account.id)).filter((it) => it.epoch >= epoch);
+      const owned = await core.applications.ownedBy(account.id);
+      return owned.flatMap(({ id: clientId, name: clientName }): StandingAccess[] => {
+        const found = marks.find(({ id }) => id === clientId);
+        if (found === undefined) return [];
+        const { grantId: id, createdAt } = found;
+        return [{ id, kind: 'deployer', name: null, clientId, clientName, createdAt, lastUsedAt: null }];
+      });
+    },
+    keep: (userId, ids, givenAs) => deployers.setEpoch(userId, [...ids], givenAs('deployer').epoch),
+  };
   return {
     apis: [leaseRoutes({ ...core, store }), deployerRoutes(marked), deployerTokenRoutes(marked)],
     collections: [store.collection],
-    extensions: { applicationErasers: [deployers.remove] },
+    extensions: { access: [access], applicationErasers: [deployers.remove] },
   };
 }
 

@@ -76,6 +76,7 @@ const NAMED_KINDS = [
   ['member', 'Members'],
   ['registration_token', 'Registration tokens'],
   ['trust', 'Trust in applications'],
+  ['deployer', 'Deployers'],
 ] as const satisfies [string, Text][];
 
 type Access = Awaited<ReturnType<typeof listAccess>>[number];
