@@ -38,7 +38,7 @@ export function createDeployment(options: DeploymentOptions) {
   ) {
     const flow = await signIn.start(issuer, asked);
     const url = pageOf(issuer, flow.page.verification_uri_complete);
-    show(`Open ${url}\nand compare the code: ${output.paint(cell(flow.page.user_code), 'bold')}`, flow.page);
+    show(`Open ${url}\nand enter the code: ${output.paint(cell(flow.page.user_code), 'bold')}`, flow.page);
     options.openPage?.(url);
     return output.progress('Waiting until you allow it on the page', flow.wait());
   }

@@ -33,7 +33,8 @@ export async function connectCommandLine(
   const parameters = { ...more, ...(asked === '' ? {} : { scope: asked }) };
   const response = await client.initiateDeviceAuthorization(config, parameters);
   let { verify, page } = await enterUserCode(visitor, response.user_code);
-  if (isSignIn(page)) page = await visitor.submit(page, { username, password: PASSWORD });
+  const isAsked = isSignIn(page);
+  if (isAsked) page = await visitor.submit(page, { username, password: PASSWORD });
   if (heading(page) !== 'Your device is connected') throw new Error(page.html);
   let tokens = await client.pollDeviceAuthorizationGrant(config, { ...response, interval: 0.1 }, undefined, {
     DPoP,
@@ -60,5 +61,5 @@ export async function connectCommandLine(
     tokens = renewed;
     return String(decodeJwt(tokens.access_token).roles);
   }
-  return { verify, tokens, DPoP, call, renew };
+  return { verify, isAsked, tokens, DPoP, call, renew };
 }

@@ -28,10 +28,33 @@ export function ignoreUnknownPrompts(provider: Provider): void {
 
 /** Whether the person who signs in must prove all factors again. */
 export function asksForFreshSignIn({ prompt, params }: Interaction): boolean {
-  const isFresh = params.max_age !== undefined || promptsOf(params).includes('login');
   // The choice of an account comes before the reasons to sign in are examined.
-  if (prompt.name === SELECT_ACCOUNT) return isFresh;
-  return prompt.reasons.some((reason) => reason === 'login_prompt' || reason === 'max_age');
+  if (prompt.name === SELECT_ACCOUNT) return isRequestForFreshSignIn(params);
+  return prompt.reasons.some((reason) => [DEVICE_LOGIN, 'login_prompt', 'max_age'].includes(reason));
+}
+
+/** The reason for which a device has somebody sign in again. */
+const DEVICE_LOGIN = 'device_login';
+
+/** oidc-provider makes `prompt=login` of `max_age=0`, which it then ignores where a device asks: the sign-in of the browser would do. */
+export function addDevicePrompt(policy: interactionPolicy.DefaultPolicy): void {
+  policy
+    .get('login')
+    ?.checks.add(
+      new interactionPolicy.Check(
+        DEVICE_LOGIN,
+        'the device asks for a fresh sign-in',
+        'login_required',
+        ({ oidc }: KoaContextWithOIDC) =>
+          promptsOf({ ...oidc.entities.DeviceCode?.params }).includes('login') &&
+          oidc.result?.login === undefined,
+      ),
+    );
+}
+
+/** Whether the parameters of a request ask for a fresh sign-in. oidc-provider makes `prompt=login` of `max_age=0`. */
+export function isRequestForFreshSignIn(params: { max_age?: unknown; prompt?: unknown }): boolean {
+  return params.max_age !== undefined || promptsOf(params).includes('login');
 }
 
 function promptsOf({ prompt }: { prompt?: unknown }): string[] {

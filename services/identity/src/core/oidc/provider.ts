@@ -21,7 +21,7 @@ import { endDeviceWithoutSession, routeSignOuts } from './epochs/sign-outs.ts';
 import { isDeviceRequest } from './first-party-grants.ts';
 import { createGrants } from './grants.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
-import { addAccountChoice, ignoreUnknownPrompts, PROMPTS } from './prompts.ts';
+import { addAccountChoice, addDevicePrompt, ignoreUnknownPrompts, PROMPTS } from './prompts.ts';
 import { ANOTHER_ACCOUNT, type ProviderOptions, type ProviderPages, SIGN_UP } from './provider-options.ts';
 import { ROUTES } from './provider-routes.ts';
 import { addStrength } from './strength.ts';
@@ -86,6 +86,7 @@ function configurationOf(
   const policy = signInPolicy();
   addStrength(policy, options);
   addAccountChoice(policy);
+  addDevicePrompt(policy);
   return {
     adapter: options.store.adapterFor,
     jwks: options.keys,

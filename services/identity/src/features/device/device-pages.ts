@@ -12,6 +12,8 @@ export const USER_CODE_PROBLEMS = [
   'ExpiredError',
   'AlreadyUsedError',
 ] as const;
+/** The field for the code that a person has to type where a link had it. */
+export const TYPED_CODE = 'typed_code';
 export type UserCodeProblem = (typeof USER_CODE_PROBLEMS)[number];
 
 export const isUserCodeProblem = (name: unknown): name is UserCodeProblem =>
@@ -41,15 +43,7 @@ export function enterCodePage(model: {
 ${problem && problemBox(problem)}
 ${form(
   model.form,
-  html`${field({
-    name: 'user_code',
-    label: t('Code'),
-    value: model.userCode,
-    autocomplete: 'off',
-    required: true,
-    autofocus: true,
-    ...(problem === undefined ? {} : { invalid: true, describedBy: ALERT_ID }),
-  })}
+  html`${codeField('user_code', model.userCode, problem)}
 <div class="buttons"><button class="primary">${t('Continue')}</button></div>`,
 )}`,
   });
@@ -61,7 +55,8 @@ export function verifyCodePage(model: {
   application: string;
   /** Whether it is of Gatehouse itself: what it may do is said here, as no consent page follows. */
   isFirstParty: boolean;
-  userCode: string;
+  /** Undefined where the person has to enter it, as the device shows it. */
+  userCode: string | undefined;
   request: DeviceRequest;
 }): string {
   const ownPages = model.isFirstParty ? t('a program that acts for you') : undefined;
@@ -70,13 +65,17 @@ export function verifyCodePage(model: {
     title: t('Is this your device?'),
     body: html`${requestingApplication(application)}
 ${model.isFirstParty && html`<p>${t('It can see and change everything here that you can, such as your applications and their keys, and stays signed in until you end its access.')}</p>`}
-<p>${t('Your device must show this code:')}</p>
-<p class="user-code"><code dir="ltr">${model.userCode}</code></p>
+${
+  model.userCode !== undefined &&
+  html`<p>${t('Your device must show this code:')}</p>
+<p class="user-code"><code dir="ltr">${model.userCode}</code></p>`
+}
 ${deviceRequestDetails(model.request)}
 ${form(
   model.form,
-  html`<div class="buttons"><button class="primary">${t('Yes, continue')}</button>
-<button class="secondary" name="abort" value="yes">${t('No, cancel')}</button></div>`,
+  html`${model.userCode === undefined && html`<p>${t('Type the code that your own computer shows at this moment.')}</p>${codeField(TYPED_CODE, '')}`}
+<div class="buttons"><button class="primary">${t('Yes, continue')}</button>
+<button class="secondary" name="abort" value="yes" formnovalidate>${t('No, cancel')}</button></div>`,
 )}`,
   });
 }
@@ -106,6 +105,13 @@ export function notConnectedPage(): string {
   return standalonePage({
     title: t('The device was not connected'),
     body: html`<p>${t('The device has no access to your account. You can close this page.')}</p>`,
+  });
+}
+
+function codeField(name: string, value: string, problem?: UserCodeProblem): Html {
+  return field({
+    ...{ name, label: t('Code'), value, autocomplete: 'off', required: true, autofocus: true },
+    ...(problem === undefined ? {} : { invalid: true, describedBy: ALERT_ID }),
   });
 }
 

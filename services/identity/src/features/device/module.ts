@@ -7,6 +7,7 @@ import { originOf } from '../../core/audit/audit.ts';
 import { DEVICE_CODE_SECONDS } from '../../core/limits/bounds.ts';
 import type { ProviderAccount } from '../../core/oidc/claims/provider-account.ts';
 import { isFirstParty } from '../../core/oidc/clients/client-metadata.ts';
+import { isRequestForFreshSignIn } from '../../core/oidc/prompts.ts';
 import type { RequestDetails } from '../../core/oidc/provider-options.ts';
 import { ROUTES } from '../../core/oidc/provider-routes.ts';
 import type { Ports } from '../../core/ports.ts';
@@ -21,6 +22,7 @@ import {
   enterCodePage,
   isUserCodeProblem,
   notConnectedPage,
+  TYPED_CODE,
   verifyCodePage,
 } from './device-pages.ts';
 
@@ -59,7 +61,10 @@ export function device(core: Ports<'accounts' | 'tokens' | 'pages'>): IdentityMo
     const userCode =
       (error as { userCode?: string } | undefined)?.userCode ?? String(ctx.state.userCode ?? '');
     const html = enterCodePage({
-      form: forms.form(ctx, { action: PATH, hidden: { xsrf: xsrfOf(ctx) } }),
+      form: forms.form(ctx, {
+        action: PATH,
+        hidden: { xsrf: xsrfOf(ctx), ...(userCode !== '' && !problem ? { linked: 'yes' } : {}) },
+      }),
       userCode: userCode.slice(0, MAX_SHOWN),
       problem: isUserCodeProblem(problem) ? problem : undefined,
     });
@@ -87,12 +92,15 @@ export function device(core: Ports<'accounts' | 'tokens' | 'pages'>): IdentityMo
           userCode: string,
         ) {
           const code = ctx.oidc.entities.DeviceCode as unknown as DeviceCode;
+          const ofOurs = isFirstParty(client.clientId);
+          // It can do whatever the person can: a link that somebody has sent must not be enough (RFC 8628 §5.4).
+          const isShown = !ofOurs || ctx.state.isLinked !== true;
           const hidden = { xsrf: xsrfOf(ctx), user_code: userCode, confirm: 'yes' };
           const html = verifyCodePage({
             form: forms.form(ctx, { action: PATH, hidden }),
             application: client.clientName ?? client.clientId,
-            isFirstParty: isFirstParty(client.clientId),
-            userCode,
+            isFirstParty: ofOurs,
+            userCode: isShown ? userCode : undefined,
             request: requestOf(ctx, code),
           });
           sendPage(ctx, html);
@@ -133,7 +141,10 @@ export function device(core: Ports<'accounts' | 'tokens' | 'pages'>): IdentityMo
     ctx.query = query;
     return next();
   });
-  const prepare = (_ctx: Context, form: URLSearchParams) => {
+  const prepare = (ctx: Context, form: URLSearchParams) => {
+    ctx.state.isLinked = form.has('linked');
+    const typed = form.get(TYPED_CODE);
+    if (typed !== null && !form.has('abort')) form.set('user_code', typed);
     const userCode = form.get('user_code');
     if (userCode !== null) form.set('user_code', inAscii(userCode));
   };
@@ -142,7 +153,10 @@ export function device(core: Ports<'accounts' | 'tokens' | 'pages'>): IdentityMo
     routers: [router],
     pages: [PATH],
     passwordPaths: [PATH],
-    extensions: { provider: [{ configure, attach: slowDown(store) }], requestDetails: [requestDetails] },
+    extensions: {
+      provider: [{ configure, attach: slowDown(store) }, { attach: dateAskedSignIns }],
+      requestDetails: [requestDetails],
+    },
   };
 }
 
@@ -160,6 +174,20 @@ function slowDown(store: Pick<Ports<'tokens'>['store'], 'polled'>) {
       }
       return code;
     };
+  };
+}
+
+/**
+ * A token of the command line passes for a fresh sign-in only if it asked for one (`max_age`): the sign-in of a browser that happens to be
+ * recent was for something else.
+ */
+function dateAskedSignIns({ Session: { prototype } }: Provider): void {
+  const { authTime } = prototype;
+  prototype.authTime = function timeOf() {
+    const { DeviceCode, Client: client } = Provider.ctx?.oidc.entities ?? {};
+    const { params } = (DeviceCode ?? {}) as { params?: Interaction['params'] };
+    const isUnasked = params !== undefined && !isRequestForFreshSignIn(params);
+    return isUnasked && isFirstParty(client?.clientId ?? '') ? undefined : authTime.call(this);
   };
 }
 

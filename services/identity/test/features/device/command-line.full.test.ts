@@ -6,7 +6,7 @@ import t from 'tap';
 import { CLI_CLIENT } from '../../../src/core/oidc/clients/client-metadata.ts';
 import { build, PASSWORD } from '../../build.ts';
 import { type Connected, commandLine, connectCommandLine } from '../../command-line.ts';
-import { mailsOf, signedIn } from '../../pages.ts';
+import { alertOf, heading, mailsOf, signedIn } from '../../pages.ts';
 
 // Each device waits before it asks again.
 t.setTimeout(120_000);
@@ -104,13 +104,34 @@ t.test('a sign-out in the browser leaves it', async (t) => {
   await client.refreshTokenGrant(config, tokens.refresh_token ?? '', undefined, { DPoP });
 });
 
+t.test('a link is not enough: the person types the code', async (t) => {
+  const visitor = await signedIn(built, 'ann');
+  const codes = await client.initiateDeviceAuthorization(config, { scope });
+  const linked = await visitor.get(codes.verification_uri_complete ?? '');
+  const question = await visitor.submit(linked, {});
+  t.equal(heading(question), 'Is this your device?');
+  t.match(question.html, /the same network address as this browser/);
+  t.notMatch(question.html.replaceAll(/<input type="hidden"[^>]*>/g, ''), codes.user_code);
+  t.match(alertOf(await visitor.submit(question, {})), /Enter the code/);
+  const other = await client.initiateDeviceAuthorization(config, { scope });
+  const again = await visitor.submit(await visitor.get(other.verification_uri_complete ?? ''), {});
+  const connected = await visitor.submit(again, { typed_code: other.user_code });
+  t.equal(heading(connected), 'Your device is connected');
+});
+
+t.test('its token is that of a fresh sign-in only if it asked for one', async (t) => {
+  const { tokens } = await connect(built.browser());
+  t.notOk('auth_time' in decodeJwt(tokens.access_token));
+});
+
 t.test('a fresh sign-in is asked for on the page, and leaves no second grant', async (t) => {
   await built.createPerson('finn');
   const visitor = await signedIn(built, 'finn');
   const grants = (await built.database()).collection('oidc_grants');
   const before = await grants.countDocuments();
   const asked = Math.floor(Date.now() / 1000);
-  const { tokens } = await connect(visitor, { username: 'finn', max_age: '0' });
+  const { tokens, isAsked } = await connect(visitor, { username: 'finn', max_age: '0' });
+  t.ok(isAsked);
   const { auth_time: time } = decodeJwt(tokens.access_token) as { auth_time: number };
   t.ok(time >= asked);
   t.equal(await grants.countDocuments(), before + 1);
