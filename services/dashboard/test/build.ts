@@ -33,15 +33,15 @@ export const PASSWORD = 'correct horse battery';
 
 /**
  * The dashboard with everything that it calls, on a port of their own, and three people: admin, editor and ann. `limited`
- * has identity limit requests by address, and whoever asks from this machine is believed as a proxy. `describedClients` lets clients
- * describe themselves at addresses of this machine, and `localProviders` lets identity providers be there. The notifications service is there if it is asked for. With a
+ * has identity limit requests by address, and whoever asks from this machine is believed as a proxy. With `unknownClients`, clients
+ * register themselves, or describe themselves at addresses of this machine and may ask for these scopes; `localProviders` lets identity providers be there. The notifications service is there if it is asked for. With a
  * `cluster`, identity knows the dashboard by the tokens of its service account there.
  */
 export async function build(
   t: TestScope,
   changes: Partial<DashboardConfig> & {
     limited?: boolean;
-    describedClients?: boolean;
+    unknownClients?: readonly string[];
     localProviders?: boolean;
     notifications?: boolean;
     refundLimit?: number;
@@ -50,7 +50,7 @@ export async function build(
 ) {
   const {
     limited = false,
-    describedClients = false,
+    unknownClients,
     localProviders = false,
     notifications = false,
     refundLimit,
@@ -92,8 +92,9 @@ export async function build(
       clientAssertionJwks: cluster?.jwks,
       mail: { directory: outbox, onLink: (mail) => links.push(mail) },
       firstApplications: [],
-      clientMetadata: describedClients ? 'on' : 'off',
-      clientMetadataScopes: ['openid'],
+      clientMetadata: unknownClients ? 'on' : 'off',
+      openRegistration: unknownClients ? 'on' : 'off',
+      clientMetadataScopes: unknownClients ?? [],
       clientMetadataNetworks: ['127.0.0.0/8'],
       ...(localProviders && { providerNetworks: ['127.0.0.0/8'] }),
     },

@@ -4,7 +4,7 @@ import { listen } from '@gatehouse/testing/listen';
 import t from 'tap';
 import { build, heading } from '../../build.ts';
 
-const built = await build(t, { describedClients: true });
+const built = await build(t, { unknownClients: ['openid'] });
 const textOf = ({ html }: Page) => html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
 const { browser: admin } = await built.signedIn('admin');
 const { browser: ann } = await built.signedIn('ann');

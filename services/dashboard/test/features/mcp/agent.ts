@@ -1,6 +1,13 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { FormBrowser } from '@gatehouse/testing/form-browser';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  Client,
+  type OAuthClientProvider,
+  type OAuthDiscoveryState,
+  type StoredOAuthClientInformation,
+  type StoredOAuthTokens,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import type { Built } from '../../build.ts';
 
 export type Mode = 'auto' | 'legacy';
@@ -63,4 +70,42 @@ export async function resultOf(client: Client, name: string, args: Record<string
   const { content, isError = false } = await client.callTool({ name, arguments: args });
   const [first] = content as { text: string }[];
   return { text: first?.text ?? '', isError };
+}
+
+/** What the SDK's client needs to get its own tokens. It keeps in memory what it has to keep. */
+export function createProvider() {
+  const kept: {
+    client?: StoredOAuthClientInformation;
+    tokens?: StoredOAuthTokens;
+    verifier?: string;
+    url?: URL;
+    discovered?: OAuthDiscoveryState;
+  } = {};
+  const redirectUrl = 'http://127.0.0.1:9/callback';
+  const provider: OAuthClientProvider = {
+    redirectUrl,
+    clientMetadata: {
+      ...{ client_name: 'Agent', redirect_uris: [redirectUrl], token_endpoint_auth_method: 'none' },
+    },
+    clientInformation: () => kept.client,
+    saveClientInformation(client) {
+      kept.client = client;
+    },
+    tokens: () => kept.tokens,
+    saveTokens(tokens) {
+      kept.tokens = tokens;
+    },
+    redirectToAuthorization(url) {
+      kept.url = url;
+    },
+    saveCodeVerifier(verifier) {
+      kept.verifier = verifier;
+    },
+    codeVerifier: () => kept.verifier ?? '',
+    saveDiscoveryState(state) {
+      kept.discovered = state;
+    },
+    discoveryState: () => kept.discovered,
+  };
+  return { ...provider, kept };
 }

@@ -1,5 +1,6 @@
-import { MCP_READ, MCP_WRITE, mcpAudience } from '@gatehouse/tokens/scopes';
+import { MCP_READ, MCP_WRITE, mcpAudience, scopesOfTools } from '@gatehouse/tokens/scopes';
 import type { Text } from '../../texts/texts.ts';
+import type { Application } from '../applications/application.ts';
 import type { FindResource, ProtectedResource } from './protected-resource.ts';
 
 /** The MCP server in `act` of the tokens with which its tools call the API. No application has such an id. */
@@ -10,6 +11,18 @@ const DESCRIPTIONS = {
   [MCP_WRITE]:
     'Create and change everything that you can change here. What cannot be undone is left to you, on a page of its own',
 } satisfies Record<string, Text>;
+
+/**
+ * The scopes at the API that an application may have for these of the MCP server. One that describes or registers itself has none there
+ * that it could not ask for at the API: tools are no way around what bounds it.
+ */
+export function toolScopes(
+  scopes: ReadonlySet<string>,
+  { owner, scopes: own, registrableScopes }: Pick<Application, 'owner' | 'scopes' | 'registrableScopes'>,
+): string[] {
+  const bound = registrableScopes ?? (owner === null ? own : undefined);
+  return scopesOfTools(scopes).filter((scope) => bound?.includes(scope) ?? true);
+}
 
 /** Finds the MCP server of this deployment: for applications that people use, since a machine can call the API itself. */
 export function findMcpResource(issuer: string): FindResource {
@@ -22,6 +35,10 @@ export function findMcpResource(issuer: string): FindResource {
     createdAt: new Date(0),
     updatedAt: new Date(0),
   };
-  return async (identifier, requester) =>
-    identifier === resource.identifier && requester?.isMachine !== true ? resource : undefined;
+  return async (identifier, requester) => {
+    if (identifier !== resource.identifier || requester?.isMachine === true) return undefined;
+    if (requester === undefined) return resource;
+    const scopes = resource.scopes.filter(({ name }) => toolScopes(new Set([name]), requester).length > 0);
+    return scopes.length === 0 ? undefined : { ...resource, scopes };
+  };
 }

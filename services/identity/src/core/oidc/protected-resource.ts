@@ -13,7 +13,10 @@ export type ProtectedResource = DescribedResource & {
  * An application that asks for tokens for a resource; with `isMachine`, for itself and not for a person. `isOfMember`: with a credential
  * that somebody else than its owner gave.
  */
-export type ResourceRequester = Pick<Application, 'id' | 'owner' | 'consentEpoch'> & {
+export type ResourceRequester = Pick<
+  Application,
+  'id' | 'owner' | 'consentEpoch' | 'scopes' | 'registrableScopes'
+> & {
   isMachine: boolean;
   isOfMember?: boolean;
 };

@@ -79,6 +79,7 @@ export function applicationOfDocument(
       ? { type: 'web' as const, jwks: publicKeysOf(metadata) }
       : { type: metadata.redirect_uris.every((uri) => uri.startsWith('https:')) ? 'spa' : 'native' }),
     scopes: scopesOf(metadata, options.scopes),
+    registrableScopes: options.scopes,
     redirectUris: metadata.redirect_uris,
     dpopBound: metadata.dpop_bound_access_tokens ?? false,
     requirePushedRequests: metadata.require_pushed_authorization_requests ?? false,

@@ -8,7 +8,7 @@ export const metadataDocumentSettings = {
     oneOf('IDENTITY_CLIENT_METADATA', ['on', 'off'], 'off'),
   ),
   clientMetadataScopes: described(
-    'The scopes that such clients may ask for.',
+    'The scopes that such clients may ask for, and the most that they have with the tools at `/mcp`.',
     list('IDENTITY_CLIENT_METADATA_SCOPES', ['openid', 'profile', 'email', 'read:profile'], ALL_SCOPES),
   ),
   clientMetadataNetworks: described(

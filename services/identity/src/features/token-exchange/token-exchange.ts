@@ -1,6 +1,6 @@
 import { ServiceError } from '@gatehouse/core/errors';
 import type { Caller } from '@gatehouse/tokens/caller';
-import { apiAudience, mcpAudience, scopesOfTools } from '@gatehouse/tokens/scopes';
+import { apiAudience, mcpAudience } from '@gatehouse/tokens/scopes';
 import { decodeProtectedHeader } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type Provider from 'oidc-provider';
@@ -16,7 +16,7 @@ import { withinIssuer } from '../../core/oidc/clients/federated-client.ts';
 import { scopesInForce } from '../../core/oidc/epochs/consent-epochs.ts';
 import { isCurrent } from '../../core/oidc/epochs/sign-in-epochs.ts';
 import { invalidGrant } from '../../core/oidc/invalid-grant.ts';
-import { MCP_ACTOR } from '../../core/oidc/mcp-resource.ts';
+import { MCP_ACTOR, toolScopes } from '../../core/oidc/mcp-resource.ts';
 import { scopesFor } from '../../core/oidc/permissions.ts';
 import { proofKey } from '../../core/oidc/proof-key.ts';
 import type { FindResource, ProtectedResource } from '../../core/oidc/protected-resource.ts';
@@ -71,7 +71,11 @@ export function createTokenExchange(options: Options) {
       if (caller.keyThumbprint !== undefined)
         throw invalidGrant('the MCP server accepts no tokens that are bound to a key');
       const permitted = { ...owner, application, scopes: [] };
-      const allowed = scopesFor(application.id, owner.within(scopesOfTools(caller.scopes)), account);
+      const allowed = scopesFor(
+        application.id,
+        owner.within(toolScopes(caller.scopes, application)),
+        account,
+      );
       const tokenId = caller.tokenId ?? '';
       const audit = recorded.has(tokenId) ? { record: async () => {} } : options.audit;
       const { access_token, ...others } = await issueActingToken({ ...options, audit }, ctx, {
