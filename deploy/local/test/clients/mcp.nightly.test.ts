@@ -1,5 +1,4 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
@@ -19,7 +18,7 @@ import { fileIn } from '../document.ts';
 import { startGatehouse, temporaryDir, tokenOf } from '../gatehouse.ts';
 import { signInAndAllow } from './set-up.ts';
 
-// The guide "Protect an MCP server" with the official SDK as server and as client, and the MCP project's own tests.
+// The guide "Protect an MCP server" with the official SDK as server and as client.
 
 const GUIDE = readFileSync(
   new URL('../../../../docs/guides/protect-an-mcp-server.md', import.meta.url),
@@ -273,29 +272,4 @@ t.test('the SDK for Python, with and without a metadata document', { skip: noSdk
     child.stdin.write(`${response}\n`);
     t.match((await lines.next()).value, new RegExp(`^${demo.user.user_id} rolled [1-6]$`));
   }
-});
-
-t.test("the MCP project's conformance tests for authorization servers", async (t) => {
-  const port = await freePort();
-  const callback = `http://127.0.0.1:${port}/callback`;
-  const { client_id } = await register('applications', {
-    ...{ name: 'Conformance', type: 'native', redirect_uris: [callback], scopes: ['openid', 'profile'] },
-  });
-  const command = join(MODULES, '@modelcontextprotocol/conformance/dist/index.js');
-  const options = ['--url', issuer, '--client-id', client_id, '--port', String(port)];
-  const child = spawn(process.execPath, [command, 'authorization', ...options], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  t.teardown(() => child.kill());
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
-  const ended = once(child, 'close');
-  await until(() => output.includes('response_type=code') || child.exitCode !== null, 20_000);
-  const [authorize = ''] = /^http\S*response_type=code\S*$/m.exec(output) ?? [];
-  const response = await signInAndAllow(createFormBrowser(issuer), authorize, demo.user);
-  await fetch(response);
-  const [status] = await ended;
-  t.equal(status, 0, output);
-  t.match(output, /Total: [3-9] passed, 0 failed/);
-  t.notMatch(output, /WARNING|SKIPPED|skipped/);
 });

@@ -5,6 +5,8 @@ import {
   type CallToolResult,
   type InputRequiredResult,
   inputRequired,
+  ProtocolError,
+  ProtocolErrorCode,
   Server,
   UrlElicitationRequiredError,
 } from '@modelcontextprotocol/server';
@@ -49,7 +51,10 @@ export function createMcpServer(options: McpServerOptions, request: McpRequest):
 
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const tool = (await currentTools(options)).get(params.name);
-    if (tool === undefined) return failure(`There is no tool ${params.name.slice(0, 100)}.`);
+    if (tool === undefined) {
+      const message = `Unknown tool: ${params.name.slice(0, 100)}`;
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+    }
     if (!isAllowed(tool)) {
       const missing = tool.reads || mayWrite ? 'The role of the person' : `A token without ${MCP_WRITE}`;
       return failure(`${missing} does not allow this tool.`);
