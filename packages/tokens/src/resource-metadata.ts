@@ -1,3 +1,4 @@
+import { DPOP_ALGORITHMS } from '@gatehouse/verify/dpop';
 import {
   API_SCOPES,
   apiAudience,
@@ -22,6 +23,8 @@ export function mcpMetadata(issuer: string) {
     authorization_servers: [issuer],
     scopes_supported: [MCP_READ, MCP_WRITE],
     bearer_methods_supported: ['header'],
+    dpop_signing_alg_values_supported: DPOP_ALGORITHMS,
+    dpop_bound_access_tokens_required: false,
     resource_name: 'Gatehouse MCP',
     resource_documentation: `${issuer}/docs/guides/use-from-an-agent`,
   };
@@ -41,13 +44,15 @@ export function resourceMetadata(issuer: string) {
   };
 }
 
-/** The headers of an error, with a challenge that says where the metadata is (RFC 9728 §5.1). */
+/** The headers of an error, with a challenge that says where the metadata is (RFC 9728 §5.1): that of the API by default. */
 export function withResourceMetadata(
   headers: Readonly<Record<string, string>>,
   issuer: string,
+  { path = RESOURCE_METADATA_PATH, scope }: { path?: string; scope?: string } = {},
 ): Readonly<Record<string, string>> {
   const { 'www-authenticate': challenge } = headers;
   if (challenge === undefined) return headers;
-  const metadata = `resource_metadata="${issuer}${RESOURCE_METADATA_PATH}"`;
-  return { ...headers, 'www-authenticate': `${challenge}, ${metadata}` };
+  const ofScope = scope === undefined ? [] : [`scope="${scope}"`];
+  const parts = [challenge, `resource_metadata="${issuer}${path}"`, ...ofScope];
+  return { ...headers, 'www-authenticate': parts.join(', ') };
 }

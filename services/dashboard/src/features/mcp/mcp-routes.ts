@@ -2,8 +2,11 @@ import { readBody } from '@gatehouse/api/http/request-body';
 import { ServiceError } from '@gatehouse/core/errors';
 import { problem } from '@gatehouse/server/json-response';
 import { requestInfo } from '@gatehouse/server/requests';
-import { MCP_METADATA_PATH } from '@gatehouse/tokens/resource-metadata';
-import { MCP_READ } from '@gatehouse/tokens/scopes';
+import { unauthenticated } from '@gatehouse/tokens/caller';
+import { MCP_METADATA_PATH, withResourceMetadata } from '@gatehouse/tokens/resource-metadata';
+import { MCP_READ, mcpAudience } from '@gatehouse/tokens/scopes';
+import { toServiceError } from '@gatehouse/tokens/verification-error';
+import { createProofVerifier } from '@gatehouse/verify/dpop';
 import Router from '@koa/router';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import type { Context } from 'koa';
@@ -14,12 +17,14 @@ import { createMcpServer, type McpServerOptions } from './mcp-server.ts';
 const MAX_BODY = 1024 * 1024;
 
 /**
- * The MCP server of the deployment (Streamable HTTP, without sessions): each request has a token for `PUBLIC_URL/mcp`, which identity
- * exchanges for one of the same person and application for the API. So the API decides everything, and a token that ends here ends there.
+ * The MCP server of the deployment (Streamable HTTP, without sessions): each request has a token for `PUBLIC_URL/mcp`, with a proof if it
+ * is bound to a key (RFC 9449 §7), which identity exchanges for one of the same person and application for the API. So the API decides
+ * everything, and a token that ends here ends there.
  */
 export function mcpRoutes(options: McpServerOptions & { oauth: Pick<OAuthClient, 'exchange'> }): Router {
   const { publicUrl, oauth } = options;
   const router = new Router({ sensitive: true });
+  const proofs = createProofVerifier();
   const handler = createMcpHandler(
     ({ authInfo, era }) => {
       if (authInfo === undefined) throw new Error('a request has no token');
@@ -36,45 +41,48 @@ export function mcpRoutes(options: McpServerOptions & { oauth: Pick<OAuthClient,
     const origin = ctx.get('origin');
     // A page of another site, or one that has made its name stand for this address.
     if (origin !== '' && origin !== new URL(publicUrl).origin) {
-      return respond(ctx, new ServiceError('forbidden', 'Pages of other sites cannot call this.'));
+      return respond(ctx, new ServiceError('forbidden', 'Pages of other sites cannot call this.'), publicUrl);
     }
-    const [, token] = /^Bearer +([\w-]+\.[\w-]+\.[\w-]+) *$/i.exec(ctx.get('authorization')) ?? [];
+    const header = ctx.get('authorization');
+    const [, scheme = '', token] = /^(Bearer|DPoP) +([\w-]+\.[\w-]+\.[\w-]+) *$/i.exec(header) ?? [];
     const cause = causeOf(ctx.req);
     try {
       const exchanged = token === undefined ? undefined : await oauth.exchange(token, cause);
-      if (exchanged === undefined) {
-        return respond(ctx, unauthenticated(publicUrl, ctx.get('authorization') !== ''));
+      if (token === undefined || exchanged === undefined) {
+        const error = header === '' ? undefined : 'invalid_token';
+        throw unauthenticated(`Send an access token for ${publicUrl}/mcp.`, error);
       }
+      await proofs.verify({
+        ...{ scheme: scheme.toLowerCase() as 'bearer' | 'dpop', token },
+        keyThumbprint: claimsOf(token).cnf?.jkt,
+        proof: ctx.get('dpop') || undefined,
+        method: ctx.method,
+        urls: () => [mcpAudience(publicUrl)],
+      });
       const { client_id: clientId, sub, act } = claimsOf(exchanged.token);
       Object.assign(info, { client: clientId, subject: sub, actors: [act.sub] });
       const authInfo = { token: exchanged.token, clientId, scopes: [...exchanged.scopes], extra: { cause } };
       await send(ctx, await handler.fetch(await requestOf(ctx, publicUrl), { authInfo }));
-    } catch (error) {
+    } catch (thrown) {
+      const error = toServiceError(thrown);
       if (!(error instanceof ServiceError)) throw error;
-      respond(ctx, error);
+      respond(ctx, error, publicUrl);
     }
   });
   return router;
 }
 
-/** The challenge says where the metadata is (RFC 9728 §5.1), and the least scope. */
-function unauthenticated(publicUrl: string, hasCredential: boolean): ServiceError {
-  const error = hasCredential ? 'error="invalid_token", ' : '';
-  const metadata = `resource_metadata="${publicUrl}${MCP_METADATA_PATH}"`;
-  const challenge = `Bearer realm="gatehouse", ${error}scope="${MCP_READ}", ${metadata}`;
-  return new ServiceError('unauthenticated', `Send an access token for ${publicUrl}/mcp.`, {
-    headers: { 'www-authenticate': challenge },
-  });
-}
-
-function respond(ctx: Context, { kind, message, status, headers }: ServiceError): void {
+/** A challenge says where the metadata is, and the least scope. */
+function respond(ctx: Context, { kind, message, status, headers }: ServiceError, publicUrl: string): void {
   ctx.status = status;
-  ctx.set(headers);
+  ctx.set(withResourceMetadata(headers, publicUrl, { path: MCP_METADATA_PATH, scope: MCP_READ }));
   ctx.body = problem(kind, message);
 }
 
-/** The claims of a token that identity has just issued. */
-function claimsOf(token: string): { client_id: string; sub: string; act: { sub: string } } {
+type Claims = { client_id: string; sub: string; act: { sub: string }; cnf?: { jkt: string } };
+
+/** The claims of a token that identity has just issued or exchanged. */
+function claimsOf(token: string): Claims {
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
 }
 

@@ -7,6 +7,7 @@ import {
   type StoredOAuthClientInformation,
   type StoredOAuthTokens,
   StreamableHTTPClientTransport,
+  UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import type { Built } from '../../build.ts';
 
@@ -108,4 +109,23 @@ export function createProvider() {
     discoveryState: () => kept.discovered,
   };
   return { ...provider, kept };
+}
+
+/** Connects as the client does it: it finds the authorization server, and the person allows it in a browser. */
+export async function signIn(built: Built, username: string, provider: ReturnType<typeof createProvider>) {
+  const { browser } = await built.signedIn(username);
+  const transport = () =>
+    new StreamableHTTPClientTransport(new URL(`${built.base}/mcp`), { authProvider: provider });
+  const connect = async (via = transport()) => {
+    const client = new Client({ name: 'agent', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+    await client.connect(via);
+    return client;
+  };
+  const first = transport();
+  const refused = await connect(first).catch((error: unknown) => error);
+  if (!(refused instanceof UnauthorizedError)) throw refused;
+  const page = await browser.get(String(provider.kept.url));
+  const { url } = await browser.submit(page, { decision: 'allow' });
+  await first.finishAuth(url.searchParams);
+  return connect();
 }

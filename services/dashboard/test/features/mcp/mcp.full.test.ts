@@ -1,7 +1,8 @@
 import { until } from '@gatehouse/testing/processes';
+import { DpopSession } from '@modelcontextprotocol/client';
 import t from 'tap';
 import { build } from '../../build.ts';
-import { connect, type Mode, registerAgent, resultOf, tokenFor } from './agent.ts';
+import { connect, createProvider, type Mode, registerAgent, resultOf, signIn, tokenFor } from './agent.ts';
 
 const BOTH = 'mcp:read mcp:write';
 const built = await build(t, { notifications: true, refundLimit: 1 });
@@ -34,6 +35,7 @@ t.test('the metadata names the resource, and challenges name the metadata (RFC 9
     resource: `${base}/mcp`,
     authorization_servers: [base],
     scopes_supported: ['mcp:read', 'mcp:write'],
+    dpop_bound_access_tokens_required: false,
   });
   const response = await post();
   t.equal(response.status, 401);
@@ -206,4 +208,55 @@ t.test('a revoked token ends at once', async (t) => {
   const began = performance.now();
   t.equal((await post(token)).status, 401);
   t.ok(performance.now() - began < 1000);
+});
+
+t.test('a token that is bound to a key needs its proof (RFC 9449)', async (t) => {
+  const session = await DpopSession.create();
+  const { client_id } = agent;
+  const provider = {
+    ...createProvider(),
+    clientInformation: () => ({ client_id, issuer: base }),
+    dpop: () => session,
+  };
+  const client = await signIn(built, 'ann', provider);
+  t.equal(provider.kept.tokens?.token_type, 'DPoP');
+  t.match(JSON.parse((await resultOf(client, 'read_v1_users', { id: people.ann.id })).text), {
+    id: people.ann.id,
+  });
+
+  const token = provider.kept.tokens?.access_token ?? '';
+  const exchanged = await fetch(`${base}/oauth2/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      ...{ client_id: 'dashboard', client_secret: built.config.clientSecret ?? '', subject_token: token },
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    }),
+  });
+  t.match(await exchanged.json(), { token_type: 'Bearer', expires_in: 60 }, 'what takes its place ends soon');
+  const proofFor = (url: string, key = session) =>
+    key.buildProof({ htm: 'POST', htu: url, accessToken: token });
+  const proof = await proofFor(`${base}/mcp`);
+  for (const [name, headers, status] of [
+    ['its proof', { authorization: `DPoP ${token}`, dpop: proof }, 200],
+    ['the same proof again', { authorization: `DPoP ${token}`, dpop: proof }, 401],
+    ['no proof', { authorization: `DPoP ${token}` }, 401],
+    ['another scheme', { authorization: `Bearer ${token}`, dpop: await proofFor(`${base}/mcp`) }, 401],
+    ['a proof for the API', { authorization: `DPoP ${token}`, dpop: await proofFor(`${base}/api`) }, 401],
+    [
+      'another key',
+      { authorization: `DPoP ${token}`, dpop: await proofFor(`${base}/mcp`, await DpopSession.create()) },
+      401,
+    ],
+    ['a token without a key', { authorization: `DPoP ${reader.token}`, dpop: proof }, 401],
+  ] as const) {
+    const response = await post(undefined, '/mcp', headers);
+    t.equal(response.status, status, name);
+    if (status === 401)
+      t.match(
+        response.headers.get('www-authenticate'),
+        /^DPoP .*algs=".*resource_metadata=".*scope="mcp:read"$/,
+        name,
+      );
+  }
 });

@@ -2,15 +2,14 @@ import { createServer } from 'node:https';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { listen } from '@gatehouse/testing/listen';
 import { selfSigned } from '@gatehouse/testing/self-signed';
-import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 import t from 'tap';
 import { build } from '../../build.ts';
-import { createProvider, resultOf } from './agent.ts';
+import { createProvider, resultOf, signIn } from './agent.ts';
 
 // Clients that nobody has registered here, with the official client from the first request to the tools.
 
 const built = await build(t, { unknownClients: ['openid', 'read:data'] });
-const { base, people } = built;
+const { people } = built;
 const tls = selfSigned();
 setDefaultCACertificates([...getCACertificates(), tls.cert]);
 const documents = new Map<string, object>();
@@ -18,25 +17,6 @@ const site = createServer(tls, (request, response) =>
   response.end(JSON.stringify(documents.get(request.url ?? ''))),
 );
 const origin = `https://localhost:${await listen(t, site as never)}`;
-
-/** Connects as the client does it: it finds the authorization server, and the person allows it in a browser. */
-async function signIn(provider: ReturnType<typeof createProvider>) {
-  const { browser } = await built.signedIn('editor');
-  const transport = () =>
-    new StreamableHTTPClientTransport(new URL(`${base}/mcp`), { authProvider: provider });
-  const connect = async (via = transport()) => {
-    const client = new Client({ name: 'agent', version: '1' }, { versionNegotiation: { mode: 'auto' } });
-    await client.connect(via);
-    return client;
-  };
-  const first = transport();
-  const refused = await connect(first).catch((error: unknown) => error);
-  if (!(refused instanceof UnauthorizedError)) throw refused;
-  const page = await browser.get(String(provider.kept.url));
-  const { url } = await browser.submit(page, { decision: 'allow' });
-  await first.finishAuth(url.searchParams);
-  return connect();
-}
 
 /** A client with the document at this path. */
 function described(path: string, more: object) {
@@ -58,7 +38,7 @@ const WAYS = [
 
 for (const { name, provider, scopes } of WAYS) {
   t.test(`a client by ${name} has only tools for ${scopes}`, async (t) => {
-    const client = await signIn(provider);
+    const client = await signIn(built, 'editor', provider);
     t.equal(provider.kept.tokens?.scope, 'mcp:read');
     const permissions = JSON.parse((await resultOf(client, 'permissions_api_v1_auth')).text);
     t.match(permissions, { user_id: people.editor.id, client_id: provider.clientMetadataUrl ?? /^app_/ });

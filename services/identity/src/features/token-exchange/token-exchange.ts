@@ -27,6 +27,8 @@ import { type AssertionOptions, issueIdentityAssertion } from './identity-assert
 
 /** A person, an agent, and two services that it calls in turn. */
 const MAX_ACTORS = 4;
+/** The MCP server uses its token at once. It is not bound to a key, even if the one that it is exchanged for is. */
+const TOOL_TOKEN_SECONDS = 60;
 
 type Options = ActingTokenOptions &
   AssertionOptions & {
@@ -61,15 +63,13 @@ export function createTokenExchange(options: Options) {
     const recorded = new LRUCache<string, true>({ max: 10_000 });
     /** For the tools of the MCP server: the same application calls the API, and the server is its actor. */
     async function exchangeForTools(ctx: KoaContextWithOIDC): Promise<void> {
-      const { issuer, accounts, lifetimes } = options;
+      const { issuer, accounts } = options;
       const request = readExchange(ctx.oidc.params);
       const accepts = ({ identifier }: ProtectedResource) => identifier === mcpAudience(issuer);
       const subject = await subjectOf(options, provider, { id: MCP_ACTOR, accepts }, request.subjectToken);
       const { caller, account, grant, kid, application } = subject;
       const owner = await ownerPermissions(application, accounts.find);
       if (!owner.active) throw invalidGrant('the owner of the application has no active account');
-      if (caller.keyThumbprint !== undefined)
-        throw invalidGrant('the MCP server accepts no tokens that are bound to a key');
       const permitted = { ...owner, application, scopes: [] };
       const allowed = scopesFor(
         application.id,
@@ -83,7 +83,7 @@ export function createTokenExchange(options: Options) {
         target: { audience: apiAudience(issuer), resource: undefined },
         scopes: scopesWithin(allowed, request.scope),
         epoch: caller.epoch.subject,
-        lifetime: lifetimeWithin(lifetimes.accessToken, caller),
+        lifetime: lifetimeWithin(TOOL_TOKEN_SECONDS, caller),
         restsOn: supportsOf(caller, kid),
         details: { actors: [MCP_ACTOR] },
       });
