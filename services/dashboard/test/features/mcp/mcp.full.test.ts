@@ -4,6 +4,8 @@ import t from 'tap';
 import { build } from '../../build.ts';
 import { connect, createProvider, type Mode, registerAgent, resultOf, signIn, tokenFor } from './agent.ts';
 
+type Logged = { method: string; path: string; status: number; actors: string[]; request_id: string };
+
 const BOTH = 'mcp:read mcp:write';
 const built = await build(t, { notifications: true, refundLimit: 1 });
 const { base, people, call } = built;
@@ -183,7 +185,7 @@ t.test('a machine gets no token for it, and no other client may exchange one', a
   t.match(await exchanged.json(), { error: 'invalid_grant' });
 });
 
-t.test('the request log and the audit log have the agent, the server and the person', async (t) => {
+t.test('the audit log has one entry for each token, with the agent, the server and the person', async (t) => {
   const entries = async () =>
     (await call<{ data: object[] }>('GET', '/api/v1/audit?filter[action]=token.exchanged', 'admin')).body
       .data;
@@ -198,6 +200,26 @@ t.test('the request log and the audit log have the agent, the server and the per
     ...{ client: agent.client_id, subject: people.ann.id },
     details: { actors: ['gatehouse-mcp'] },
   });
+});
+
+t.test('the request log has each call, as one of the application', async (t) => {
+  const { client_id } = await registerAgent(built);
+  const { token } = await tokenFor(built, browser, { ...agent, client_id }, BOTH);
+  const client = await connect(built, token);
+  await resultOf(client, 'read_v1_users', { id: people.ann.id });
+  await resultOf(client, 'read_v1_users', { id: people.admin.id });
+  await resultOf(client, 'create_api_v1_items', { body: { name: 'Logged', value: 'x' } });
+  const logged = async () => {
+    const path = `/api/v1/requests?filter[client_id]=${client_id}`;
+    const { body } = await call<{ data: Logged[] }>('GET', path, 'ann');
+    return body.data.filter((it) => !it.path.startsWith('/oauth2/')).reverse();
+  };
+  await until(async () => (await logged()).length === 3, 30_000);
+  t.match(await logged(), [
+    { method: 'GET', path: '/v1/users/:id', status: 200, actors: ['gatehouse-mcp'] },
+    { method: 'GET', path: '/v1/users/:id', status: 403, actors: ['gatehouse-mcp'] },
+    { method: 'POST', path: '/api/v1/items', status: 201, actors: ['gatehouse-mcp'] },
+  ]);
 });
 
 t.test('a revoked token ends at once', async (t) => {
