@@ -95,7 +95,7 @@ async function requestOf(ctx: Context, publicUrl: string): Promise<Request> {
   const hasBody = method !== 'GET' && method !== 'HEAD';
   const body = hasBody ? (await readBody(ctx.req, MAX_BODY)).toString() : null;
   if (/^\s*\[/.test(body ?? '')) throw new ServiceError('invalid', 'Send one message in each request.');
-  return new Request(`${publicUrl}/mcp`, { method, headers, body });
+  return new Request(mcpAudience(publicUrl), { method, headers, body });
 }
 
 async function send(ctx: Context, response: Response): Promise<void> {
