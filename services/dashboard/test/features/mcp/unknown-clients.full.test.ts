@@ -4,12 +4,13 @@ import { listen } from '@gatehouse/testing/listen';
 import { selfSigned } from '@gatehouse/testing/self-signed';
 import t from 'tap';
 import { build } from '../../build.ts';
-import { createProvider, resultOf, signIn } from './agent.ts';
+import { createProvider, resultOf, signIn, tokenFor } from './agent.ts';
 
 // Clients that nobody has registered here, with the official client from the first request to the tools.
 
 const built = await build(t, { unknownClients: ['openid', 'read:data'] });
 const { people } = built;
+const { browser } = await built.signedIn('editor');
 const tls = selfSigned();
 setDefaultCACertificates([...getCACertificates(), tls.cert]);
 const documents = new Map<string, object>();
@@ -48,6 +49,11 @@ for (const { name, provider, scopes } of WAYS) {
     t.equal(isListed('list_api_v1_items'), scopes === 'read:data');
     t.notOk(isListed('list_v1_users'));
     t.equal((await resultOf(client, 'list_api_v1_items')).isError, scopes !== 'read:data');
+    const client_id = provider.clientMetadataUrl ?? provider.kept.client?.client_id ?? '';
+    const asked = { client_id, redirect_uri: String(provider.redirectUrl) };
+    const { consent } = await tokenFor(built, browser, asked, 'mcp:read mcp:write');
+    t.match(consent, 'Read everything that you can read here');
+    t.notMatch(consent, 'Create and change everything');
     for (const tool of ['list_v1_users', 'create_api_v1_items'])
       t.match(await resultOf(client, tool, { body: {} }), { isError: true, text: /does not allow/ });
   });
