@@ -1,7 +1,10 @@
 // Run by the MongoDB image while the volume is empty, and by hand for a service that a later version adds: makes the
-// users that the services' URIs (*_MONGODB_URI) name, each with access to its own database only. A failure here would
+// users that the URIs (*_MONGODB_URI) name: those of services have access to their own databases only, and that of the
+// exporter to statistics only. A failure here would
 // leave a database without users, which the image takes for a finished one at the next start: what it cannot make a
 // user of is passed over.
+const ROLES = { MONITORING_MONGODB_URI: 'clusterMonitor' };
+
 for (const [name, uri] of Object.entries(process.env)) {
   if (!name.endsWith('_MONGODB_URI') || !URL.canParse(uri)) continue;
   const { hostname, username, password, pathname } = new URL(uri);
@@ -13,6 +16,6 @@ for (const [name, uri] of Object.entries(process.env)) {
   own.createUser({
     user,
     pwd: decodeURIComponent(password),
-    roles: [{ role: 'readWrite', db: database }],
+    roles: [{ role: ROLES[name] ?? 'readWrite', db: database }],
   });
 }

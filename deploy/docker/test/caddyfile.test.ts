@@ -106,6 +106,12 @@ t.test(
       publishing.map(([name]) => name),
       ['caddy', 'prometheus', 'grafana'],
     );
+    const [, metricsPort = ''] =
+      /^http:\/\/:\{\$METRICS_PORT:(\d+)\} \{\n\tmetrics \/metrics$/m.exec(caddyfile) ?? [];
+    t.ok(
+      metricsPort && !`${containers.caddy?.ports}`.includes(metricsPort),
+      'the metrics of the edge stay inside',
+    );
     for (const name of ['prometheus', 'grafana']) {
       t.same(containers[name]?.profiles, ['observability']);
       for (const port of containers[name]?.ports ?? []) t.match(port, /^127\.0\.0\.1:/, name);

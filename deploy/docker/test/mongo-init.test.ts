@@ -20,9 +20,9 @@ function run(env: Record<string, string>, existing: Record<string, string> = {})
   return made;
 }
 
-const user = (name: string, pwd: string): [string, User] => [
-  name,
-  { user: name, pwd, roles: [{ role: 'readWrite', db: name }] },
+const user = (name: string, pwd: string, db = name, role = 'readWrite'): [string, User] => [
+  db,
+  { user: name, pwd, roles: [{ role, db }] },
 ];
 
 t.test('a user for each URI in the environment, whatever the services are called', async (t) => {
@@ -31,9 +31,12 @@ t.test('a user for each URI in the environment, whatever the services are called
     IDENTITY_MONGODB_URI: 'mongodb://identity:a@mongo:27017/identity',
     USERS_MONGODB_URI: 'mongodb://users:b%2Fc@mongo:27017/users',
     OTHER_MONGODB_URI: 'mongodb://other:d@mongo:27017/other',
+    MONITORING_MONGODB_URI: 'mongodb://monitoring:e@mongo:27017/admin',
   };
-  t.same(run(env), [user('identity', 'a'), user('users', 'b/c'), user('other', 'd')]);
-  t.same(run(env, { identity: 'identity', users: 'users' }), [user('other', 'd')], 'only those not there');
+  const monitoring = user('monitoring', 'e', 'admin', 'clusterMonitor');
+  t.same(run(env), [user('identity', 'a'), user('users', 'b/c'), user('other', 'd'), monitoring]);
+  const existing = { identity: 'identity', users: 'users', admin: 'monitoring' };
+  t.same(run(env, existing), [user('other', 'd')], 'only those not there');
 });
 
 const PASSED_OVER = [

@@ -22,7 +22,7 @@ export type Replica = {
 const CADDYFILE = resolve(import.meta.dirname, '../../docker/Caddyfile');
 
 /** The path of a program on the PATH, or where `go install` puts it. */
-function installed(program: string): string | undefined {
+export function installed(program: string): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter), join(homedir(), 'go/bin'), '/usr/sbin'];
   return folders.map((folder) => join(folder, program)).find(existsSync);
 }
@@ -33,7 +33,8 @@ export const caddySkip =
   !caddy && 'there is no Caddy on this machine (go install github.com/caddyserver/caddy/v2/cmd/caddy)';
 export const nginxSkip = !nginx && 'there is no nginx on this machine';
 
-async function started(t: Teardown, child: ChildProcess, port: number): Promise<void> {
+/** Waits until the program accepts connections at the port; throws with what it printed when it ends instead. */
+export async function started(t: Teardown, child: ChildProcess, port: number): Promise<void> {
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk) => (output = `${output}${chunk}`.slice(-5000)));
@@ -55,16 +56,17 @@ async function started(t: Teardown, child: ChildProcess, port: number): Promise<
 export async function startCaddy(
   t: Teardown,
   replicas: readonly Replica[],
-): Promise<{ base: string; ca: Buffer }> {
-  const [folder, names, http, https] = [
+): Promise<{ base: string; ca: Buffer; metricsPort: number }> {
+  const [folder, names, http, https, metricsPort] = [
     temporaryDir(t),
     await startNames(t, replicas),
+    await freePort(),
     await freePort(),
     await freePort(),
   ];
   const config = readFileSync(CADDYFILE, 'utf8').replace(
     /^(\s*)port 3000$/m,
-    `$1port ${replicas[0]?.port}$1resolvers ${names}`,
+    `$1port ${replicas[0]?.port ?? 3000}$1resolvers ${names}`,
   );
   const base = `https://localhost:${https}`;
   writeFileSync(join(folder, 'Caddyfile'), config);
@@ -72,6 +74,7 @@ export async function startCaddy(
     PUBLIC_URL: base,
     HTTP_PORT: `${http}`,
     HTTPS_PORT: `${https}`,
+    METRICS_PORT: `${metricsPort}`,
     XDG_DATA_HOME: folder,
     XDG_CONFIG_HOME: folder,
   };
@@ -79,7 +82,7 @@ export async function startCaddy(
   await started(t, spawn(caddy ?? 'caddy', args, { env: { ...process.env, ...env } }), https);
   const root = join(folder, 'caddy/pki/authorities/local/root.crt');
   await until(() => existsSync(root), 10_000);
-  return { base, ca: readFileSync(root) };
+  return { base, ca: readFileSync(root), metricsPort };
 }
 
 /** As the DNS of Docker: a name has the addresses of all containers that run, ready or not. Returns its address. */

@@ -9,11 +9,15 @@ import { startGatehouse, temporaryDir } from './gatehouse.ts';
 const FOLDER = resolve(import.meta.dirname, '../../observability');
 const read = (path: string) => readFileSync(join(FOLDER, path), 'utf8');
 
-const RULE_TESTS = ['rules.test.yml', 'rules.days.test.yml'];
+const RULE_TESTS = ['rules.test.yml', 'rules.days.test.yml', 'dependencies.test.yml'];
 
 type Rule = { record?: string; alert?: string; expr: string; annotations?: { runbook_url: string } };
 type AlertTest = { alertname: string; exp_alerts?: unknown[] };
-const rules = (parse(read('rules.yml')).groups as { rules: Rule[] }[]).flatMap((group) => group.rules);
+const rulesIn = (path: string) =>
+  (parse(read(path)).groups as { rules: Rule[] }[]).flatMap((group) => group.rules);
+const ownRules = rulesIn('rules.yml');
+// monitoring.full.test.ts has their metrics.
+const rules = [...ownRules, ...rulesIn('dependencies.yml')];
 const recorded = rules.flatMap(({ record = [] }) => record);
 const alerts = rules.filter(({ alert }) => alert !== undefined);
 
@@ -52,7 +56,7 @@ t.test('every metric that is used is one that a running service has', async (t) 
     for (const suffix of type === 'histogram' ? ['_bucket', '_sum', '_count'] : [''])
       known.add(name + suffix);
   }
-  const used = [...rules.map(({ expr }) => expr), ...shown, ...queries].flatMap(metricsIn);
+  const used = [...ownRules.map(({ expr }) => expr), ...shown, ...queries].flatMap(metricsIn);
   t.ok(used.length > 50);
   t.same(
     [...new Set(used)].filter((name) => !known.has(name)),
@@ -93,6 +97,32 @@ t.test('every alert has a runbook, and a test that it fires when it must and not
     alerts.map(({ alert }) => alert).sort(),
     'and no runbook is for an alert that is gone',
   );
+});
+
+const hasAmtool = spawnSync('amtool', ['--version']).status === 0;
+t.test('amtool', { skip: !hasAmtool && 'amtool is not there' }, async (t) => {
+  const amtool = (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync('amtool', args, { cwd: FOLDER, encoding: 'utf8' });
+    t.equal(status, 0, `amtool ${args.join(' ')}\n${status === 0 ? '' : stdout + stderr}`);
+    return stdout.trim();
+  };
+  amtool('check-config', 'alertmanager.yml');
+  for (const severity of ['page', 'ticket'])
+    t.equal(
+      amtool('config', 'routes', 'test', '--config.file=alertmanager.yml', `severity=${severity}`),
+      severity,
+    );
+});
+
+t.test('Alertmanager silences alerts that there are, and its secrets are in files', async (t) => {
+  const text = read('alertmanager.yml');
+  const names = [...text.matchAll(/Gatehouse\w+/g)].map(([name]) => name);
+  const known = alerts.map(({ alert }) => alert);
+  t.same(
+    names.filter((name) => !known.includes(name)),
+    [],
+  );
+  t.notMatch(text, /(?:password|_key|secret|_url|token): /);
 });
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;

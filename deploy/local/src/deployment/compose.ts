@@ -42,7 +42,7 @@ ${lines(passwords.map((name) => `  ${name}: '"\${${name}}"'`))}
 x-service-names: &service-names
 ${lines(services.map(({ name }) => `  - ${name}`))}
 x-mongo-networks: &mongo-networks
-${lines(networks.map((name) => `  - ${name}`))}
+${lines([...networks, 'monitoring'].map((name) => `  - ${name}`))}
 # On these networks, the host name nats resolves to every NATS server.
 x-nats-networks: &nats-networks
 ${lines(onNats.map(({ name }) => `  ${dataNetwork(name)}: { aliases: [nats] }`))}\

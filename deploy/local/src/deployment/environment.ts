@@ -55,12 +55,19 @@ EDGE_SUBNET=172.16.117.0/24
 # CADDY_IMAGE=caddy:2.11
 # PROMETHEUS_IMAGE=prom/prometheus:v3.8.0
 # GRAFANA_IMAGE=grafana/grafana:12.3.0
+# ALERTMANAGER_IMAGE=prom/alertmanager:v0.28.1
+# BLACKBOX_EXPORTER_IMAGE=prom/blackbox-exporter:v0.27.0
+# MONGODB_EXPORTER_IMAGE=percona/mongodb_exporter:0.53.0
+# NATS_EXPORTER_IMAGE=natsio/prometheus-nats-exporter:0.20.1
 # The ports of this machine for Prometheus and Grafana (docker compose --profile observability).
 # PROMETHEUS_PORT=9090
 # GRAFANA_PORT=3001
-# With both of these, NATS is a cluster of three servers.
+# The folder with the secrets of deploy/observability/alertmanager.yml.
+# ALERTMANAGER_SECRETS=./deploy/docker/alertmanager
+# With both of the first two, NATS is a cluster of three servers. The third names them to its exporter.
 # COMPOSE_PROFILES=ha
 # NATS_CONFIG=nats-cluster.conf
+# NATS_MONITORS=http://nats:8222 http://nats-1:8222 http://nats-2:8222
 
 # Identity knows each other service by its secret, of 32 characters or more, and NATS knows each by its password.
 ${secrets.map((name) => `${name}=SECRET\n`).join('')}
@@ -68,7 +75,10 @@ ${secrets.map((name) => `${name}=SECRET\n`).join('')}
 # with an empty volume; docs/guides/deploy-with-docker.md says how to make those that a later version needs. To use
 # another MongoDB, put its URIs here.
 MONGO_ROOT_PASSWORD=SECRET
-${services.map(({ name }) => `${mongodbUriSetting(name).name}=mongodb://${name}:SECRET@mongo:27017/${name}\n`).join('')}
+${services.map(({ name }) => `${mongodbUriSetting(name).name}=mongodb://${name}:SECRET@mongo:27017/${name}\n`).join('')}\
+# The user of the exporter, which reads MongoDB's statistics and no data.
+MONITORING_MONGODB_URI=mongodb://monitoring:SECRET@mongo:27017/admin
+
 # The first administrator and the first machine application, made at start unless they exist. Once they
 # do, these lines may go.
 USERS_ADMIN_USERNAME=admin

@@ -138,7 +138,9 @@ await step(OBSERVABILITY, async (t) => {
     return;
   }
   t.match(await follow(t, OBSERVABILITY), 'SUCCESS');
-  await sh('docker compose --profile observability rm --stop --force prometheus grafana');
+  await sh(
+    'docker compose --profile observability rm --stop --force prometheus alertmanager blackbox-exporter mongodb-exporter nats-exporter grafana',
+  );
 });
 
 await step('Backup', async (t) => {
