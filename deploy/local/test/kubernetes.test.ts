@@ -428,10 +428,23 @@ t.test('deploy/kubernetes/nats', { skip }, async (t) => {
       [server, [6222]],
       [{ namespace: 'gatehouse', labels, namespaceLabels: gatehouse }, [4222]],
       [{ namespace: 'gatehouse', labels: {}, namespaceLabels: gatehouse }, []],
+      [{ namespace: 'monitoring', labels: {}, namespaceLabels: { 'gatehouse/monitoring': 'true' } }, [7777]],
       [{ namespace: 'other', labels, namespaceLabels: {} }, []],
     ] as const) {
-      const open = [4222, 6222, 8222].filter((port) => allows(policies, peer, server, port));
+      const open = [4222, 6222, 7777, 8222].filter((port) => allows(policies, peer, server, port));
       t.same(open, ports, JSON.stringify(peer));
     }
+  });
+
+  t.test('the Prometheus Operator finds the exporter of each server', async (t) => {
+    const { spec } = render('production').find(({ kind }) => kind === 'PodMonitor') ?? {};
+    const [{ port }] = spec.podMetricsEndpoints;
+    t.match(spec.namespaceSelector, { matchNames: [found('StatefulSet')?.metadata.namespace] });
+    t.match(template.metadata.labels, { ...spec.selector.matchLabels, [spec.jobLabel]: 'nats' });
+    const exporter = template.spec.containers.find((it: { name: string }) => it.name === 'exporter');
+    t.match(exporter, {
+      ports: [{ name: port, containerPort: 7777 }],
+      securityContext: container.securityContext,
+    });
   });
 });
