@@ -1,6 +1,7 @@
 import { createKeyedSemaphore } from '@gatehouse/core/keyed-semaphore';
 import { connectionFailure } from '@gatehouse/outbound/connection-failure';
 import { createOutbound, type Outbound } from '@gatehouse/outbound/outbound';
+import { retryAfter } from '@gatehouse/outbound/retry-after';
 import { LRUCache } from 'lru-cache';
 import { type Circuit, createCircuit } from '../circuit.ts';
 import type { DeliveryAttempt } from './delivery.ts';
@@ -100,7 +101,7 @@ async function send(
       body: text,
       error: ok ? null : `The endpoint answered ${status}.`,
     });
-    const retryAfterMs = retryAfter(response.headers.get('retry-after'));
+    const retryAfterMs = retryAfter(response.headers, MAX_RETRY_AFTER_MS);
     return { attempt, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
@@ -124,11 +125,4 @@ async function beginningOf({ body }: Response): Promise<string | null> {
     // The bytes that have arrived are kept.
   }
   return Buffer.concat(chunks).subarray(0, BODY_BYTES).toString('utf8');
-}
-
-/** RFC 9110 §10.2.3, in seconds or as a date. */
-function retryAfter(header: string | null): number | undefined {
-  if (header === null) return undefined;
-  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : undefined;
 }

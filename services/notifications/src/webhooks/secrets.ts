@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { createSealer, deriveKeys, type KeyList } from '@gatehouse/core/sealing';
+import { signWebhook } from '@gatehouse/core/webhook-signature';
 import { LRUCache } from 'lru-cache';
 import type { Webhook } from './webhook.ts';
 
@@ -58,10 +59,9 @@ export function createWebhookSecrets(masterKeys: KeyList) {
       { id, secrets }: Pick<Webhook, 'id' | 'secrets'>,
       message: { id: string; timestamp: number; body: string },
     ) {
-      const content = `${message.id}.${message.timestamp}.${message.body}`;
       return live(secrets)
         .map((secret) => keyOf(secret, contextOf(id)))
-        .map((key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`)
+        .map((key) => signWebhook(key, message))
         .join(' ');
     },
     /** The secrets under the master key in use; undefined when all are. */
