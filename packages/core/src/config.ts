@@ -33,9 +33,11 @@ export class SettingsError extends Error {
   }
 }
 
-class InvalidSetting extends Error {}
+/** Thrown by `parse` of a setting: its message goes on from the name of the setting, and quotes no value. */
+export class InvalidSetting extends Error {}
 
-function setting<T>(
+/** A setting of another kind. `parse` gets what is set, and throws an InvalidSetting. */
+export function setting<T>(
   name: string,
   type: string,
   fallback: T | undefined,

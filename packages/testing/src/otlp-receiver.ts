@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { readSettings } from '@gatehouse/core/config';
 import { createLogger, type Logger } from '@gatehouse/core/logger';
@@ -8,7 +8,24 @@ import { listen } from './listen.ts';
 
 type Teardown = { teardown(action: () => unknown): void };
 
-type Attribute = { key: string; value: { stringValue?: string; intValue?: number } };
+type AnyValue = {
+  stringValue?: string;
+  intValue?: number;
+  boolValue?: boolean;
+  arrayValue?: { values: AnyValue[] };
+  kvlistValue?: { values: Attribute[] };
+};
+type Attribute = { key: string; value: AnyValue };
+type LogsRequest = {
+  resourceLogs: { resource: { attributes: Attribute[] }; scopeLogs: { logRecords: SentLog[] }[] }[];
+};
+type SentLog = {
+  timeUnixNano: string;
+  severityText: string;
+  eventName: string;
+  attributes: Attribute[];
+  body: AnyValue;
+};
 type ExportRequest = {
   resourceSpans: {
     resource: { attributes: Attribute[] };
@@ -28,26 +45,38 @@ export const SPAN_KINDS = { server: 2, client: 3, producer: 4, consumer: 5 };
 const ERROR = 2;
 
 /**
- * A collector of traces by OTLP over HTTP, in JSON (https://opentelemetry.io/docs/specs/otlp/#otlphttp). `state.status` is what
- * it answers with, and undefined for never; it keeps what it has accepted.
+ * A collector of traces and logs by OTLP over HTTP, in JSON (https://opentelemetry.io/docs/specs/otlp/#otlphttp). `state` has the
+ * status, headers and body that it answers with, and an undefined status for never; it keeps what it has accepted.
  */
 export async function startOtlpReceiver(t: Teardown) {
-  const bodies: string[] = [];
-  const state = { status: 200 as number | undefined, requests: 0 };
+  const bodies: { path: string | undefined; body: string }[] = [];
+  const at = (path: string) => bodies.filter((it) => it.path === path).map(({ body }) => JSON.parse(body));
+  const state = {
+    status: 200 as number | undefined,
+    headers: {} as Record<string, string>,
+    body: '{}',
+    requests: 0,
+    /** The headers of the last request. */
+    received: {} as IncomingHttpHeaders,
+  };
   const server = createServer(async (request, response) => {
     const body = await text(request);
     state.requests += 1;
+    state.received = request.headers;
     if (state.status === undefined) return;
-    if (state.status === 200 && request.url === '/v1/traces') bodies.push(body);
-    response.writeHead(state.status, { 'content-type': 'application/json' }).end('{}');
+    if (state.status === 200) bodies.push({ path: request.url, body });
+    response
+      .writeHead(state.status, { 'content-type': 'application/json', ...state.headers })
+      .end(state.body);
   });
   const port = await listen(t, server);
   return {
     url: `http://127.0.0.1:${port}`,
     state,
     /** All that was accepted, as it was sent. */
-    received: () => bodies.join('\n'),
-    spans: () => bodies.flatMap((body) => spansOf(JSON.parse(body))),
+    received: () => bodies.map(({ body }) => body).join('\n'),
+    spans: () => at('/v1/traces').flatMap(spansOf),
+    logs: () => at('/v1/logs').flatMap(logsOf),
   };
 }
 
@@ -76,6 +105,27 @@ function spansOf({ resourceSpans }: ExportRequest): ReceivedSpan[] {
         failed: status.code === ERROR,
       }));
   });
+}
+
+function logsOf({ resourceLogs }: LogsRequest) {
+  return resourceLogs.flatMap(({ scopeLogs }) =>
+    scopeLogs
+      .flatMap(({ logRecords }) => logRecords)
+      .map(({ attributes, body, ...record }) => ({
+        ...record,
+        attributes: valuesOf(attributes),
+        body: plainValue(body) as Record<string, unknown>,
+      })),
+  );
+}
+
+function plainValue(value: AnyValue): unknown {
+  if (value.kvlistValue !== undefined)
+    return Object.fromEntries(value.kvlistValue.values.map((it) => [it.key, plainValue(it.value)]));
+  if (value.arrayValue !== undefined) return value.arrayValue.values.map(plainValue);
+  return (
+    value.stringValue ?? value.boolValue ?? (value.intValue === undefined ? null : Number(value.intValue))
+  );
 }
 
 function valuesOf(attributes: Attribute[]) {

@@ -145,7 +145,12 @@ export function readIdentityConfig(env: NodeJS.ProcessEnv) {
   const problems = services
     .filter(({ secret }) => secret.length < 32)
     .map(({ id }) => `The setting ${clientSecretSetting(id)} must have 32 characters or more.`);
-  problems.push(...requireTogether({ IDENTITY_SMTP_URL: smtpUrl, IDENTITY_MAIL_FROM: from }));
+  const { auditWebhookUrl: IDENTITY_AUDIT_WEBHOOK_URL, auditWebhookSecret: IDENTITY_AUDIT_WEBHOOK_SECRET } =
+    config;
+  problems.push(
+    ...requireTogether({ IDENTITY_SMTP_URL: smtpUrl, IDENTITY_MAIL_FROM: from }),
+    ...requireTogether({ IDENTITY_AUDIT_WEBHOOK_URL, IDENTITY_AUDIT_WEBHOOK_SECRET }),
+  );
   const withSubject = services.filter(({ subject }) => subject !== undefined);
   if (withSubject.length > 0 !== (config.clientAssertionIssuer !== undefined)) {
     problems.push('IDENTITY_CLIENT_ASSERTION_ISSUER and the subjects of services must be set together.');

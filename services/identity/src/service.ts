@@ -19,6 +19,7 @@ import { apiKeys } from './features/api-keys/module.ts';
 import { applicationUsers } from './features/application-users/module.ts';
 import { applications } from './features/applications/module.ts';
 import { auditLog } from './features/audit/module.ts';
+import { auditExport } from './features/audit-export/module.ts';
 import { authenticatorApp } from './features/authenticator-app/module.ts';
 import { backchannelLogout } from './features/backchannel-logout/module.ts';
 import { breachedPasswords } from './features/breached-passwords/module.ts';
@@ -55,6 +56,7 @@ import type { Operations } from './openapi/operations.ts';
 
 /** In the order of their operations in the OpenAPI document. */
 const FEATURES = [
+  auditExport,
   oauth,
   tokenExchange,
   login,

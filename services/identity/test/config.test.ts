@@ -43,6 +43,18 @@ t.test('missing and short settings are named, and not quoted', async (t) => {
   }
 });
 
+t.test('the webhook of the audit log has a URL and a secret', async (t) => {
+  const url = { IDENTITY_AUDIT_WEBHOOK_URL: 'https://siem.example/hook' };
+  const secret = { IDENTITY_AUDIT_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}` };
+  t.match(readIdentityConfig({ ...REQUIRED, ...secrets, ...url, ...secret }), {
+    auditWebhookUrl: 'https://siem.example/hook',
+  });
+  for (const env of [url, secret])
+    t.throws(() => readIdentityConfig({ ...REQUIRED, ...secrets, ...env }), {
+      message: /must be set together/,
+    });
+});
+
 t.test('a service has a subject in place of its secret, and then there is an issuer', async (t) => {
   const issuer = { IDENTITY_CLIENT_ASSERTION_ISSUER: 'https://cluster.example' };
   const users = { USERS_CLIENT_SECRET: '', USERS_CLIENT_ASSERTION_SUBJECT: 'system:serviceaccount:a:users' };

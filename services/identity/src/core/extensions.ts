@@ -59,6 +59,8 @@ export type Extensions = {
   credentials: Credentials[];
   /** Called with each entry of the audit log that this replica has stored; waited for unless the entry was buffered. */
   auditListeners: ((record: AuditRecord) => void | Promise<void>)[];
+  /** The names of the destinations to which new entries of the audit log are exported. */
+  auditDestinations: string[];
   /** Called and waited for at each end of a session at an application. */
   logoutListeners: ((logout: Logout) => Promise<void>)[];
   /** Called and waited for before a grant ends. */
@@ -155,6 +157,7 @@ export function createExtensions(): Extensions {
     undoableChanges: [],
     credentials: [],
     auditListeners: [],
+    auditDestinations: [],
     logoutListeners: [],
     grantListeners: [],
     accountListeners: [],

@@ -1,3 +1,4 @@
+import { auditExportSettings } from './audit-export/settings.ts';
 import { logoutSettings } from './backchannel-logout/settings.ts';
 import { metadataDocumentSettings } from './client-metadata-documents/settings.ts';
 import { factorRecoverySettings } from './factor-recovery/settings.ts';
@@ -13,6 +14,7 @@ import { wellKnownSettings } from './well-known/settings.ts';
 
 /** The settings of all features. The values of each are what its config has. */
 export const featureSettings = {
+  ...auditExportSettings,
   ...oauthSettings,
   ...loginSettings,
   ...logoutSettings,

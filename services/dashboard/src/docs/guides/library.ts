@@ -40,7 +40,14 @@ const SECTIONS: readonly [section: string, names: readonly string[]][] = [
   [
     'Operate',
     [
-      ...['deploy-with-docker', 'deploy-to-kubernetes', 'production', 'configuration-file', 'runbooks'],
+      ...[
+        'deploy-with-docker',
+        'deploy-to-kubernetes',
+        'production',
+        'audit-log',
+        'configuration-file',
+        'runbooks',
+      ],
       'administration-api',
     ],
   ],

@@ -1,6 +1,6 @@
 import { leastIdAt } from '@gatehouse/core/ids';
 import { omitUndefined } from '@gatehouse/core/omit-undefined';
-import { type DocumentCollection, defineCollection } from '@gatehouse/data/collection';
+import { type DocumentCollection, defineCollection, type IndexDefinition } from '@gatehouse/data/collection';
 import { createCounts } from '@gatehouse/data/counts';
 import { MAX_QUERY_MS } from '@gatehouse/data/database';
 import { duplicateKeyField } from '@gatehouse/data/duplicate-key';
@@ -27,9 +27,17 @@ type AuditDocument = {
   details?: Record<string, unknown>;
   expires_at: Date;
   outbox?: OutboxEvent[];
+  /** The destinations that have not accepted the entry. */
+  export_to?: string[];
 };
 
 const COLLECTION = 'audit_log';
+
+/** The entries that wait for a destination, in the order of the log. It is partial and contains no others. */
+const EXPORT_INDEX = {
+  fields: { export_to: 1, _id: 1 },
+  options: { name: 'export', partialFilterExpression: { export_to: { $gt: '' } } },
+} as const satisfies IndexDefinition;
 
 /** The projection of reads: all fields. */
 const FIELDS = {
@@ -44,7 +52,7 @@ const FIELDS = {
   login_hash: 1,
   details: 1,
   expires_at: 1,
-} as const satisfies Record<Exclude<keyof AuditDocument, '_id' | 'outbox'>, 1>;
+} as const satisfies Record<Exclude<keyof AuditDocument, '_id' | 'outbox' | 'export_to'>, 1>;
 
 type StoredField = Exclude<AuditField, 'at'>;
 const text = (stored: string) => ({ stored, type: 'string' }) as const;
@@ -59,9 +67,11 @@ const plan = createListPlan<StoredField>({
   },
 });
 
-/** The audit log in MongoDB; defines its collection on the connection. */
-export function createAuditStore(connection: Connection): AuditStore {
-  const indexes = [...plan.indexes, { fields: { expires_at: 1 } } as const, OUTBOX_INDEX];
+/**
+ * The audit log in MongoDB; defines its collection on the connection. New entries wait for the destinations that are listed then.
+ */
+export function createAuditStore(connection: Connection, exportTo: readonly string[] = []): AuditStore {
+  const indexes = [...plan.indexes, { fields: { expires_at: 1 } } as const, OUTBOX_INDEX, EXPORT_INDEX];
   const collection = defineCollection<AuditDocument>(connection, COLLECTION, indexes);
   const source = createListSource<StoredField, AuditDocument, AuditRecord>({
     collection: collection as unknown as DocumentCollection,
@@ -70,18 +80,30 @@ export function createAuditStore(connection: Connection): AuditStore {
     read: recordOf,
     counts: createCounts(),
   });
+  const markedDocumentOf = (record: AuditRecord): AuditDocument => ({
+    ...documentOf(record),
+    ...(exportTo.length > 0 && { export_to: [...exportTo] }),
+  });
   return {
     collection: COLLECTION,
     async insert(record) {
-      await collection.insertOne(documentOf(record)).catch((error: unknown) => {
+      await collection.insertOne(markedDocumentOf(record)).catch((error: unknown) => {
         if (duplicateKeyField(error) !== '_id') throw error;
       });
     },
     async insertMany(records) {
-      await collection.insertMany(records.map(documentOf), {
+      await collection.insertMany(records.map(markedDocumentOf), {
         ordered: false,
         writeConcern: { w: 1, journal: false },
       });
+    },
+    async waiting(destination, limit) {
+      const options = { projection: FIELDS, sort: { _id: 1 }, limit, maxTimeMS: MAX_QUERY_MS } as const;
+      const found = await collection.find({ export_to: destination }, options).toArray();
+      return found.map(recordOf);
+    },
+    async removeMark(destination, ids) {
+      await collection.updateMany({ _id: { $in: [...ids] } }, { $pull: { export_to: destination } });
     },
     list: byIds(source),
     async lastSignIns(userIds) {

@@ -93,6 +93,10 @@ export type AuditStore = {
   insert(record: AuditRecord): Promise<void>;
   /** Inserts as many as possible. Cheaper, but a crash of the database may lose the last moments. */
   insertMany(records: readonly AuditRecord[]): Promise<void>;
+  /** The first entries, in the order of their ids, that wait for the destination. */
+  waiting(destination: string, limit: number): Promise<AuditRecord[]>;
+  /** The entries do not wait for the destination any more. */
+  removeMark(destination: string, ids: readonly string[]): Promise<void>;
   list: ListSource<AuditField, AuditRecord>;
   /** When each of these people last signed in, by id; without those who have not, or so long ago that the entry has expired. */
   lastSignIns(userIds: readonly string[]): Promise<ReadonlyMap<string, Date>>;
@@ -123,6 +127,8 @@ export function createAudit(options: {
   onRecord?(entry: AuditEntry): void;
   /** The event of an entry, which is stored with it. */
   eventOf?(record: AuditRecord): AuditRecord['published'] | undefined;
+  /** Whether entries go elsewhere, too: then buffered actions are written before record() resolves, so that a killed process loses none. */
+  isExported?(): boolean;
   /** Called with each that is stored. */
   onStored?(record: AuditRecord): Promise<void>;
 }): Audit {
@@ -157,7 +163,10 @@ export function createAudit(options: {
     buffer = [];
     if (lost > 0) logger.error({ lost }, 'entries of the audit log were lost');
     lost = 0;
-    if (batch.length === 0) return;
+    if (batch.length > 0) await write(batch);
+  }
+
+  async function write(batch: readonly AuditRecord[]): Promise<void> {
     await store.insertMany(batch).catch((error: unknown) => {
       logger.error({ err: error, lost: batch.length }, 'entries of the audit log were lost');
     });
@@ -181,7 +190,7 @@ export function createAudit(options: {
       endDryRun();
       options.onRecord?.(entry);
       const record = toRecord(entry);
-      if (buffered.has(entry.action)) return writeSoon(record);
+      if (buffered.has(entry.action)) return options.isExported?.() ? write([record]) : writeSoon(record);
       await store.insert(record);
       await options.onStored?.(record);
     },

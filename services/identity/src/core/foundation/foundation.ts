@@ -24,7 +24,7 @@ export function createFoundation(
   config: CoreConfig,
   parentLogger: Logger,
   dependencies: IdentityDependencies,
-  { auditListeners }: Pick<Extensions, 'auditListeners'>,
+  { auditListeners, auditDestinations }: Pick<Extensions, 'auditListeners' | 'auditDestinations'>,
 ) {
   const logger = parentLogger.child({ service: 'identity' });
   const messaging = createMessaging('identity', config.natsUrl, dependencies, logger);
@@ -38,7 +38,7 @@ export function createFoundation(
     migrateAtStart: config.migrateAtStart,
   });
   const { connection } = database;
-  const auditStore = createAuditStore(connection);
+  const auditStore = createAuditStore(connection, auditDestinations);
   const [auditKey] = deriveKeys(config.masterKeys, 'audit');
   const audit = createAudit({
     store: auditStore,
@@ -49,6 +49,7 @@ export function createFoundation(
       if (action === 'sign_in.succeeded') usage?.count('logins', client, signInMethod(details));
     },
     eventOf: auditEvent,
+    isExported: () => auditDestinations.length > 0,
     async onStored(record) {
       for (const listen of auditListeners) await listen(record);
     },

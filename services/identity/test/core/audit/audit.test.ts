@@ -114,6 +114,21 @@ t.test(
   },
 );
 
+t.test(
+  'entries that are exported are stored when it resolves, and nobody is kept from signing in',
+  async (t) => {
+    const isExported = () => true;
+    const own = createAudit({ store, key, keepDays: 1, logger, isExported });
+    await own.record({ action: 'sign_in.succeeded', origin, subject: 'usr_fay' });
+    t.equal((await latestEntries(store, { subject: 'usr_fay' }, 10)).length, 1);
+    const { logger: loud, text } = recordingLogger('error');
+    const insertMany = () => Promise.reject(new Error('away'));
+    const away = createAudit({ store: { ...store, insertMany }, key, keepDays: 1, logger: loud, isExported });
+    await away.record({ action: 'sign_in.succeeded', origin, subject: 'usr_fay' });
+    t.match(text(), /entries of the audit log were lost/);
+  },
+);
+
 t.test('who did it is who is signed in, unless it is said', async (t) => {
   const own = createAudit({ store, key, keepDays: 1, logger });
   const action = 'session.ended';

@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@gatehouse/core/logger';
+import { createPeriodicTask, type PeriodicTask } from '@gatehouse/core/periodic';
+import { holdLease } from '@gatehouse/data/lease';
+import { connectionFailure } from '@gatehouse/outbound/connection-failure';
+import { createOutbound } from '@gatehouse/outbound/outbound';
+import { retryAfter } from '@gatehouse/outbound/retry-after';
+import type { Connection } from 'mongoose';
+import type { AuditRecord, AuditStore } from '../../core/audit/audit.ts';
+import type { Destination } from './destinations.ts';
+
+const POLL_MS = 1000;
+/** The replica that exports has this lease; after it was killed, another one goes on when the lease has ended. */
+const LEASE_MS = 10_000;
+const BATCH = 100;
+const PAUSE_MS = { first: 1000, max: 60_000 };
+const MAX_RETRY_AFTER_MS = 300_000;
+/** Longer than any pause, so that entries are counted as lost before the sweeper removes them. */
+const EXPIRING_MS = 2 * MAX_RETRY_AFTER_MS;
+/** Of a response that says how many entries the receiver has rejected. */
+const MAX_RESPONSE_BYTES = 64 * 1024;
+
+export type AuditExporter = Pick<PeriodicTask, 'start' | 'stop'> & {
+  destination: string;
+  state(): { exported: number; rejected: number; expired: number; behindSeconds: number };
+};
+
+/**
+ * Sends the entries of the audit log to a destination, each at least once: those that wait for it are marked in the log itself, with
+ * their first write, and the mark is removed after a 2xx response. Everything else is tried again, for as long as the entries are kept. One
+ * replica at a time sends.
+ */
+export function createAuditExporter(options: {
+  connection: Connection;
+  store: Pick<AuditStore, 'waiting' | 'removeMark'>;
+  destination: Destination;
+  logger: Logger;
+}): AuditExporter {
+  const { connection, store, destination } = options;
+  const { name } = destination;
+  const logger = options.logger.child({ destination: name });
+  const outbound = createOutbound({ to: 'configured', maxBytes: MAX_RESPONSE_BYTES });
+  const counts = { exported: 0, rejected: 0, expired: 0 };
+  let oldest: Date | undefined;
+
+  async function nextBatch(): Promise<AuditRecord[]> {
+    const entries = await store.waiting(name, BATCH);
+    oldest = entries[0]?.at;
+    return entries;
+  }
+
+  async function dropExpiring(entries: readonly AuditRecord[]): Promise<boolean> {
+    const limit = new Date(Date.now() + EXPIRING_MS);
+    const lost = entries.filter(({ expiresAt }) => expiresAt < limit).map(({ id }) => id);
+    if (lost.length === 0) return false;
+    await store.removeMark(name, lost);
+    counts.expired += lost.length;
+    const about = { lost: lost.length, first: lost[0], last: lost.at(-1) };
+    logger.error(about, 'entries of the audit log expired before they were exported');
+    return true;
+  }
+
+  /** Undefined when the entries were accepted, else the reason and the pause that the receiver asks for. */
+  async function send(
+    entries: readonly AuditRecord[],
+    signal: AbortSignal,
+  ): Promise<{ reason: string; leastMs: number } | undefined> {
+    try {
+      const request = { method: 'POST', ...destination.requestOf(entries), signal };
+      const response = await outbound.fetch(destination.url, request);
+      if (response.ok) {
+        countRejected(await response.text().catch(() => ''), entries.length);
+        return undefined;
+      }
+      await response.body?.cancel();
+      const leastMs = retryAfter(response.headers, MAX_RETRY_AFTER_MS) ?? 0;
+      return { reason: `it answered ${response.status}`, leastMs };
+    } catch (error) {
+      // Without the error itself, in which the URL can stand.
+      return { reason: connectionFailure(error) ?? 'the connection failed', leastMs: 0 };
+    }
+  }
+
+  /** A partial success must not be sent again: https://opentelemetry.io/docs/specs/otlp/#partial-success-1 */
+  function countRejected(body: string, sent: number): void {
+    const [, text = '0'] = /"rejectedLogRecords":\s*"?(\d+)/.exec(body) ?? [];
+    const rejected = Math.min(Number(text), sent);
+    counts.exported += sent - rejected;
+    counts.rejected += rejected;
+    if (rejected > 0) logger.error({ rejected }, 'the receiver has rejected entries of the audit log');
+  }
+
+  async function exportAll(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    for (let entries = await nextBatch(); entries.length > 0; entries = await nextBatch()) {
+      if (await dropExpiring(entries)) continue;
+      const failure = await send(entries, signal);
+      if (failure === undefined) {
+        failures = 0;
+        await store.removeMark(
+          name,
+          entries.map(({ id }) => id),
+        );
+        continue;
+      }
+      if (signal.aborted) return;
+      const pauseMs = Math.max(Math.min(PAUSE_MS.first * 2 ** failures, PAUSE_MS.max), failure.leastMs);
+      failures += 1;
+      logger.warn({ reason: failure.reason, pauseMs }, 'the audit log could not be exported; trying again');
+      await sleep(pauseMs, undefined, { signal, ref: false });
+    }
+  }
+
+  const task = createPeriodicTask({
+    immediately: true,
+    everyMs: POLL_MS,
+    async run(signal) {
+      if ((await nextBatch()).length === 0) return;
+      const lease = await holdLease(connection, { name: `audit export ${name}`, leaseMs: LEASE_MS });
+      if (lease === undefined) return;
+      await exportAll(AbortSignal.any([signal, lease.lost])).finally(lease.release);
+    },
+    onError: (error) => logger.warn({ err: error }, 'the audit log could not be exported; trying again'),
+  });
+  return {
+    ...{ start: task.start, stop: task.stop },
+    destination: name,
+    state() {
+      const behindMs = oldest === undefined ? 0 : Math.max(0, Date.now() - oldest.getTime());
+      return { ...counts, behindSeconds: behindMs / 1000 };
+    },
+  };
+}
