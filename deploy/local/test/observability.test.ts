@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
@@ -22,14 +22,18 @@ const recorded = rules.flatMap(({ record = [] }) => record);
 const alerts = rules.filter(({ alert }) => alert !== undefined);
 
 type Panel = { title: string; targets: { expr: string }[] };
-const dashboard = JSON.parse(read('grafana/dashboards/overview.json')) as {
-  panels: Panel[];
-  templating: { list: { query: { query: string } }[] };
-};
-const queries = dashboard.templating.list.map(({ query }) => query.query);
-/** The expressions of the dashboard, with values for what Grafana replaces. */
-const shown = dashboard.panels.flatMap(({ targets }) =>
-  targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '5m').replaceAll('$service', '.*')),
+type Dashboard = { panels: Panel[]; templating: { list: { query: { query: string } }[] } };
+const dashboards = globSync('grafana/dashboards/*.json', { cwd: FOLDER }).map(
+  (path) => JSON.parse(read(path)) as Dashboard,
+);
+const queries = dashboards.flatMap(({ templating }) => templating.list.map(({ query }) => query.query));
+/** The expressions of the dashboards, with values for what Grafana replaces. */
+const shown = dashboards.flatMap(({ panels }) =>
+  panels.flatMap(({ targets }) =>
+    targets.map(({ expr }) =>
+      expr.replaceAll(/\$__(?:rate_interval|range)\b/g, '5m').replaceAll('$service', '.*'),
+    ),
+  ),
 );
 
 /** The metrics that an expression reads: what is left without texts, labels, ranges, functions and operators. */
