@@ -131,9 +131,7 @@ function environment(options: {
     clientSecretSetting(name),
     randomBytes(32).toString('base64url'),
   ]);
-  return {
-    ...LOCAL_DEFAULTS,
-    ...Object.fromEntries(given),
+  const own = {
     PUBLIC_URL: settings.publicUrl,
     IDENTITY_MASTER_KEY: keys,
     DASHBOARD_MASTER_KEY: keys,
@@ -144,6 +142,9 @@ function environment(options: {
     ...Object.fromEntries(SERVICE_NAMES.map((name) => [serviceUrlSetting(name).name, ownUrl])),
     ...Object.fromEntries(secrets),
   };
+  // A file with another value would exclude it.
+  const files = Object.keys(own).map((name) => [`${name}_FILE`, '']);
+  return { ...LOCAL_DEFAULTS, ...Object.fromEntries(given), ...own, ...Object.fromEntries(files) };
 }
 
 /** The configurations by service. Throws one SettingsError for all that is wrong. */

@@ -23,6 +23,7 @@ async function settingsPage(): Promise<string> {
   const rows = sharedSettings(await readDeployedServices());
   const ofAll = rows.filter(({ services }) => services.length === SERVICE_NAMES.length);
   const ofSome = rows.filter(({ services }) => services.length > 1 && services.length < SERVICE_NAMES.length);
+  const secrets = rows.filter(({ setting }) => setting.isSecret);
   const sections = SERVICE_NAMES.flatMap((name) => {
     const own = rows.filter(({ services }) => services.join() === name);
     return own.length === 0 ? [] : [`## The ${name} service\n\n${table(own.map(({ setting }) => setting))}`];
@@ -31,6 +32,9 @@ async function settingsPage(): Promise<string> {
     '# Settings',
     'Settings are environment variables. Each process reads its own once, when it starts, and names in a sentence each what is ' +
       'missing or wrong. An empty variable counts as not set. This page is written from the code by `npm run settings`.',
+    'A secret can be in a file: the variable with `_FILE` after its name, such as `IDENTITY_MASTER_KEY_FILE`, has the absolute path. ' +
+      'Newlines at the end of the file do not count. A process does not start when both variables are set, or when the file is empty or cannot be read. ' +
+      `This holds for ${secrets.map(({ setting }) => `\`${setting.name}\``).join(', ')}.`,
     '`docker-compose.yml` sets ports, the addresses of services and proxies, and how long a stop may take, and takes the rest from `.env`; ' +
       '[deploy/docker/.env.example](../deploy/docker/.env.example) has its own settings, too, such as images and passwords.',
     `## npm start\n\n${table(Object.values(localSettings))}`,

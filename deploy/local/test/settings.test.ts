@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { readSettings, text } from '@gatehouse/core/config';
 import { createLogger } from '@gatehouse/core/logger';
 import type { KeyList } from '@gatehouse/core/sealing';
 import t from 'tap';
 import { banner } from '../src/banner.ts';
 import { prepareDemo } from '../src/demo.ts';
+import { readDeployedServices } from '../src/deployment/services.ts';
 import { prepareServices } from '../src/services.ts';
 import { readLocalSettings } from '../src/settings.ts';
 import { generatedDocuments } from '../src/settings-documents.ts';
@@ -40,6 +42,25 @@ t.test('wrong settings are named in a sentence each', async (t) => {
     t.throws(() => readLocalSettings(env), { name: 'SettingsError', message }, Object.keys(env).join());
   for (const [env, message] of SERVICE_CASES)
     await t.rejects(prepare(env), { name: 'SettingsError', message }, Object.keys(env).join());
+});
+
+t.test('every secret of a service can be in a file, and nothing else', async (t) => {
+  const file = join(t.testdir({ secret: 'from a file\n' }), 'secret');
+  const names = new Set<string>();
+  for (const { name: service, settings } of await readDeployedServices()) {
+    for (const { name } of settings) names.add(name);
+    for (const { name, isSecret = false } of settings) {
+      const setting = { ...text(name, ''), isSecret };
+      const { value } = readSettings({ value: setting }, { [`${name}_FILE`]: file });
+      t.equal(value, isSecret ? 'from a file' : '', `${service}: ${name}`);
+    }
+  }
+  t.same(
+    [...names].filter((name) => names.has(`${name}_FILE`)),
+    [],
+    'no setting has the name of the file of another',
+  );
+  await t.resolves(prepare({ IDENTITY_MASTER_KEY_FILE: file }), 'npm start has its own');
 });
 
 t.test('messages are sent with what is set, and kept otherwise, as the banner says', async (t) => {

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { isAbsolute } from 'node:path';
 import type { KeyList } from './sealing.ts';
 
 /**
@@ -247,8 +249,25 @@ export function requireTogether(values: Readonly<Record<string, unknown>>): stri
   return new Set(isSet).size > 1 ? [`${names} must be set together.`] : [];
 }
 
+/** The value of a secret in a file. The path is shown only if it is one: somebody may have put the secret in its place. */
+function readSecretFile(path: string): string {
+  if (!isAbsolute(path)) throw new InvalidSetting('must be an absolute path');
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new InvalidSetting(
+      `names ${path}, which cannot be read (${(error as NodeJS.ErrnoException).code})`,
+    );
+  }
+  const value = text.replace(/[\r\n]+$/, '');
+  if (value === '') throw new InvalidSetting(`names ${path}, which is empty`);
+  return value;
+}
+
 /**
- * Reads every setting of the schema from the environment. Throws a SettingsError that names every missing or invalid
+ * Reads every setting of the schema from the environment. The value of a secret setting may be in a file, whose absolute path is then in
+ * the variable NAME_FILE; newlines at its end do not count. Throws a SettingsError that names every missing or invalid
  * setting, and settings that exclude one another; values are never quoted, because some are secrets. The value of a setting that another
  * replaces is undefined.
  */
@@ -258,19 +277,24 @@ export function readSettings<S extends Record<string, Setting<unknown>>>(
 ): SettingValues<S> {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
-  const isSet = (name: string) => (env[name] ?? '') !== '';
-  const substitutes = Object.values(schema).filter(({ name }) => isSet(name));
-  for (const [key, { name, read }] of Object.entries(schema)) {
-    const substitute = substitutes.find((it) => it.insteadOf === name)?.name;
-    if (substitute !== undefined) {
-      if (isSet(name)) problems.push(`The settings ${name} and ${substitute} exclude one another.`);
-      continue;
-    }
+  const sourcesOf = ({ name, isSecret }: Setting<unknown>) =>
+    [name, ...(isSecret ? [`${name}_FILE`] : [])].filter((variable) => (env[variable] ?? '') !== '');
+  for (const [key, setting] of Object.entries(schema)) {
+    const { name, read } = setting;
+    const sources = sourcesOf(setting);
+    const substitutes = Object.values(schema)
+      .filter(({ insteadOf }) => insteadOf === name)
+      .flatMap(sourcesOf);
+    const given = [...sources, ...substitutes];
+    if (given.length > 1)
+      problems.push(`The settings ${new Intl.ListFormat('en-GB').format(given)} exclude one another.`);
+    if (given.length > 1 || substitutes.length > 0) continue;
+    const [source = name] = sources;
     try {
-      values[key] = read(env[name]);
+      values[key] = read(source === name ? env[name] : readSecretFile(env[source] ?? ''));
     } catch (error) {
       if (!(error instanceof InvalidSetting)) throw error;
-      problems.push(`The setting ${name} ${error.message}.`);
+      problems.push(`The setting ${source} ${error.message}.`);
     }
   }
   if (problems.length > 0) throw new SettingsError(problems);

@@ -11,6 +11,7 @@ import {
   readSettings,
   type Setting,
   SettingsError,
+  secret,
   text,
   url,
 } from '@gatehouse/core/config';
@@ -218,4 +219,28 @@ t.test('a setting in place of another: one of the two', async (t) => {
   t.throws(() => readSettings(schema, { SECRET: 's', FILE: 'f' }), {
     message: 'The settings SECRET and FILE exclude one another.',
   });
+  const hidden = { ...schema, secret: secret('SECRET') };
+  t.throws(() => readSettings(hidden, { SECRET: 's', SECRET_FILE: '/s', FILE: 'f' }), {
+    message: 'The settings SECRET, SECRET_FILE and FILE exclude one another.',
+  });
+});
+
+t.test('the file of a secret', async (t) => {
+  const directory = t.testdir({ key: `${HEX}\r\n\n`, spaces: ' a\nb ', short: 'mysecretvalue', empty: '\n' });
+  const file = (name: string) => `${directory}/${name}`;
+  const schema = { key: keys256('KEY'), word: text('WORD', 'default') };
+  t.strictSame(readSettings(schema, { KEY_FILE: file('key'), KEY: '', WORD_FILE: file('key') }), {
+    key: [BYTES],
+    word: 'default',
+  });
+  t.strictSame(readSettings({ x: secret('X') }, { X_FILE: file('spaces') }).x, ' a\nb ');
+  for (const [env, problem] of [
+    [{ KEY: HEX, KEY_FILE: file('key') }, 'settings KEY and KEY_FILE exclude one another'],
+    [{ KEY_FILE: file('none') }, `setting KEY_FILE names ${file('none')}, which cannot be read (ENOENT)`],
+    [{ KEY_FILE: directory }, `setting KEY_FILE names ${directory}, which cannot be read (EISDIR)`],
+    [{ KEY_FILE: file('empty') }, `setting KEY_FILE names ${file('empty')}, which is empty`],
+    [{ KEY_FILE: file('short') }, 'setting KEY_FILE must be 32 bytes, in hexadecimal or base64'],
+    [{ KEY_FILE: HEX }, 'setting KEY_FILE must be an absolute path'],
+  ] as const)
+    t.throws(() => readSettings(schema, env), { message: `The ${problem}.` });
 });
