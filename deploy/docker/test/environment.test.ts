@@ -31,6 +31,16 @@ t.test('all run one image, which is built once', async (t) => {
   );
 });
 
+t.test('what the image is built from is sent to the builder', async (t) => {
+  const sent = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
+  const copies = readFileSync(join(root, 'deploy/docker/Dockerfile'), 'utf8').matchAll(
+    /^COPY ([\w./-]+) \S+$/gm,
+  );
+  const sources = [...copies].map(([, source]) => source).filter((source) => source !== '.');
+  t.ok(sources.length > 3);
+  for (const source of sources) t.ok(sent.includes(`!${source}`), source);
+});
+
 t.test('.env.example tells of every variable of docker-compose.yml', async (t) => {
   const example = readFileSync(join(root, 'deploy/docker/.env.example'), 'utf8');
   const compose = readFileSync(join(root, 'docker-compose.yml'), 'utf8');
