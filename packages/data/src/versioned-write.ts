@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endDryRun } from '@gatehouse/core/dry-run';
 import { ServiceError, unavailable } from '@gatehouse/core/errors';
 import { allowsVersion, type IfVersion } from '@gatehouse/domain/if-version';
 import { createBatches } from './batches.ts';
@@ -144,8 +143,6 @@ export function createVersionedWrites<
 
   return {
     async insert(aggregate, events = []) {
-      // Before it joins a batch, which runs as a part of whichever request began it.
-      endDryRun();
       const document = newDocument(aggregate, events);
       const insert = async () => {
         if (await insertTogether(document)) return;

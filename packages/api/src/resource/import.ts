@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@gatehouse/core/errors';
 import { newId } from '@gatehouse/core/ids';
-import { isDryRun } from '@gatehouse/server/configuration-header';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { type BodyLine, NDJSON, readLines } from '../http/body-lines.ts';
@@ -69,7 +68,6 @@ export function createImporter<R extends ResourceTypes>(
   function respond(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     authorize(callerOf(request));
     refuseEncoded(request.raw);
-    if (isDryRun(request)) throw new ServiceError('invalid', 'An import has no dry run.');
     if (request.headers['idempotency-key'] !== undefined) {
       throw new ServiceError(
         'invalid',

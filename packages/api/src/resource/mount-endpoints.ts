@@ -1,5 +1,3 @@
-import { untilFirstWrite } from '@gatehouse/core/dry-run';
-import { isDryRun } from '@gatehouse/server/configuration-header';
 import { type Caller, requireScope } from '@gatehouse/tokens/caller';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { createEndpoints, type Endpoint } from '../endpoints/endpoints.ts';
@@ -41,11 +39,8 @@ export function mountEndpoints(
         async handler(request, reply) {
           const { params, query, body: sent } = request;
           const readBody = async () => sent;
-          const run = () => respond(from(request, reply), { params, query, readBody });
-          const responded = isDryRun(request) && method !== 'GET' ? await untilFirstWrite(run) : await run();
+          const { body, ...response } = await respond(from(request, reply), { params, query, readBody });
           if (reply.sent) return reply;
-          if (responded === undefined) return reply.code(204).send();
-          const { body, ...response } = responded;
           return send(reply, {
             ...response,
             text: body instanceof JsonText ? body.text : JSON.stringify(body),

@@ -170,15 +170,6 @@ const mountCreate: Mount = (app, resource, path, options) => {
       };
       return { status, headers, text: response.write(entity) };
     };
-    if (isDryRun(request)) {
-      const checked = { ...draft, id: newId(idPrefix) };
-      await untilFirstWrite(async () =>
-        create.findByKey === undefined
-          ? create.run(checked, caller, requestInfo(request.raw))
-          : create.run(checked, caller, undefined),
-      );
-      return reply.code(204).send();
-    }
     if (create.findByKey !== undefined) {
       const { findByKey, run } = create;
       const created = await createOnce(request, {
@@ -187,6 +178,12 @@ const mountCreate: Mount = (app, resource, path, options) => {
         response: responseOf,
       });
       return send(reply, created);
+    }
+    if (isDryRun(request)) {
+      await untilFirstWrite(() =>
+        create.run({ ...draft, id: newId(idPrefix) }, caller, requestInfo(request.raw)),
+      );
+      return reply.code(204).send();
     }
     const created = await idempotency.once(request, async ({ reservedId: id, isRetry }) => {
       const info = requestInfo(request.raw);
@@ -298,9 +295,7 @@ const mountRemove: Mount = (app, { noun, operations: { remove } }, path, { authe
     errors: remove.conflicts ? ['not_found', 'conflict'] : ['not_found'],
   });
   app.delete(entityPath(path), { ...route, ...accessHooks(authenticate, remove) }, async (request, reply) => {
-    const run = () =>
-      remove.run(idOf(request), callerOf(request), ifMatch(request), requestInfo(request.raw));
-    await (isDryRun(request) ? untilFirstWrite(run) : run());
+    await remove.run(idOf(request), callerOf(request), ifMatch(request), requestInfo(request.raw));
     return reply.code(204).send();
   });
 };
