@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -16,15 +16,8 @@ export type Profile = {
 type Stored = Omit<Profile, 'credentials'> & { credentials?: Credentials };
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The keyring of the system, with one secret for each profile. */
-type Keyring = {
-  get(account: string): Promise<string | null>;
-  set(account: string, secret: string): Promise<unknown>;
-  remove(account: string): Promise<unknown>;
-};
-
-/** How long a command may hold the lock, in milliseconds; that of a killed one is broken then. */
-const LOCK_MS = 30_000;
+/** The age of the lock of a command that was killed. Other commands renew theirs, each second. */
+const STALE_MS = 10_000;
 
 export type Profiles = ReturnType<typeof createProfiles>;
 
@@ -58,12 +51,14 @@ export function createProfiles(env: Environment, platform: NodeJS.Platform) {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     while (!(await writeFile(lock, '', { flag: 'wx' }).then(() => true, isTaken))) {
       const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Date.now() }));
-      if (mtimeMs < Date.now() - LOCK_MS) await rm(lock, { force: true });
+      if (mtimeMs < Date.now() - STALE_MS) await rm(lock, { force: true });
       await wait(50);
     }
+    const renewal = setInterval(() => utimes(lock, new Date(), new Date()).catch(() => {}), 1000).unref();
     try {
       return await work();
     } finally {
+      clearInterval(renewal);
       await rm(lock, { force: true });
     }
   }
@@ -71,19 +66,37 @@ export function createProfiles(env: Environment, platform: NodeJS.Platform) {
   async function read(name: string): Promise<Profile | undefined> {
     const stored = (await readAll())[name];
     if (stored === undefined) return undefined;
-    const secret =
-      stored.credentials ?? JSON.parse((await (await openKeyring(env, platform))?.get(name)) ?? 'null');
-    return secret === null ? undefined : { ...stored, credentials: secret };
+    if (stored.credentials !== undefined) return { ...stored, credentials: stored.credentials };
+    const secret = await (await keyringEntry(name))?.getPassword().catch((cause) => {
+      throw new CliError(
+        'The keyring of the system cannot be read. Unlock it, or sign in again with GATEHOUSE_KEYRING=off.',
+        { cause },
+      );
+    });
+    return secret ? { ...stored, credentials: JSON.parse(secret) } : undefined;
   }
 
   /** Within `exclusively`. */
   async function write(name: string, { credentials, ...rest }: Profile): Promise<void> {
-    const keyring = await openKeyring(env, platform);
-    const isKept = await keyring?.set(name, JSON.stringify(credentials)).then(
+    const entry = await keyringEntry(name);
+    const isKept = await entry?.setPassword(JSON.stringify(credentials)).then(
       () => true,
       () => false,
     );
     await writeAll({ ...(await readAll()), [name]: isKept ? rest : { ...rest, credentials } });
+  }
+
+  /** The entry of a profile in the system's keyring; undefined where there is none, such as on a server without a desktop. */
+  async function keyringEntry(name: string) {
+    const isAway = platform === 'linux' && env.DBUS_SESSION_BUS_ADDRESS === undefined;
+    if (isAway || env.GATEHOUSE_KEYRING === 'off') return undefined;
+    try {
+      const { AsyncEntry } = await import('@napi-rs/keyring');
+      // By default, Linux falls back to the keyring of the kernel, which ends with the session.
+      return new AsyncEntry('gatehouse', name, { linux: { store: 'secret-service' } });
+    } catch {
+      return undefined;
+    }
   }
 
   return {
@@ -96,8 +109,7 @@ export function createProfiles(env: Environment, platform: NodeJS.Platform) {
     /** Within `exclusively`. */
     async remove(names: readonly string[]): Promise<void> {
       const kept = Object.entries(await readAll()).filter(([name]) => !names.includes(name));
-      const keyring = await openKeyring(env, platform);
-      for (const name of names) await keyring?.remove(name).catch(() => {});
+      for (const name of names) await (await keyringEntry(name))?.deletePassword().catch(() => {});
       await writeAll(Object.fromEntries(kept));
     },
   };
@@ -106,21 +118,4 @@ export function createProfiles(env: Environment, platform: NodeJS.Platform) {
 function isTaken(error: NodeJS.ErrnoException): false {
   if (error.code === 'EEXIST') return false;
   throw error;
-}
-
-/** Undefined where the system has none, such as on a server without a desktop. */
-async function openKeyring(env: Environment, platform: NodeJS.Platform): Promise<Keyring | undefined> {
-  const isAway = platform === 'linux' && env.DBUS_SESSION_BUS_ADDRESS === undefined;
-  if (isAway || env.GATEHOUSE_KEYRING === 'off') return undefined;
-  const library = await import('@napi-rs/keyring').catch(() => undefined);
-  if (library === undefined) return undefined;
-  const entry = (account: string) => new library.AsyncEntry('gatehouse', account);
-  return {
-    get: (account) =>
-      entry(account)
-        .getPassword()
-        .catch(() => null),
-    set: async (account, secret) => entry(account).setPassword(secret),
-    remove: async (account) => entry(account).deletePassword(),
-  };
 }

@@ -1,5 +1,6 @@
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { createProfiles, type Profile } from '../src/profiles.ts';
 
@@ -29,4 +30,14 @@ t.test('the lock of a killed command is broken', async (t) => {
 t.test('a broken file is named', async (t) => {
   writeFileSync(join(home, 'gatehouse/profiles.json'), '{');
   await t.rejects(profiles.read('default'), { message: /profiles\.json is not JSON\. Delete it/ });
+});
+
+t.test('the lock of a slow command is renewed, so that no other one takes it', async (t) => {
+  const lock = join(home, 'gatehouse/profiles.lock');
+  const past = new Date(Date.now() - 60_000);
+  await profiles.exclusively(async () => {
+    utimesSync(lock, past, past);
+    await until(() => statSync(lock).mtimeMs > Date.now() - 5000, 5000);
+  });
+  t.notOk(existsSync(lock));
 });
