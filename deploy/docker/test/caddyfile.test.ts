@@ -57,7 +57,7 @@ t.test('an unknown address is a page for those who accept HTML, after all matche
   t.same(handles.slice(-2), ['person', undefined]);
 });
 
-t.test('a client is told when to try again', async (t) => {
+t.test('errors of the edge have Retry-After', async (t) => {
   const [, errors = ''] = /\thandle_errors \{\n(.*?)\n\t\}/s.exec(caddyfile) ?? [];
   t.match(
     errors,
