@@ -23,11 +23,9 @@ export async function applyAtStart(
   { url, admin, env }: { url: string; admin: Demo['admin']; env: NodeJS.ProcessEnv },
 ): Promise<void> {
   async function connect() {
-    const { body } = await createApiClient({ url, token: async () => '', userAgent: 'gatehouse' }).request(
-      'POST',
-      '/api/v1/auth/login',
-      { body: { username: admin.username, password: admin.password } },
-    );
+    const { username, password } = admin;
+    const anonymous = createApiClient({ url, userAgent: 'gatehouse' });
+    const { body } = await anonymous.request('POST', '/api/v1/auth/login', { body: { username, password } });
     return createApiClient({ url, token: async () => body.token, userAgent: 'gatehouse' });
   }
   const print = (text: string) => void process.stdout.write(`${text}\n`);

@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createCommandLine } from '@gatehouse/testing/command-line';
 import { loginToken } from '@gatehouse/testing/json-request';
 import { until } from '@gatehouse/testing/processes';
@@ -7,7 +9,7 @@ import t from 'tap';
 import { startGatehouse, temporaryDir } from './gatehouse.ts';
 
 // It starts a process for each command.
-t.setTimeout(300_000);
+t.setTimeout(600_000);
 
 const gatehouse = await startGatehouse(t, temporaryDir(t));
 const { base, demo } = gatehouse;
@@ -44,7 +46,11 @@ await t.test('what is created shows its secret once, in both forms', async (t) =
   key = await cli.json<Made>(['keys', 'create', '--name', 'First', '--application', 'Shop']);
   t.match(key, { id: /./, api_key: /^gatehouse_/ });
   const people = await cli.run(['keys', 'create', '--name', 'Second', '--application', 'Shop']);
-  t.match(people, { status: 0, stdout: /gatehouse_/, stderr: /Keep the api_key: .* only this once/ });
+  t.match(people, {
+    status: 0,
+    stdout: /gatehouse_/,
+    stderr: /Store the api_key now: it is not shown again/,
+  });
 });
 
 await t.test('every command, for people and as JSON, with no secret', async (t) => {
@@ -108,16 +114,16 @@ await t.test('mistakes in the command line end with 2, and nothing on stdout', a
     [['keys', 'revoke', '--application', 'Shop'], /missing required argument/],
     [['whoami', '--jsn'], /unknown option '--jsn'[\s\S]*--json/],
     [['whoami', 'extra'], /too many arguments/],
-    [['requests', '--limit', '0'], /0 is not a number from 1/],
+    [['requests', '--limit', '0'], /'0' is invalid\. It is not a number from 1/],
     [['whoami', '--url', 'gatehouse'], /gatehouse is not a URL/],
     [['whoami', '--url', 'http://gatehouse.example.com'], /must begin with https/],
-    [['open', 'moon'], /There is no page moon: choose dashboard/],
+    [['open', 'moon'], /'moon' is invalid .* Allowed choices are dashboard/],
     [['listen', '--forward-to', 'localhost:4000'], /localhost:4000 is not a URL/],
     [['api', 'GET', 'api'], /must begin with a slash/],
     [['api', 'POST', '/v2/users', '--data', '[1]'], /--data takes a JSON object/],
-    [['jobs', 'replay'], /Name the ids of dead letters, or --all/],
+    [['jobs', 'replay'], /Name the ids of dead letters, or use --all/],
     [['decode', '-'], /There is nothing in stdin/],
-    [['completion', 'tcsh'], /choose bash, zsh, fish/],
+    [['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
   ];
   for (const [args, stderr] of mistakes) {
     t.match(await cli.run(args), { status: 2, stdout: '', stderr }, args.join(' '));
@@ -130,14 +136,14 @@ await t.test('other failures end with 1 and a sentence', async (t) => {
   const failures: [string[], RegExp][] = [
     [
       ['applications', 'show', 'Nobody'],
-      /^There is no application "Nobody"\. `gatehouse applications list` shows them\.\n$/,
+      /^There is no application "Nobody"\. To see your applications, run `gatehouse applications list`\.\n$/,
     ],
     [
       ['applications', 'delete', 'Twin'],
-      /^2 applications are called "Twin"\. Name one by its id: app_\w+, app_\w+\.\n$/,
+      /^2 applications have the name "Twin"\. Use one of their ids: app_\w+, app_\w+\.\n$/,
     ],
     [['applications', 'create', '--name', 'X', '--type', 'toaster'], /type/],
-    [['decode', 'gatehouse_x'], /^This is no JWT/],
+    [['decode', 'gatehouse_x'], /^This is not a JWT/],
     [['whoami', '--profile', 'other'], /Run `gatehouse login --url .* --profile other`/],
     [['whoami', '--url', 'https://elsewhere.example'], /signed out of https:\/\/elsewhere\.example/],
     [['login', '--url', 'http://127.0.0.1:1'], /^http:\/\/127\.0\.0\.1:1 cannot be reached/],
@@ -176,7 +182,14 @@ await t.test('keys and tokens end within a second', async (t) => {
   t.ok(await isAccepted(String(key.api_key)));
   t.match(await cli.run(['revoke', '-'], key.api_key), { status: 0, stdout: /is revoked/ });
   await until(async () => !(await isAccepted(String(key.api_key))), 1000);
-  t.match(await cli.run(['revoke', '-'], key.api_key), { status: 1, stderr: /no such API key of yours/ });
+  t.match(await cli.run(['revoke', '-'], key.api_key), { status: 1, stderr: /You have no such API key/ });
+
+  const claims = Buffer.from(JSON.stringify({ iss: 'https://a.example', client_id: 'gatehouse-login' }));
+  const foreign = `e30.${claims.toString('base64url')}.c2ln`;
+  const otherIssuer =
+    /^The token is from the issuer https:\/\/a\.example, and not from http:\/\/localhost:\d+\./;
+  t.match(await cli.run(['revoke', foreign]), { status: 1, stdout: '', stderr: otherIssuer });
+  t.match(await cli.run(['decode', foreign]), { status: 0, stderr: otherIssuer });
 
   const login = await loginToken(base, person);
   t.ok(await isAccepted(login));
@@ -220,7 +233,7 @@ await t.test('a token for an API of the person, who allows it once', async (t) =
   t.match(await thief.run(show), { status: 1, stderr: /signed out/ }, 'it has ended, too');
 });
 
-await t.test('profiles are told apart, and commands side by side renew a token once', async (t) => {
+await t.test('each profile has its own sign-in, and commands side by side renew a token once', async (t) => {
   t.equal((await cli.allow(['login'], person)).status, 0);
   t.equal((await cli.allow(['login', '--profile', 'other'], demo.user)).status, 0);
   t.match(await cli.json(['whoami', '--profile', 'other']), { username: 'demo' });
@@ -234,4 +247,17 @@ await t.test('profiles are told apart, and commands side by side renew a token o
     [0, 0, 0],
   );
   t.equal(statSync(file).mode & 0o777, 0o600);
+});
+
+await t.test('the built program runs on the oldest Node that it names', async (t) => {
+  const root = fileURLToPath(new URL('../../../packages/cli/', import.meta.url));
+  execFileSync('npm', ['run', '--silent', 'build'], { cwd: root });
+  const command = ['npx', '-y', '--prefer-offline', '-p', 'node@18', 'node', join(root, 'dist/gatehouse.js')];
+  const env = { GATEHOUSE_TOKEN: await loginToken(base, person) };
+  const old = createCommandLine(base, temporaryDir(t), { env, command });
+  const exported = await old.run(['export']);
+  t.match(exported, { status: 0, stdout: /^applications:$/m });
+  const path = join(directory, 'exported.yaml');
+  writeFileSync(path, exported.stdout);
+  t.match(await old.run(['plan', path]), { status: 0, stdout: 'No changes.\n' });
 });

@@ -12,61 +12,58 @@ export type ApiRequest = {
 // biome-ignore lint/suspicious/noExplicitAny: each caller knows the representation of its own operation.
 export type ApiResponse = { status: number; headers: Headers; body: any };
 
-export type ApiClient = {
-  /** The deployment, without a slash at the end. */
-  url: string;
-  /** Rejects with an {@link ApiError} unless the response is a success (2xx). */
-  request(method: string, path: string, options?: ApiRequest): Promise<ApiResponse>;
-  /** The same with the body unread, as an event stream has it. */
-  open(method: string, path: string, options?: ApiRequest): Promise<Response>;
-};
+export type ApiClient = ReturnType<typeof createApiClient>;
 
-/** A response that is no success. The message is the API's sentence, and the code its word for programs, if it has one. */
+/** A response that is no success (2xx). The message is the API's sentence. */
 export class ApiError extends Error {
   readonly status: number;
-  readonly code: string | undefined;
   readonly headers: Headers;
   readonly body: unknown;
 
-  constructor(message: string, response: { status: number; code?: string; headers: Headers; body: unknown }) {
+  constructor(message: string, { status, headers, body }: ApiResponse) {
     super(message);
-    this.status = response.status;
-    this.code = response.code;
-    this.headers = response.headers;
-    this.body = response.body;
+    this.status = status;
+    this.headers = headers;
+    this.body = body;
   }
 }
 
 /** The deployment does not respond. */
 export class UnreachableError extends Error {}
 
+export const unreachable = (url: string, cause: unknown) =>
+  new UnreachableError(`${url} cannot be reached: is the address right, and is it running?`, { cause });
+
 export type Send = (
   url: URL,
   init: { method: string; headers: Headers; body?: string; signal?: AbortSignal },
 ) => Promise<Response>;
 
-/** Makes a client of the API, with a bearer token, or with a `send` that authenticates requests in another way. */
-export function createApiClient(
-  options: { url: string; userAgent: string } & ({ token(): Promise<string> } | { send: Send }),
-): ApiClient {
-  const { userAgent } = options;
-  const base = options.url.replace(/\/+$/, '');
+/** Makes a client of the API, with a bearer token or a `send` that authenticates requests; else they are anonymous. */
+export function createApiClient(options: {
+  url: string;
+  userAgent: string;
+  token?: () => Promise<string>;
+  send?: Send;
+}) {
+  const { url, userAgent, token } = options;
   const send: Send =
-    'send' in options
-      ? options.send
-      : async (url, { headers, ...init }) => {
-          headers.set('authorization', `Bearer ${await options.token()}`);
-          return fetch(url, { ...init, headers, redirect: 'manual' });
-        };
+    options.send ??
+    (async (to, { headers, ...init }) => {
+      if (token !== undefined) headers.set('authorization', `Bearer ${await token()}`);
+      // A redirect would take credentials along.
+      return fetch(to, { ...init, headers, redirect: 'manual' });
+    });
 
+  /** The response with its body unread, as an event stream has it. Rejects with an {@link ApiError} unless it is a success (2xx). */
   async function open(method: string, path: string, request: ApiRequest = {}): Promise<Response> {
     const { query = {}, body, ifMatch, signal } = request;
     // A link in a response could name another host, to which the token would be sent.
     if (!path.startsWith('/'))
-      throw new UnreachableError(`${base} links to ${path}, which is no path of it.`);
-    const url = new URL(base + path);
+      throw new UnreachableError(`${url} links to ${path}, which is no path of it.`);
+    const to = new URL(url + path);
     for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined) url.searchParams.set(name, String(value));
+      if (value !== undefined) to.searchParams.set(name, String(value));
     }
     const headers = new Headers({ accept: 'application/json', 'user-agent': userAgent, ...request.headers });
     if (ifMatch !== undefined) headers.set('if-match', ifMatch);
@@ -76,21 +73,18 @@ export function createApiClient(
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     };
-    const response = await send(url, init).catch((error: unknown) => {
-      if (!(error instanceof TypeError)) throw error;
-      throw new UnreachableError(
-        `${url.origin} cannot be reached: is the address right, and is it running?`,
-        { cause: error },
-      );
+    const response = await send(to, init).catch((error: Error) => {
+      if (!(error instanceof TypeError || error.name === 'TimeoutError')) throw error;
+      throw unreachable(to.origin, error);
     });
     if (response.ok) return response;
     throw await errorOf(response, `${method} ${path}`);
   }
 
   return {
-    url: base,
+    url,
     open,
-    async request(method, path, request) {
+    async request(method: string, path: string, request?: ApiRequest): Promise<ApiResponse> {
       const response = await open(method, path, request);
       return { status: response.status, headers: response.headers, body: await bodyOf(response) };
     },
@@ -110,17 +104,7 @@ async function bodyOf(response: Response): Promise<unknown> {
 async function errorOf(response: Response, request: string): Promise<ApiError> {
   const { status, headers } = response;
   const body = await bodyOf(response);
-  const { error, error_description: description } = Object(body) as {
-    error?: unknown;
-    error_description?: unknown;
-  };
-  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
-  const sentence = [message, description, error].find((it) => typeof it === 'string') as string | undefined;
-  const word = [code, description === undefined ? undefined : error].find((it) => typeof it === 'string') as
-    | string
-    | undefined;
-  return new ApiError(sentence ?? `${request} got the status ${status}.`, {
-    ...{ status, headers, body },
-    ...(word === undefined ? {} : { code: word }),
-  });
+  const { error, error_description: description } = Object(body);
+  const sentence = [Object(error).message, description, error].find((it) => typeof it === 'string');
+  return new ApiError(sentence ?? `${request} got the status ${status}.`, { status, headers, body });
 }

@@ -1,188 +1,117 @@
+import { InvalidArgumentError, Option } from 'commander';
 import type { ApiClient } from './api-client.ts';
 import { CliError } from './errors.ts';
+import type { Row } from './output.ts';
 
-/** An option of `create`, and the field of the API that it sets. */
-export type Field = {
-  flags: string;
-  field: string;
-  description: string;
-  isRequired?: true;
-  default?: unknown;
-  parse?: (value: string) => unknown;
-};
-
-/** A collection of the API, of which a group of commands lists, shows, creates and deletes what is in it. */
+/** A collection of the API. Its group of commands lists, shows, creates and deletes the objects in it. */
 export type Collection = {
   name: string;
   one: string;
   summary: string;
-  /** Of an application, with `{application}`. */
+  /** For the collections of an application, with `{application}`. */
   path: string;
-  /** The path of one of them, where that is below another. */
+  /** The path of one object, where that is not below `path`. */
   itemPath?: string;
   id: string;
-  /** Ids, which are told from names without a request. */
+  /** The form of ids, which names do not have. */
   idPattern?: RegExp;
-  /** The field by which people call them, which the list can be filtered by if it may be long. */
+  /** The field with their name for people; `isFiltered` where it is a filter of the list. */
   nameField: string;
   isFiltered?: true;
-  columns: Readonly<Record<string, string>>;
-  create?: readonly Field[];
+  columns: readonly string[];
+  /** The fields of a new object, each with its option. */
+  create?: Readonly<Record<string, Option>>;
   verb: 'delete' | 'revoke';
 };
 
-const seconds = (value: string) => Number(value);
+const option = (flags: string, description: string) => new Option(flags, description);
+const required = (flags: string, description: string) => option(flags, description).makeOptionMandatory();
+
+/** A count from 1. */
+export function toCount(value: string): number {
+  const number = Number(value);
+  if (!Number.isSafeInteger(number) || number < 1)
+    throw new InvalidArgumentError('It is not a number from 1.');
+  return number;
+}
+
+/** The scope of an API in an option, such as `read:notes=Read your notes`. */
+function addScope(value: string, before: object[] = []): object[] {
+  const [name, ...description] = value.split('=');
+  return [...before, { name, description: description.join('=') }];
+}
 
 export const COLLECTIONS: readonly Collection[] = [
   {
-    name: 'applications',
-    one: 'application',
-    summary: 'applications that use the deployment',
-    path: '/api/v1/applications',
-    id: 'client_id',
-    idPattern: /^(?:app_|https?:)/,
-    nameField: 'name',
-    columns: {
-      'CLIENT ID': 'client_id',
-      NAME: 'name',
-      TYPE: 'type',
-      SCOPES: 'scopes',
-      'LAST USED': 'last_used_at',
+    ...{ name: 'applications', one: 'application', summary: 'the applications that use the deployment' },
+    ...{ path: '/api/v1/applications', id: 'client_id', idPattern: /^(?:app_|https?:)/, nameField: 'name' },
+    columns: ['client_id', 'name', 'type', 'scopes', 'last_used_at'],
+    create: {
+      name: required('--name <name>', 'the name that people see'),
+      type: option('--type <type>', 'web, spa, native, machine or resource').default('machine'),
+      scopes: option('--scopes <scope...>', 'the scopes that it may ask for').default(['read:data']),
+      redirect_uris: option('--redirect-uris <uri...>', 'the addresses to which people return'),
+      device_flow: option('--device-flow', 'let people connect it as a device'),
     },
-    create: [
-      { flags: '--name <name>', field: 'name', description: 'the name that people see', isRequired: true },
-      {
-        flags: '--type <type>',
-        field: 'type',
-        description: 'web, spa, native, machine or resource',
-        default: 'machine',
-      },
-      {
-        flags: '--scopes <scope...>',
-        field: 'scopes',
-        description: 'scopes for which it can ask',
-        default: ['read:data'],
-      },
-      { flags: '--redirect-uris <uri...>', field: 'redirect_uris', description: 'where people return to' },
-      { flags: '--device-flow', field: 'device_flow', description: 'let people connect it as a device' },
-    ],
     verb: 'delete',
   },
   {
-    name: 'keys',
-    one: 'API key',
-    summary: 'API keys of an application',
-    path: '/api/v1/applications/{application}/api-keys',
-    id: 'id',
-    nameField: 'name',
-    columns: {
-      ID: 'id',
-      NAME: 'name',
-      SCOPES: 'scopes',
-      CREATED: 'created_at',
-      EXPIRES: 'expires_at',
-      'LAST USED': 'last_used_at',
+    ...{ name: 'keys', one: 'API key', summary: 'the API keys of an application' },
+    ...{ path: '/api/v1/applications/{application}/api-keys', id: 'id', nameField: 'name' },
+    columns: ['id', 'name', 'scopes', 'created_at', 'expires_at', 'last_used_at'],
+    create: {
+      name: required('--name <name>', 'a name that says what it is for'),
+      scopes: option('--scopes <scope...>', 'the scopes that it has').default(['read:data']),
+      expires_in: option('--expires-in <seconds>', 'the time until it expires').argParser(toCount),
+      resource: option('--resource <identifier>', 'the API that accepts it, instead of the API of Gatehouse'),
     },
-    create: [
-      { flags: '--name <name>', field: 'name', description: 'what it is for', isRequired: true },
-      {
-        flags: '--scopes <scope...>',
-        field: 'scopes',
-        description: 'what it may do',
-        default: ['read:data'],
-      },
-      { flags: '--expires-in <seconds>', field: 'expires_in', description: 'when it ends', parse: seconds },
-      { flags: '--resource <identifier>', field: 'resource', description: 'the API for which it is' },
-    ],
     verb: 'revoke',
   },
   {
-    name: 'users',
-    one: 'user',
-    summary: 'accounts of people',
-    path: '/api/v1/users',
-    itemPath: '/v2/users',
-    id: 'id',
-    idPattern: /^usr_/,
-    nameField: 'username',
-    isFiltered: true,
-    columns: { ID: 'id', USERNAME: 'username', EMAIL: 'email' },
+    ...{ name: 'users', one: 'user', summary: 'the accounts of people' },
+    ...{ path: '/api/v1/users', itemPath: '/v2/users', id: 'id', idPattern: /^usr_/ },
+    ...{ nameField: 'username', isFiltered: true },
+    columns: ['id', 'username', 'email'],
     verb: 'delete',
   },
   {
-    name: 'resources',
-    one: 'resource',
-    summary: 'APIs of yours that access tokens are for',
-    path: '/api/v1/resources',
-    id: 'id',
-    idPattern: /^rsr_/,
-    nameField: 'name',
-    columns: { ID: 'id', NAME: 'name', IDENTIFIER: 'identifier', VERIFIED: 'verified_at' },
-    create: [
-      {
-        flags: '--identifier <url>',
-        field: 'identifier',
-        description: 'its URL, the aud of its tokens',
-        isRequired: true,
-      },
-      { flags: '--name <name>', field: 'name', description: 'the name that people see', isRequired: true },
-      {
-        flags: '--scopes <scope...>',
-        field: 'scopes',
-        description: 'name=sentence, such as "read:notes=Read your notes"',
-        isRequired: true,
-        parse: (value) => {
-          const [name, ...description] = value.split('=');
-          return { name, description: description.join('=') };
-        },
-      },
-      {
-        flags: '--applications <id...>',
-        field: 'applications',
-        description: 'the only ones that may ask for its tokens',
-      },
-    ],
+    ...{ name: 'resources', one: 'resource', summary: 'your own APIs, which accept access tokens' },
+    ...{ path: '/api/v1/resources', id: 'id', idPattern: /^rsr_/, nameField: 'name' },
+    columns: ['id', 'name', 'identifier', 'verified_at'],
+    create: {
+      identifier: required('--identifier <url>', 'its URL, which is the aud of its tokens'),
+      name: required('--name <name>', 'the name that people see'),
+      scopes: required(
+        '--scopes <scope...>',
+        'each with a description, such as "read:notes=Read your notes"',
+      ).argParser(addScope),
+      applications: option('--applications <id...>', 'the only applications that may ask for its tokens'),
+    },
     verb: 'delete',
   },
   {
-    name: 'webhooks',
-    one: 'webhook',
-    summary: 'endpoints of yours that get events',
-    path: '/api/v1/webhooks',
-    id: 'id',
-    idPattern: /^whk_/,
-    nameField: 'url',
-    columns: { ID: 'id', URL: 'url', EVENTS: 'events', STATUS: 'status', CREATED: 'created_at' },
-    create: [
-      { flags: '--endpoint <url>', field: 'url', description: 'where events are sent', isRequired: true },
-      {
-        flags: '--events <type...>',
-        field: 'events',
-        description: 'types of events, or * for all',
-        isRequired: true,
-      },
-      { flags: '--description <text>', field: 'description', description: 'what it is for' },
-      { flags: '--ordered', field: 'ordered', description: 'one event after the other' },
-    ],
+    ...{ name: 'webhooks', one: 'webhook', summary: 'your endpoints, which receive events' },
+    ...{ path: '/api/v1/webhooks', id: 'id', idPattern: /^whk_/, nameField: 'url' },
+    columns: ['id', 'url', 'events', 'status', 'created_at'],
+    create: {
+      url: required('--endpoint <url>', 'the URL to which events are sent'),
+      events: required('--events <type...>', 'the types of events, or * for all'),
+    },
     verb: 'delete',
   },
 ];
 
 /** The rows of a list, page after page, up to `limit`; `isComplete` says whether there are no more. */
 export async function readRows(
-  api: ApiClient,
+  { request }: Pick<ApiClient, 'request'>,
   path: string,
-  { limit, query = {} }: { limit: number; query?: Record<string, string | undefined> },
-): Promise<{ rows: Record<string, unknown>[]; isComplete: boolean }> {
-  const rows: Record<string, unknown>[] = [];
+  { limit = Number.POSITIVE_INFINITY, query = {} }: { limit?: number; query?: Record<string, string> } = {},
+): Promise<{ rows: Row[]; isComplete: boolean }> {
+  const rows: Row[] = [];
   let next: string | undefined = path;
-  let parameters: Record<string, string | number | undefined> = {
-    ...query,
-    limit: Math.min(limit, 100),
-    cursor: '',
-  };
+  let parameters: Record<string, string | number> = { ...query, limit: Math.min(limit, 100), cursor: '' };
   while (next !== undefined && rows.length < limit) {
-    const { body } = await api.request('GET', next, { query: parameters });
+    const { body } = await request('GET', next, { query: parameters });
     rows.push(...(Array.isArray(body) ? body : body.data));
     next = body.links?.next;
     parameters = {};
@@ -190,7 +119,7 @@ export async function readRows(
   return { rows: rows.slice(0, limit), isComplete: next === undefined && rows.length <= limit };
 }
 
-/** The id of what is called by its id or, if it is the only one of that name, by its name. Rejects with a CliError. */
+/** The id of the object with this id or, if no other has it, this name. Rejects with a CliError. */
 export async function idOf(
   api: ApiClient,
   collection: Collection,
@@ -199,15 +128,14 @@ export async function idOf(
 ): Promise<string> {
   const { id, one, name, nameField, idPattern, isFiltered } = collection;
   if (idPattern?.test(given)) return given;
-  const query = isFiltered ? { [`filter[${nameField}]`]: given } : {};
-  const { rows } = await readRows(api, path, { limit: Number.POSITIVE_INFINITY, query });
+  const { rows } = await readRows(api, path, isFiltered && { query: { [`filter[${nameField}]`]: given } });
   if (rows.some((row) => row[id] === given)) return given;
   const found = rows.filter((row) => row[nameField] === given).map((row) => String(row[id]));
   if (found[0] !== undefined && found.length === 1) return found[0];
   const group = name === 'keys' ? 'keys list --application' : `${name} list`;
   throw new CliError(
     found.length === 0
-      ? `There is no ${one} ${JSON.stringify(given)}. \`gatehouse ${group}\` shows them.`
-      : `${found.length} ${name} are called ${JSON.stringify(given)}. Name one by its id: ${found.join(', ')}.`,
+      ? `There is no ${one} ${JSON.stringify(given)}. To see your ${name}, run \`gatehouse ${group}\`.`
+      : `${found.length} ${name} have the name ${JSON.stringify(given)}. Use one of their ids: ${found.join(', ')}.`,
   );
 }

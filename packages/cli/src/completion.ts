@@ -1,36 +1,32 @@
-import type { Command } from 'commander';
-import { UsageError } from './errors.ts';
+import { Argument, type Command } from 'commander';
 
-/** For each shell, a script that asks `gatehouse complete` for what may follow. */
-const SCRIPTS: Record<string, string> = {
+/** For each shell, a script that completes with the output of `gatehouse complete`, or else with files. */
+const SCRIPTS = {
   bash: `_gatehouse() { COMPREPLY=($(gatehouse complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)); }
 complete -o default -F _gatehouse gatehouse`,
   zsh: `#compdef gatehouse
-_gatehouse() { compadd -- \${(f)"$(gatehouse complete -- \${words[2,CURRENT]} 2>/dev/null)"}; }
-compdef _gatehouse gatehouse`,
-  fish: 'complete -c gatehouse -f -a "(gatehouse complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)"',
+_gatehouse() {
+  local -a found=(\${(f)"$(gatehouse complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  if (( $#found )); then compadd -a found; else _files; fi
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _gatehouse; else compdef _gatehouse gatehouse; fi`,
+  fish: `complete -c gatehouse -f -a "(gatehouse complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)"
+complete -c gatehouse -F -n "__fish_seen_subcommand_from plan apply"`,
 };
 
-/** The commands by which shells complete command lines. */
+/** The commands with which shells complete command lines. */
 export function addCompletion(program: Command, write: (text: string) => void): void {
   program
     .command('completion')
-    .argument('<shell>', Object.keys(SCRIPTS).join(', '))
-    .description('Print the completion script of a shell, such as for: source <(gatehouse completion bash)')
-    .action((shell: string) => {
-      const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;
-      if (script === undefined)
-        throw new UsageError(
-          `There is no completion for ${shell}: choose ${Object.keys(SCRIPTS).join(', ')}.`,
-        );
-      write(script);
-    });
+    .addArgument(new Argument('<shell>').choices(Object.keys(SCRIPTS)))
+    .description('Print the completion script of a shell. In bash, run: source <(gatehouse completion bash)')
+    .action((shell: keyof typeof SCRIPTS) => write(SCRIPTS[shell]));
   program
     .command('complete [words...]', { hidden: true })
-    .action((words: string[]) => write(candidates(program, words).join('\n')));
+    .action((words: string[]) => candidates(program, words).forEach(write));
 }
 
-/** The commands and options that may stand in place of the last word. */
+/** The commands, arguments and options that may stand in place of the last word. */
 function candidates(program: Command, words: readonly string[]): string[] {
   const last = words.at(-1) ?? '';
   let command = program;
@@ -40,6 +36,8 @@ function candidates(program: Command, words: readonly string[]): string[] {
     .createHelp()
     .visibleCommands(command)
     .map((it) => it.name());
+  const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
   const options = [...command.options, ...program.options].map(({ long }) => long ?? '');
-  return [...names, ...options].filter((it) => it.startsWith(last) && (last !== '' || !it.startsWith('-')));
+  const isFitting = (it: string) => it.startsWith(last) && it.startsWith('-') === last.startsWith('-');
+  return [...new Set([...names, ...choices, ...options])].filter(isFitting);
 }

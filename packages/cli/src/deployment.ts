@@ -43,15 +43,16 @@ export function createDeployment(options: DeploymentOptions) {
     return output.progress('Waiting until you allow it on the page', flow.wait());
   }
 
-  /** The person of new tokens, with the profile that is stored for them. */
+  /** Stores the profile of the person of new tokens. */
   async function store(urls: Profile['urls'], tokens: Credentials): Promise<Profile> {
-    const at = urls[0];
+    const [url] = urls;
     const client = createApiClient({
-      ...{ url: at, userAgent },
-      send: (...request) => signIn.send(at, tokens, ...request),
+      url,
+      userAgent,
+      send: (...request) => signIn.send(url, tokens, ...request),
     });
-    const { body: who } = await client.request('GET', '/userinfo');
-    const found = { urls, userId: who.sub, username: who.preferred_username, credentials: tokens };
+    const { body } = await client.request('GET', '/userinfo');
+    const found = { urls, userId: body.sub, username: body.preferred_username, credentials: tokens };
     await profiles.exclusively(() => profiles.write(name, found));
     return found;
   }
@@ -60,7 +61,7 @@ export function createDeployment(options: DeploymentOptions) {
   async function stepUp(before: Profile, strength: Strength): Promise<void> {
     const at = before.urls[0];
     output.note('This takes a fresh sign-in.');
-    const tokens = await connect(at, (text) => output.note(text), strength);
+    const tokens = await connect(at, output.note, strength);
     if (subjectOf(tokens.accessToken) !== before.userId) {
       await signIn.revoke(at, tokens.refreshToken);
       throw new CliError(
@@ -88,22 +89,29 @@ export function createDeployment(options: DeploymentOptions) {
   const apiWith = (url: string, bearer: string) =>
     createApiClient({ url, userAgent, token: async () => bearer });
 
+  const url = async () =>
+    wanted ?? (await profiles.read(name))?.urls[0] ?? Promise.reject(new UsageError(NO_URL));
+
   return {
-    profile,
     credentials,
     apiWith,
+    url,
+    /** The issuer of the deployment's tokens, by the profile or else by its metadata. */
+    async issuer(): Promise<string> {
+      const stored = await profiles.read(name);
+      const isOwn = stored !== undefined && (wanted === undefined || stored.urls.includes(wanted));
+      return isOwn ? stored.urls[0] : addressOf(await signIn.issuerOf(await url()));
+    },
+
     /** Tokens for an API of the person, which they allow on the page the first time. */
     async resourceCredentials(resource: string): Promise<Profile> {
       const owner = await profile();
       const entry = `${name} ${resource}`;
       if ((await profiles.read(entry)) === undefined) {
-        const tokens = await connect(owner.urls[0], (text) => output.note(text), { resource });
+        const tokens = await connect(owner.urls[0], output.note, { resource });
         await profiles.exclusively(() => profiles.write(entry, { ...owner, credentials: tokens }));
       }
       return credentials(entry);
-    },
-    async url(): Promise<string> {
-      return wanted ?? (await profiles.read(name))?.urls[0] ?? Promise.reject(noUrl());
     },
 
     /** The API with GATEHOUSE_TOKEN, or else as the person of the profile. */
@@ -114,11 +122,9 @@ export function createDeployment(options: DeploymentOptions) {
       return apiWith(wanted, token);
     },
 
-    /** Signs the person in, in place of whoever the profile was of. */
+    /** Signs a person in, who replaces the one in the profile. */
     async login(show: (text: string, page: object) => void): Promise<Profile> {
-      const before = await profiles.read(name);
-      const given = wanted ?? before?.urls[0];
-      if (given === undefined) throw noUrl();
+      const given = await url();
       const issuer = addressOf(await signIn.issuerOf(given));
       const tokens = await connect(issuer, show);
       // An earlier sign-in would only be in the way; it may have ended, or its deployment may be gone.
@@ -145,13 +151,10 @@ function createStoredSignIn(options: {
   const { profiles, signIn, name, wanted } = options;
 
   const signedOut = (at = wanted) => {
-    const more = [
-      wanted === undefined ? '' : ` --url ${wanted}`,
-      name === 'default' ? '' : ` --profile ${name}`,
-    ];
-    return new CliError(
-      `You are signed out${at === undefined ? '' : ` of ${at}`}. Run \`gatehouse login${more.join('')}\`.`,
-    );
+    const of = at === undefined ? '' : ` of ${at}`;
+    const where = wanted === undefined ? '' : ` --url ${wanted}`;
+    const as = name === 'default' ? '' : ` --profile ${name}`;
+    return new CliError(`You are signed out${of}. Run \`gatehouse login${where}${as}\`.`);
   };
 
   /** The stored profile, whose tokens go to its own deployment only. */
@@ -188,8 +191,7 @@ function createStoredSignIn(options: {
   return { profile, credentials, end, signedOut };
 }
 
-const noUrl = () =>
-  new UsageError('Name the deployment with --url or GATEHOUSE_URL, such as --url http://localhost:3000.');
+const NO_URL = 'Name the deployment with --url or GATEHOUSE_URL, such as --url http://localhost:3000.';
 
 /** An address without the slash at its end. Throws a UsageError for one at which tokens would be sent in clear. */
 export function addressOf(text: string): string {
@@ -210,15 +212,12 @@ function pageOf(issuer: string, page: string): string {
   throw new CliError(`${issuer} asks to sign in at ${origin}, which is another deployment.`);
 }
 
-/** The strength that a response asks for (RFC 9470 §3), if it is about that. */
+/** The strength that a response asks for (RFC 9470 §3), if it does. */
 function strengthOf(response: Response): Strength | undefined {
   const challenge = response.headers.get('www-authenticate') ?? '';
   if (!challenge.includes('error="insufficient_user_authentication"')) return undefined;
-  const parameter = (name: 'max_age' | 'acr_values') => {
-    const value = new RegExp(`\\b${name}="?([^",]+)`).exec(challenge)?.[1];
-    return value === undefined ? {} : { [name]: value };
-  };
-  return { ...parameter('max_age'), ...parameter('acr_values') };
+  const found = challenge.matchAll(/\b(max_age|acr_values)="?([^",]+)/g);
+  return Object.fromEntries([...found].map(([, name, value]) => [name, value]));
 }
 
 const subjectOf = (jwt: string): unknown =>
@@ -226,11 +225,10 @@ const subjectOf = (jwt: string): unknown =>
 
 /** Opens a page in the person's browser, if there is one. */
 export function openInBrowser(url: string, platform: NodeJS.Platform): void {
-  const commands: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {
-    darwin: ['open', url],
-    win32: ['rundll32', 'url.dll,FileProtocolHandler', url],
-  };
-  const [command, ...args] = commands[platform] ?? ['xdg-open', url];
+  const [command, ...args]: [string, ...string[]] =
+    platform === 'win32'
+      ? ['rundll32', 'url.dll,FileProtocolHandler', url]
+      : [platform === 'darwin' ? 'open' : 'xdg-open', url];
   const child = spawn(command, args, { stdio: 'ignore', detached: true });
   child.on('error', () => {});
   child.unref();

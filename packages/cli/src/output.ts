@@ -1,9 +1,11 @@
+/** An object of the API. */
+export type Row = Readonly<Record<string, unknown>>;
 type Stream = { write(text: string): unknown; isTTY?: boolean };
 
 /** Writes results to stdout, and everything else to stderr, so that the results can be piped. */
 export type Output = ReturnType<typeof createOutput>;
 
-const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
+const CODES = { bold: 1, dim: 2, red: 31, green: 32 } as const;
 
 /** `json` writes results as the API has them; else they are written for people. */
 export function createOutput(options: { stdout: Stream; stderr: Stream; json: boolean; colors: boolean }) {
@@ -24,7 +26,7 @@ export function createOutput(options: { stdout: Stream; stderr: Stream; json: bo
     note(text: string): void {
       stderr.write(`${text}\n`);
     },
-    /** Says in a terminal what takes long, for as long as it takes. */
+    /** Shows in a terminal what takes long, until it is done. */
     async progress<T>(text: string, work: Promise<T>): Promise<T> {
       if (!stderr.isTTY) return work;
       stderr.write(`${text}…`);
@@ -34,20 +36,23 @@ export function createOutput(options: { stdout: Stream; stderr: Stream; json: bo
         stderr.write('\r\u001b[K');
       }
     },
-    table(titles: readonly string[], rows: readonly (readonly unknown[])[]): string {
-      const cells = rows.map((row) => row.map(cell));
-      const widths = titles.map((title, at) =>
-        Math.max(title.length, ...cells.map((row) => row[at]?.length ?? 0)),
+    /** Rows with the named fields in columns, whose titles are the names. */
+    table(fields: readonly string[], rows: readonly Row[]): string {
+      const titles = fields.map((it) => it.replace(/_at$/, '').replaceAll('_', ' ').toUpperCase());
+      const cells = [titles, ...rows.map((row) => fields.map((field) => cell(row[field])))];
+      const widths = fields.map((_, at) =>
+        cells.reduce((width, row) => Math.max(width, row[at]?.length ?? 0), 0),
       );
-      const lineOf = (row: readonly string[]) =>
+      const lines = cells.map((row) =>
         row
           .map((text, at) => text.padEnd(widths[at] ?? 0))
           .join('  ')
-          .trimEnd();
-      return [paint(lineOf(titles), 'bold'), ...cells.map(lineOf)].join('\n');
+          .trimEnd(),
+      );
+      return [paint(lines[0] ?? '', 'bold'), ...lines.slice(1)].join('\n');
     },
     /** The fields of one object. */
-    facts(fields: Readonly<Record<string, unknown>>): string {
+    facts(fields: Row): string {
       const rows = Object.entries(fields).filter(([, value]) => value !== undefined);
       const width = Math.max(...rows.map(([name]) => name.length));
       return rows

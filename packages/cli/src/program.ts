@@ -1,6 +1,3 @@
-import { createInterface } from 'node:readline/promises';
-import type { Readable, Writable } from 'node:stream';
-import { text as readText } from 'node:stream/consumers';
 import { Command, CommanderError } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import { ApiError } from './api-client.ts';
@@ -12,21 +9,9 @@ import { addJobs } from './commands/jobs.ts';
 import { addTokens } from './commands/tokens.ts';
 import { addCompletion } from './completion.ts';
 import { addConfiguration } from './configuration/commands.ts';
-import { createDeployment, openInBrowser } from './deployment.ts';
-import { CliError, UsageError } from './errors.ts';
-import { createOutput, withoutControls } from './output.ts';
-import { createProfiles } from './profiles.ts';
-import type { Session } from './session.ts';
-import { createSignIn } from './sign-in.ts';
-
-/** The parts of the process that commands use. */
-export type Surroundings = {
-  env: Readonly<Record<string, string | undefined>>;
-  platform: NodeJS.Platform;
-  stdin: Readable & { isTTY?: boolean };
-  stdout: Writable & { isTTY?: boolean };
-  stderr: Writable & { isTTY?: boolean };
-};
+import { UsageError } from './errors.ts';
+import { withoutControls } from './output.ts';
+import { createSession, type Surroundings } from './session.ts';
 
 /** Runs a command line, and returns its exit status: 0, 2 for a mistake in it, or 1 for any other failure. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
@@ -54,9 +39,9 @@ function createProgram(surroundings: Surroundings, exit: (status: number) => voi
     .description('Operate a Gatehouse deployment, and develop against it.')
     .version(manifest.version)
     .option('--url <url>', 'the deployment (GATEHOUSE_URL)')
-    .option('--profile <name>', 'the profile with its own sign-in (GATEHOUSE_PROFILE)')
+    .option('--profile <name>', 'the profile, each with its own sign-in (GATEHOUSE_PROFILE)')
     .option('--json', 'print results as JSON, with the names of the API')
-    .option('--no-browser', 'open no page, only print its address')
+    .option('--no-browser', 'print the addresses of pages, and open none')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .showSuggestionAfterError()
@@ -77,48 +62,14 @@ function createProgram(surroundings: Surroundings, exit: (status: number) => voi
 const HELP = `
 Environment:
   GATEHOUSE_URL      the deployment, such as https://gatehouse.example.com
-  GATEHOUSE_PROFILE  the profile
-  GATEHOUSE_TOKEN    an access token or an API key, for programs; no sign-in is used then
+  GATEHOUSE_PROFILE  the profile, by default "default"
+  GATEHOUSE_TOKEN    an access token or an API key for programs, in place of the sign-in
   GATEHOUSE_CLIENT_ID, GATEHOUSE_CLIENT_SECRET or GATEHOUSE_CLIENT_ASSERTION_FILE
-                     a deployer, for export, plan and apply in a pipeline
-  NO_COLOR           no colours
+                     the credentials of a deployer, for export, plan and apply in a pipeline
+  GATEHOUSE_KEYRING  off keeps tokens in a file instead of the system's keyring
+  NO_COLOR           switches colours off
 
 Begin with \`gatehouse login --url URL\`.`;
-
-function createSession(program: Command, { env, platform, stdin, stdout, stderr }: Surroundings): Session {
-  const userAgent = `gatehouse/${manifest.version} (${platform})`;
-  const isAttended = stdin.isTTY === true && stderr.isTTY === true;
-  return () => {
-    const options = program.opts<{ url?: string; profile?: string; json?: true; browser: boolean }>();
-    const colors = stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
-    const output = createOutput({ stdout, stderr, json: options.json === true, colors });
-    const profiles = createProfiles(env, platform);
-    const signIn = createSignIn(userAgent);
-    const openPage =
-      isAttended && options.browser ? (url: string) => openInBrowser(url, platform) : undefined;
-    return {
-      ...{ env, output, profiles, signIn, openPage, isAttended },
-      deployment: createDeployment({
-        ...{ profiles, signIn, output, userAgent, openPage },
-        url: options.url ?? (env.GATEHOUSE_URL || undefined),
-        profile: options.profile ?? (env.GATEHOUSE_PROFILE || 'default'),
-        token: env.GATEHOUSE_TOKEN || undefined,
-      }),
-      async confirm(question) {
-        if (!isAttended) return;
-        const asking = createInterface({ input: stdin, output: stderr });
-        const response = await asking.question(`${question} [y/N] `);
-        asking.close();
-        if (!/^y(?:es)?$/i.test(response.trim())) throw new CliError('Nothing was changed.');
-      },
-      async secretOf(argument) {
-        const secret = argument === '-' ? (await readText(stdin)).trim() : argument;
-        if (secret === '') throw new UsageError('There is nothing in stdin.');
-        return secret;
-      },
-    };
-  };
-}
 
 /** The sentence about a failure; that of the API says what to do. */
 function sentenceOf(error: unknown): string {

@@ -1,6 +1,6 @@
 import type { webcrypto } from 'node:crypto';
 import * as client from 'openid-client';
-import { type Send, UnreachableError } from './api-client.ts';
+import { ApiError, createApiClient, type Send, unreachable } from './api-client.ts';
 import { CliError } from './errors.ts';
 
 const CLIENT_ID = 'gatehouse-cli';
@@ -25,18 +25,6 @@ export type Strength = { max_age?: string; acr_values?: string };
 /** The sign-in has ended: a person signed it out, or changed the password. */
 export class SignInEndedError extends Error {}
 
-/** The page on which a person allows the sign-in (RFC 8628 §3.2), and the tokens once they have. */
-export type DeviceFlow = {
-  page: {
-    verification_uri: string;
-    verification_uri_complete: string;
-    user_code: string;
-    expires_in: number;
-  };
-  /** Rejects with a {@link CliError} when the person refuses, or does not come in time. */
-  wait(signal?: AbortSignal): Promise<Credentials>;
-};
-
 /** The client of the token endpoint and of the API, which sends `userAgent` with each request. */
 export type SignIn = ReturnType<typeof createSignIn>;
 
@@ -47,31 +35,20 @@ export function createSignIn(userAgent: string) {
     config[client.customFetch] = (url, init) => {
       const headers = new Headers(init.headers as Record<string, string>);
       headers.set('user-agent', userAgent);
-      const limit = init.signal ?? signal;
-      return fetch(url, {
-        ...(init as RequestInit),
-        headers,
-        ...(limit === undefined ? {} : { signal: limit }),
-      });
+      return fetch(url, { ...(init as RequestInit), headers, signal: init.signal ?? signal ?? null });
     };
     return config;
   }
 
   /** The deployment at an address, by its metadata (RFC 8414). */
   async function discover(url: string): Promise<client.ServerMetadata> {
-    const at = `${url}/.well-known/openid-configuration`;
-    const headers = { 'user-agent': userAgent };
-    const response = await fetch(at, { headers, signal: AbortSignal.timeout(TIMEOUT * 1000) }).catch(
-      (cause) => {
-        throw new UnreachableError(`${url} cannot be reached: is the address right, and is it running?`, {
-          cause,
-        });
-      },
-    );
-    const metadata: Partial<client.ServerMetadata> = Object(await response.json().catch(() => undefined));
-    if (typeof metadata.issuer !== 'string')
-      throw new CliError(`There is no Gatehouse at ${url}: check the address.`);
-    return { ...metadata, issuer: metadata.issuer };
+    const signal = AbortSignal.timeout(TIMEOUT * 1000);
+    const { body } = await createApiClient({ url, userAgent })
+      .request('GET', '/.well-known/openid-configuration', { signal })
+      .catch((error) => (error instanceof ApiError ? error : Promise.reject(error)));
+    const metadata = Object(body) as client.ServerMetadata;
+    if (typeof metadata.issuer === 'string') return metadata;
+    throw new CliError(`There is no Gatehouse at ${url}: check the address.`);
   }
 
   async function tokenClient(issuer: string): Promise<client.Configuration> {
@@ -81,31 +58,29 @@ export function createSignIn(userAgent: string) {
   }
 
   return {
-    /** The address by which a deployment calls itself, which its tokens are for. */
+    /** The issuer of a deployment's tokens. */
     async issuerOf(url: string): Promise<string> {
       return (await discover(url)).issuer;
     },
 
-    async start(issuer: string, asked: Strength | { resource: string } = {}): Promise<DeviceFlow> {
+    /** Begins the device flow (RFC 8628). `wait` rejects with a {@link CliError} when the person refuses, or does not come in time. */
+    async start(issuer: string, asked: Strength | { resource: string } = {}) {
       const config = await tokenClient(issuer);
       const key = await client.randomDPoPKeyPair('ES256', { extractable: true });
       const codes = await client
         .initiateDeviceAuthorization(config, 'resource' in asked ? asked : { scope: SCOPE, ...asked })
         .catch((error) => {
-          if (error.error !== 'invalid_client') throw failureOf(error);
+          if (error.error !== 'invalid_client') throw failureOf(issuer, error);
           throw new CliError(`${issuer} does not know the command line: it takes Gatehouse 0.1.0 or newer.`);
         });
       const { verification_uri, verification_uri_complete = verification_uri, user_code, expires_in } = codes;
       return {
         page: { verification_uri, verification_uri_complete, user_code, expires_in },
-        async wait(signal) {
+        async wait(): Promise<Credentials> {
           const DPoP = client.getDPoPHandle(config, key);
-          const options = { DPoP, ...(signal === undefined ? {} : { signal }) };
           const tokens = await client
-            .pollDeviceAuthorizationGrant(config, codes, undefined, options)
-            .catch((error) => {
-              throw failureOf(error);
-            });
+            .pollDeviceAuthorizationGrant(config, codes, undefined, { DPoP })
+            .catch((error) => Promise.reject(failureOf(issuer, error)));
           return credentialsOf(tokens, await crypto.subtle.exportKey('jwk', key.privateKey));
         },
       };
@@ -117,18 +92,17 @@ export function createSignIn(userAgent: string) {
       const DPoP = client.getDPoPHandle(config, await keyPairOf(key));
       const tokens = await client
         .refreshTokenGrant(config, refreshToken, undefined, { DPoP })
-        .catch((error) => {
-          if (error.error === 'invalid_grant') throw new SignInEndedError();
-          throw failureOf(error);
-        });
+        .catch((error) =>
+          Promise.reject(error.error === 'invalid_grant' ? new SignInEndedError() : failureOf(issuer, error)),
+        );
       return credentialsOf(tokens, key);
     },
 
     /** Ends the sign-in of a refresh token, or an access token of the command line (RFC 7009). */
     async revoke(issuer: string, token: string): Promise<void> {
-      await client.tokenRevocation(await tokenClient(issuer), token).catch((error) => {
-        throw failureOf(error);
-      });
+      await client
+        .tokenRevocation(await tokenClient(issuer), token)
+        .catch((error) => Promise.reject(failureOf(issuer, error)));
     },
 
     /** Sends a request with the access token and a proof of its key. */
@@ -165,17 +139,16 @@ async function keyPairOf(jwk: webcrypto.JsonWebKey): Promise<client.CryptoKeyPai
 
 const FAILURES: Record<string, string> = {
   access_denied: 'The sign-in was cancelled on the page. To try again, run `gatehouse login`.',
-  expired_token: 'Nobody allowed the sign-in in time. To get a new code, run `gatehouse login`.',
+  expired_token:
+    'The code expired before anybody allowed the sign-in. To get a new one, run `gatehouse login`.',
 };
 
-/** A failure of the token endpoint in a sentence. */
-function failureOf(error: {
-  error?: string;
-  error_description?: string;
-  code?: string;
-  message?: string;
-}): Error {
-  const { error: code = '', error_description: description, message } = error;
-  if (code === '') return error instanceof Error ? error : new CliError(String(message));
-  return new CliError(FAILURES[code] ?? `The sign-in failed: ${description ?? code}.`);
+/** A failure of the authorization server in a sentence. */
+function failureOf(
+  issuer: string,
+  error: Error & { error?: string; error_description?: string; code?: string },
+) {
+  if (error instanceof TypeError || error.code === 'OAUTH_TIMEOUT') return unreachable(issuer, error);
+  const { error: code = '', error_description: description = code || error.message } = error;
+  return new CliError(FAILURES[code] ?? `The deployment reported an error: ${description}`);
 }

@@ -21,14 +21,15 @@ export type CommandLine = {
 };
 type Person = { username: string; password: string };
 
-/** `script` is the program, by default from its source. */
+/** `command` is the program, by default from its source. */
 export function createCommandLine(
   base: string,
   directory: string,
-  { env = {}, script = MAIN }: { env?: Record<string, string>; script?: string } = {},
+  { env = {}, command = [process.execPath, MAIN] }: { env?: Record<string, string>; command?: string[] } = {},
 ): CommandLine {
   function start(args: readonly string[], input = ''): Running {
-    const child = spawn(process.execPath, [script, ...args], {
+    const [executable = '', ...before] = command;
+    const child = spawn(executable, [...before, ...args], {
       env: { PATH: process.env.PATH, XDG_CONFIG_HOME: directory, GATEHOUSE_URL: base, ...env },
     });
     const output = { stdout: '', stderr: '' };

@@ -25,7 +25,7 @@ const PACKAGES: Record<string, string[]> = {
   'packages/outbound': ['@gatehouse/core', '@gatehouse/server', 'undici'],
   'packages/mail': ['@gatehouse/core', 'nodemailer'],
   'packages/verify': ['jose'],
-  'packages/cli': ['ajv', 'commander', 'openid-client', '@napi-rs/keyring', 'yaml'],
+  'packages/cli': ['ajv', 'commander', 'eventsource-parser', 'openid-client', '@napi-rs/keyring', 'yaml'],
   'packages/tokens': [
     '@gatehouse/core',
     '@gatehouse/server',

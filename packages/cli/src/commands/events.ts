@@ -1,10 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { type ApiClient, ApiError, UnreachableError } from '../api-client.ts';
-import { CliError, UsageError } from '../errors.ts';
+import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
+import type { ApiClient } from '../api-client.ts';
+import { UsageError } from '../errors.ts';
 import { cell, type Output } from '../output.ts';
-import { readServerSentEvents, type ServerSentEvent } from '../server-sent-events.ts';
+import { repeat } from '../repeat.ts';
 import type { Session } from '../session.ts';
 
 const EVENTS = '/api/v1/events';
@@ -13,17 +14,17 @@ const MAX_DELIVERIES = 10;
 const ATTEMPT_MS = 15_000;
 /** The pauses before further attempts at a delivery, in milliseconds. */
 const RETRY_MS = [500, 1000, 2000, 5000, 10_000, 30_000];
-/** The longest pause before another connection. */
-const MAX_PAUSE_MS = 30_000;
+const MAX_EVENT_LENGTH = 1_048_576;
 
+type Delivery = { id: string; type: string; data: string };
 type ListenOptions = { forwardTo?: string; events?: string[] };
 
-/** The commands by which a developer gets the events of the deployment on a laptop. */
+/** The commands that bring the events of the deployment to a developer's laptop. */
 export function addEvents(program: Command, session: Session): void {
   program
     .command('listen')
-    .description('Get your events as they happen, and forward them to a program of yours as webhooks are.')
-    .option('--forward-to <url>', 'such as http://localhost:4000/hook')
+    .description('Receive your events as they happen, and forward them to a program as webhooks.')
+    .option('--forward-to <url>', 'the program, such as http://localhost:4000/hook')
     .option('--events <type...>', 'only these types')
     .action(async ({ forwardTo, events }: ListenOptions) => {
       const { deployment, output } = session();
@@ -36,19 +37,20 @@ export function addEvents(program: Command, session: Session): void {
       const key = randomBytes(32);
       const secret = `whsec_${key.toString('base64')}`;
       const api = await deployment.api();
-      const isWanted = ({ event = '' }: ServerSentEvent) => events === undefined || events.includes(event);
       const deliver = forwardTo === undefined ? undefined : createForwarder({ url: forwardTo, key, output });
-      const onReady = () => {
-        if (deliver === undefined) return output.line({ ready: true }, 'Ready.');
+      const onReady = () =>
         output.line(
-          { ready: true, forward_to: forwardTo, secret },
-          `Ready. Events are forwarded to ${forwardTo}, signed with the secret ${secret}`,
+          { ready: true, ...(forwardTo === undefined ? {} : { forward_to: forwardTo, secret }) },
+          forwardTo === undefined
+            ? 'Ready.'
+            : `Ready. Events are forwarded to ${forwardTo}, signed with the secret ${secret}`,
         );
-      };
       await listen(api, { onReady, note: output.note }, async (event) => {
-        if (!isWanted(event)) return;
-        if (deliver === undefined) output.line({ id: event.id, ...JSON.parse(event.data) }, lineOf(event));
-        else await deliver(event);
+        const { id = '', event: type = '', data } = event;
+        if (events !== undefined && !events.includes(type)) return;
+        if (deliver === undefined)
+          output.line({ id, ...JSON.parse(data) }, [id, type, data].map(cell).join('  '));
+        else await deliver({ id, type, data });
       });
     });
 
@@ -60,54 +62,48 @@ export function addEvents(program: Command, session: Session): void {
       const { deployment, output } = session();
       const api = await deployment.api();
       const { body } = await api.request('POST', `${EVENTS}/test`, { body: { type } });
-      output.result(body ?? { type }, `A test event ${type} is sent.`);
+      output.result(body ?? { type }, `The test event ${type} was sent.`);
     });
 }
-
-const lineOf = ({ id, event, data }: ServerSentEvent) => [id, event, data].map(cell).join('  ');
 
 /** Passes on the events in their order, and goes on with the one after the last when the connection has broken. Never resolves. */
 async function listen(
   api: ApiClient,
   { onReady, note }: { onReady(): void; note(text: string): void },
-  onEvent: (event: ServerSentEvent) => Promise<void>,
+  onEvent: (event: EventSourceMessage) => Promise<void>,
 ): Promise<never> {
   let last: string | undefined;
-  let isReady = false;
-  for (let pause = 250; ; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
+  const connect = () =>
+    api.open('GET', EVENTS, {
+      headers: { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) },
+    });
+  // The address may be wrong, which another attempt does not mend.
+  let response: Response | undefined = await connect();
+  onReady();
+  return repeat(async () => {
+    const { body } = response ?? (await connect());
+    response = undefined;
+    const events = body
+      ?.pipeThrough(new TextDecoderStream())
+      .pipeThrough(new EventSourceParserStream({ maxBufferSize: MAX_EVENT_LENGTH }));
     try {
-      const headers = {
-        accept: 'text/event-stream',
-        ...(last === undefined ? {} : { 'last-event-id': last }),
-      };
-      const { body } = await api.open('GET', EVENTS, { headers });
-      if (!isReady) onReady();
-      isReady = true;
-      if (body === null) throw new CliError('The deployment has no stream of events.');
-      for await (const event of readServerSentEvents(body)) {
-        pause = 250;
+      for await (const event of events ?? []) {
         await onEvent(event);
         last = event.id;
       }
-      note('The connection has ended. Connecting again…');
     } catch (error) {
-      const isRefused = error instanceof ApiError && error.status < 500 && error.status !== 429;
-      if (isRefused || error instanceof CliError) throw error;
-      // A broken body of a response is a TypeError. Before the first connection the address may be wrong.
-      const isBroken = error instanceof TypeError;
-      if (!isReady || !(isBroken || error instanceof UnreachableError || error instanceof ApiError))
-        throw error;
-      note(`${isBroken ? 'The connection broke.' : (error as Error).message} Connecting again…`);
+      // A response that breaks off is a TypeError.
+      if (!(error instanceof TypeError)) throw error;
     }
-    await wait(pause);
-  }
+    note('The connection has ended. Connecting again…');
+  }, note);
 }
 
 /** Delivers events to an endpoint as webhooks are (Standard Webhooks 1.0.0), several at a time, each until it is accepted. */
 function createForwarder({ url, key, output }: { url: string; key: Buffer; output: Output }) {
   const underWay = new Set<Promise<void>>();
 
-  async function attempt({ id, data }: ServerSentEvent): Promise<number | string> {
+  async function attempt({ id, data }: Delivery): Promise<{ status: number } | { error: string }> {
     const timestamp = Math.floor(Date.now() / 1000);
     const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${data}`).digest('base64');
     const headers = {
@@ -127,29 +123,24 @@ function createForwarder({ url, key, output }: { url: string; key: Buffer; outpu
     try {
       const response = await fetch(url, init);
       await response.body?.cancel();
-      return response.status;
+      return { status: response.status };
     } catch (error) {
       const { cause, message } = error as Error;
-      return cause instanceof Error && cause.message !== '' ? cause.message : message;
+      return { error: cause instanceof Error && cause.message !== '' ? cause.message : message };
     }
   }
 
-  async function deliver(event: ServerSentEvent): Promise<void> {
+  async function deliver(event: Delivery): Promise<void> {
     for (const pause of [...RETRY_MS, undefined]) {
       const begun = performance.now();
-      const result = await attempt(event);
-      const outcome = typeof result === 'number' ? { status: result } : { error: result };
-      const row = {
-        webhook_id: event.id,
-        type: event.event,
-        ...outcome,
-        duration_ms: Math.round(performance.now() - begun),
-      };
-      const isAccepted = typeof result === 'number' && result >= 200 && result < 300;
+      const outcome = await attempt(event);
+      const duration_ms = Math.round(performance.now() - begun);
+      const isAccepted = 'status' in outcome && outcome.status >= 200 && outcome.status < 300;
       const next = isAccepted ? '' : pause === undefined ? ', given up' : `, again in ${pause / 1000} s`;
+      const result = output.paint(cell(Object.values(outcome)[0]), isAccepted ? 'green' : 'red');
       output.line(
-        row,
-        `${cell(event.id)}  ${cell(event.event)}  ${output.paint(cell(result), isAccepted ? 'green' : 'red')}${next}`,
+        { webhook_id: event.id, type: event.type, ...outcome, duration_ms },
+        `${cell(event.id)}  ${cell(event.type)}  ${result}${next}`,
       );
       if (isAccepted || pause === undefined) return;
       await wait(pause);
@@ -157,7 +148,7 @@ function createForwarder({ url, key, output }: { url: string; key: Buffer; outpu
   }
 
   /** Resolves once there is room for another delivery. */
-  return async (event: ServerSentEvent): Promise<void> => {
+  return async (event: Delivery): Promise<void> => {
     const delivery = deliver(event).finally(() => underWay.delete(delivery));
     underWay.add(delivery);
     if (underWay.size >= MAX_DELIVERIES) await Promise.race(underWay);

@@ -1,59 +1,34 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { type ApiClient, ApiError, UnreachableError } from '../api-client.ts';
-import { readRows } from '../collections.ts';
-import { cell } from '../output.ts';
+import type { ApiClient } from '../api-client.ts';
+import { readRows, toCount } from '../collections.ts';
+import { cell, type Row } from '../output.ts';
+import { repeat } from '../repeat.ts';
 import type { Session } from '../session.ts';
-import { applicationId, toLimit } from './collections.ts';
+import { applicationId } from './collections.ts';
 
-type Row = Record<string, unknown>;
 type Log = {
   name: string;
   summary: string;
   path: string;
-  /** The column titles with their fields, and the widths of these in lines. */
-  columns: Readonly<Record<string, [field: string, width: number]>>;
+  /** The fields that are shown, with their widths in lines. */
+  columns: Readonly<Record<string, number>>;
   /** Options, and the filters of the API that they set. */
   filters: Readonly<Record<string, string>>;
 };
 
-const POLL_MS = 1000;
 const PAGE = 100;
-/** The longest pause while the deployment is away. */
-const MAX_PAUSE_MS = 30_000;
 
 const LOGS: readonly Log[] = [
   {
-    name: 'requests',
-    summary: 'requests of applications to the API',
-    path: '/api/v1/requests',
-    columns: {
-      TIME: ['time', 19],
-      STATUS: ['status', 6],
-      METHOD: ['method', 7],
-      PATH: ['path', 40],
-      APPLICATION: ['client_id', 30],
-      MESSAGE: ['message', 0],
-    },
+    ...{ name: 'requests', summary: 'requests of applications to the API', path: '/api/v1/requests' },
+    columns: { time: 19, status: 6, method: 7, path: 40, client_id: 30, message: 0 },
     filters: { application: 'client_id', status: 'status', code: 'code', 'request-id': 'request_id' },
   },
   {
-    name: 'audit',
-    summary: 'entries of the audit log',
-    path: '/api/v1/audit',
-    columns: {
-      TIME: ['created_at', 19],
-      ACTION: ['action', 28],
-      ACTOR: ['actor', 30],
-      SUBJECT: ['subject', 30],
-      ADDRESS: ['address', 0],
-    },
+    ...{ name: 'audit', summary: 'entries of the audit log', path: '/api/v1/audit' },
+    columns: { created_at: 19, action: 28, actor: 30, subject: 30, address: 0 },
     filters: {
-      application: 'client',
-      action: 'action',
-      actor: 'actor',
-      subject: 'subject',
-      address: 'address',
+      ...{ application: 'client', action: 'action', actor: 'actor', subject: 'subject', address: 'address' },
     },
   },
 ];
@@ -62,71 +37,44 @@ const LOGS: readonly Log[] = [
 export function addLogs(program: Command, session: Session): void {
   for (const { name, summary, path, columns, filters } of LOGS) {
     const command = program.command(name).description(`Show the latest ${summary}.`);
-    for (const option of Object.keys(filters))
-      command.option(`--${option} <value>`, `only those of this ${option}`);
+    const options = Object.entries(filters).map(([name, filter]) => {
+      const option = command.createOption(
+        `--${name} <value>`,
+        `only those with this ${name.replace('-', ' ')}`,
+      );
+      command.addOption(option);
+      return { name, filter, attribute: option.attributeName() };
+    });
     command
-      .option('--limit <number>', 'as many at most', toLimit, 20)
+      .option('--limit <number>', 'the largest number to show', toCount, 20)
       .option('-f, --follow', 'go on with new ones as they come')
-      .action(async (options: Record<string, string> & { limit: number; follow?: true }) => {
+      .action(async (given: Record<string, string> & { limit: number; follow?: true }) => {
         const { deployment, output } = session();
         const api = await deployment.api();
         const query: Record<string, string> = {};
-        for (const [option, field] of Object.entries(filters)) {
-          const given = options[option.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())];
-          if (given === undefined) continue;
-          query[`filter[${field}]`] = option === 'application' ? await applicationId(api, given) : given;
+        for (const { name, filter, attribute } of options) {
+          const value = given[attribute];
+          if (value !== undefined)
+            query[`filter[${filter}]`] = name === 'application' ? await applicationId(api, value) : value;
         }
-        const fields = Object.values(columns);
-        const latest = await readRows(api, path, { limit: Math.max(options.limit, PAGE), query });
-        const rows = latest.rows.slice(0, options.limit).reverse();
-        if (options.follow !== true) {
-          const cells = rows.map((row) => fields.map(([field]) => row[field]));
-          const text =
-            rows.length === 0
-              ? `There are no ${name === 'audit' ? 'entries' : name}.`
-              : output.table(Object.keys(columns), cells);
+        const latest = await readRows(api, path, { limit: Math.max(given.limit, PAGE), query });
+        const rows = latest.rows.slice(0, given.limit).reverse();
+        if (given.follow !== true) {
+          const text = rows.length === 0 ? 'There are none.' : output.table(Object.keys(columns), rows);
           return output.result({ data: rows }, text);
         }
-        const lineOf = (row: Row) =>
-          fields
-            .map(([field, width]) => cell(row[field]).padEnd(width))
-            .join('  ')
-            .trimEnd();
-        for (const row of rows) output.line(row, lineOf(row));
-        await follow(api, { path, query, seen: latest.rows.map(({ id }) => id), note: output.note }, (row) =>
-          output.line(row, lineOf(row)),
-        );
+        const print = (row: Row) => {
+          const cells = Object.entries(columns).map(([field, width]) => cell(row[field]).padEnd(width));
+          output.line(row, cells.join('  ').trimEnd());
+        };
+        rows.forEach(print);
+        let known = new Set(latest.rows.map(({ id }) => id));
+        await repeat(async () => {
+          const added = await newRows(api, path, query, known);
+          for (const row of [...added].reverse()) print(row);
+          known = new Set([...added.map(({ id }) => id), ...known].slice(0, 10_000));
+        }, output.note);
       });
-  }
-}
-
-/** Passes on new rows, the oldest first, until the process ends; goes on after the deployment was away. */
-async function follow(
-  api: ApiClient,
-  {
-    path,
-    query,
-    seen,
-    note,
-  }: { path: string; query: Record<string, string>; seen: unknown[]; note(text: string): void },
-  onRow: (row: Row) => void,
-): Promise<void> {
-  let known = new Set(seen);
-  for (let pause = POLL_MS; ; ) {
-    await wait(pause);
-    try {
-      const rows = await newRows(api, path, query, known);
-      for (const row of [...rows].reverse()) onRow(row);
-      known = new Set([...rows.map(({ id }) => id), ...known].slice(0, 10_000));
-      pause = POLL_MS;
-    } catch (error) {
-      const isAway =
-        error instanceof UnreachableError ||
-        (error instanceof ApiError && (error.status >= 500 || error.status === 429));
-      if (!isAway) throw error;
-      if (pause === POLL_MS) note(`${error.message} Trying again…`);
-      pause = Math.min(pause * 2, MAX_PAUSE_MS);
-    }
   }
 }
 

@@ -1,6 +1,5 @@
-import type { Command } from 'commander';
-import type { createApiClient } from '../api-client.ts';
-import { UsageError } from '../errors.ts';
+import { Argument, type Command } from 'commander';
+import type { ApiClient } from '../api-client.ts';
 import type { Session } from '../session.ts';
 
 const PAGES = {
@@ -15,7 +14,7 @@ const PAGES = {
 export function addIdentity(program: Command, session: Session): void {
   program
     .command('login')
-    .description('Sign in on a page of the deployment, in any browser.')
+    .description('Sign in on a page of the deployment, with any browser.')
     .action(async () => {
       const { deployment, output } = session();
       const { urls, username } = await deployment.login((text, page) => output.line(page, text));
@@ -24,20 +23,18 @@ export function addIdentity(program: Command, session: Session): void {
 
   program
     .command('whoami')
-    .description('Show who is signed in, and what they may do.')
+    .description('Show the account that is signed in, with its roles and scopes.')
     .action(async () => {
       const { deployment, output } = session();
       const api = await deployment.api();
       const { body } = await api.request('GET', '/api/v1/auth/permissions');
-      const person =
-        body.user_id === null || body.user_id === undefined ? {} : await readPerson(api, body.user_id);
-      const who = { url: api.url, ...person, ...body };
+      const who = { url: api.url, ...(await readPerson(api, body.user_id)), ...body };
       output.result(who, output.facts(who));
     });
 
   program
     .command('logout')
-    .description('Sign out: the tokens of the profile end.')
+    .description('Sign out, and revoke the tokens of the profile.')
     .action(async () => {
       const { deployment, output } = session();
       const { urls, username } = await deployment.logout();
@@ -46,46 +43,43 @@ export function addIdentity(program: Command, session: Session): void {
 
   program
     .command('profiles')
-    .description('List the profiles, each with a sign-in of its own (--profile).')
+    .description('List the profiles, each with its own sign-in (--profile).')
     .action(async () => {
       const { profiles, output } = session();
-      // Those with a space are of single APIs.
+      // Names with a space are those of tokens for single APIs.
       const names = (await profiles.names()).filter((name) => !name.includes(' '));
-      const found = await Promise.all(names.map((name) => profiles.read(name)));
-      const data = names.map((profile, at) => ({
-        profile,
-        url: found[at]?.urls[0],
-        username: found[at]?.username,
-      }));
-      const text = output.table(
-        ['PROFILE', 'URL', 'USERNAME'],
-        data.map((it) => Object.values(it)),
+      const data = await Promise.all(
+        names.map(async (profile) => {
+          const found = await profiles.read(profile);
+          return { profile, url: found?.urls[0], username: found?.username };
+        }),
       );
+      const text = output.table(['profile', 'url', 'username'], data);
       output.result(
         { data },
-        data.length === 0 ? 'There are no profiles. `gatehouse login` makes one.' : text,
+        data.length === 0 ? 'There are no profiles. To add one, run `gatehouse login`.' : text,
       );
     });
 
   program
     .command('open')
-    .argument('[page]', Object.keys(PAGES).join(', '), 'dashboard')
-    .description('Open a page of the deployment, or print its address without a terminal.')
-    .action(async (page: string) => {
+    .addArgument(new Argument('[page]').choices(Object.keys(PAGES)).default('dashboard'))
+    .description('Open a page of the deployment, and print its address.')
+    .action(async (page: keyof typeof PAGES) => {
       const { deployment, output, openPage } = session();
-      if (!Object.hasOwn(PAGES, page)) {
-        throw new UsageError(`There is no page ${page}: choose ${Object.keys(PAGES).join(', ')}.`);
-      }
-      const url = `${await deployment.url()}${PAGES[page as keyof typeof PAGES]}`;
+      const url = `${await deployment.url()}${PAGES[page]}`;
       openPage?.(url);
       output.result({ url }, url);
     });
 }
 
-/** Read with what the caller may read: an API key of a machine is of no account. */
-async function readPerson(api: ReturnType<typeof createApiClient>, id: string): Promise<object> {
-  const { body } = await api
-    .request('GET', `/api/v1/users/${encodeURIComponent(id)}`)
-    .catch(() => ({ body: {} }));
+/** The person's name and address, as far as the caller may read them. A machine has none. */
+async function readPerson(
+  api: ApiClient,
+  id?: string | null,
+): Promise<{ username?: string; email?: string }> {
+  if (id == null) return {};
+  const path = `/api/v1/users/${encodeURIComponent(id)}`;
+  const { body } = await api.request('GET', path).catch(() => ({ body: {} }));
   return { username: body.username, email: body.email };
 }

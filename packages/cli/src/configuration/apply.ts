@@ -25,10 +25,10 @@ const isConflict = (error: unknown): error is ApiError => error instanceof ApiEr
  * once it has expired. Throws a {@link ConflictError} while another apply is running. `requireLease` throws it once the lease is lost.
  */
 export async function withLease<T>(
-  { request }: Deployment,
+  { request, note }: Deployment,
   work: (requireLease: () => void) => Promise<T>,
 ): Promise<T> {
-  const lease = await takeLease(request);
+  const lease = await takeLease(request, note);
   let until = Date.parse(lease.expires_at) - Date.now() + performance.now();
   const renew = async () => {
     const { body } = await request('PUT', `${LEASE}/${lease.id}`);
@@ -47,7 +47,10 @@ export async function withLease<T>(
   }
 }
 
-async function takeLease(request: Deployment['request']): Promise<{ id: string; expires_at: string }> {
+async function takeLease(
+  request: Deployment['request'],
+  note: Deployment['note'],
+): Promise<{ id: string; expires_at: string }> {
   const running = () =>
     new ConflictError('another configuration is being applied. Try again when it is done.');
   let held: { id: string; expires_at: string } | undefined;
@@ -66,6 +69,8 @@ async function takeLease(request: Deployment['request']): Promise<{ id: string; 
     );
     // Its holder is alive.
     if (now === undefined || (held !== undefined && now.expires_at !== held.expires_at)) throw running();
+    if (held === undefined)
+      note('Waiting for the lease of another apply to expire, which takes 30 s at most…');
     held = now;
     await sleep(RETRY_MS);
   }

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import type { ApiClient } from '../api-client.ts';
 import { CliError } from '../errors.ts';
-import type { Output } from '../output.ts';
+import { cell, type Output } from '../output.ts';
 import type { Session } from '../session.ts';
 import { applyPlan, ConflictError, checkPlan, withLease } from './apply.ts';
 import { connectDeployer } from './deployer.ts';
@@ -46,16 +46,16 @@ export function addConfiguration(program: Command, session: Session, exit: (stat
   program
     .command('plan <path>')
     .description(
-      'Show how the deployment differs from a file or folder. Ends with 0 for no changes, 2 for changes, 1 for an error.',
+      'Show how the deployment differs from a file or folder. The exit status is 0 without changes, 2 with changes, 1 after an error.',
     )
-    .option('--prune', 'also delete what only the deployment has')
+    .option('--prune', 'also delete objects that only the deployment has')
     .action(async (path: string, flags: Flags) => exit(await plan(surroundings(), path, flags)));
   program
     .command('apply <path>')
-    .description('Make the deployment as a file or folder says.')
-    .option('--prune', 'also delete what only the deployment has')
-    .option('--yes', 'apply without asking')
-    .option('--show', 'print the secrets of what is created, which nothing shows later')
+    .description('Change the deployment to match a file or folder.')
+    .option('--prune', 'also delete objects that only the deployment has')
+    .option('--yes', 'do not ask')
+    .option('--show', 'print the secrets of new objects, which are not shown again')
     .action((path: string, flags: Flags) => apply(surroundings(), path, flags));
 }
 
@@ -63,27 +63,29 @@ export function addConfiguration(program: Command, session: Session, exit: (stat
 export async function printExport({ connect, output }: Surroundings): Promise<void> {
   const client = await connect();
   const { kinds } = await readSchema(client);
-  const deployment = createDeployment(client);
+  const deployment = createDeployment(client, output);
   const references = createReferences(deployment, kinds);
   const configuration = await exportConfiguration(kinds, { deployment, references, url: client.url });
   output.result(configuration, toYaml(configuration).trimEnd());
 }
 
 /** The differences between files and the deployment as it is now, which the deployment has checked. */
-async function prepare({ connect, env }: Surroundings, path: string, { prune = false }: Flags) {
+async function prepare({ connect, env, output }: Surroundings, path: string, { prune = false }: Flags) {
   const client = await connect();
   const { schema, kinds } = await readSchema(client);
-  const headers = { 'gatehouse-configuration': appliedFile(path) };
+  const options = { note: output.note, headers: { 'gatehouse-configuration': appliedFile(path) } };
   async function planNow() {
-    const deployment = createDeployment(client, headers);
+    const deployment = createDeployment(client, options);
     const references = createReferences(deployment, kinds);
     const configuration = readConfiguration({ path, schema, kinds, env });
-    const options = { deployment, references, me: await deployment.me(), prune };
-    const changes = await planOf(configuration, kinds, options);
-    await checkPlan(changes, options);
+    const changes = await planOf(configuration, kinds, {
+      ...{ deployment, references, prune },
+      me: await deployment.me(),
+    });
+    await checkPlan(changes, { deployment, references });
     return { changes, deployment, references };
   }
-  return { planNow, deployment: createDeployment(client, headers) };
+  return { planNow, deployment: createDeployment(client, options) };
 }
 
 /** Prints how the deployment differs from files; resolves to the exit status. Throws a CliError. */
@@ -141,9 +143,9 @@ function textOf(changes: readonly Change[]): string {
   if (changes.length === 0) return 'No changes.';
   const show = (value: unknown) => (value === undefined ? '(secret)' : JSON.stringify(value).slice(0, 500));
   const lines = changes.flatMap(({ action, name, fields }) => [
-    `${SIGNS[action]} ${plain(name)}`,
+    `${SIGNS[action]} ${cell(name)}`,
     ...fields.map(({ field, ...values }) =>
-      plain(
+      cell(
         action === 'change' && 'after' in values
           ? `    ${field}: ${show(values.before ?? null)} → ${show(values.after)}`
           : `    ${field}: ${show(values.after)}`,
@@ -152,9 +154,6 @@ function textOf(changes: readonly Change[]): string {
   ]);
   return `${lines.join('\n')}\n${counted(changes.length)}.`;
 }
-
-/** Names that others chose cannot steer the terminal. */
-const plain = (text: string) => text.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, '�');
 
 /** The header that names the file, and the commit of its folder (RFC 9651 §3.2). */
 function appliedFile(path: string): string {

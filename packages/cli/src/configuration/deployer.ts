@@ -4,10 +4,11 @@ import { CliError } from '../errors.ts';
 
 /** A token is replaced when it has less than this left, in milliseconds. */
 const MARGIN_MS = 60_000;
+const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 /**
- * A client for an application that an admin has marked as a deployer, as a job or a pipeline has it: its client_id is in GATEHOUSE_CLIENT_ID, and
- * its secret in GATEHOUSE_CLIENT_SECRET, or the token of a trusted issuer (RFC 7523) in the file that GATEHOUSE_CLIENT_ASSERTION_FILE names.
+ * A client for an application that an admin has marked as a deployer: its client_id is in GATEHOUSE_CLIENT_ID, and its secret in
+ * GATEHOUSE_CLIENT_SECRET, or the token of a trusted issuer (RFC 7523) in the file that GATEHOUSE_CLIENT_ASSERTION_FILE names.
  */
 export function connectDeployer(options: {
   url: string;
@@ -19,28 +20,18 @@ export function connectDeployer(options: {
   const file = env.GATEHOUSE_CLIENT_ASSERTION_FILE;
   if (secret === undefined && file === undefined)
     throw new CliError(
-      'GATEHOUSE_CLIENT_ID needs GATEHOUSE_CLIENT_SECRET or GATEHOUSE_CLIENT_ASSERTION_FILE.',
+      'With GATEHOUSE_CLIENT_ID, set GATEHOUSE_CLIENT_SECRET or GATEHOUSE_CLIENT_ASSERTION_FILE.',
     );
   let current: { token: string; until: number } | undefined;
 
   async function renew(): Promise<{ token: string; until: number }> {
-    const proof = {
-      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-      client_assertion: file && readFileSync(file, 'utf8').trim(),
-    };
-    const body = {
-      ...{ grant_type: 'client_credentials', client_id: clientId },
-      ...(secret === undefined ? proof : { client_secret: secret }),
-    };
-    const anonymous = createApiClient({
-      url,
-      userAgent,
-      token: async () => '',
-      // A redirect would take the secret along.
-      send: (to, init) => fetch(to, { ...init, redirect: 'manual' }),
-    });
-    const own = await anonymous.request('POST', '/oauth/token', { body });
-    const machine = createApiClient({ url, userAgent, token: async () => own.body.access_token });
+    const proof =
+      secret === undefined
+        ? { client_assertion_type: JWT_BEARER, client_assertion: readFileSync(file ?? '', 'utf8').trim() }
+        : { client_secret: secret };
+    const body = { grant_type: 'client_credentials', client_id: clientId, ...proof };
+    const { body: own } = await createApiClient({ url, userAgent }).request('POST', '/oauth/token', { body });
+    const machine = createApiClient({ url, userAgent, token: async () => own.access_token });
     const { body: issued } = await machine.request('POST', '/api/v1/configuration/tokens');
     return { token: issued.access_token, until: performance.now() + issued.expires_in * 1000 };
   }

@@ -1,40 +1,47 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiClient, ApiError, type ApiRequest, type ApiResponse } from '../api-client.ts';
+import { readRows } from '../collections.ts';
+import { CliError } from '../errors.ts';
 import { type Kind, pathOf, type View } from './kind.ts';
 
 const CONCURRENCY = 8;
 const MAX_TRIES = 10;
+/** The longest pause after too many requests. */
+const MAX_PAUSE_SECONDS = 60;
 
 export type Deployment = ReturnType<typeof createDeployment>;
 
-/** The objects of a deployment, read once. `headers` are those of every request that writes. */
-export function createDeployment(client: ApiClient, headers: Readonly<Record<string, string>> = {}) {
+/** The objects of a deployment, read once. `headers` are those of every request; `note` says what a command waits for. */
+export function createDeployment(
+  client: ApiClient,
+  { note, headers = {} }: { note(text: string): void; headers?: Readonly<Record<string, string>> },
+) {
   const lists = new Map<string, Promise<View[]>>();
   const users = new Map<string, Promise<string | undefined>>();
+  let pause: Promise<void> | undefined;
 
-  /** Waits where there are too many requests (RFC 6585 §4). */
+  /** Waits where there are too many requests (RFC 6585 §4). Rejects with a CliError where that would take more than a minute. */
   async function request(method: string, path: string, options: ApiRequest = {}): Promise<ApiResponse> {
     for (let tries = 1; ; tries++) {
+      await pause;
       try {
         return await client.request(method, path, {
           ...options,
           headers: { ...headers, ...options.headers },
         });
       } catch (error) {
-        if (!(error instanceof ApiError) || error.status !== 429 || tries === MAX_TRIES) throw error;
-        await sleep(Math.min(60, Number(error.headers.get('retry-after') ?? 1)) * 1000);
+        if (!(error instanceof ApiError) || error.status !== 429) throw error;
+        const seconds = Number(error.headers.get('retry-after') ?? 1);
+        if (tries === MAX_TRIES || !(seconds <= MAX_PAUSE_SECONDS))
+          throw new CliError(
+            `${error.message} Run the command again later: an apply continues where it ended.`,
+          );
+        if (pause === undefined) note(`Too many requests: waiting ${seconds} s…`);
+        pause ??= sleep(seconds * 1000).then(() => {
+          pause = undefined;
+        });
       }
     }
-  }
-
-  async function readAll(path: string): Promise<View[]> {
-    const found: View[] = [];
-    for (let next: string | undefined = `${path}?limit=100`; next !== undefined; ) {
-      const { body } = await request('GET', next);
-      found.push(...body.data);
-      next = body.links?.next;
-    }
-    return found;
   }
 
   const once = <T>(map: Map<string, Promise<T>>, key: string, read: () => Promise<T>): Promise<T> => {
@@ -50,10 +57,11 @@ export function createDeployment(client: ApiClient, headers: Readonly<Record<str
   const self = {
     headers,
     request,
+    note,
     /** The objects of a kind, those of a parent if it has one, the oldest first. */
     async list(kind: Kind, parent?: string): Promise<View[]> {
       const path = pathOf(kind, parent);
-      const all = await once(lists, path, () => readAll(path));
+      const all = await once(lists, path, async () => (await readRows({ request }, path)).rows);
       return all
         .filter((it) => isManaged(kind, it))
         .sort((a, b) => (String(a.created_at) < String(b.created_at) ? -1 : 1));

@@ -28,10 +28,11 @@ async function exported(
     view,
     values: await options.references.toFile(kind, view),
   }));
-  const counts = Map.groupBy(all, ({ values }) => JSON.stringify([values.owner, values[kind.name]]));
+  const keyOf = (values: Readonly<Record<string, unknown>>) =>
+    JSON.stringify([values.owner, values[kind.name]]);
   return mapConcurrently(all, async ({ view, values }) => {
     const id = String(view[kind.id]);
-    const isRepeated = (counts.get(JSON.stringify([values.owner, values[kind.name]]))?.length ?? 0) > 1;
+    const isRepeated = all.filter((it) => keyOf(it.values) === keyOf(values)).length > 1;
     const secrets = ((view.secrets ?? []) as { name: string }[]).map(({ name }) => {
       const variable = `${String(values[kind.name])}_${name}`.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_');
       return [name, `\${env:${variable}}`];

@@ -136,6 +136,9 @@ const nameOf = (steps: readonly (string | number)[]) =>
     .map((it, i) => (typeof it === 'number' || /^\d+$/.test(it) ? `[${it}]` : i === 0 ? it : `.${it}`))
     .join('') || 'The file';
 
+// biome-ignore lint/suspicious/noTemplateCurlyInString: the file has it.
+const MUST_REFER = 'must be a reference: ${env:NAME} or ${file:PATH}';
+
 /** The mistakes of a file in words. Of alternatives, only the first counts. */
 function mistakesOf(errors: readonly ErrorObject[]): { steps: (string | number)[]; message: string }[] {
   const found = errors.filter(
@@ -147,21 +150,15 @@ function mistakesOf(errors: readonly ErrorObject[]): { steps: (string | number)[
       .split('/')
       .filter(Boolean)
       .map((it) => (/^\d+$/.test(it) ? Number(it) : it));
-    switch (keyword) {
-      case 'additionalProperties':
-        return { steps: [...steps, String(params.additionalProperty)], message: 'is not a known field' };
-      case 'required':
-        return { steps, message: `lacks the field ${params.missingProperty}` };
-      case 'enum':
-        return { steps, message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` };
-      case 'pattern':
-        if (String(params.pattern).startsWith('^\\$\\{'))
-          // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what the file has.
-          return { steps, message: 'must be a reference: ${env:NAME} or ${file:PATH}' };
-        return { steps, message: `must match ${params.pattern}` };
-      default:
-        return { steps, message: message ?? 'is not valid' };
-    }
+    const isReference = keyword === 'pattern' && String(params.pattern).startsWith('^\\$\\{');
+    const field = keyword === 'additionalProperties' ? [String(params.additionalProperty)] : [];
+    const words: Record<string, string> = {
+      additionalProperties: 'is not a known field',
+      required: `lacks the field ${params.missingProperty}`,
+      enum: `must be one of ${[params.allowedValues].flat().join(', ')}`,
+      pattern: isReference ? MUST_REFER : `must match ${params.pattern}`,
+    };
+    return { steps: [...steps, ...field], message: words[keyword] ?? message ?? 'is not valid' };
   });
 }
 
@@ -198,17 +195,19 @@ function readSecret(path: string): string | undefined {
   }
 }
 
-/** Objects of one name that nothing tells apart. */
+/** Objects with one name that have no ids. */
 function repeatedIn(entries: readonly Entry[]): Problem[] {
-  const groups = Map.groupBy(entries, ({ kind, values, parent }) =>
-    JSON.stringify([kind.path, parent?.pathOf(), values.owner, values[kind.name]]),
-  );
-  return [...groups.values()].flatMap((those) =>
-    those.length === 1 || those.every(({ kind, values }) => kind.name !== 'id' && values.id !== undefined)
-      ? []
-      : those.slice(1).map((entry) => ({
-          at: entry.at(),
-          message: `${entry.pathOf()} has the name of ${those[0]?.pathOf()}: tell them apart by "id"`,
-        })),
-  );
+  const known = new Map<string, Entry>();
+  return entries.flatMap((entry) => {
+    const { kind, values, parent } = entry;
+    const key = JSON.stringify([kind.path, parent?.pathOf(), values.owner, values[kind.name]]);
+    const first = known.get(key) ?? entry;
+    known.set(key, first);
+    const haveIds = kind.name !== 'id' && values.id !== undefined && first.values.id !== undefined;
+    if (first === entry || haveIds) return [];
+    return {
+      at: entry.at(),
+      message: `${entry.pathOf()} has the name of ${first.pathOf()}: add an "id" to both`,
+    };
+  });
 }

@@ -46,10 +46,11 @@ export async function planOf(
     const compared = await compare({ kind, entries, parent: undefined, problems, ...options });
     top.push(compared);
     if (kind.kind !== 'applications') continue;
-    for (const [name, [first, ...others]] of Map.groupBy(compared.matched, ({ entry }) =>
-      String(entry.values.name),
-    ))
-      if (others.length === 0) options.references.bind(name, first?.id);
+    for (const { entry, id } of compared.matched) {
+      const { name } = entry.values;
+      if (entries.filter(({ values }) => values.name === name).length === 1)
+        options.references.bind(String(name), id);
+    }
   }
   const below = await mapConcurrently(
     top
@@ -68,7 +69,7 @@ export async function planOf(
   problems.push(...(await unresolvedIn(changed, configuration, options)));
   if (problems.length > 0) throw new ConfigurationError(problems);
   // Objects that refer to others go first.
-  return [...all.flatMap(({ wanted }) => wanted), ...all.toReversed().flatMap(({ surplus }) => surplus)];
+  return [...all.flatMap(({ wanted }) => wanted), ...all.reverse().flatMap(({ surplus }) => surplus)];
 }
 
 /** The differences between the objects of one kind, or those of one parent. */
