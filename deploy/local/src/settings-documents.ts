@@ -5,7 +5,7 @@ import { readDeployedServices, sharedSettings } from './deployment/services.ts';
 import { completeFiles, writeFiles } from './generated-files.ts';
 import { markdownTable } from './markdown-table.ts';
 import { LOCAL_DEFAULTS } from './services.ts';
-import { jobsSettings, settings as localSettings } from './settings.ts';
+import { settings as localSettings } from './settings.ts';
 
 // `npm run settings` writes what documents say of settings from the schemas in which programs read them, and the table of
 // SECURITY.md from the data by which identity decides.
@@ -42,7 +42,6 @@ async function settingsPage(): Promise<string> {
       'of databases and services, their secrets and their keys. Mails, SMS and pushes are kept in `.data/outbox`, unless the ' +
       'settings of [identity](#the-identity-service) and [notifications](#the-notifications-service) say what to send them ' +
       `with. Other defaults than below: ${localDefaults()}.`,
-    `## npm run jobs\n\n${table(Object.values(jobsSettings))}`,
     `## Every service\n\n${table(ofAll.map(({ setting }) => setting))}`,
     `## Several services\n\n${table(
       ofSome.map(({ setting }) => setting),

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { described, oneOf, optional, origin, readSettings, secret, text, url } from '@gatehouse/core/config';
+import { described, oneOf, optional, origin, readSettings, text, url } from '@gatehouse/core/config';
 import { serverSettings } from '@gatehouse/server/service-settings';
 import { tracingSettings } from '@gatehouse/server/tracing/tracing-settings';
 
@@ -24,22 +24,6 @@ export const settings = {
     optional(oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error']), 'warn in a terminal, else info'),
   ),
 };
-
-/** The settings of `npm run jobs`. */
-export const jobsSettings = {
-  dataDir: settings.dataDir,
-  url: described(
-    'The `PUBLIC_URL` of another deployment than that of `npm start`.',
-    optional(origin('GATEHOUSE_URL')),
-  ),
-  token: described('A token or an API key of an admin there.', optional(secret('GATEHOUSE_TOKEN'))),
-};
-
-/** Reads the settings of `npm run jobs`; throws a SettingsError. */
-export function readJobsSettings(env: NodeJS.ProcessEnv) {
-  const { dataDir, ...rest } = readSettings(jobsSettings, env);
-  return { ...rest, dataDir: resolve(dataDir) };
-}
 
 export type LocalSettings = ReturnType<typeof readLocalSettings>;
 

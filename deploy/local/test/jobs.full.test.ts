@@ -1,20 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { createCommandLine } from '@gatehouse/testing/command-line';
 import { jsonRequest, loginToken } from '@gatehouse/testing/json-request';
-import { freePort, spawnNode, until } from '@gatehouse/testing/processes';
+import { freePort, until } from '@gatehouse/testing/processes';
 import t from 'tap';
 import { type Gatehouse, startGatehouse, temporaryDir, tokenOf } from './gatehouse.ts';
 
-const JOBS = new URL('../src/jobs.ts', import.meta.url).pathname;
 const dataDir = temporaryDir(t);
 // It starts everything twice, and a process for each command.
 t.setTimeout(180_000);
 
-/** What `npm run jobs -- …args` prints, and its status. */
-async function jobs(args: string[], env: Record<string, string> = {}) {
-  const { child, ended, output } = spawnNode([JOBS, ...args], { DATA_DIR: dataDir, ...env });
-  await ended;
-  return { status: child.exitCode, output: output() };
+/** `gatehouse jobs` as the admin of a deployment, or with another token. */
+async function jobsOf({ base, demo }: Gatehouse, token?: string) {
+  const env = { GATEHOUSE_TOKEN: token ?? (await loginToken(base, demo.admin)) };
+  const { run } = createCommandLine(base, dataDir, { env });
+  return (...args: string[]) => run(['jobs', ...args]);
 }
 
 t.test('the configured mail server of npm start is used, and its failures show', async (t) => {
@@ -31,10 +31,8 @@ t.test('the configured mail server of npm start is used, and its failures show',
     await until(async () => above0.test(await metrics()), 20_000);
   }
   t.match(await metrics(), /lane="email",outcome="postponed"/);
-  t.match(
-    (await jobs([], { DATA_DIR: own })).output,
-    /messages email fails since .*The mail server cannot be reached/,
-  );
+  const jobs = await jobsOf(gatehouse);
+  t.match(await jobs(), { stdout: /messages +email +failing .*since 2.*The mail server cannot be reached/ });
   t.same(captured('This waits', own), [], 'nothing is kept instead');
   await gatehouse.end();
 });
@@ -48,73 +46,56 @@ async function send(gatehouse: Gatehouse, message: string): Promise<string> {
 }
 
 const captured = (id: string, dir = dataDir) =>
-  readdirSync(join(dir, 'outbox'), { recursive: true })
-    .map((name) => readFileSync(join(dir, 'outbox', String(name)), 'utf8'))
+  readdirSync(join(dir, 'outbox'), { recursive: true, encoding: 'utf8' })
+    // A file has a dot before its name while it is written.
+    .filter((name) => !basename(name).startsWith('.'))
+    .map((name) => readFileSync(join(dir, 'outbox', name), 'utf8'))
     .filter((text) => text.includes(id));
 
-t.test('npm run jobs steers npm start, whose jobs survive kill -9', async (t) => {
-  t.match(await jobs(['list'], { DATA_DIR: join(dataDir, 'other') }), { status: 1, output: /has not run/ });
+t.test('gatehouse jobs manages the queues, and jobs survive kill -9', async (t) => {
   const first = await startGatehouse(t, dataDir);
   t.match(first.output(), /Messages .*outbox/);
-  t.match(await jobs([]), {
+  let jobs = await jobsOf(first);
+  t.match(await jobs(), {
     status: 0,
-    output: /QUEUE LANE.*IN PROGRESS.*\nmessages email +running(?:.*\n)*There are no dead letters/,
+    stdout: /QUEUE +LANE.*IN PROGRESS.*\nmessages +email +running(?:.*\n)*There are no dead letters/,
   });
-
-  t.match(await jobs(['pause', 'messages', 'email']), { status: 0, output: 'messages email is paused.\n' });
+  t.match(await jobs('pause', 'messages', 'email'), { status: 0, stdout: 'messages email is paused.\n' });
   const id = await send(first, 'To be captured after a kill.');
-  t.match((await jobs(['list'])).output, /messages email +paused +[01] +[01] /);
+  t.match(await jobs('list'), { stdout: /messages +email +paused +[01] +[01] / });
   await first.end('SIGKILL');
 
   const second = await startGatehouse(t, dataDir);
-  t.match((await jobs(['list'])).output, /messages email +paused/);
+  jobs = await jobsOf(second);
+  t.match(await jobs('list'), { stdout: /messages +email +paused/ });
   t.same(captured(id), [], 'a lane that was paused stays so');
-  t.match(await jobs(['resume', 'messages', 'email']), { status: 0 });
+  t.match(await jobs('resume', 'messages', 'email'), { status: 0 });
   await until(() => captured(id).length > 0, 20_000);
   t.match(captured(id), [/^To: demo@example\.com\n/]);
   t.ok(readdirSync(join(dataDir, 'outbox')).some((name) => /Z-email_\w+\.txt$/.test(name)));
 
-  t.match(await jobs(['show', 'ntf_unknown']), {
-    status: 1,
-    output: /^There is no dead letter ntf_unknown\. list shows their ids/,
-  });
-  t.match(await jobs(['replay', 'ntf_unknown-1']), {
-    status: 1,
-    output: /^0 replayed\. There is no dead letter ntf_unknown-1\./,
-  });
-  t.match(await jobs(['purge', 'ntf_a-1', 'ntf_b-1']), {
-    status: 1,
-    output: /^0 removed\. There is no dead letter ntf_a-1, ntf_b-1\./,
-  });
-  t.match(await jobs(['replay', '--all']), { output: '0 replayed.\n' });
-  t.match(await jobs(['purge', 'messages', 'email']), { output: '0 removed.\n' });
-  t.match(await jobs(['purge', 'letters']), {
-    status: 1,
-    output: 'There is no queue letters. The queues are: messages, reports, webhooks, replays.\n',
-  });
-  t.match(await jobs(['pause', 'messages', 'fax']), {
-    status: 1,
-    output: 'messages has no lane fax. Its lanes are: email, sms, push.\n',
-  });
-  const elsewhere = { GATEHOUSE_URL: second.base, GATEHOUSE_TOKEN: await tokenOf(second) };
-  t.match(
-    await jobs(['list'], elsewhere),
-    { status: 1, output: 'This is for admins.\n' },
-    'a machine’s token',
-  );
-  t.match(await jobs(['list'], { GATEHOUSE_URL: second.base }), { status: 1, output: /set together/ });
-
-  const { password } = second.demo.admin;
-  const token = await loginToken(second.base, second.demo.admin);
-  const sessions = await jsonRequest('GET', `${second.base}/api/v1/sessions`, { token });
-  const { data } = sessions.body as { data: unknown[] };
-  t.equal(data.length, 1, 'no command leaves a login');
-  const passwords = { current_password: password, new_password: 'another one of mine' };
-  const url = `${second.base}/v2/users/${second.demo.admin.user_id}/password`;
-  t.ok((await jsonRequest('PUT', url, { token, body: passwords })).status < 300);
-  t.match(await jobs([]), {
-    status: 1,
-    output: /^The password of admin in .*demo\.json is no longer right\. Set GATEHOUSE_URL to http/,
-  });
+  const commands: [
+    args: string[],
+    ended: { status: number; stdout: string | RegExp; stderr: string | RegExp },
+  ][] = [
+    [['show', 'ntf_a'], { status: 1, stdout: '', stderr: 'There is no such dead letter.\n' }],
+    [
+      ['replay', 'ntf_a-1'],
+      { status: 1, stdout: '0 replayed.\n', stderr: /^There is no dead letter ntf_a-1\./ },
+    ],
+    [
+      ['purge', 'ntf_a-1', 'ntf_b-1'],
+      { status: 1, stdout: '0 removed.\n', stderr: /no dead letter ntf_a-1, ntf_b-1\./ },
+    ],
+    [['replay', '--all'], { status: 0, stdout: '0 replayed.\n', stderr: '' }],
+    [['purge', '--queue', 'messages', '--lane', 'email'], { status: 0, stdout: '0 removed.\n', stderr: '' }],
+    [['purge', '--queue', 'letters'], { status: 1, stdout: '', stderr: 'There is no such queue.\n' }],
+    [['purge', 'ntf_a-1', '--queue', 'messages'], { status: 2, stdout: '', stderr: /^Name the ids/ }],
+    [['pause', 'messages', 'fax'], { status: 1, stdout: '', stderr: 'There is no such lane.\n' }],
+    [['list', '--help'], { status: 0, stdout: /OLDEST +the age/, stderr: '' }],
+  ];
+  for (const [args, ended] of commands) t.match(await jobs(...args), ended, args.join(' '));
+  const machine = await jobsOf(second, await tokenOf(second));
+  t.match(await machine(), { status: 1, stdout: '', stderr: 'This is for admins.\n' });
   await second.end();
 });
