@@ -36,7 +36,7 @@ t.test('what the image is built from is sent to the builder', async (t) => {
   const copies = readFileSync(join(root, 'deploy/docker/Dockerfile'), 'utf8').matchAll(
     /^COPY ([\w./-]+) \S+$/gm,
   );
-  const sources = [...copies].map(([, source]) => source).filter((source) => source !== '.');
+  const sources = [...copies].map(([, source = '']) => source).filter((source) => source !== '.');
   t.ok(sources.length > 3);
   for (const source of sources) t.ok(sent.includes(`!${source}`), source);
 });

@@ -59,8 +59,7 @@ export function createApiClient(options: {
   async function open(method: string, path: string, request: ApiRequest = {}): Promise<Response> {
     const { query = {}, body, ifMatch, signal } = request;
     // A link in a response could name another host, to which the token would be sent.
-    if (!path.startsWith('/'))
-      throw new UnreachableError(`${url} links to ${path}, which is no path of it.`);
+    if (!path.startsWith('/')) throw new UnreachableError(`${url} links to ${path}, which is no path of it.`);
     const to = new URL(url + path);
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) to.searchParams.set(name, String(value));

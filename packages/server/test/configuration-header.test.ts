@@ -19,7 +19,7 @@ t.test('the header is a dictionary (RFC 9651), whose strings are no members', as
   ];
   for (const [header, dry, file] of cases) {
     const request = { headers: { 'gatehouse-configuration': header } };
-    t.equal(isDryRun(request), dry, header);
-    t.strictSame(appliedFileOf(request), file, header);
+    t.equal(isDryRun(request), dry, `${header}`);
+    t.strictSame(appliedFileOf(request), file, `${header}`);
   }
 });

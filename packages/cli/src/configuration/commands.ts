@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import type { ApiClient } from '../api-client.ts';
 import { CliError } from '../errors.ts';
-import { cell, type Output } from '../output.ts';
+import { cell, type Output, withoutControls } from '../output.ts';
 import type { Session } from '../session.ts';
 import { applyPlan, ConflictError, checkPlan, withLease } from './apply.ts';
 import { connectDeployer } from './deployer.ts';
@@ -127,7 +127,9 @@ export async function apply(surroundings: Surroundings, path: string, flags: Fla
           ...summary(change),
           ...Object.fromEntries(shownOnce.map((name) => [name, response[name]])),
         });
-        secrets.push(...shownOnce.map((name) => plain(`${change.name}: ${name} ${response[name]}`)));
+        secrets.push(
+          ...shownOnce.map((name) => withoutControls(`${change.name}: ${name} ${response[name]}`)),
+        );
       },
     });
     output.result({ changes: done }, [...secrets, `${counted(done.length)} applied.`].join('\n'));

@@ -1,7 +1,7 @@
+import { requireDeployerRequest } from '@gatehouse/api/http/deployer-requests';
 import { until } from '@gatehouse/testing/processes';
 import type { Caller } from '@gatehouse/tokens/caller';
 import t from 'tap';
-import { requireDeployerRequest } from '../../../src/http/deployer-requests.ts';
 import { build } from '../../build.ts';
 
 const built = await build(t, {});
