@@ -9,7 +9,8 @@ const KINDS = '/api/v1/(?:applications|resources|trusted-issuers|identity-provid
  * admins may do.
  */
 const ALLOWED: readonly (readonly [method: RegExp, path: RegExp])[] = [
-  [/^GET$/, new RegExp(`^(?:/userinfo|/api/v1/auth/permissions|${KINDS}(?:/.*)?|/api/v1/invitations)$`)],
+  [/^GET$/, new RegExp(`^(?:/userinfo|/api/v1/auth/permissions|${KINDS}(?:/[^/]+)?|/api/v1/invitations)$`)],
+  [/^GET$/, /^\/api\/v1\/applications\/[^/]+\/(?:federated-credentials|members)$/],
   [/^POST$/, new RegExp(`^${KINDS}$`)],
   [/^(?:PATCH|PUT|DELETE)$/, new RegExp(`^${KINDS}/[^/]+$`)],
   [/^POST$/, /^\/api\/v1\/applications\/[^/]+\/federated-credentials$/],
