@@ -323,6 +323,50 @@ t.test('an admin creates an application for somebody else, and has no secret of 
   t.equal((await demo.call('POST', '/api/v1/applications', { ...draft, owner: grace })).status, 400);
 });
 
+t.test('an application of somebody else is not taken for one of the same name', async (t) => {
+  const draft = { name: 'Namesake', type: 'machine', scopes: ['read:data'] };
+  const demo = await commandsFor(folder, gatehouse, gatehouse.demo.user);
+  const { body: theirs } = await demo.call('POST', '/api/v1/applications', draft);
+  const file = (applications: unknown[]) => ({
+    resources: [
+      {
+        ...{ identifier: 'https://namesake.example.invalid/', name: 'Namesake', applications },
+        scopes: [{ name: 'namesake:read', description: 'x' }],
+      },
+    ],
+  });
+  const used = async () => {
+    const { data } = (await admin.call('GET', '/api/v1/resources')).body;
+    return data.find(({ name }) => name === 'Namesake')?.applications;
+  };
+  t.match(await admin.apply(file(['Namesake'])), {
+    status: 1,
+    output: /no "Namesake" among the applications/,
+  });
+  t.equal((await admin.apply(file([theirs.client_id]))).status, 0);
+  t.equal((await admin.plan(file([theirs.client_id]))).status, 0);
+  const { body: own } = await admin.call('POST', '/api/v1/applications', draft);
+  t.equal((await admin.apply(file(['Namesake']))).status, 0);
+  t.same(await used(), [own.client_id]);
+  t.equal((await admin.plan(file(['Namesake']))).status, 0);
+  const both = ['admin', 'demo'].map((owner) => ({ ...draft, owner, name: 'Twin' }));
+  t.match(await admin.plan({ ...file(['Twin']), applications: both }), {
+    status: 1,
+    output: /more than one/,
+  });
+  const { applications, resources } = await admin.export();
+  t.match(
+    resources.find(({ name }: { name: string }) => name === 'Namesake'),
+    { applications: [own.client_id] },
+  );
+  t.match(await admin.plan({ applications, resources }), { status: 0, output: '{"changes":[]}' });
+  for (const [who, { client_id: id }] of [
+    [demo, theirs],
+    [admin, own],
+  ] as const)
+    await who.call('DELETE', `/api/v1/applications/${id}`);
+});
+
 t.test('the audit log has the name of the file', async (t) => {
   const file = (description: string) => ({
     webhooks: [{ url: 'https://example.com/audited', events: ['order.*'], description }],

@@ -14,6 +14,10 @@ export async function exportConfiguration(
   const lists: Record<string, unknown> = { $schema: `${options.url}/schemas/gatehouse.json` };
   for (const kind of kinds) {
     const views = await options.deployment.visible(kind);
+    for (const { name, client_id: id } of kind.kind === 'applications' ? (views ?? []) : []) {
+      const isOnly = views?.filter((it) => it.name === name).length === 1;
+      options.references.bind(String(name), isOnly ? String(id) : undefined);
+    }
     if (views !== undefined && views.length > 0) lists[kind.kind] = await exported(kind, views, options);
   }
   return lists;

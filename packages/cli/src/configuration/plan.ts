@@ -48,8 +48,8 @@ export async function planOf(
     if (kind.kind !== 'applications') continue;
     for (const { entry, id } of compared.matched) {
       const { name } = entry.values;
-      if (entries.filter(({ values }) => values.name === name).length === 1)
-        options.references.bind(String(name), id);
+      const isUnique = entries.filter(({ values }) => values.name === name).length === 1;
+      options.references.bind(String(name), isUnique ? id : undefined);
     }
   }
   const below = await mapConcurrently(
@@ -192,7 +192,7 @@ async function unresolvedIn(
   { references }: Options,
 ): Promise<Problem[]> {
   const named = (target: string, value: string) =>
-    entries.some(({ kind, values }) => kind.kind === target && values[kind.name] === value);
+    entries.filter(({ kind, values }) => kind.kind === target && values[kind.name] === value).length === 1;
   const found = await mapConcurrently(changed, async (entry) =>
     (await references.unresolved(entry.kind, entry.values))
       .filter(({ target, value }) => !named(target, value))

@@ -32,21 +32,30 @@ export function createReferences(deployment: Deployment, kinds: readonly Kind[])
     return all.filter((it) => it[member] === value);
   }
 
+  let myId: Promise<string | undefined> | undefined;
+  /** The client_id of the person's only application of this name. Anybody can give the name to an application of their own. */
+  async function ownNamed(name: string): Promise<string | undefined> {
+    myId ??= deployment.me().then((username) => deployment.userWith('username', username));
+    const me = await myId;
+    const [own, ...others] = (await applicationsBy('name', name)).filter(({ owner }) => owner === me);
+    return own === undefined || others.length > 0 ? undefined : String(own.client_id);
+  }
+
   const names = {
     users: (id: string) => deployment.usernameOf(id),
     async applications(id: string): Promise<string | undefined> {
       const [found] = await applicationsBy('client_id', id);
       const name = found?.name as string | undefined;
-      if (name === undefined || (bound.has(name) && bound.get(name) !== id)) return undefined;
-      return bound.has(name) || (await applicationsBy('name', name)).length === 1 ? name : undefined;
+      if (name === undefined) return undefined;
+      return (bound.has(name) ? bound.get(name) : await ownNamed(name)) === id ? name : undefined;
     },
   };
   const ids = {
     users: (username: string) => deployment.userWith('username', username),
     async applications(name: string): Promise<string | undefined> {
       if (bound.has(name)) return bound.get(name);
-      const found = await applicationsBy('name', name);
-      if (found.length > 0) return found.length === 1 ? String(found[0]?.client_id) : undefined;
+      const own = await ownNamed(name);
+      if (own !== undefined) return own;
       // A client may also describe itself at a URL.
       const isId = (await applicationsBy('client_id', name)).length > 0 || name.startsWith('https://');
       return isId ? name : undefined;
