@@ -65,13 +65,21 @@ t.test('errors of the edge have Retry-After', async (t) => {
   );
 });
 
-t.test('the documentation is in the image, without its pictures', async (t) => {
-  const read = (path: string) => readFileSync(resolve(root, path), 'utf8').split('\n');
-  t.ok(read('deploy/docker/Dockerfile').includes('COPY docs docs'));
-  const ignored = read('.dockerignore');
-  t.ok(ignored.indexOf('!docs') > ignored.indexOf('*'));
-  t.ok(ignored.indexOf('docs/screenshots') > ignored.indexOf('!docs'));
-});
+t.test(
+  'every path that the Dockerfile copies is in the image, and the documentation without its pictures',
+  async (t) => {
+    const read = (path: string) => readFileSync(resolve(root, path), 'utf8').split('\n');
+    t.ok(read('deploy/docker/Dockerfile').includes('COPY docs docs'));
+    const ignored = read('.dockerignore');
+    t.ok(ignored.indexOf('!docs') > ignored.indexOf('*'));
+    t.ok(ignored.indexOf('docs/screenshots') > ignored.indexOf('!docs'));
+    const copied = read('deploy/docker/Dockerfile').flatMap(
+      (line) => /^COPY ([\w.-]*\w) /.exec(line)?.[1] ?? [],
+    );
+    t.same(copied, ['package.json', 'packages', 'services', 'docs']);
+    for (const path of copied) t.ok(ignored.includes(`!${path}`), path);
+  },
+);
 
 t.test('no request is passed on by another way than the matchers', async (t) => {
   t.equal(caddyfile.match(/^\s*reverse_proxy\b/gm)?.length, 1, 'one reverse_proxy, in the snippet');
