@@ -1,20 +1,14 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CLIENT_SERVICES, clientSecretSetting, internalRoutesOf } from '@gatehouse/core/services';
 import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { readDeployedServices } from '../src/deployment/services.ts';
 import { blocksOf } from './document.ts';
-import { temporaryDir } from './gatehouse.ts';
+import { holdToSchemas, render, skip } from './kubernetes-objects.ts';
 import { allows, type KubernetesObject, type Peer } from './network-policies.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const isThere = (program: string, ...args: string[]) => spawnSync(program, args).status === 0;
-const kustomize = [['kustomize', 'version'] as const, ['kubectl', 'version', '--client'] as const].find(
-  ([program, ...args]) => isThere(program, ...args),
-)?.[0];
-const hasSchemas = isThere('kubernetes-validate', '--version');
 const services = await readDeployedServices();
 /** Services have tokens in their place. */
 const CLIENT_SECRETS = CLIENT_SERVICES.map(clientSecretSetting);
@@ -56,29 +50,27 @@ t.test('the guide for workloads has a Deployment with a token for Gatehouse', as
   holdToSchemas(t, objects);
 });
 
-const skip = kustomize === undefined && 'neither kustomize nor kubectl is there';
-
-function render(overlay: string): KubernetesObject[] {
-  const path = join(ROOT, 'deploy/kubernetes', overlay);
-  const rendered = execFileSync(kustomize ?? '', [kustomize === 'kubectl' ? 'kustomize' : 'build', path]);
-  // The parser's types end here: the objects are what the schemas say.
-  return parseAllDocuments(rendered.toString()).map((it) => it.toJS() as KubernetesObject);
-}
-
-function holdToSchemas(t: Test, objects: readonly KubernetesObject[]): void {
-  t.test(
-    'the schemas of Kubernetes',
-    { skip: !hasSchemas && 'kubernetes-validate is not there' },
-    async (t) => {
-      const file = join(temporaryDir(t), 'objects.yaml');
-      // Those of the Gateway API and of the Prometheus Operator are not among them.
-      const foreign = /^(?:gateway\.networking\.k8s\.io|monitoring\.coreos\.com)\//;
-      const known = objects.filter(({ apiVersion }) => !foreign.test(apiVersion));
-      writeFileSync(file, known.map((it) => JSON.stringify(it)).join('\n---\n'));
-      const { status, stdout, stderr } = spawnSync('kubernetes-validate', ['--strict', '--quiet', file]);
-      t.equal(`${status} ${stdout}${stderr}`, '0 ');
+function requireRestricted(t: Test, { metadata, spec }: KubernetesObject): void {
+  const { spec: pod } = spec.template;
+  t.match(
+    pod,
+    {
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: 1000,
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
     },
+    metadata.name,
   );
+  t.equal(pod.containers.length, 1);
+  t.same(pod.containers[0].securityContext, {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  });
 }
 
 for (const overlay of ['small', 'production']) {
@@ -133,28 +125,7 @@ for (const overlay of ['small', 'production']) {
 
     t.test('pods are restricted, as the namespace enforces', async (t) => {
       t.equal(ofKind('Namespace')[0]?.metadata.labels?.['pod-security.kubernetes.io/enforce'], 'restricted');
-      for (const { metadata, spec } of [...ofKind('Deployment'), ...ofKind('Job')]) {
-        const { spec: pod } = spec.template;
-        t.match(
-          pod,
-          {
-            automountServiceAccountToken: false,
-            enableServiceLinks: false,
-            securityContext: {
-              runAsNonRoot: true,
-              runAsUser: 1000,
-              seccompProfile: { type: 'RuntimeDefault' },
-            },
-          },
-          metadata.name,
-        );
-        t.equal(pod.containers.length, 1);
-        t.same(pod.containers[0].securityContext, {
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          capabilities: { drop: ['ALL'] },
-        });
-      }
+      for (const object of [...ofKind('Deployment'), ...ofKind('Job')]) requireRestricted(t, object);
     });
 
     t.test(
@@ -400,6 +371,37 @@ for (const overlay of ['small', 'production']) {
     });
   });
 }
+
+t.test('deploy/kubernetes/configuration', { skip }, async (t) => {
+  const objects = render('configuration');
+  holdToSchemas(t, objects);
+  const found = (kind: string) => objects.find((it) => it.kind === kind) as KubernetesObject;
+  const job = found('Job');
+  requireRestricted(t, job);
+  const { serviceAccountName, containers, volumes } = job.spec.template.spec;
+  t.equal(serviceAccountName, found('ServiceAccount').metadata.name);
+  t.match(volumes[1].projected.sources[0].serviceAccountToken, {
+    audience: containers[0].env[0].value,
+    expirationSeconds: 3600,
+  });
+
+  const { labels } = job.spec.template.metadata;
+  const self: Peer = { namespace: 'gatehouse', labels, namespaceLabels: {} };
+  // The policies of all services hold for its pod, too.
+  const policies = [...render('production'), ...objects].filter(({ kind }) => kind === 'NetworkPolicy');
+  const inNamespace = (namespaceLabels: Record<string, string>): Peer => ({
+    ...{ namespace: 'other', labels: { 'gatehouse/identity-database': 'true' }, namespaceLabels },
+  });
+  for (const [peer, port, isAllowed] of [
+    [inNamespace({ 'gatehouse/gateway': 'true' }), 10443, true],
+    [{ address: '93.184.216.34' }, 443, true],
+    [{ address: '93.184.216.34' }, 80, false],
+    [{ address: '169.254.169.254' }, 443, false],
+    [{ address: '10.0.0.7' }, 443, false],
+    [inNamespace({ 'gatehouse/stores': 'true' }), 27017, false],
+  ] as const)
+    t.equal(allows(policies, self, peer, port), isAllowed, JSON.stringify([peer, port]));
+});
 
 t.test('deploy/kubernetes/nats', { skip }, async (t) => {
   const objects = render('nats');
