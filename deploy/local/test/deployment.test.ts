@@ -168,6 +168,9 @@ t.test('a new service is an entry in the table, beside its own folder', async (t
   t.same(inKubernetes('production/scaling'), ['HorizontalPodAutoscaler', 'PodDisruptionBudget']);
 
   t.match(read('deploy/kubernetes/production/migrations.yaml'), / name: billing-migrations\n/);
+  t.match(read('deploy/helm/templates/production-migrations.yaml'), / name: billing-migrations-\{\{/);
+  const { BILLING_DAYS } = JSON.parse(read('deploy/helm/values.schema.json')).properties.settings.properties;
+  t.match(BILLING_DAYS, { type: 'string', description: /an invoice is due/ });
 
   const [job] = parse(read('deploy/observability/prometheus.yml')).scrape_configs;
   t.ok(job.dns_sd_configs[0].names.includes('billing'));

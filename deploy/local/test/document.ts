@@ -21,7 +21,7 @@ const NOT_RUN: [RegExp, string][] = [
   [/^node \S+\.mjs$/m, 'it starts a program, which the test itself does'],
   [/^npm install /m, 'it installs and starts a program, which the test itself does'],
   [/\bdocker\b/, 'it needs Docker'],
-  [/\b(?:kubectl|kustomize)\b/, 'it needs a Kubernetes cluster'],
+  [/\b(?:helm|kubectl|kustomize)\b/, 'it needs a Kubernetes cluster'],
   [/pushManager/, 'it needs a browser'],
   [
     /https:\/\/id\.example\.com/,
