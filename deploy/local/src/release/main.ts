@@ -38,6 +38,8 @@ const sbom = [
   `--out=${join(OUT, 'sbom.cdx.json')}`,
 ];
 run('npx', '--yes', PNPM, 'sbom', ...sbom);
+const hasHelm = isThere('helm', 'version');
+if (hasHelm) run('helm', 'package', 'deploy/helm', '--destination', OUT);
 const image = buildImage();
 const files = readdirSync(OUT).map((name) => ({ name, digest: { sha256: sha256(join(OUT, name)) } }));
 writeFileSync(
@@ -51,16 +53,13 @@ writeFileSync(
 run('git', 'tag', '--annotate', TAG, '--cleanup=verbatim', '--file', join(OUT, 'notes.md'));
 process.stdout.write(`
 ${TAG} is tagged, and its files are in dist/${VERSION}. To publish it, sign and push the tag, \`npm publish\` the packages,
-and \`docker push\` the image ${image.length > 0 ? IMAGE : '(not built: Docker cannot be reached)'}.
+\`docker push\` the image ${image.length > 0 ? IMAGE : '(not built: Docker cannot be reached)'},
+and \`helm push\` the chart ${hasHelm ? `gatehouse-${VERSION}.tgz` : '(not packaged: helm is not there)'}.
 `);
 
 /** The image of all services, as a subject of the provenance; none where there is no Docker. */
 function buildImage() {
-  try {
-    output('docker', 'version', '--format', '{{.Server.Version}}');
-  } catch {
-    return [];
-  }
+  if (!isThere('docker', 'version')) return [];
   const label = (name: string, value: string) => ['--label', `org.opencontainers.image.${name}=${value}`];
   const labels = [
     ...label('version', VERSION),
@@ -109,6 +108,16 @@ function output(program: string, ...args: string[]): string {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   }).trim();
+}
+
+/** Whether a program is there, by a command that it understands. */
+function isThere(program: string, ...args: string[]): boolean {
+  try {
+    output(program, ...args);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function run(program: string, ...args: string[]): void {
