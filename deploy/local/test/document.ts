@@ -23,6 +23,7 @@ const NOT_RUN: [RegExp, string][] = [
   [/\bdocker\b/, 'it needs Docker'],
   [/\b(?:helm|kubectl|kustomize)\b/, 'it needs a Kubernetes cluster'],
   [/pushManager/, 'it needs a browser'],
+  [/^(?:GATEHOUSE_CLIENT_ID=.* )?gatehouse (?:export|apply|jobs)\b/m, 'the tests of the command line run it'],
   [
     /https:\/\/id\.example\.com/,
     'clients/integrators.nightly.test.ts runs it with the software that it is for',
