@@ -2,7 +2,7 @@ import { ServiceError } from '@gatehouse/core/errors';
 import { allowsVersion, type IfVersion } from '@gatehouse/domain/if-version';
 
 /** How often a change is tried when others change the same thing at the same time. */
-const MAX_TRIES = 5;
+const MAX_TRIES = 20;
 
 /** Repeats a change until `attempt`, which is undefined when others were faster, has a result. Throws `conflict`. */
 export async function retried<T>(attempt: () => Promise<T | undefined>): Promise<T> {

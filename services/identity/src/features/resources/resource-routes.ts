@@ -305,6 +305,7 @@ export function resourceRoutes(options: {
       { name: 'Calendar' },
     ),
     responses: ok('The resource.', resourceShape),
+    kinds: ['conflict'],
     async handle({ ctx, epoch, person, params: { id }, body, ifVersion }) {
       check(omitUndefined(body));
       const { applications } = body;

@@ -220,6 +220,7 @@ export function trustedIssuerRoutes(options: {
       'Switching it off, other keys, kinds or algorithms, and other bounds end all tokens that rest on it. Switching it on again brings none back.',
     body: shape('TrustedIssuerChanges', Changes, { enabled: false }),
     responses: ok('The issuer.', issuerShape),
+    kinds: ['conflict'],
     async handle({ ctx, person, params, body, ifVersion }) {
       const changed = await changeAtVersion(
         ifVersion,

@@ -173,10 +173,11 @@ t.test('it gets its tokens as a device only', async (t) => {
   t.equal(status, 400);
   const response = await client.initiateDeviceAuthorization(config, { scope });
   const unbound = client.pollDeviceAuthorizationGrant(config, { ...response, interval: 1 });
+  const refused = t.rejects(unbound, /./, 'without a proof of a key');
   const visitor = await signedIn(built, 'ann');
   await visitor.submit(
     await visitor.submit(await visitor.get('/device'), { user_code: response.user_code }),
     {},
   );
-  await t.rejects(unbound, /./, 'without a proof of a key');
+  await refused;
 });
