@@ -203,7 +203,6 @@ export function createApplications(options: ApplicationDependencies): Applicatio
     },
 
     ...createSecrets({ ...options, holds }),
-
     ...givers,
 
     used: createLastUsedRecorder(store.used),
@@ -217,9 +216,7 @@ export function createApplications(options: ApplicationDependencies): Applicatio
 
     originsOf: async (id) => originsOf((await options.find(id))?.redirectUris ?? []),
 
-    async resumeRevocations() {
-      await writes.revokeWhatIsDue();
-    },
+    resumeRevocations: async () => void (await writes.revokeWhatIsDue()),
   };
 }
 

@@ -44,7 +44,7 @@ export type SessionEnds = SignOuts & {
 
 export type KeptSession = { uid: string; authorizations?: Readonly<Record<string, { grantId?: string }>> };
 
-export function createSessionEnds(options: {
+type Options = {
   store: Pick<
     OidcStore,
     | 'sessionsOf'
@@ -61,7 +61,9 @@ export function createSessionEnds(options: {
   generations: Pick<SignInGenerations, 'current' | 'next'>;
   remembered: Pick<RememberedBrowsers, 'forgetAll'>;
   audit: Pick<Audit, 'record'>;
-}): SessionEnds {
+};
+
+export function createSessionEnds(options: Options): SessionEnds {
   const { store, programs, logoutListeners, generations, remembered, audit } = options;
 
   async function endOfProgram(accountId: string, id: string): Promise<boolean> {
@@ -91,20 +93,6 @@ export function createSessionEnds(options: {
     return ended.accountId;
   }
 
-  /** Ends those of grants that outlive a sign-out whose sessions match. Returns them. */
-  async function endGrants<G extends OfAccount>(
-    grants: AsyncIterable<G>,
-    matches: (session: OfAccount) => boolean,
-  ): Promise<G[]> {
-    const ended: G[] = [];
-    for await (const grant of grants) {
-      if (grant.session === undefined || !matches({ ...grant, payload: grant.session })) continue;
-      await store.endGrant(grant.id);
-      ended.push(grant);
-    }
-    return ended;
-  }
-
   const endSessions: SessionEnds['endSessions'] = async (accountId, matches, entry) => {
     let isEnded = false;
     for await (const session of store.sessionsOf(accountId)) {
@@ -112,7 +100,7 @@ export function createSessionEnds(options: {
       await endSession(session.id, accountId);
       isEnded = true;
     }
-    const grants = await endGrants(store.grantsOf(accountId), matches);
+    const grants = await endGrants(store, store.grantsOf(accountId), matches);
     if (isEnded || grants.length > 0) await audit.record({ ...entry, subject: accountId });
   };
 
@@ -130,14 +118,14 @@ export function createSessionEnds(options: {
     async end(accountId, id, entry) {
       const ended = (await endSession(id, accountId)) !== undefined || (await endOfProgram(accountId, id));
       if (!ended) return false;
-      // What was connected in it would keep somebody else signed in.
-      await endGrants(store.grantsOf(accountId), ({ payload }) => payload.uid === id);
+      // Programs that were connected in it would keep somebody else signed in.
+      await endGrants(store, store.grantsOf(accountId), ({ payload }) => payload.uid === id);
       await audit.record({ ...entry, subject: accountId });
       return true;
     },
     endSessions,
     async endCommandLines(matches, entry) {
-      for (const { accountId: subject } of await endGrants(store.grantsOfClient(CLI_CLIENT), matches))
+      for (const { accountId: subject } of await endGrants(store, store.grantsOfClient(CLI_CLIENT), matches))
         await audit.record({ ...entry, subject });
     },
     async endSignIns(accountId, matches, entry, keep) {
@@ -170,4 +158,19 @@ export function createSessionEnds(options: {
       for (const program of programs) await program.endBelow(accountId, epoch);
     },
   };
+}
+
+/** Ends those of grants that outlive a sign-out whose sessions match. Returns them. */
+async function endGrants<G extends OfAccount>(
+  store: Pick<OidcStore, 'endGrant'>,
+  grants: AsyncIterable<G>,
+  matches: (session: OfAccount) => boolean,
+): Promise<G[]> {
+  const ended: G[] = [];
+  for await (const grant of grants) {
+    if (grant.session === undefined || !matches({ ...grant, payload: grant.session })) continue;
+    await store.endGrant(grant.id);
+    ended.push(grant);
+  }
+  return ended;
 }

@@ -141,14 +141,7 @@ export function device(core: Ports<'accounts' | 'tokens' | 'pages'>): IdentityMo
     ctx.query = query;
     return next();
   });
-  const prepare = (ctx: Context, form: URLSearchParams) => {
-    ctx.state.isLinked = form.has('linked');
-    const typed = form.get(TYPED_CODE);
-    if (typed !== null && !form.has('abort')) form.set('user_code', typed);
-    const userCode = form.get('user_code');
-    if (userCode !== null) form.set('user_code', inAscii(userCode));
-  };
-  router.post(PATH, clientRequest({ accepts: ['form'], path: PATH, isPage: true, prepare }));
+  router.post(PATH, clientRequest({ accepts: ['form'], path: PATH, isPage: true, prepare: readUserCode }));
   return {
     routers: [router],
     pages: [PATH],
@@ -175,6 +168,15 @@ function slowDown(store: Pick<Ports<'tokens'>['store'], 'polled'>) {
       return code;
     };
   };
+}
+
+/** Takes the code that the person has typed in place of the one in the link. */
+function readUserCode(ctx: Context, form: URLSearchParams): void {
+  ctx.state.isLinked = form.has('linked');
+  const typed = form.get(TYPED_CODE);
+  if (typed !== null && !form.has('abort')) form.set('user_code', typed);
+  const userCode = form.get('user_code');
+  if (userCode !== null) form.set('user_code', inAscii(userCode));
 }
 
 /**
