@@ -163,11 +163,11 @@ t.test('mistakes are found before anything is written, with their lines', async 
     ],
     [
       `${hook}applications:\n  - name: A\n    type: machine\n    scopes: [write:everything]\n`,
-      /gatehouse.yaml:7: applications\[0\]: scopes/,
+      /gatehouse.yaml:7: applications\[0\]\.scopes: scopes/,
     ],
     [
       `${hook}  - url: https://example.com/new\n    events: [order.*]\n`,
-      /gatehouse.yaml:4: webhooks\[1\] has the name of/,
+      /gatehouse.yaml:4: webhooks\[1\]: it has the name of webhooks\[0\]/,
     ],
     [
       `${hook}applications:\n  - { name: A, type: machine, scopes: ['read:data'], owner: nobody }\n`,

@@ -28,7 +28,9 @@ export function createDeployment(options: DeploymentOptions) {
   const { profiles, signIn, output, userAgent, token } = options;
   const name = options.profile;
   const wanted = options.url === undefined ? undefined : addressOf(options.url);
-  const { profile, credentials, end, signedOut } = createStoredSignIn({ profiles, signIn, name, wanted });
+  const { url, issuer, profile, credentials, end, signedOut } = createStoredSignIn({
+    ...{ profiles, signIn, name, wanted },
+  });
 
   /** Shows the page of a sign-in, and waits until the person has allowed it. */
   async function connect(
@@ -37,9 +39,9 @@ export function createDeployment(options: DeploymentOptions) {
     asked?: Strength | { resource: string },
   ) {
     const flow = await signIn.start(issuer, asked);
-    const url = pageOf(issuer, flow.page.verification_uri_complete);
-    show(`Open ${url}\nand enter the code: ${output.paint(cell(flow.page.user_code), 'bold')}`, flow.page);
-    options.openPage?.(url);
+    const page = pageOf(issuer, flow.page.verification_uri_complete);
+    show(`Open ${page}\nand enter the code: ${output.paint(cell(flow.page.user_code), 'bold')}`, flow.page);
+    options.openPage?.(page);
     return output.progress('Waiting until you allow it on the page', flow.wait());
   }
 
@@ -89,20 +91,11 @@ export function createDeployment(options: DeploymentOptions) {
   const apiWith = (url: string, bearer: string) =>
     createApiClient({ url, userAgent, token: async () => bearer });
 
-  const url = async () =>
-    wanted ?? (await profiles.read(name))?.urls[0] ?? Promise.reject(new UsageError(NO_URL));
-
   return {
     credentials,
     apiWith,
     url,
-    /** The issuer of the deployment's tokens, by the profile or else by its metadata. */
-    async issuer(): Promise<string> {
-      const stored = await profiles.read(name);
-      const isOwn = stored !== undefined && (wanted === undefined || stored.urls.includes(wanted));
-      return isOwn ? stored.urls[0] : addressOf(await signIn.issuerOf(await url()));
-    },
-
+    issuer,
     /** Tokens for an API of the person, which they allow on the page the first time. */
     async resourceCredentials(resource: string): Promise<Profile> {
       const owner = await profile();
@@ -125,11 +118,11 @@ export function createDeployment(options: DeploymentOptions) {
     /** Signs a person in, who replaces the one in the profile. */
     async login(show: (text: string, page: object) => void): Promise<Profile> {
       const given = await url();
-      const issuer = addressOf(await signIn.issuerOf(given));
-      const tokens = await connect(issuer, show);
+      const found = addressOf(await signIn.issuerOf(given));
+      const tokens = await connect(found, show);
       // An earlier sign-in would only be in the way; it may have ended, or its deployment may be gone.
       await end().catch(() => {});
-      return store(issuer === given ? [issuer] : [issuer, given], tokens);
+      return store(found === given ? [found] : [found, given], tokens);
     },
 
     /** Ends the sign-in. The profile is removed even when the deployment cannot be reached, which rejects. */
@@ -142,13 +135,21 @@ export function createDeployment(options: DeploymentOptions) {
 }
 
 /** The sign-in that is stored for a profile. */
-function createStoredSignIn(options: {
-  profiles: Profiles;
-  signIn: SignIn;
-  name: string;
-  wanted: string | undefined;
-}) {
-  const { profiles, signIn, name, wanted } = options;
+function createStoredSignIn({
+  profiles,
+  signIn,
+  name,
+  wanted,
+}: Pick<DeploymentOptions, 'profiles' | 'signIn'> & { name: string; wanted: string | undefined }) {
+  const url = async () =>
+    wanted ?? (await profiles.read(name))?.urls[0] ?? Promise.reject(new UsageError(NO_URL));
+
+  /** The issuer of the deployment's tokens, by the profile or else by its metadata. */
+  async function issuer(): Promise<string> {
+    const found = await profiles.read(name);
+    const isOwn = found !== undefined && (wanted === undefined || found.urls.includes(wanted));
+    return isOwn ? found.urls[0] : addressOf(await signIn.issuerOf(await url()));
+  }
 
   const signedOut = (at = wanted) => {
     const of = at === undefined ? '' : ` of ${at}`;
@@ -188,7 +189,7 @@ function createStoredSignIn(options: {
     await Promise.all(found.map((it) => it && signIn.revoke(it.urls[0], it.credentials.refreshToken)));
   }
 
-  return { profile, credentials, end, signedOut };
+  return { url, issuer, profile, credentials, end, signedOut };
 }
 
 const NO_URL = 'Name the deployment with --url or GATEHOUSE_URL, such as --url http://localhost:3000.';

@@ -44,7 +44,6 @@ function createProgram(surroundings: Surroundings, exit: (status: number) => voi
     .option('--no-browser', 'print the addresses of pages, and open none')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .showSuggestionAfterError()
     .exitOverride()
     .addHelpText('after', HELP);
   const session = createSession(program, surroundings);

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiError, UnreachableError } from './api-client.ts';
+import { withoutControls } from './output.ts';
 
 const PAUSE_MS = 1000;
 /** The longest pause while the deployment is away. */
@@ -16,7 +17,7 @@ export async function repeat(work: () => Promise<void>, note: (text: string) => 
         error instanceof UnreachableError ||
         (error instanceof ApiError && (error.status >= 500 || error.status === 429));
       if (!isAway) throw error;
-      if (pause === PAUSE_MS) note(`${error.message} Trying again…`);
+      if (pause === PAUSE_MS) note(`${withoutControls(error.message)} Trying again…`);
       pause = Math.min(pause * 2, MAX_PAUSE_MS);
     }
     await wait(pause);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ApiClient } from '../api-client.ts';
 import { readRows } from '../collections.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { jsonOf } from '../output.ts';
+import { cell, jsonOf } from '../output.ts';
 import type { Session } from '../session.ts';
 import { toObject } from './collections.ts';
 
@@ -97,7 +97,7 @@ export function addTokens(program: Command, session: Session): void {
 }
 
 const otherIssuer = (issuer: unknown, deployment: unknown) =>
-  `The token is from the issuer ${issuer}, and not from ${deployment}.`;
+  `The token is from the issuer ${cell(issuer)}, and not from ${cell(deployment)}.`;
 
 const elsewhere = (client: string) =>
   `Only the application ${client} can revoke its tokens (RFC 7009 §2.1). To end its access to your account, run ` +

@@ -3,7 +3,7 @@ import { ApiError } from '../api-client.ts';
 import { CliError } from '../errors.ts';
 import { type Deployment, mapConcurrently } from './deployment.ts';
 import { ConfigurationError, type Entry, type Problem } from './file.ts';
-import { pathOf } from './kind.ts';
+import { pathOf, type Values } from './kind.ts';
 import type { Change } from './plan.ts';
 import type { References } from './references.ts';
 
@@ -108,7 +108,7 @@ export async function checkPlan(
       if (!(error instanceof ApiError) || error.status >= 500 || error.status === 401) throw error;
       const { error: problem } = Object(error.body) as { error?: { details?: { field: string }[] } };
       const field = Object(problem).details?.[0]?.field as string | undefined;
-      return [{ at: entry.at(field), message: `${entry.pathOf()}: ${error.message}` }];
+      return [entry.problem(error.message, field)];
     }
   });
   if (problems.flat().length > 0) throw new ConfigurationError(problems.flat());
@@ -121,10 +121,7 @@ const dryRun = ({ headers }: Deployment) => ({
 const keyOf = ({ kind, values }: Entry) => `${kind.kind} ${values[kind.name]}`;
 
 /** The body of a request: the fields that differ, with the secrets, which other settings may need, or all of a new object. */
-function bodyOf(
-  { action, fields, kind }: Change,
-  values: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
+function bodyOf({ action, fields, kind }: Change, values: Values): Record<string, unknown> {
   const sent = new Set([...fields.map(({ field }) => field), ...kind.secrets]);
   const isUpdate = action === 'change' && kind.updates;
   return Object.fromEntries(
@@ -142,7 +139,7 @@ export async function applyPlan(
     deployment: Deployment;
     references: References;
     requireLease(): void;
-    onDone(change: Change, response: Readonly<Record<string, unknown>>): void;
+    onDone(change: Change, response: Values): void;
   },
 ): Promise<void> {
   const { deployment, references, requireLease } = options;
@@ -161,7 +158,7 @@ export async function applyPlan(
       const isReplaced = action === 'change' && !kind.updates && !kind.upserts;
       const ifMatch = id !== undefined && kind.updates ? { ifMatch: await etagOf(change, one, options) } : {};
       if (action === 'delete' || isReplaced) await write('DELETE', one, ifMatch);
-      let response: Readonly<Record<string, unknown>> = {};
+      let response: Values = {};
       if (action === 'change' && kind.updates) await write('PATCH', one, { body: await body(), ...ifMatch });
       else if (action !== 'delete') ({ body: response } = await write('POST', list, { body: await body() }));
       if (action === 'create' && entry !== undefined) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiClient, ApiError, type ApiRequest, type ApiResponse } from '../api-client.ts';
 import { readRows } from '../collections.ts';
 import { CliError } from '../errors.ts';
-import { type Kind, pathOf, type View } from './kind.ts';
+import { type Kind, pathOf, type Values } from './kind.ts';
 
 const CONCURRENCY = 8;
 const MAX_TRIES = 10;
@@ -16,7 +16,7 @@ export function createDeployment(
   client: ApiClient,
   { note, headers = {} }: { note(text: string): void; headers?: Readonly<Record<string, string>> },
 ) {
-  const lists = new Map<string, Promise<View[]>>();
+  const lists = new Map<string, Promise<Values[]>>();
   const users = new Map<string, Promise<string | undefined>>();
   let pause: Promise<void> | undefined;
 
@@ -50,7 +50,7 @@ export function createDeployment(
     return found;
   };
 
-  const isManaged = ({ unmanaged, name, shown }: Kind, view: View) =>
+  const isManaged = ({ unmanaged, name, shown }: Kind, view: Values) =>
     view[shown[name] ?? name] != null &&
     Object.entries(unmanaged).every(([member, value]) => view[member] !== value);
 
@@ -59,7 +59,7 @@ export function createDeployment(
     request,
     note,
     /** The objects of a kind, those of a parent if it has one, the oldest first. */
-    async list(kind: Kind, parent?: string): Promise<View[]> {
+    async list(kind: Kind, parent?: string): Promise<Values[]> {
       const path = pathOf(kind, parent);
       const all = await once(lists, path, async () => (await readRows({ request }, path)).rows);
       return all
@@ -67,7 +67,8 @@ export function createDeployment(
         .sort((a, b) => (String(a.created_at) < String(b.created_at) ? -1 : 1));
     },
     /** The same; undefined where the person may not see them. */
-    visible: (kind: Kind, parent?: string): Promise<View[] | undefined> => ifAllowed(self.list(kind, parent)),
+    visible: (kind: Kind, parent?: string): Promise<Values[] | undefined> =>
+      ifAllowed(self.list(kind, parent)),
     async me(): Promise<string> {
       const { body } = await request('GET', '/api/v1/auth/permissions');
       const username = (await self.usernameOf(body.user_id)) ?? body.user_id;

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { type Deployment, mapConcurrently } from './deployment.ts';
-import type { Kind, View } from './kind.ts';
+import type { Kind, Values } from './kind.ts';
 import type { References } from './references.ts';
 
 /**
@@ -25,15 +25,14 @@ export async function exportConfiguration(
 
 async function exported(
   kind: Kind,
-  views: readonly View[],
+  views: readonly Values[],
   options: { deployment: Deployment; references: References },
 ): Promise<Record<string, unknown>[]> {
   const all = await mapConcurrently(views, async (view) => ({
     view,
     values: await options.references.toFile(kind, view),
   }));
-  const keyOf = (values: Readonly<Record<string, unknown>>) =>
-    JSON.stringify([values.owner, values[kind.name]]);
+  const keyOf = (values: Values) => JSON.stringify([values.owner, values[kind.name]]);
   return mapConcurrently(all, async ({ view, values }) => {
     const id = String(view[kind.id]);
     const isRepeated = all.filter((it) => keyOf(it.values) === keyOf(values)).length > 1;
@@ -51,6 +50,6 @@ async function exported(
 }
 
 /** A configuration as YAML, which editors complete and check by its schema. */
-export function toYaml(configuration: Readonly<Record<string, unknown>>): string {
+export function toYaml(configuration: Values): string {
   return `# yaml-language-server: $schema=${configuration.$schema}\n${stringify(configuration, { lineWidth: 0, aliasDuplicateObjects: false })}`;
 }

@@ -3,7 +3,9 @@ import { dirname, join, resolve } from 'node:path';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import { CliError } from '../errors.ts';
-import type { Kind, Schema } from './kind.ts';
+import type { Kind, Schema, Values } from './kind.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A mistake in a configuration: where, as `file:line`, and what. */
 export type Problem = { at: string; message: string };
@@ -11,12 +13,12 @@ export type Problem = { at: string; message: string };
 /** One object of a configuration. */
 export type Entry = {
   kind: Kind;
-  values: Readonly<Record<string, unknown>>;
+  values: Values;
   parent: Entry | undefined;
-  /** Where a field is, or the object. */
-  at(field?: string): string;
-  /** The path of a field in its file, such as `applications[2].scopes`. */
-  pathOf(field?: string): string;
+  /** The path of the object in its file, such as `applications[2]`. */
+  path: string;
+  /** A mistake in the object, or in one of its fields. */
+  problem(message: string, field?: string): Problem;
 };
 
 /** The objects of configuration files, and the kinds that they have lists of. */
@@ -37,7 +39,7 @@ export function readConfiguration(options: {
   path: string;
   schema: Schema;
   kinds: readonly Kind[];
-  env: Readonly<Record<string, string | undefined>>;
+  env: Environment;
 }): Configuration {
   const { path, schema, kinds } = options;
   const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false });
@@ -69,8 +71,7 @@ export function readConfiguration(options: {
     }
     const found = entriesIn({ content, kinds, at, steps: [], parent: undefined, used });
     entries.push(...found);
-    for (const entry of found)
-      resolveSecrets(entry, { env: options.env, folder: dirname(resolve(file)), problems });
+    problems.push(...found.flatMap((entry) => resolveSecrets(entry, options.env, dirname(resolve(file)))));
   }
   problems.push(...repeatedIn(entries));
   if (problems.length > 0) throw new ConfigurationError(problems);
@@ -91,7 +92,7 @@ function filesIn(path: string): string[] {
 }
 
 function entriesIn(options: {
-  content: Readonly<Record<string, unknown>>;
+  content: Values;
   kinds: readonly Kind[];
   at(steps: readonly (string | number)[]): string;
   steps: readonly (string | number)[];
@@ -105,13 +106,15 @@ function entriesIn(options: {
     if (parent === undefined) used.add(kind);
     return (list as Record<string, unknown>[]).flatMap((values, index) => {
       const steps = [...options.steps, kind.kind, index];
-      const of = (field?: string) => (field === undefined ? steps : [...steps, ...field.split('.')]);
       const entry: Entry = {
         kind,
         values,
         parent,
-        at: (field) => at(of(field)),
-        pathOf: (field) => nameOf(of(field)),
+        path: nameOf(steps),
+        problem(message, field) {
+          const path = [...steps, ...(field?.split('.') ?? [])];
+          return { at: at(path), message: `${nameOf(path)}: ${message}` };
+        },
       };
       return [
         entry,
@@ -162,29 +165,20 @@ function mistakesOf(errors: readonly ErrorObject[]): { steps: (string | number)[
   });
 }
 
-/** Puts the values of secrets in place of the references to them. */
-function resolveSecrets(
-  entry: Entry,
-  {
-    env,
-    folder,
-    problems,
-  }: { env: Readonly<Record<string, string | undefined>>; folder: string; problems: Problem[] },
-): void {
+/** Puts the values of secrets in place of the references to them; returns those that are missing. */
+function resolveSecrets({ kind, problem, ...entry }: Entry, env: Environment, folder: string): Problem[] {
   const values = entry.values as Record<string, unknown>;
-  for (const name of entry.kind.secrets) {
-    const [, source, where = ''] = /^\$\{(env|file):(.+)\}$/.exec(String(values[name] ?? '')) ?? [];
-    if (source === undefined) continue;
-    const value = source === 'env' ? env[where] : readSecret(resolve(folder, where));
-    if (value === undefined || value === '') {
-      const message =
-        source === 'env'
-          ? `the environment variable ${where} is not set`
-          : `the file ${where} cannot be read, or is empty`;
-      problems.push({ at: entry.at(name), message: `${entry.pathOf(name)}: ${message}` });
-    }
-    values[name] = value;
-  }
+  return kind.secrets.flatMap((name) => {
+    const [, source, where = ''] = /^\$\{(env|file):(.+)\}$/.exec(String(values[name])) ?? [];
+    if (source === undefined) return [];
+    values[name] = source === 'env' ? env[where] : readSecret(resolve(folder, where));
+    if (values[name]) return [];
+    const reason =
+      source === 'env'
+        ? `the environment variable ${where} is not set`
+        : `the file ${where} cannot be read, or is empty`;
+    return problem(reason, name);
+  });
 }
 
 function readSecret(path: string): string | undefined {
@@ -200,14 +194,11 @@ function repeatedIn(entries: readonly Entry[]): Problem[] {
   const known = new Map<string, Entry>();
   return entries.flatMap((entry) => {
     const { kind, values, parent } = entry;
-    const key = JSON.stringify([kind.path, parent?.pathOf(), values.owner, values[kind.name]]);
+    const key = JSON.stringify([kind.path, parent?.path, values.owner, values[kind.name]]);
     const first = known.get(key) ?? entry;
     known.set(key, first);
     const haveIds = kind.name !== 'id' && values.id !== undefined && first.values.id !== undefined;
     if (first === entry || haveIds) return [];
-    return {
-      at: entry.at(),
-      message: `${entry.pathOf()} has the name of ${first.pathOf()}: add an "id" to both`,
-    };
+    return entry.problem(`it has the name of ${first.path}: add an "id" to both`);
   });
 }

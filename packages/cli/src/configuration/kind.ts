@@ -35,8 +35,8 @@ export type Kind = Required<Omit<About, 'fulfilledBy' | 'within'>> &
     children: readonly Kind[];
   };
 
-/** An object as the API returns it. */
-export type View = Readonly<Record<string, unknown>>;
+/** The fields of an object, in a file or a response. */
+export type Values = Readonly<Record<string, unknown>>;
 
 /** Reads the schema of configuration files, which follows the version of the deployment. */
 export async function readSchema(client: ApiClient): Promise<{ schema: Schema; kinds: readonly Kind[] }> {

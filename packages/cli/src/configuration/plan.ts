@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Deployment, mapConcurrently } from './deployment.ts';
 import { type Configuration, ConfigurationError, type Entry, type Problem } from './file.ts';
-import type { Kind, View } from './kind.ts';
+import type { Kind, Values } from './kind.ts';
 import type { References } from './references.ts';
 
 /** A field that differs. Secrets have no values here. */
@@ -16,7 +16,7 @@ export type Change = {
   name: string;
   fields: readonly FieldChange[];
   /** The values to be sent. */
-  values: Readonly<Record<string, unknown>>;
+  values: Values;
   entry: Entry | undefined;
   id: string | undefined;
   parent: { id: string | undefined; entry: Entry | undefined } | undefined;
@@ -83,9 +83,9 @@ async function compare(
     view,
     values: await references.toFile(kind, view),
   }));
-  const keyOf = (values: Readonly<Record<string, unknown>>) =>
+  const keyOf = (values: Values) =>
     JSON.stringify([kind.within && (values[kind.within] ?? me), values[kind.name]]);
-  const nameOf = (values: Readonly<Record<string, unknown>>) => {
+  const nameOf = (values: Values) => {
     const owner = values.owner === undefined ? '' : ` of ${values.owner}`;
     const of = parent?.entry === undefined ? '' : ` of ${parent.entry.values[parent.entry.kind.name]}`;
     return `${kind.kind} ${values[kind.name]}${owner}${of}`;
@@ -107,10 +107,7 @@ async function compare(
     const same = [...rest].filter(({ values }) => keyOf(values) === key);
     const open = entries.filter((it) => !matched.has(it) && keyOf(it.values) === key);
     if (same.length > open.length)
-      problems.push({
-        at: entry.at(),
-        message: `${entry.pathOf()}: there are ${same.length} of this name, so it needs an "id"`,
-      });
+      problems.push(entry.problem(`there are ${same.length} of this name, so it needs an "id"`));
     take(entry, (it) => same.includes(it));
   }
   const base = { kind, parent };
@@ -149,7 +146,7 @@ async function compare(
   };
 }
 
-/** The fields of an entry, without its children and the id that tells it apart. */
+/** The fields of an entry, without its children and its id. */
 function valuesOf({ kind, values }: Entry): Record<string, unknown> {
   const names = [...Object.keys(kind.fields), ...kind.secrets];
   return Object.fromEntries(
@@ -159,7 +156,7 @@ function valuesOf({ kind, values }: Entry): Record<string, unknown> {
 
 function differences(
   entry: Entry,
-  { view, values }: { view: View; values: Readonly<Record<string, unknown>> },
+  { view, values }: { view: Values; values: Values },
   problems: Problem[],
 ): FieldChange[] {
   const { kind } = entry;
@@ -168,16 +165,15 @@ function differences(
     const before = values[field];
     if (isDeepStrictEqual(before ?? null, after)) return [];
     if (kind.fields[field]?.isFixed)
-      problems.push({
-        at: entry.at(field),
-        message: `${entry.pathOf(field)} cannot be changed from ${JSON.stringify(before)}: it is fixed at creation`,
-      });
+      problems.push(
+        entry.problem(`it cannot be changed from ${JSON.stringify(before)} after the creation`, field),
+      );
     return [{ field, before, after }];
   });
 }
 
 /** Compares a secret with the digest that the deployment shows of its own. */
-function isSameSecret(view: View, name: string, secret: string): boolean {
+function isSameSecret(view: Values, name: string, secret: string): boolean {
   const digests = (view.secrets ?? []) as { name: string; key: string; digest: string }[];
   const found = digests.find((it) => it.name === name);
   return (
@@ -196,10 +192,9 @@ async function unresolvedIn(
   const found = await mapConcurrently(changed, async (entry) =>
     (await references.unresolved(entry.kind, entry.values))
       .filter(({ target, value }) => !named(target, value))
-      .map(({ field, value, target }) => ({
-        at: entry.at(field),
-        message: `${entry.pathOf(field)}: there is no ${JSON.stringify(value)} among the ${target}, or more than one`,
-      })),
+      .map(({ field, value, target }) =>
+        entry.problem(`there is no ${JSON.stringify(value)} among the ${target}, or more than one`, field),
+      ),
   );
   return found.flat();
 }

@@ -1,12 +1,12 @@
 import type { Deployment } from './deployment.ts';
-import type { Kind, View } from './kind.ts';
+import type { Kind, Values } from './kind.ts';
 
 /** The kinds that the API refers to by id. Others are referred to by their names. */
 const BY_ID = ['users', 'applications'];
 
 /** Changes the value at a dotted path, also those in a list. Resolves to the same object where there is none. */
 async function replaceAt(
-  values: Readonly<Record<string, unknown>>,
+  values: Values,
   [first = '', ...rest]: readonly string[],
   change: (value: string) => Promise<string | undefined>,
 ): Promise<Record<string, unknown>> {
@@ -27,7 +27,7 @@ export function createReferences(deployment: Deployment, kinds: readonly Kind[])
   /** The applications of the files by their names, with their ids once they exist. */
   const bound = new Map<string, string | undefined>();
 
-  async function applicationsBy(member: 'name' | 'client_id', value: string): Promise<View[]> {
+  async function applicationsBy(member: 'name' | 'client_id', value: string): Promise<Values[]> {
     const all = applications === undefined ? [] : await deployment.list(applications);
     return all.filter((it) => it[member] === value);
   }
@@ -67,7 +67,7 @@ export function createReferences(deployment: Deployment, kinds: readonly Kind[])
     /** Makes a name stand for an application of the files, among all of that name; undefined until it is created. */
     bind: (name: string, id: string | undefined) => void bound.set(name, id),
     /** The references of an object that cannot be resolved, with the kind to which they refer. */
-    async unresolved(kind: Kind, values: Readonly<Record<string, unknown>>) {
+    async unresolved(kind: Kind, values: Values) {
       const found: { field: string; value: string; target: string }[] = [];
       for (const [field, target] of Object.entries(kind.references)) {
         await replaceAt(values, field.split('.'), async (value) => {
@@ -83,7 +83,7 @@ export function createReferences(deployment: Deployment, kinds: readonly Kind[])
       return found;
     },
     /** The values as the API takes them. */
-    async toApi(kind: Kind, values: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
+    async toApi(kind: Kind, values: Values): Promise<Record<string, unknown>> {
       let result = { ...values };
       for (const [field, target] of byId(kind)) {
         result = await replaceAt(result, field.split('.'), ids[target as keyof typeof ids]);
@@ -91,7 +91,7 @@ export function createReferences(deployment: Deployment, kinds: readonly Kind[])
       return result;
     },
     /** The values of an object of the deployment, as files have them. */
-    async toFile(kind: Kind, view: View): Promise<Record<string, unknown>> {
+    async toFile(kind: Kind, view: Values): Promise<Record<string, unknown>> {
       const shown = Object.entries(kind.fields).flatMap(([field, { isNullable }]) => {
         const value = view[kind.shown[field] ?? field] ?? null;
         return value === null && !isNullable ? [] : [[field, value]];
