@@ -33,14 +33,14 @@ async function age() {
 const create = ['applications', 'create', '--name', 'Shop', '--json'];
 
 t.test('a change that takes a fresh sign-in opens the page again, and is then made', async (t) => {
-  t.match(await cli.allow(create, ann), { status: 0, stderr: /Keep/ }, 'the login was for something else');
+  t.match(await cli.allow(create, ann), { status: 0, stderr: /Store the/ }, 'the login was for something else');
   await age();
   t.match(await cli.run(['whoami']), { status: 0 });
   const { status, stdout, stderr } = await cli.allow(create, ann);
   t.equal(status, 0, stderr);
   t.match(JSON.parse(stdout), { client_id: /^app_/ });
   t.match(stderr, /This takes a fresh sign-in\.\nOpen http/);
-  t.match(await cli.run(create), { status: 0, stderr: /^Keep/ }, 'it lasts for the next ones');
+  t.match(await cli.run(create), { status: 0, stderr: /^Store the/ }, 'it lasts for the next ones');
 });
 
 t.test('somebody else who signs in on the page gets nothing', async (t) => {
