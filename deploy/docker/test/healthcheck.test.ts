@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { resolve } from 'node:path';
 import t from 'tap';
 import { parse } from 'yaml';
@@ -10,24 +11,25 @@ const { services } = parse(readFileSync(resolve(root, 'docker-compose.yml'), 'ut
   merge: true,
   maxAliasCount: -1,
 });
-const { healthcheck, environment } = services.users;
+const { users, mongo } = services;
 // Found by their paths as they are, since this folder is no package that could depend on others.
 const { run } = await import(resolve(root, 'packages/server/src/run.ts'));
 const { createLogger } = await import(resolve(root, 'packages/core/src/logger.ts'));
+const { testDatabase } = await import(resolve(root, 'packages/testing/src/test-mongo.ts'));
 
 /** The exit status of the health check of a container, at another port than that in the container. */
-async function check(port: number): Promise<unknown> {
-  const inContainer = `/127.0.0.1/${environment.MANAGEMENT_PORT} `;
-  const [kind, program, ...args] = healthcheck.test.map((part: string) => part.replaceAll('$$', '$'));
+async function statusOf(test: string[], inContainer: string, port: number): Promise<unknown> {
+  const [kind, program = '', ...args] = test.map((part) => part.replaceAll('$$', '$'));
   t.equal(kind, 'CMD');
-  t.ok(args.at(-1).includes(inContainer), 'it asks the management port');
-  const child = spawn(program, [
-    ...args.slice(0, -1),
-    args.at(-1).replace(inContainer, `/127.0.0.1/${port} `),
-  ]);
+  const script = String(args.pop());
+  t.ok(script.includes(inContainer), inContainer);
+  const child = spawn(program, [...args, script.replace(inContainer, `/127.0.0.1/${port}`)]);
   const [status] = await once(child, 'close');
   return status;
 }
+
+const check = (port: number) =>
+  statusOf(users.healthcheck.test, `/127.0.0.1/${users.environment.MANAGEMENT_PORT}`, port);
 
 t.test('a container is healthy when it is ready', async (t) => {
   let reason: string | undefined = 'its database cannot be reached';
@@ -60,4 +62,26 @@ t.test('a container is healthy when it is ready', async (t) => {
   t.not(await check(port), 0, 'while its database is away');
   await running.stop();
   t.not(await check(port), 0, 'when it has ended');
+});
+
+t.test('the container of MongoDB is healthy when it responds', async (t) => {
+  const [, host = ''] = /^mongodb:\/\/(?:.*@)?([^/]+)/.exec(await testDatabase(t)) ?? [];
+  const address = decodeURIComponent(host);
+  let isSilent = false;
+  const relay = createServer((client) => {
+    client.on('error', () => {});
+    if (isSilent) return client.resume();
+    const [name, port] = address.split(':');
+    const server = address.startsWith('/') ? connect(address) : connect(Number(port), name);
+    server.on('error', () => {});
+    client.on('close', () => server.destroy());
+    client.pipe(server).pipe(client);
+  });
+  await new Promise<void>((done) => relay.listen(0, '127.0.0.1', done));
+  t.teardown(() => relay.close());
+  const { port } = relay.address() as AddressInfo;
+  const atMongo = () => statusOf(mongo.healthcheck.test, '/$HOSTNAME/27017', port);
+  t.equal(await atMongo(), 0);
+  isSilent = true;
+  t.not(await atMongo(), 0, 'while it accepts connections and does not respond');
 });

@@ -19,7 +19,7 @@ go_install() {
 }
 
 if ! is_there "$base"; then
-  debootstrap --variant=minbase trixie "$context/debian" > "$context/log" || { cat "$context/log" >&2; exit 1; }
+  debootstrap --variant=minbase --include=busybox trixie "$context/debian" > "$context/log" || { cat "$context/log" >&2; exit 1; }
   tar -C "$context/debian" -c . | docker import - "$base" > /dev/null
   rm -rf "$context/debian"
 fi

@@ -221,7 +221,8 @@ await step('When NATS is away', async (t) => {
 });
 
 const imagesOf = async () => {
-  const ids = (await project.containers()).filter(({ Health }) => Health !== '').map(({ ID }) => ID);
+  const isService = ({ Service }: { Service: string }) => SERVICE_NAMES.some((name) => name === Service);
+  const ids = (await project.containers()).filter(isService).map(({ ID }) => ID);
   return [...new Set((await sh(`docker inspect -f '{{.Image}}' ${ids.join(' ')}`)).split('\n'))];
 };
 const MAIN = 'services/users/src/service.ts';
