@@ -1,7 +1,7 @@
 FROM gatehouse-stand-in-debian
 COPY node /usr/local/bin/node
 COPY mongo /mongo
-RUN useradd --system --uid 999 mongodb && mkdir -p /data/db && chown mongodb:mongodb /data/db
+RUN useradd --system --uid 999 mongodb && mkdir -p /data/db /data/configdb && chown mongodb:mongodb /data/*
 USER mongodb
 VOLUME /data/db
 EXPOSE 27017

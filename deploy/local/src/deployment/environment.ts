@@ -46,6 +46,9 @@ HTTPS_PORT=443
 EDGE_TLS=internal
 # Change it when the network is in use elsewhere on this machine.
 EDGE_SUBNET=172.16.117.0/24
+# How many days backups are kept, and a folder for them instead of a volume.
+# BACKUP_DAYS=14
+# BACKUP_VOLUME=/srv/gatehouse-backups
 # An image of Gatehouse from a registry, instead of one that is built here.
 # GATEHOUSE_IMAGE=registry.example.com/gatehouse:YOUR_TAG
 # Images to use instead of the usual ones.
