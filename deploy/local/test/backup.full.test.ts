@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createDatabase } from '@gatehouse/data/database';
@@ -17,6 +17,7 @@ import { ADMIN, listStatus, NAMES, type Name, startCluster, tokenFrom } from './
 import { temporaryDir } from './gatehouse.ts';
 import { prepareWorkload } from './workload.ts';
 
+const SCRIPT = resolve(import.meta.dirname, '../../kubernetes/production/backup.sh');
 const LOAD_MS = 5000;
 /** As many requests as the workload has clients. */
 const IN_FLIGHT = 4;
@@ -129,3 +130,40 @@ t.test(
     t.same(await more.lost(), [], 'the services work with what was restored');
   },
 );
+
+const missing = ['mongodump', 'mongorestore'].filter((it) => spawnSync(it, ['--version']).status !== 0);
+const noTools = missing.length > 0 && `these programs are not there: ${missing.join(', ')}`;
+
+t.test('the archive that the CronJob makes', { skip: skip || noTools }, async (t) => {
+  // In lower case, into which the programs put the path of a socket.
+  const dataDir = temporaryDir(t).toLowerCase();
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));
+  const folder = temporaryDir(t);
+  let mongo = await startLocalMongo({ dataDir, env: process.env, logger });
+  t.teardown(() => mongo.stop());
+  const { uri } = mongo;
+  const { identity, users } = await startCluster(t, {}, [], { databaseOf: (name) => databaseUri(uri, name) });
+  const token = await loginToken(identity.base, ADMIN);
+
+  // The engine is no replica set, and has no oplog.
+  const script = readFileSync(SCRIPT, 'utf8').replaceAll(/ --oplog(?:Replay)?\b/g, '');
+  const env = { ...process.env, BACKUP_MONGODB_URI: uri, BACKUP_FOLDER: folder, BACKUP_DAYS: '14' };
+  const run = (action: string) => promisify(execFile)('sh', ['-c', script, 'backup.sh', action], { env });
+  writeFileSync(join(folder, 'gatehouse-broken-off.archive.gz.part'), '');
+  writeFileSync(join(folder, 'gatehouse-20200101T000000Z.archive.gz'), '');
+  utimesSync(join(folder, 'gatehouse-20200101T000000Z.archive.gz'), 0, 0);
+  const { stdout } = await run('backup');
+  const names = readdirSync(folder);
+  t.equal(stdout, `backup: ${join(folder, String(names[0]))}\n`);
+  t.equal(names.length, 1, 'neither what was broken off nor what is old is kept');
+  t.equal(statSync(join(folder, String(names[0]))).mode & 0o777, 0o600);
+
+  await Promise.all([identity.kill(), users.kill()]);
+  await mongo.stop();
+  rmSync(join(dataDir, 'mongodb'), { recursive: true });
+  mongo = await startLocalMongo({ dataDir, env: process.env, logger });
+  await run('restore');
+  await Promise.all([identity.restart(), users.restart()]);
+  for (const each of [token, await tokenFrom(identity.base), await loginToken(identity.base, ADMIN)])
+    t.equal(await listStatus(users.base, each), 200);
+});

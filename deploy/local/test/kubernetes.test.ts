@@ -78,7 +78,8 @@ for (const overlay of ['small', 'production']) {
     const objects = render(overlay);
     const ofKind = (kind: string) => objects.filter((it) => it.kind === kind);
     const named = (kind: string, name: string) => ofKind(kind).find((it) => it.metadata.name === name);
-    const settings = ofKind('ConfigMap')[0]?.data ?? {};
+    const settings =
+      ofKind('ConfigMap').find(({ metadata }) => /^gatehouse-settings-/.test(metadata.name))?.data ?? {};
 
     holdToSchemas(t, objects);
 
@@ -125,7 +126,9 @@ for (const overlay of ['small', 'production']) {
 
     t.test('pods are restricted, as the namespace enforces', async (t) => {
       t.equal(ofKind('Namespace')[0]?.metadata.labels?.['pod-security.kubernetes.io/enforce'], 'restricted');
-      for (const object of [...ofKind('Deployment'), ...ofKind('Job')]) requireRestricted(t, object);
+      const jobs = ofKind('CronJob').map(({ metadata, spec }) => ({ metadata, spec: spec.jobTemplate.spec }));
+      t.equal(jobs.length, overlay === 'production' ? 1 : 0, 'a backup');
+      for (const object of [...ofKind('Deployment'), ...ofKind('Job'), ...jobs]) requireRestricted(t, object);
     });
 
     t.test(
@@ -328,6 +331,30 @@ for (const overlay of ['small', 'production']) {
             owner === service,
             `${name} and the database of ${owner}`,
           );
+        }
+      }
+    });
+
+    t.test('a backup reaches the databases, and nothing else', async (t) => {
+      for (const { spec } of ofKind('CronJob')) {
+        const { template } = spec.jobTemplate.spec;
+        const self: Peer = { namespace: 'gatehouse', labels: template.metadata.labels, namespaceLabels: {} };
+        const databases = services.map(({ name }) => [`gatehouse/${name}-database`, 'true']);
+        const mongo: Peer = {
+          namespace: 'stores',
+          labels: Object.fromEntries(databases),
+          namespaceLabels: { 'gatehouse/stores': 'true' },
+        };
+        const policies = ofKind('NetworkPolicy');
+        t.equal(allows(policies, self, mongo, 27017), true);
+        t.equal(allows(policies, self, { ...mongo, labels: {} }, 27017), false);
+        for (const { name } of services) {
+          const replica: Peer = {
+            namespace: 'gatehouse',
+            labels: named('Deployment', name)?.spec.template.metadata.labels,
+            namespaceLabels: {},
+          };
+          t.equal(allows(policies, self, replica, 3000), false, name);
         }
       }
     });
