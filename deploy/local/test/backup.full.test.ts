@@ -17,7 +17,7 @@ import { ADMIN, listStatus, NAMES, type Name, startCluster, tokenFrom } from './
 import { temporaryDir } from './gatehouse.ts';
 import { prepareWorkload } from './workload.ts';
 
-const SCRIPT = resolve(import.meta.dirname, '../../kubernetes/production/backup.sh');
+const SCRIPT = resolve(import.meta.dirname, '../../kubernetes/backup/backup.sh');
 const LOAD_MS = 5000;
 /** As many requests as the workload has clients. */
 const IN_FLIGHT = 4;

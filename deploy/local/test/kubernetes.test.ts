@@ -78,8 +78,7 @@ for (const overlay of ['small', 'production']) {
     const objects = render(overlay);
     const ofKind = (kind: string) => objects.filter((it) => it.kind === kind);
     const named = (kind: string, name: string) => ofKind(kind).find((it) => it.metadata.name === name);
-    const settings =
-      ofKind('ConfigMap').find(({ metadata }) => /^gatehouse-settings-/.test(metadata.name))?.data ?? {};
+    const settings = ofKind('ConfigMap')[0]?.data ?? {};
 
     holdToSchemas(t, objects);
 
@@ -126,9 +125,7 @@ for (const overlay of ['small', 'production']) {
 
     t.test('pods are restricted, as the namespace enforces', async (t) => {
       t.equal(ofKind('Namespace')[0]?.metadata.labels?.['pod-security.kubernetes.io/enforce'], 'restricted');
-      const jobs = ofKind('CronJob').map(({ metadata, spec }) => ({ metadata, spec: spec.jobTemplate.spec }));
-      t.equal(jobs.length, overlay === 'production' ? 1 : 0, 'a backup');
-      for (const object of [...ofKind('Deployment'), ...ofKind('Job'), ...jobs]) requireRestricted(t, object);
+      for (const object of [...ofKind('Deployment'), ...ofKind('Job')]) requireRestricted(t, object);
     });
 
     t.test(
@@ -335,30 +332,6 @@ for (const overlay of ['small', 'production']) {
       }
     });
 
-    t.test('a backup reaches the databases, and nothing else', async (t) => {
-      for (const { spec } of ofKind('CronJob')) {
-        const { template } = spec.jobTemplate.spec;
-        const self: Peer = { namespace: 'gatehouse', labels: template.metadata.labels, namespaceLabels: {} };
-        const databases = services.map(({ name }) => [`gatehouse/${name}-database`, 'true']);
-        const mongo: Peer = {
-          namespace: 'stores',
-          labels: Object.fromEntries(databases),
-          namespaceLabels: { 'gatehouse/stores': 'true' },
-        };
-        const policies = ofKind('NetworkPolicy');
-        t.equal(allows(policies, self, mongo, 27017), true);
-        t.equal(allows(policies, self, { ...mongo, labels: {} }, 27017), false);
-        for (const { name } of services) {
-          const replica: Peer = {
-            namespace: 'gatehouse',
-            labels: named('Deployment', name)?.spec.template.metadata.labels,
-            namespaceLabels: {},
-          };
-          t.equal(allows(policies, self, replica, 3000), false, name);
-        }
-      }
-    });
-
     t.test('the Prometheus Operator finds the management port of every service', async (t) => {
       const monitors = ofKind('ServiceMonitor');
       t.equal(monitors.length, production ? 1 : 0);
@@ -428,6 +401,28 @@ t.test('deploy/kubernetes/configuration', { skip }, async (t) => {
     [inNamespace({ 'gatehouse/stores': 'true' }), 27017, false],
   ] as const)
     t.equal(allows(policies, self, peer, port), isAllowed, JSON.stringify([peer, port]));
+});
+
+t.test('deploy/kubernetes/backup', { skip }, async (t) => {
+  const objects = render('backup');
+  holdToSchemas(t, objects);
+  const { metadata, spec } = objects.find(({ kind }) => kind === 'CronJob') as KubernetesObject;
+  requireRestricted(t, { metadata, spec: spec.jobTemplate.spec } as KubernetesObject);
+  const { labels } = spec.jobTemplate.spec.template.metadata;
+  const self: Peer = { namespace: 'gatehouse', labels, namespaceLabels: {} };
+  const production = render('production');
+  const policies = [...production, ...objects].filter(({ kind }) => kind === 'NetworkPolicy');
+  const database: Peer = {
+    namespace: 'stores',
+    labels: Object.fromEntries(services.map(({ name }) => [`gatehouse/${name}-database`, 'true'])),
+    namespaceLabels: { 'gatehouse/stores': 'true' },
+  };
+  t.equal(allows(policies, self, database, 27017), true);
+  t.equal(allows(policies, self, { ...database, labels: {} }, 27017), false);
+  for (const { metadata, spec } of production.filter(({ kind }) => kind === 'Deployment')) {
+    const replica: Peer = { ...self, labels: spec.template.metadata.labels };
+    t.equal(allows(policies, self, replica, 3000), false, metadata.name);
+  }
 });
 
 t.test('deploy/kubernetes/nats', { skip }, async (t) => {
