@@ -33,7 +33,11 @@ async function age() {
 const create = ['applications', 'create', '--name', 'Shop', '--json'];
 
 t.test('a change that takes a fresh sign-in opens the page again, and is then made', async (t) => {
-  t.match(await cli.allow(create, ann), { status: 0, stderr: /Store the/ }, 'the login was for something else');
+  t.match(
+    await cli.allow(create, ann),
+    { status: 0, stderr: /Store the/ },
+    'the login was for something else',
+  );
   await age();
   t.match(await cli.run(['whoami']), { status: 0 });
   const { status, stdout, stderr } = await cli.allow(create, ann);
